@@ -1,0 +1,1 @@
+"""Genomics kernels for CPU and GPU."""

@@ -1,0 +1,1 @@
+"""The public functions: they check, prepare, choose a backend, run a kernel, name the result."""

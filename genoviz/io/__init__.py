@@ -1,0 +1,1 @@
+"""Files in, model objects out, and back."""
