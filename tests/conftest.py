@@ -1,0 +1,32 @@
+"""Fixtures that all tests share: the real data, and the backends that can run here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from genoviz.backend import cuda_is_available
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("GENOVIZ_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+
+def real_data(name: str) -> Path:
+    """Return a file of real data, or skip the test, visibly, where it is absent."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"real data {name} is not here (GENOVIZ_TEST_DATA names its folder)")
+    return path
+
+
+@pytest.fixture(
+    scope="session",
+    params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)],
+)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each backend in turn; the GPU is skipped, visibly, on a machine without one."""
+    if request.param == "cuda" and not cuda_is_available():
+        pytest.skip("no NVIDIA GPU can be used here")
+    return request.param
