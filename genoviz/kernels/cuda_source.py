@@ -1,0 +1,47 @@
+"""CUDA sources: ``.cu`` files that travel as package data and are compiled where they run."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cupy
+
+STANDARD = "-std=c++17"
+
+
+def read_source(package: str, filename: str) -> str:
+    """Return the text of a ``.cu`` file that lies in a package."""
+    return resources.files(package).joinpath(filename).read_text(encoding="utf-8")
+
+
+def load_module(package: str, filename: str, *, options: tuple[str, ...] = ()) -> cupy.RawModule:
+    """Return a ``.cu`` file compiled with NVRTC for the current device, once for each device.
+
+    Parameters
+    ----------
+    package
+        The package that holds the file, as the importing module's ``__package__``.
+    filename
+        Name of the ``.cu`` file. It includes no header of ours, as CuPy's compilation cache would
+        not notice a change in one.
+    options
+        Options for NVRTC in addition to ``-std=c++17``, such as ``"--fmad=false"`` or ``"-DN=8"``.
+    """
+    import cupy
+
+    return _load_for_device(package, filename, options, cupy.cuda.Device().id)
+
+
+@cache
+def _load_for_device(
+    package: str, filename: str, options: tuple[str, ...], device: int
+) -> cupy.RawModule:
+    import cupy
+
+    with cupy.cuda.Device(device):
+        module = cupy.RawModule(code=read_source(package, filename), options=(STANDARD, *options))
+        module.compile()
+    return module
