@@ -1,0 +1,64 @@
+# make app      the dashboard on this machine (FILES="a.gfa b.gfa.gz" PORT=5006)
+# make test     style checks and all tests, those in the browser too
+# make bench    measures the kernels against their peers, into benchmarks/RESULTS.md
+# make pins     writes constraints.txt anew from what .venv holds
+# make clean    removes .venv and all caches
+#
+# PYTHON names the interpreter (>= 3.11). What an earlier call installed is used without a network.
+# GPU_EXTRA is cuda12 or cuda13 by the NVIDIA driver, and empty (Numba alone) without one.
+
+PYTHON ?= python3
+PORT ?= 5006
+FILES ?=
+
+BIN := .venv/bin
+CUDA := $(shell nvidia-smi 2>/dev/null | sed -n 's/.*CUDA[A-Za-z ]* Version: *\([0-9][0-9]*\).*/\1/p' | head -n 1)
+GPU_EXTRA ?= $(if $(CUDA),$(shell test $(CUDA) -ge 13 && echo cuda13 || { test $(CUDA) -ge 12 && echo cuda12; }))
+# Without a GPU the tests still compile the CUDA sources, which NVRTC can do on any Linux machine.
+TEST_EXTRA := $(or $(GPU_EXTRA),$(if $(filter Linux,$(shell uname -s)),cuda12))
+
+comma := ,
+with_gpu = $(1)$(if $(2),$(comma)$(2))
+APP := .venv/installed-app$(if $(GPU_EXTRA),-$(GPU_EXTRA))
+TEST := .venv/installed-test$(if $(TEST_EXTRA),-$(TEST_EXTRA))
+
+.PHONY: app test bench pins clean
+
+app: $(APP)
+	@exec $(BIN)/python -m genoviz serve --port $(PORT) $(FILES)
+
+test: $(TEST)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	find genoviz -name '*.cu' -exec $(BIN)/clang-format --dry-run --Werror {} +
+	$(BIN)/python -m pytest
+
+bench: $(APP)
+	$(BIN)/python -m benchmarks.run
+
+pins: $(TEST)
+	$(BIN)/python -m pip freeze --exclude-editable | grep -v -i -e '^cupy' -e '^nvidia' > .venv/pins
+	grep -i -e '^cupy' -e '^nvidia' constraints.txt >> .venv/pins
+	LC_ALL=C sort -f .venv/pins > constraints.txt
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'genoviz needs Python 3.11 or newer: make PYTHON=/path/to/python3.12 ...'; exit 1; }
+	@$(PYTHON) -m venv .venv || \
+	  { rm -rf .venv; echo 'No virtual environment could be made: is python3-venv installed?'; exit 1; }
+
+define install
+	@echo 'Installing genoviz[$(1)] into .venv; the first time this takes a few minutes'
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[$(1)]'
+	@touch $@
+endef
+
+$(APP): pyproject.toml constraints.txt | $(BIN)/python
+	$(call install,$(call with_gpu,app,$(GPU_EXTRA)))
+
+$(TEST): pyproject.toml constraints.txt | $(BIN)/python
+	$(call install,$(call with_gpu,app$(comma)test$(comma)dev,$(TEST_EXTRA)))
