@@ -1,1 +1,44 @@
-"""Genomics kernels for CPU and GPU."""
+"""Genomics kernels for CPU and GPU.
+
+The public names below are imported when they are first used, so ``import genoviz`` is immediate.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_MODULES = {
+    "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
+    "genoviz.analyses.layout": ("LayoutSnapshot", "iter_path_sgd_layout", "path_sgd_layout"),
+    "genoviz.analyses.simulate": ("simulate_pangenome",),
+    "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
+    "genoviz.errors": (
+        "BackendError",
+        "DownloadError",
+        "FileFormatError",
+        "GenovizError",
+        "ParameterError",
+    ),
+    "genoviz.io.gfa": ("GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"),
+    "genoviz.io.layout_files": ("read_layout", "write_layout"),
+    "genoviz.model": ("ByteStrings", "GraphLayout", "PangenomeGraph", "PathName"),
+    "genoviz.samples": ("get_sample", "list_samples"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(["__version__", *_MODULE_OF])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"genoviz has no {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

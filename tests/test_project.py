@@ -1,0 +1,108 @@
+"""The project's files agree with each other, and its public names exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import genoviz
+from tests.conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+GPU_EXTRAS = ("cuda12", "cuda13")
+CONDA_NAMES = {"playwright": "playwright-python"}
+
+
+def requirements(*, with_gpu: bool) -> list[Requirement]:
+    extras = PROJECT["optional-dependencies"]
+    texts = [*PROJECT["dependencies"]]
+    for extra, extra_texts in extras.items():
+        if with_gpu or extra not in GPU_EXTRAS:
+            texts += extra_texts
+    return [Requirement(text) for text in texts]
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines}
+
+
+def test_constraints_are_plain_pins():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.!+]+", line)] == []
+    assert len(lines) == len(pins())
+
+
+@pytest.mark.parametrize("requirement", requirements(with_gpu=True), ids=str)
+def test_every_dependency_is_pinned_within_its_range(requirement):
+    assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
+
+
+def test_conda_environment_has_the_dependencies_of_pyproject():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    assert environment["channels"][0] == "conda-forge"
+    in_conda = {
+        requirement.name: requirement.specifier
+        for requirement in map(Requirement, environment["dependencies"])
+    }
+    assert in_conda.pop("python") == Requirement(f"python{PROJECT['requires-python']}").specifier
+    in_conda.pop("pip")
+    assert in_conda == {
+        CONDA_NAMES.get(requirement.name, requirement.name): requirement.specifier
+        for requirement in requirements(with_gpu=False)
+    }
+
+
+def test_no_file_names_a_package_registry_or_a_folder_of_one_machine():
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if tracked.returncode:
+        pytest.skip("this is not a git checkout")
+    bad = re.compile(r"index-url|find-links|://\S*/simple\b|registry\.\w|cdn\.\w|/home/\w|/root/")
+    found = []
+    for name in filter(None, tracked.stdout.split("\0")):
+        path = ROOT / name
+        if path.suffix in {".gz", ".png", ".npy", ".npz", ".lay"} or not path.is_file():
+            continue
+        if path.samefile(__file__):
+            continue
+        found += [f"{name}: {line}" for line in path.read_text().splitlines() if bad.search(line)]
+    assert found == []
+
+
+def test_scripts_can_be_run():
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+@pytest.mark.parametrize("name", genoviz.__all__)
+def test_public_name_resolves_and_is_documented(name):
+    value = getattr(genoviz, name)
+    if name != "__version__":
+        assert value.__doc__
+        assert value.__name__ == name
+
+
+def test_public_names_are_sorted_and_shown_by_dir():
+    assert list(genoviz.__all__) == sorted(genoviz.__all__)
+    assert set(genoviz.__all__) <= set(dir(genoviz))
+    with pytest.raises(AttributeError, match="genoviz has no 'no_such_name'"):
+        _ = genoviz.no_such_name
+
+
+def test_import_is_quick_because_nothing_else_is_imported():
+    code = "import sys, genoviz; print(sorted({'numpy', 'numba', 'typer'} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_version_is_that_of_pyproject():
+    assert genoviz.__version__ == PROJECT["version"]
