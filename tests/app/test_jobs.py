@@ -1,0 +1,173 @@
+"""Jobs take turns, can be paused and cancelled, and keep their last snapshot and their error."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from app.jobs import JobState, JobThread
+from genoviz.errors import FileFormatError
+
+
+@pytest.fixture
+def thread():
+    thread = JobThread("test-jobs", slice_seconds=0.005)
+    yield thread
+    thread.close()
+
+
+def wait_until(condition, timeout=5.0):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come about"
+        time.sleep(0.002)
+
+
+def count_up(log=None, name="", limit=10**9, pause=0.001):
+    for value in range(limit):
+        time.sleep(pause)
+        if log is not None:
+            log.append(name)
+        yield value
+
+
+def test_a_job_keeps_its_last_snapshot(thread):
+    job = thread.submit(iter([1, 2, 3]), title="three")
+    assert job.wait(5)
+    assert (job.state, job.snapshot, job.n_snapshots, job.error) == ("finished", 3, 3, None)
+
+
+def test_two_jobs_share_the_time_evenly(thread):
+    log = []
+    jobs = [thread.submit(count_up(log, name)) for name in "ab"]
+    wait_until(lambda: len(log) > 200)
+    for job in jobs:
+        job.cancel()
+    shares = [log[:200].count(name) for name in "ab"]
+    assert min(shares) > 60, shares
+
+
+def test_a_job_with_long_steps_does_not_starve_one_with_short_steps(thread):
+    log = []
+    jobs = [
+        thread.submit(count_up(log, "long", pause=0.02)),
+        thread.submit(count_up(log, "short", pause=0.001)),
+    ]
+    wait_until(lambda: log.count("long") >= 10)
+    for job in jobs:
+        job.cancel()
+    assert log.count("short") >= 2 * log.count("long")
+
+
+def test_all_slices_run_in_one_thread(thread):
+    names = set()
+
+    def note():
+        for _ in range(20):
+            names.add(threading.current_thread().name)
+            yield
+
+    jobs = [thread.submit(note()) for _ in range(3)]
+    assert all(job.wait(5) for job in jobs)
+    assert names == {"test-jobs"}
+
+
+def test_a_paused_job_stands_still_and_goes_on(thread):
+    job = thread.submit(count_up())
+    wait_until(lambda: job.n_snapshots > 3)
+    job.pause()
+    wait_until(lambda: thread.n_active == 0)
+    n_snapshots = job.n_snapshots
+    time.sleep(0.03)
+    assert job.n_snapshots == n_snapshots
+    assert job.state is JobState.PAUSED
+    job.resume()
+    wait_until(lambda: job.n_snapshots > n_snapshots)
+    assert job.snapshot >= n_snapshots  # it went on, it did not start again
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+def test_a_cancelled_job_closes_its_generator_and_frees_the_thread(thread, is_paused):
+    closed_in = []
+
+    def steps():
+        try:
+            while True:
+                time.sleep(0.001)
+                yield 7
+        finally:
+            closed_in.append(threading.current_thread().name)
+
+    job = thread.submit(steps())
+    wait_until(lambda: job.n_snapshots > 0)
+    if is_paused:
+        job.pause()
+    job.cancel()
+    assert job.wait(5)
+    assert (job.state, job.snapshot) == ("cancelled", 7)
+    assert closed_in == ["test-jobs"]
+    wait_until(lambda: thread.n_active == 0)
+
+
+def test_an_error_is_kept_with_the_last_snapshot_and_others_run_on(thread):
+    def fails():
+        yield "half a graph"
+        raise FileFormatError("a.gfa", "line has 2 fields, needs 3", line=4)
+
+    bad, good = thread.submit(fails()), thread.submit(iter([1, 2]))
+    assert bad.wait(5)
+    assert good.wait(5)
+    assert (bad.state, bad.snapshot) == ("failed", "half a graph")
+    assert str(bad.error) == "a.gfa, line 4: line has 2 fields, needs 3"
+    assert good.state is JobState.FINISHED
+
+
+def test_an_unexpected_error_is_kept_and_logged(thread, caplog):
+    def fails():
+        raise ZeroDivisionError("never seen by a person")
+        yield
+
+    job = thread.submit(fails(), title="divide")
+    assert job.wait(5)
+    assert isinstance(job.error, ZeroDivisionError)
+    assert "divide" in caplog.text
+
+
+def test_a_job_that_has_to_wait_gives_its_turn_away(thread):
+    done = threading.Event()
+
+    def waits():
+        yield "waiting"
+        while not done.is_set():
+            yield None
+        yield "done"
+
+    def works():
+        yield from range(20)
+        done.set()
+
+    waiting = thread.submit(waits())
+    thread.submit(works())
+    assert waiting.wait(5)
+    assert (waiting.snapshot, waiting.n_snapshots) == ("done", 2)
+
+
+def test_pausing_or_cancelling_a_finished_job_changes_nothing(thread):
+    job = thread.submit(iter([1]))
+    assert job.wait(5)
+    job.pause()
+    job.resume()
+    job.cancel()
+    time.sleep(0.02)
+    assert job.state is JobState.FINISHED
+
+
+def test_closing_the_thread_cancels_everything(thread):
+    jobs = [thread.submit(count_up()) for _ in range(3)]
+    jobs[0].pause()
+    thread.close()
+    assert [job.state for job in jobs] == ["cancelled"] * 3
+    with pytest.raises(RuntimeError, match="closed"):
+        thread.submit(iter([]))
