@@ -1,0 +1,83 @@
+"""Every CUDA source compiles, without warnings, also where there is no GPU.
+
+A kernel's ``cuda.py`` declares in ``COMPILE_OPTIONS`` each set of options with which it compiles
+the sources of its folder; CuPy adds its own. NVRTC needs no GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from functools import cache
+
+import pytest
+
+from genoviz.kernels.cuda_source import STANDARD
+from tests.conftest import ROOT
+
+KERNELS = ROOT / "genoviz" / "kernels"
+SOURCES = {path.relative_to(KERNELS).as_posix(): path for path in sorted(KERNELS.rglob("*.cu"))}
+ARCHITECTURES = ("sm_80", "sm_90")
+CUPY_OPTIONS = ("-ftz=true", "--device-as-default-execution-space")
+
+
+@cache
+def nvrtc() -> ctypes.CDLL:
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    pathfinder = pytest.importorskip("cuda.pathfinder", reason="cuda-pathfinder is not installed")
+    try:
+        return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("nvrtc").abs_path)
+    except pathfinder.DynamicLibNotFoundError:
+        pytest.skip("NVRTC is not installed")
+
+
+def compile_cuda(source: str, *options: str) -> str:
+    """Return the compiler's messages; none is a good sign."""
+    library, program = nvrtc(), ctypes.c_void_p()
+    created = library.nvrtcCreateProgram(
+        ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
+    )
+    assert created == 0
+    try:
+        encoded = [option.encode() for option in options]
+        failed = library.nvrtcCompileProgram(
+            program, len(encoded), (ctypes.c_char_p * len(encoded))(*encoded)
+        )
+        size = ctypes.c_size_t()
+        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(program, log)
+        return log.value.decode() or ("failed without a message" if failed else "")
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def option_sets(name: str) -> tuple[tuple[str, ...], ...]:
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    package = name.rpartition("/")[0].replace("/", ".")
+    options = importlib.import_module(f"genoviz.kernels.{package}.cuda").COMPILE_OPTIONS
+    assert options
+    return options
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("name", SOURCES)
+def test_source_compiles_without_warnings(name, architecture):
+    source = SOURCES[name].read_text(encoding="utf-8")
+    for options in option_sets(name):
+        log = compile_cuda(source, STANDARD, *options, *CUPY_OPTIONS, f"-arch={architecture}")
+        assert log == "", f"with {' '.join(options)}"
+
+
+def test_every_kernel_with_a_cuda_module_has_a_source():
+    folders = {path.parent for path in SOURCES.values()}
+    assert {path.parent for path in KERNELS.rglob("cuda.py")} == folders
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [("x[0] = 1u", ""), ("x[0] = y", "undefined"), ("int unused; x[0] = 1u", "never referenced")],
+)
+def test_errors_and_warnings_are_found(body, message):
+    log = compile_cuda(f'extern "C" __global__ void f(unsigned int* x) {{ {body}; }}')
+    assert message in log if message else log == ""

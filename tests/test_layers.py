@@ -1,0 +1,203 @@
+"""Imports go from left to right only: files, io, model, analyses, pages, plots.
+
+A rule is: modules below this name may import these names of ours, and not those of others.
+The longest name that fits a module holds for it; a module may always import its own package
+where ``OWN_PACKAGE`` says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+UI = frozenset("panel panel_material_ui param holoviews datashader bokeh pandas xarray".split())
+ANALYSES = ("genoviz.analyses", "genoviz.errors", "genoviz.model")
+LIBRARY = (*ANALYSES, "genoviz", "genoviz.backend", "genoviz.io", "genoviz.samples")
+
+
+@dataclass(frozen=True)
+class Rule:
+    ours: tuple[str, ...] = ()
+    not_theirs: frozenset[str] = UI | {"scipy"}
+
+
+RULES = {
+    "genoviz": Rule(),
+    "genoviz.errors": Rule(),
+    "genoviz.backend": Rule(("genoviz.errors",)),
+    "genoviz.model": Rule(("genoviz.errors", "genoviz.model")),
+    "genoviz.kernels": Rule(("genoviz.kernels.cuda_source",)),
+    "genoviz.io": Rule(("genoviz.errors", "genoviz.model", "genoviz.kernels", "genoviz.io")),
+    "genoviz.samples": Rule(("genoviz.errors", "genoviz.samples")),
+    "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
+    "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "app")),
+    "genoviz.__main__": Rule(("genoviz.cli",)),
+    "app": Rule((*LIBRARY, "app"), frozenset({"cupy", "numba", "scipy"})),
+    "app.plots": Rule(
+        (*ANALYSES, "app.plots"),
+        frozenset({"cupy", "numba", "scipy", "panel", "panel_material_ui"}),
+    ),
+    "app.pages": Rule(
+        (*LIBRARY, "app.address", "app.files", "app.jobs", "app.plots", "app.session"),
+        frozenset({"cupy", "numba", "scipy", "datashader"}),
+    ),
+    "app.pages.__init__": Rule(("app.pages",)),
+}
+OWN_PACKAGE = ("genoviz.kernels", "app.pages")
+
+
+def is_below(name: str, top: str) -> bool:
+    return name == top or name.startswith(top + ".")
+
+
+def fits(name: str, allowed: str) -> bool:
+    """The public names come from ``genoviz`` itself; any other name stands for all below it."""
+    return name == allowed if allowed == "genoviz" else is_below(name, allowed)
+
+
+def rule_of(module: str) -> Rule:
+    return RULES[max((top for top in RULES if is_below(module, top)), key=len)]
+
+
+def own_package(module: str) -> str | None:
+    for top in OWN_PACKAGE:
+        if is_below(module, top) and module.count(".") > top.count("."):
+            return ".".join(module.split(".")[: top.count(".") + 2])
+    return None
+
+
+def imported_names(module: str, source: str, modules: frozenset[str]) -> set[str]:
+    """Return the absolute names of all modules that a source imports, wherever it does so."""
+    names = set()
+    package = module.split(".")[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join(filter(None, [*parents, node.module]))
+            inner = {f"{base}.{alias.name}" for alias in node.names}
+            is_module = {name for name in inner if name in modules or f"{name}.__init__" in modules}
+            names |= is_module | ({base} if is_module != inner else set())
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names |= {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
+    return names
+
+
+def violations(module: str, source: str, modules: frozenset[str]) -> list[str]:
+    rule, own = rule_of(module), own_package(module)
+    found = []
+    for name in imported_names(module, source, modules):
+        if name.split(".")[0] in ("genoviz", "app"):
+            allowed = any(fits(name, top) for top in rule.ours)
+            allowed |= own is not None and is_below(name, own)
+        else:
+            allowed = name.split(".")[0] not in rule.not_theirs
+        if not allowed:
+            found.append(f"{module} imports {name}")
+    return sorted(found)
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+SOURCES = {
+    module_name(path): path.read_text()
+    for package in ("genoviz", "app")
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
+MODULES = frozenset(SOURCES)
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_imports_go_left_to_right(module):
+    assert violations(module, SOURCES[module], MODULES) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("genoviz.model.graph", "import genoviz.backend"),
+        ("genoviz.model.graph", "from genoviz import io"),
+        ("genoviz.model.graph", "from ..analyses import stress"),
+        ("genoviz.kernels.path_sgd.cpu", "from genoviz.model import PangenomeGraph"),
+        ("genoviz.kernels.path_sgd.cpu", "from genoviz.kernels.path_stress import cpu"),
+        ("genoviz.kernels.path_sgd.cpu", "from ..path_stress import cpu"),
+        ("genoviz.io.gfa", "from genoviz.analyses.stress import path_stress"),
+        ("genoviz.analyses.stress", "def f():\n    import pandas as pd"),
+        ("genoviz.analyses.stress", "from importlib import import_module\nimport_module('panel')"),
+        ("genoviz.analyses.stress", "from genoviz.io.gfa import read_gfa"),
+        ("genoviz.analyses.stress", "import app.jobs"),
+        ("app.pages.pangenome", "from genoviz.kernels.path_sgd import cpu"),
+        ("app.pages.pangenome", "from genoviz.kernels import path_sgd"),
+        ("app.pages.pangenome", "import cupy"),
+        ("app.pages.pangenome", "from app.pages.intervals import IntervalsPage"),
+        ("app.pages.pangenome", "from app.pages import PAGES"),
+        ("app.plots.graph_view", "import panel as pn"),
+        ("app.plots.graph_view", "from app.session import Session"),
+        ("app.dashboard", "import genoviz.kernels.path_sgd"),
+    ],
+)
+def test_a_bad_import_is_found(module, source):
+    assert violations(module, source, MODULES | {"genoviz.kernels.path_sgd.__init__"})
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("genoviz.kernels.path_sgd.cuda", "from genoviz.kernels.path_sgd import BLOCK_BITS"),
+        ("genoviz.kernels.path_sgd.cuda", "from . import cpu\nimport cupy"),
+        ("genoviz.analyses.stress", "from genoviz.backend import load_kernel\nimport numpy"),
+        ("app.pages.pangenome", "from app.plots.graph_view import GraphView\nimport panel"),
+        ("app.pages.pangenome", "from genoviz import read_gfa"),
+        ("app.pages.__init__", "from app.pages.pangenome import PangenomePage"),
+    ],
+)
+def test_a_good_import_is_not(module, source):
+    assert violations(module, source, MODULES) == []
+
+
+BLOCKER = """
+import importlib, sys
+
+class Blocker:
+    allowed = {*sys.stdlib_module_names, "numpy", "numba", "llvmlite", "tbb", "genoviz"}
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] not in self.allowed:
+            raise ImportError(f"{name} is blocked")
+
+sys.meta_path.insert(0, Blocker())
+try:
+    import packaging
+except ImportError:
+    pass
+else:
+    sys.exit("the blocker does not block")
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(f"{name}: {error}")
+"""
+
+
+def test_library_imports_with_numpy_and_numba_alone():
+    modules = [
+        module.removesuffix(".__init__")
+        for module in SOURCES
+        if module.startswith("genoviz")
+        and not module.startswith(("genoviz.cli", "genoviz.__main__"))
+        and not module.endswith(".cuda")
+    ]
+    shown = subprocess.run(
+        [sys.executable, "-c", BLOCKER, *modules], capture_output=True, text=True, check=False
+    )
+    assert (shown.stdout, shown.stderr, shown.returncode) == ("", "", 0)
