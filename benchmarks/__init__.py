@@ -1,0 +1,1 @@
+"""What the kernels reach against their peers; ``python -m benchmarks.run`` measures."""

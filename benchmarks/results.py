@@ -1,0 +1,104 @@
+"""The measured rows, kept in ``results.json``, and the tables that are made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.rows import Row
+
+HERE = Path(__file__).parent
+STORE = HERE / "results.json"
+PAGE = HERE / "RESULTS.md"
+README = HERE.parent / "README.md"
+SPEED = ("<!-- speed -->\n", "<!-- /speed -->\n")
+TITLES = {"cpu": "CPU", "cuda": "GPU"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """The rows of one benchmark file on one backend, with where and when they were measured."""
+
+    module: str
+    backend: str
+    machine: str
+    date: str
+    rows: list[Row]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a later run replaces."""
+        return self.backend, self.module
+
+
+def load_runs(store: Path = STORE) -> list[Run]:
+    """Return the kept runs, CPU before GPU."""
+    if not store.exists():
+        return []
+    return [Run(**fields) for fields in json.loads(store.read_text(encoding="utf-8"))]
+
+
+def keep_runs(runs: Iterable[Run], store: Path = STORE) -> list[Run]:
+    """Add runs to the kept ones, each in place of its forerunner, and return all."""
+    kept = {run.key: run for run in [*load_runs(store), *runs]}
+    ordered = [kept[key] for key in sorted(kept)]
+    text = json.dumps([asdict(run) for run in ordered], indent=1)
+    store.write_text(text + "\n", encoding="utf-8")
+    return ordered
+
+
+def write_tables(runs: list[Run], page: Path = PAGE, readme: Path = README) -> None:
+    """Write all tables to the results' page, and the chosen rows to the README."""
+    page.write_text(render_page(runs), encoding="utf-8")
+    if readme.exists():
+        text = readme.read_text(encoding="utf-8")
+        if all(mark in text for mark in SPEED):
+            before, rest = text.split(SPEED[0], 1)
+            after = rest.split(SPEED[1], 1)[1]
+            filled = before + SPEED[0] + render_speed(runs) + SPEED[1] + after
+            readme.write_text(filled, encoding="utf-8")
+
+
+def render_page(runs: list[Run]) -> str:
+    """Return the page with every table, as Markdown."""
+    lines = [
+        "# Results",
+        "",
+        "Written by `python -m benchmarks.run`; the numbers are medians. *Ratio* is how many times",
+        "better than the peer we are. README.md here says how to repeat them.",
+    ]
+    for backend, of_backend in groupby(runs, key=lambda run: run.backend):
+        lines += ["", f"## {TITLES[backend]}"]
+        for run in of_backend:
+            for benchmark, rows in groupby(run.rows, key=lambda row: row["benchmark"]):
+                lines += ["", f"### {benchmark}", "", f"{run.machine}; {run.date}; `{run.module}`"]
+                lines += ["", "| case | genoviz | peer | unit | ratio | note |"]
+                lines += ["|---|---:|---:|---|---:|---|"]
+                lines += [f"| {row['case']} | {_cells(row)} | {row['note']} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def render_speed(runs: list[Run]) -> str:
+    """Return the README's table, as Markdown."""
+    lines = ["| | on | genoviz | peer | unit | ratio |", "|---|---|---:|---:|---|---:|"]
+    for run in runs:
+        chosen = [row for row in run.rows if row.get("in_readme")]
+        lines += [
+            f"| {row['benchmark']}: {row['case']} | {TITLES[run.backend]} | {_cells(row)} |"
+            for row in chosen
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(row: Row) -> str:
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}x"
+    return " | ".join([_number(row["ours"]), _number(row["peer"]), row["unit"], ratio])
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,59 @@
+"""The tables that benchmarks leave behind."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from benchmarks.results import Run, keep_runs, load_runs, write_tables
+from benchmarks.rows import make_row, median_seconds
+from tests.conftest import ROOT
+
+RATE = make_row("Layout", "small", ours=30.0, peer=10.0, unit="M/s", in_readme=True)
+TIME = make_row("Drawing", "big", ours=2.0, peer=5.0, unit="ms", higher_is_better=False)
+
+
+def test_ratio_says_how_many_times_better_we_are():
+    assert RATE["ratio"] == 3.0
+    assert TIME["ratio"] == 2.5
+    assert make_row("a", "b", ours=1.0, unit="s")["ratio"] is None
+
+
+def test_a_run_on_the_gpu_keeps_the_tables_of_the_cpu(tmp_path):
+    store, page, readme = tmp_path / "r.json", tmp_path / "R.md", tmp_path / "README.md"
+    readme.write_text("above\n<!-- speed -->\nold\n<!-- /speed -->\nbelow\n")
+    keep_runs([Run("bench_a", "cpu", "two cores", "2026-01-01", [RATE])], store)
+    keep_runs([Run("bench_a", "cuda", "a GPU", "2026-01-02", [TIME])], store)
+    runs = keep_runs([Run("bench_a", "cpu", "two cores", "2026-01-03", [RATE])], store)
+    assert [(run.backend, run.date) for run in runs] == [
+        ("cpu", "2026-01-03"),
+        ("cuda", "2026-01-02"),
+    ]
+    assert load_runs(store) == runs
+    write_tables(runs, page, readme)
+    assert page.read_text().index("## CPU") < page.read_text().index("## GPU")
+    assert "| small | 30 | 10 | M/s | 3x |  |" in page.read_text()
+    assert readme.read_text() == (
+        "above\n<!-- speed -->\n| | on | genoviz | peer | unit | ratio |\n"
+        "|---|---|---:|---:|---|---:|\n| Layout: small | CPU | 30 | 10 | M/s | 3x |\n"
+        "<!-- /speed -->\nbelow\n"
+    )
+
+
+def test_median_leaves_warm_ups_out():
+    calls = []
+    assert median_seconds(lambda: calls.append(1), n_runs=3, n_warm_ups=2) >= 0
+    assert len(calls) == 5
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "benchmarks").glob("bench_*.py")), ids=lambda p: p.stem
+)
+def test_every_benchmark_has_the_function_that_is_called(path):
+    functions = {
+        node.name: [argument.arg for argument in node.args.args]
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert functions["measure"] == ["backend"]
