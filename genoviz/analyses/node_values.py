@@ -1,0 +1,72 @@
+"""What nodes are coloured by: their place on a path, the paths that they lie on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
+
+
+def node_positions(graph: PangenomeGraph, path: str | int) -> np.ndarray:
+    """Return where each node lies on one path.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32, shape (n_nodes,): middle of the node's first visit by the path, bp from the
+        path's start; NaN for a node that the path does not visit.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no such path.
+    """
+    index = _path_index(graph, path)
+    nodes = (graph.path_steps(index) >> 1).astype(np.int64)
+    starts = graph.step_positions[graph.path_offsets[index] : graph.path_offsets[index + 1]]
+    values = np.full(graph.n_nodes, np.nan, np.float32)
+    middles = starts + graph.node_lengths[nodes] / 2
+    values[nodes[::-1]] = middles[::-1]
+    return values
+
+
+def node_path_ranks(graph: PangenomeGraph, paths: Sequence[str | int]) -> np.ndarray:
+    """Return which of some paths each node lies on.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32, shape (n_nodes,): 0 for none of them, i + 1 for only ``paths[i]``, and
+        ``len(paths) + 1`` for several of them.
+
+    Raises
+    ------
+    ParameterError
+        If the graph lacks one of the paths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from genoviz.model import ByteStrings
+    >>> graph = PangenomeGraph(
+    ...     ByteStrings.from_integers(1, 4), np.full(4, 5), np.empty((0, 2), np.uint32),
+    ...     ("a", "b"), np.array([0, 2, 4]), np.array([0, 2, 2, 4], np.uint32))
+    >>> node_path_ranks(graph, ["a", "b"]).tolist()
+    [1.0, 3.0, 2.0, 0.0]
+    """
+    ranks = np.zeros(graph.n_nodes, np.float32)
+    for rank, path in enumerate(paths, start=1):
+        nodes = np.unique(graph.path_steps(_path_index(graph, path)) >> 1)
+        ranks[nodes] = np.where(ranks[nodes] == 0, rank, len(paths) + 1)
+    return ranks
+
+
+def _path_index(graph: PangenomeGraph, path: str | int) -> int:
+    if isinstance(path, str):
+        return graph.find_path(path)
+    if not 0 <= path < graph.n_paths:
+        raise ParameterError(f"path {path} is not one of the graph's {graph.n_paths:,} paths")
+    return path
