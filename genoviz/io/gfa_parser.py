@@ -1,0 +1,398 @@
+"""Kernels that turn segment names into node ranks, and links, paths and walks into handles.
+
+As in :mod:`genoviz.io.gfa_lines`, ``data`` is the text, ``words`` its 8-byte words, and a wrong
+line or step ends as its position in the text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+NEWLINE, RETURN, TAB = 10, 13, 9
+STAR, COMMA, PLUS, MINUS = 42, 44, 43, 45
+LEFT, RIGHT = 60, 62
+LETTER_M, LETTER_W = 77, 87
+ZERO, NINE = 48, 57
+
+MAX_INTEGER_DIGITS = 18
+NOTHING_WRONG = -1
+
+_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_ONES = np.uint64(0x0101010101010101)
+_NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
+_TABS = np.uint64(0x0909090909090909)
+_COMMAS = np.uint64(0x2C2C2C2C2C2C2C2C)
+_ARROWS = np.uint64(0x3C3C3C3C3C3C3C3C)
+_ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ARROW_BITS = np.uint64(0xFDFDFDFDFDFDFDFD)
+_BYTE_SHIFT = np.uint64(7)
+_SUM_SHIFT = np.uint64(56)
+_HASH_START = np.uint64(0xCBF29CE484222325)
+_HASH_FACTOR = np.uint64(0x00000100000001B3)
+_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HASH_SHIFT = np.uint64(32)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+class NodeTable(NamedTuple):
+    """From segment names to node ranks.
+
+    Names that are all ``prefix`` and a number without leading zeros use ``ranks``: rank + 1 of
+    the node numbered ``first_number + i``, or 0; uint32. For other names ``ranks`` is empty and
+    ``slots`` is an open-addressing hash table: 32 bits of the hash, then rank + 1; uint64, its
+    size a power of two, some of it empty.
+    """
+
+    prefix: np.ndarray
+    first_number: int
+    ranks: np.ndarray
+    slots: np.ndarray
+    names: np.ndarray
+    name_offsets: np.ndarray
+
+
+@njit(nogil=True, cache=True)
+def _read_number(data, i, stop):
+    """Return the number without leading zeros at ``i`` (-1 if none) and where its digits end."""
+    start = i
+    value = 0
+    while i < stop and ZERO <= data[i] <= NINE:
+        value = value * 10 + (data[i] - ZERO)
+        i += 1
+    n_digits = i - start
+    if n_digits == 0 or n_digits > MAX_INTEGER_DIGITS or (data[start] == ZERO and n_digits > 1):
+        return -1, i
+    return value, i
+
+
+@njit(nogil=True, cache=True)
+def find_number_range(names, offsets, first, last, prefix):
+    """Return the least and greatest number of names ``prefix<number>``, or (-1, -1) if not so."""
+    least, greatest = -1, -1
+    for k in range(first, last):
+        i, stop = offsets[k], offsets[k + 1]
+        if stop - i <= len(prefix):
+            return -1, -1
+        for byte in prefix:
+            if names[i] != byte:
+                return -1, -1
+            i += 1
+        value, i = _read_number(names, i, stop)
+        if value < 0 or i != stop:
+            return -1, -1
+        least = value if least < 0 else min(least, value)
+        greatest = max(greatest, value)
+    return least, greatest
+
+
+@njit(nogil=True, cache=True)
+def fill_ranks(table, first, last):
+    """Enter nodes ``first`` to ``last`` into ``table.ranks``; return the first repeated or -1."""
+    offsets = table.name_offsets
+    for k in range(first, last):
+        value, _ = _read_number(table.names, offsets[k] + len(table.prefix), offsets[k + 1])
+        if table.ranks[value - table.first_number]:
+            return k
+        table.ranks[value - table.first_number] = k + 1
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, cache=True)
+def _hash(data, start, stop):
+    value = _HASH_START
+    for i in range(start, stop):
+        value = (value ^ np.uint64(data[i])) * _HASH_FACTOR
+    value = (value ^ (value >> _HASH_SHIFT)) * _HASH_MIX
+    return value ^ (value >> _HASH_SHIFT)
+
+
+@njit(nogil=True, cache=True)
+def _find_slot(data, start, stop, table):
+    """Return the slot of the name ``data[start:stop]``: its own, or the empty one it may take."""
+    value = _hash(data, start, stop)
+    mask = np.uint64(len(table.slots) - 1)
+    slot = value & mask
+    tag = value >> _HASH_SHIFT
+    n_bytes = stop - start
+    while table.slots[slot] != 0:
+        if table.slots[slot] >> _HASH_SHIFT == tag:
+            node = np.int64(table.slots[slot] & _LOW_HALF) - 1
+            name = table.name_offsets[node]
+            if table.name_offsets[node + 1] - name == n_bytes:
+                i = 0
+                while i < n_bytes and table.names[name + i] == data[start + i]:
+                    i += 1
+                if i == n_bytes:
+                    return slot, value
+        slot = (slot + np.uint64(1)) & mask
+    return slot, value
+
+
+@njit(nogil=True, cache=True)
+def fill_slots(table, first, last):
+    """Enter nodes ``first`` to ``last`` into ``table.slots``; return the first repeated or -1."""
+    offsets = table.name_offsets
+    for k in range(first, last):
+        slot, value = _find_slot(table.names, offsets[k], offsets[k + 1], table)
+        if table.slots[slot] != 0:
+            return k
+        table.slots[slot] = ((value >> _HASH_SHIFT) << _HASH_SHIFT) | np.uint64(k + 1)
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, cache=True)
+def _find_numbered(data, i, stop, table):
+    """Return the node whose name starts at ``i``, or -1, and where the name ends."""
+    for byte in table.prefix:
+        if i >= stop or data[i] != byte:
+            return -1, i
+        i += 1
+    value, i = _read_number(data, i, stop)
+    value -= table.first_number
+    if value < 0 or value >= len(table.ranks):
+        return -1, i
+    return np.int64(table.ranks[value]) - 1, i
+
+
+@njit(nogil=True, cache=True)
+def _find_hashed(data, start, stop, table):
+    """Return the node named ``data[start:stop]``, or -1."""
+    slot, _ = _find_slot(data, start, stop, table)
+    return np.int64(table.slots[slot] & _LOW_HALF) - 1
+
+
+@njit(nogil=True, cache=True)
+def _find_named(data, start, stop, table):
+    if stop <= start:
+        return -1
+    if len(table.ranks) == 0:
+        return _find_hashed(data, start, stop, table)
+    node, end = _find_numbered(data, start, stop, table)
+    return node if end == stop else -1
+
+
+@njit(nogil=True, cache=True)
+def _find_field_end(data, words, i):
+    """Return where the next tab, newline or the end of the text is."""
+    n = len(data)
+    while i < n:
+        if i & 7 == 0 and i + 8 <= n:
+            x = words[i >> 3] ^ _TABS
+            y = words[i >> 3] ^ _NEWLINES
+            if (((x - _ONES) & ~x) | ((y - _ONES) & ~y)) & _HIGH_BITS == 0:
+                i += 8
+                continue
+        if data[i] == TAB or data[i] == NEWLINE:
+            return i
+        i += 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _leave_out_return(data, start, end):
+    """Return the end of a field without the return that a line may end with."""
+    if (end == len(data) or data[end] == NEWLINE) and end > start and data[end - 1] == RETURN:
+        return end - 1
+    return end
+
+
+@njit(nogil=True, cache=True)
+def parse_links(data, words, lines, first, last, table, edges):
+    """Write the edges (uint32, shape (n, 2)) of links ``first`` to ``last`` of those at ``lines``.
+
+    Returns the position of the first wrong line, or -1, and how many links have an overlap
+    other than ``*`` and ``0M``.
+    """
+    n = len(data)
+    n_overlaps = 0
+    for k in range(first, last):
+        line = lines[k]
+        i = line + 1
+        for side in range(2):
+            if i >= n or data[i] != TAB:
+                return line, n_overlaps
+            end = _find_field_end(data, words, i + 1)
+            if end + 2 >= n or data[end] != TAB or data[end + 2] != TAB:
+                return line, n_overlaps
+            node = _find_named(data, i + 1, end, table)
+            sign = data[end + 1]
+            if node < 0 or (sign != PLUS and sign != MINUS):
+                return line, n_overlaps
+            edges[k, side] = node << 1 | (sign == MINUS)
+            i = end + 2
+        end = _leave_out_return(data, i + 1, _find_field_end(data, words, i + 1))
+        n_bytes = end - i - 1
+        if n_bytes == 0:
+            return line, n_overlaps
+        is_blunt = (n_bytes == 1 and data[i + 1] == STAR) or (
+            n_bytes == 2 and data[i + 1] == ZERO and data[i + 2] == LETTER_M
+        )
+        n_overlaps += not is_blunt
+    return NOTHING_WRONG, n_overlaps
+
+
+@njit(nogil=True, cache=True)
+def _all_blunt(data, start, stop):
+    """Tell whether an overlaps field has only ``*`` and ``0M``, or nothing."""
+    if stop == start:
+        return True
+    i = start
+    while i < stop:
+        if data[i] == STAR:
+            i += 1
+        elif i + 1 < stop and data[i] == ZERO and data[i + 1] == LETTER_M:
+            i += 2
+        else:
+            return False
+        if i < stop:
+            if data[i] != COMMA or i + 1 == stop:
+                return False
+            i += 1
+    return True
+
+
+@njit(nogil=True, cache=True)
+def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
+    """Find the steps of the P and W lines ``first`` to ``last`` of those at ``lines``.
+
+    Writes where the steps begin and end to ``fields`` (int64, shape (n, 2)) and whether a path
+    has overlaps other than ``*`` and ``0M`` to ``has_overlaps`` (bool). ``*`` is no step.
+    Returns the position of the first wrong line, or -1.
+    """
+    for k in range(first, last):
+        line = lines[k]
+        is_walk = data[line] == LETTER_W
+        i = line + 1
+        for _ in range(5 if is_walk else 1):
+            if i >= len(data) or data[i] != TAB:
+                return line
+            i = _find_field_end(data, words, i + 1)
+        if i >= len(data) or data[i] != TAB:
+            return line
+        end = _find_field_end(data, words, i + 1)
+        if not is_walk:
+            if end >= len(data) or data[end] != TAB:
+                return line
+            after = _find_field_end(data, words, end + 1)
+            after = _leave_out_return(data, end + 1, after)
+            has_overlaps[k] = not _all_blunt(data, end + 1, after)
+        end = _leave_out_return(data, i + 1, end)
+        is_empty = end == i + 2 and data[i + 1] == STAR
+        fields[k, 0] = i + 1
+        fields[k, 1] = i + 1 if is_empty else end
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, cache=True)
+def _count_bytes(data, words, start, stop, wanted, bits):
+    """Count the bytes of ``data[start:stop]`` that, masked by ``bits``, are those of ``wanted``."""
+    n = 0
+    i = start
+    byte = np.uint8(wanted & np.uint64(0xFF))
+    mask = np.uint8(bits & np.uint64(0xFF))
+    while i < stop and i & 7:
+        n += (data[i] & mask) == byte
+        i += 1
+    n_words = max(stop - i, 0) >> 3
+    for k in range(i >> 3, (i >> 3) + n_words):
+        x = (words[k] & bits) ^ wanted
+        found = ~(((x & _LOW_BITS) + _LOW_BITS) | x | _LOW_BITS)
+        n += np.int64(((found >> _BYTE_SHIFT) * _ONES) >> _SUM_SHIFT)
+    for j in range(i + 8 * n_words, stop):
+        n += (data[j] & mask) == byte
+    return n
+
+
+@njit(nogil=True, cache=True)
+def count_steps(data, words, pieces, first, last, counts):
+    """Count the steps that begin in each piece of a path; see :func:`parse_steps`."""
+    for k in range(first, last):
+        start, stop = pieces[k, 0], pieces[k, 1]
+        if pieces[k, 4]:
+            counts[k] = _count_bytes(data, words, start, stop, _ARROWS, _ARROW_BITS)
+        elif start == pieces[k, 2]:
+            counts[k] = 1 + _count_bytes(data, words, start, stop - 1, _COMMAS, _ALL_BITS)
+        else:
+            counts[k] = _count_bytes(data, words, start - 1, stop - 1, _COMMAS, _ALL_BITS)
+
+
+@njit(nogil=True, cache=True)
+def _parse_path_piece(data, piece, table, steps, k, k_stop):
+    i, stop, field_end = piece[0], piece[1], piece[3]
+    is_numbered = len(table.ranks) > 0
+    if i > piece[2]:
+        while i < stop and data[i - 1] != COMMA:
+            i += 1
+    while i < stop:
+        step = i
+        if is_numbered:
+            node, i = _find_numbered(data, i, field_end, table)
+        else:
+            while i < field_end and data[i] != COMMA:
+                i += 1
+            i -= 1
+            node = _find_hashed(data, step, i, table) if i > step else -1
+        if node < 0 or i >= field_end or k >= k_stop:
+            return step
+        sign = data[i]
+        if sign != PLUS and sign != MINUS:
+            return step
+        steps[k] = node << 1 | (sign == MINUS)
+        k += 1
+        i += 1
+        if i < field_end and (data[i] != COMMA or i + 1 == field_end):
+            return step
+        i += 1
+    return NOTHING_WRONG if k == k_stop else stop
+
+
+@njit(nogil=True, cache=True)
+def _parse_walk_piece(data, piece, table, steps, k, k_stop):
+    i, stop, field_end = piece[0], piece[1], piece[3]
+    is_numbered = len(table.ranks) > 0
+    if i > piece[2]:
+        while i < stop and data[i] != LEFT and data[i] != RIGHT:
+            i += 1
+    while i < stop:
+        step = i
+        sign = data[i]
+        if sign != LEFT and sign != RIGHT:
+            return step
+        i += 1
+        if is_numbered:
+            node, i = _find_numbered(data, i, field_end, table)
+        else:
+            while i < field_end and data[i] != LEFT and data[i] != RIGHT:
+                i += 1
+            node = _find_hashed(data, step + 1, i, table) if i > step + 1 else -1
+        if node < 0 or k >= k_stop:
+            return step
+        if i < field_end and data[i] != LEFT and data[i] != RIGHT:
+            return step
+        steps[k] = node << 1 | (sign == LEFT)
+        k += 1
+    return NOTHING_WRONG if k == k_stop else stop
+
+
+@njit(nogil=True, cache=True)
+def parse_steps(data, pieces, first, last, table, step_offsets, steps):
+    """Write the handles of all steps that begin in the pieces ``first`` to ``last``.
+
+    A row of ``pieces`` (int64, shape (n, 5)) is the bytes ``start`` to ``stop`` of the steps of
+    a path, where those begin and end, and whether it is a walk. The steps of piece ``k`` go to
+    ``steps[step_offsets[k]:step_offsets[k + 1]]``. Returns the position of the first step that
+    is wrong, or -1.
+    """
+    for k in range(first, last):
+        begin, end = step_offsets[k], step_offsets[k + 1]
+        if pieces[k, 4]:
+            wrong = _parse_walk_piece(data, pieces[k], table, steps, begin, end)
+        else:
+            wrong = _parse_path_piece(data, pieces[k], table, steps, begin, end)
+        if wrong >= 0:
+            return wrong
+    return NOTHING_WRONG

@@ -1,0 +1,128 @@
+"""The bytes of a text file as one array: memory-mapped, or decompressed to memory or to disk."""
+
+from __future__ import annotations
+
+import io
+import mmap
+import tempfile
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+
+MAX_BYTES_IN_MEMORY = 256 << 20
+_SLICE = 8 << 20
+_COMPRESSED_SLICE = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
+_OTHER_COMPRESSIONS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"PK\x03\x04": "zip",
+}
+
+
+def open_text(path: Path) -> Generator[tuple[int, int], None, np.ndarray]:
+    """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
+
+    A generator: yields bytes done and bytes in all of the file while it decompresses. A text of
+    more than 256 MB is decompressed into an unnamed file in the temporary folder.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, no regular file, not readable, empty, truncated or damaged.
+    """
+    content = _map_file(path)
+    for magic, name in _OTHER_COMPRESSIONS.items():
+        if content[: len(magic)].tobytes() == magic:
+            raise FileFormatError(path, f"is compressed with {name}, needs to be plain or gzip")
+    if content[:2].tobytes() != _GZIP_MAGIC:
+        return content
+    try:
+        return (yield from _decompress(path, content))
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileFormatError(
+            path, f"cannot be decompressed into {tempfile.gettempdir()}: {reason}"
+        ) from error
+
+
+def _map_file(path: Path) -> np.ndarray:
+    if not path.exists():
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "not a regular file"
+        raise FileFormatError(path, f"is {kind}, needs to be a file")
+    try:
+        if path.stat().st_size == 0:
+            raise FileFormatError(path, "the file is empty, needs at least one line")
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(path, f"cannot be read: {reason}") from error
+    return np.frombuffer(mapped, np.uint8)
+
+
+class _Sink:
+    """Holds what is written to it in memory, and on disk once it is large."""
+
+    def __init__(self) -> None:
+        self._file = io.BytesIO()
+        self._in_memory = True
+
+    def write(self, content: bytes) -> None:
+        if self._in_memory and self._file.tell() + len(content) > MAX_BYTES_IN_MEMORY:
+            memory, self._file = self._file, tempfile.TemporaryFile()
+            self._in_memory = False
+            self._file.write(memory.getbuffer())
+        self._file.write(content)
+
+    def to_array(self) -> np.ndarray:
+        if self._in_memory:
+            return np.frombuffer(self._file.getvalue(), np.uint8)
+        self._file.flush()
+        with self._file:
+            mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(mapped, np.uint8)
+
+
+def _decompress(path: Path, content: np.ndarray) -> Generator[tuple[int, int], None, np.ndarray]:
+    n = len(content)
+    sink = _Sink()
+    position = since_yield = 0
+    while position < n:
+        if content[position : position + 2].tobytes() != _GZIP_MAGIC:
+            if not content[position:].any():
+                break
+            raise FileFormatError(
+                path, f"byte {position + 1:,} starts neither gzip data nor padding, needs one"
+            )
+        stream = zlib.decompressobj(wbits=31)
+        while not stream.eof:
+            if position >= n:
+                raise FileFormatError(
+                    path, "the gzip data end too early (truncated file), need the whole file"
+                )
+            compressed = content[position : position + _COMPRESSED_SLICE].data
+            try:
+                piece = stream.decompress(compressed, _SLICE)
+            except zlib.error as error:
+                raise FileFormatError(
+                    path, f"the gzip data are damaged near byte {position + 1:,} ({error})"
+                ) from error
+            unused = len(stream.unused_data) + len(stream.unconsumed_tail)
+            position += len(compressed) - unused
+            sink.write(piece)
+            since_yield += len(piece) + 1
+            if since_yield >= _SLICE:
+                since_yield = 0
+                yield position, n
+    text = sink.to_array()
+    if len(text) == 0:
+        raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
+    return text

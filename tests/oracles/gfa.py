@@ -1,0 +1,123 @@
+"""A slow, obvious GFA reader, for texts that fit in memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+class RefusedError(Exception):
+    """The text does not follow the format."""
+
+
+@dataclass
+class OracleGraph:
+    """The graph in plain lists; a step and an end of an edge are (name, is_reverse)."""
+
+    names: list[str]
+    lengths: list[int]
+    sequences: list[str]
+    edges: list[tuple]
+    paths: list[tuple]
+    left_out: dict[str, int]
+
+
+def read_gfa_text(text: bytes) -> OracleGraph:
+    records = [_record(line) for line in text.split(b"\n")]
+    records = [record for record in records if record is not None]
+    _need(not re.match(rb"H\t([^\n]*\t)?VN:Z:(?!1)", text))
+    graph = OracleGraph([], [], [], [], [], {})
+    for fields in records:
+        if fields[0] == b"S":
+            _add_segment(graph, fields)
+        elif fields[0] not in (b"H", b"L", b"P", b"W"):
+            kind = fields[0].decode()
+            graph.left_out[kind] = graph.left_out.get(kind, 0) + 1
+    _need(graph.names)
+    _need(len(set(graph.names)) == len(graph.names))
+    known = set(graph.names)
+    for fields in records:
+        if fields[0] == b"L":
+            _need(len(fields) >= 6 and fields[5])
+            graph.edges.append(tuple(_step(fields[k], fields[k + 1], known) for k in (1, 3)))
+        elif fields[0] == b"P":
+            _need(len(fields) >= 4)
+            steps = [] if fields[2] in (b"", b"*") else fields[2].split(b",")
+            steps = [_step(step[:-1], step[-1:], known) for step in steps]
+            graph.paths.append((_name(fields[1]), steps))
+        elif fields[0] == b"W":
+            _need(len(fields) >= 7)
+            graph.paths.append((_walk_name(fields[1:6]), _walk_steps(fields[6], known)))
+    return graph
+
+
+def _need(condition) -> None:
+    if not condition:
+        raise RefusedError
+
+
+def _record(line: bytes) -> list[bytes] | None:
+    line = line.removesuffix(b"\r")
+    if not line or line.startswith(b"#"):
+        return None
+    fields = line.split(b"\t")
+    _need(re.fullmatch(rb"[A-Z]", fields[0]))
+    return fields
+
+
+def _name(field: bytes) -> str:
+    _need(field and not re.search(rb"[\x00-\x1f\x7f]|[+-],", field))
+    try:
+        return field.decode()
+    except UnicodeDecodeError:
+        raise RefusedError from None
+
+
+def _integer(field: bytes) -> int:
+    _need(re.fullmatch(rb"[0-9]{1,18}", field))
+    return int(field)
+
+
+def _add_segment(graph: OracleGraph, fields: list[bytes]) -> None:
+    _need(len(fields) >= 3)
+    _need(re.fullmatch(rb"\*|[A-Za-z=.]+", fields[2]))
+    sequence = "" if fields[2] == b"*" else fields[2].decode()
+    lengths = {len(sequence)} if sequence else set()
+    for tag in fields[3:]:
+        if tag.startswith(b"LN:"):
+            _need(tag.startswith(b"LN:i:"))
+            lengths.add(_integer(tag[5:]))
+    _need(len(lengths) == 1)
+    length = lengths.pop()
+    _need(1 <= length <= 10**12)
+    graph.names.append(_name(fields[1]))
+    graph.lengths.append(length)
+    graph.sequences.append(sequence)
+
+
+def _step(name: bytes, sign: bytes, known: set[str]) -> tuple[str, bool]:
+    _need(sign in (b"+", b"-", b">", b"<"))
+    try:
+        name = name.decode()
+    except UnicodeDecodeError:
+        raise RefusedError from None
+    _need(name in known)
+    return name, sign in (b"-", b"<")
+
+
+def _walk_name(fields: list[bytes]) -> str:
+    sample, haplotype, contig, start, end = fields
+    _integer(haplotype)
+    name = "#".join((_name(sample), haplotype.decode(), _name(contig)))
+    places = [None if place == b"*" else _integer(place) for place in (start, end)]
+    if None in places:
+        return name
+    _need(places[0] <= places[1])
+    return f"{name}:{start.decode()}-{end.decode()}"
+
+
+def _walk_steps(field: bytes, known: set[str]) -> list[tuple[str, bool]]:
+    if field in (b"", b"*"):
+        return []
+    _need(field[:1] in (b"<", b">"))
+    return [_step(step[1:], step[:1], known) for step in re.findall(rb"[<>][^<>]*", field)]
