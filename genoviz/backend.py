@@ -60,6 +60,11 @@ def load_kernel(name: str, backend: Backend = "auto") -> ModuleType:
     return importlib.import_module(f"genoviz.kernels.{name}.cuda")
 
 
+def array_module(backend: Backend = "auto") -> ModuleType:
+    """Return the module whose arrays a backend's kernels take: NumPy or CuPy."""
+    return importlib.import_module("numpy" if resolve_backend(backend) == "cpu" else "cupy")
+
+
 @cache
 def prepare_threading_layer() -> None:
     """Make Numba choose a threading layer on which two Python threads may run kernels.

@@ -1,0 +1,89 @@
+"""Weakly connected components, and how a layout of several is packed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from genoviz.model import PangenomeGraph
+
+MARGIN = 1000.0
+
+
+@njit(nogil=True, cache=True)
+def _find_root(parents, node):
+    while parents[node] != node:
+        parents[node] = parents[parents[node]]
+        node = parents[node]
+    return node
+
+
+@njit(nogil=True, cache=True)
+def _label(n_nodes, edges, steps, path_offsets):
+    parents = np.arange(n_nodes).astype(np.int32)
+    for edge in range(len(edges)):
+        a = _find_root(parents, np.int64(edges[edge, 0]) >> 1)
+        b = _find_root(parents, np.int64(edges[edge, 1]) >> 1)
+        parents[max(a, b)] = min(a, b)
+    for path in range(len(path_offsets) - 1):
+        for step in range(path_offsets[path] + 1, path_offsets[path + 1]):
+            a = _find_root(parents, np.int64(steps[step - 1]) >> 1)
+            b = _find_root(parents, np.int64(steps[step]) >> 1)
+            parents[max(a, b)] = min(a, b)
+    components = np.empty(n_nodes, np.int32)
+    n_components = 0
+    for node in range(n_nodes):
+        root = _find_root(parents, node)
+        if root == node:
+            components[node] = n_components
+            n_components += 1
+        else:
+            components[node] = components[root]
+    return components
+
+
+def find_components(graph: PangenomeGraph) -> np.ndarray:
+    """Return the weakly connected component of each node; int32, shape (n_nodes,).
+
+    Components are numbered from 0 in the order of their first nodes. Both edges and the steps of
+    paths connect.
+    """
+    return _label(graph.n_nodes, graph.edges, graph.steps, graph.path_offsets)
+
+
+@njit(nogil=True, cache=True)
+def _bounding_boxes(coordinates, components, n_components):
+    boxes = np.empty((n_components, 4))
+    boxes[:, :2] = np.inf
+    boxes[:, 2:] = -np.inf
+    for node in range(len(coordinates)):
+        box = boxes[components[node]]
+        for end in range(2):
+            for axis in range(2):
+                value = coordinates[node, end, axis]
+                box[axis] = min(box[axis], value)
+                box[2 + axis] = max(box[2 + axis], value)
+    return boxes
+
+
+def pack_components(coordinates: np.ndarray, components: np.ndarray) -> np.ndarray:
+    """Return coordinates with the components stacked along y, each from x = 1000.
+
+    Every component is moved as a whole: its lowest x becomes 1000, its lowest y lies 1000 above
+    the highest y of the component before it (the first lies at 1000), as odgi places them.
+
+    Parameters
+    ----------
+    coordinates
+        float64, shape (n_nodes, 2, 2), bp.
+    components
+        int32, shape (n_nodes,).
+    """
+    if len(coordinates) == 0:
+        return coordinates.copy()
+    boxes = _bounding_boxes(coordinates, components, int(components.max()) + 1)
+    heights = boxes[:, 3] - boxes[:, 1]
+    shifts = np.empty((len(boxes), 2))
+    shifts[:, 0] = MARGIN - boxes[:, 0]
+    shifts[:, 1] = MARGIN + np.concatenate([[0.0], np.cumsum(heights + MARGIN)[:-1]]) - boxes[:, 1]
+    return coordinates + shifts[components][:, None, :]

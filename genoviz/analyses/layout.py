@@ -1,0 +1,391 @@
+"""Lay a pangenome graph out by path-guided stochastic gradient descent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.components import find_components, pack_components
+from genoviz.analyses.layout_schedule import (
+    LARGEST_WINDOW,
+    check_range,
+    default_window,
+    learning_rates,
+    zipf_tables,
+)
+from genoviz.analyses.layout_start import initial_coordinates, linear_coordinates
+from genoviz.analyses.path_records import PathRecords, build_path_records
+from genoviz.analyses.stress import PathStress, StressSampler
+from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.errors import ParameterError
+from genoviz.model import GraphLayout, PangenomeGraph
+
+FIRST_SLICE_UPDATES = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class LayoutSnapshot:
+    """A layout on its way; nothing of it changes afterwards.
+
+    Attributes
+    ----------
+    coordinates
+        float64, shape (n_nodes, 2, 2), bp; a CuPy array when the layout runs on a GPU.
+    iteration, n_iterations
+        Iterations finished, and of how many.
+    n_updates, n_updates_total
+        Updates made, and of how many (a run that starts late in the schedule makes fewer).
+    eta
+        Learning rate of the current iteration, bp.
+    seconds
+        Time spent computing updates so far.
+    stress
+        Sampled path stress, where an iteration ended and stress samples were asked for.
+    is_final
+        Whether this is the finished layout, its components packed.
+    note
+        What the user should know of how the layout came about.
+    """
+
+    coordinates: Any
+    iteration: int
+    n_iterations: int
+    n_updates: int
+    n_updates_total: int
+    eta: float
+    seconds: float
+    stress: PathStress | None = None
+    is_final: bool = False
+    note: str = ""
+    components: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def layout(self) -> GraphLayout:
+        """The coordinates as a layout; copied from the GPU where they lie there."""
+        coordinates = self.coordinates
+        if not isinstance(coordinates, np.ndarray):
+            coordinates = coordinates.get()
+        return GraphLayout(coordinates, self.components, self.note)
+
+    @property
+    def updates_per_second(self) -> float:
+        """Updates made for each second of computing."""
+        return self.n_updates / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True)
+class LayoutOptions:
+    """Options of a path-guided SGD layout; the defaults are odgi's.
+
+    Attributes
+    ----------
+    n_iterations
+        Iterations, each with its own learning rate.
+    updates_per_step
+        Updates in an iteration for each step of the paths used.
+    eta_max
+        Learning rate of the first iteration, bp; by default the square of the longest path's
+        number of steps.
+    eps
+        Learning rate of the last iteration, bp.
+    theta
+        Exponent of the Zipf distribution of jumps, above 0 and below 1.
+    space
+        Longest jump of the cooling branch, steps; by default the longest path.
+    cooling_start
+        Share of the iterations after which every jump is Zipf-distributed.
+    initialisation
+        ``"d"``, ``"u"``, ``"g"``, ``"r"`` or ``"h"``; see `initial_coordinates`.
+    seed
+        Names all random numbers. The same seed on one CPU thread gives the same bits.
+    first_iteration
+        Where in the schedule to start: above 0 to re-heat an existing layout gently.
+    n_threads
+        CPU threads; all by default.
+    window
+        Neighbouring steps that share a jump, a power of two up to 32; by default from the size
+        of the graph. 1 draws every update on its own, as odgi does.
+    """
+
+    n_iterations: int = 30
+    updates_per_step: float = 10.0
+    eta_max: float | None = None
+    eps: float = 0.01
+    theta: float = 0.99
+    space: int | None = None
+    cooling_start: float = 0.5
+    initialisation: str = "d"
+    seed: int = 0
+    first_iteration: int = 0
+    n_threads: int | None = None
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        check_range("n_iterations", self.n_iterations, 1, 10**6)
+        check_range("updates_per_step", self.updates_per_step, 1e-6, 1e6)
+        check_range("eps", self.eps, 1e-12, 1e18)
+        check_range("theta", self.theta, 0.001, 0.999)
+        check_range("cooling_start", self.cooling_start, 0.0, 1.0)
+        check_range("first_iteration", self.first_iteration, 0, self.n_iterations - 1)
+        check_range("seed", self.seed, 0, 2**63 - 1)
+        if self.eta_max is not None:
+            check_range("eta_max", self.eta_max, self.eps, 1e18)
+        if self.space is not None:
+            check_range("space", self.space, 1, 2**40)
+        if self.n_threads is not None:
+            check_range("n_threads", self.n_threads, 1, 4096)
+        if self.window is not None and self.window not in (1, 2, 4, 8, 16, LARGEST_WINDOW):
+            raise ParameterError(f"window is {self.window}, needs one of 1, 2, 4, 8, 16, 32")
+
+
+def path_sgd_layout(
+    graph: PangenomeGraph,
+    *,
+    paths: Sequence[str | int] | None = None,
+    start: GraphLayout | None = None,
+    backend: Backend = "auto",
+    **options: Any,
+) -> GraphLayout:
+    """Return the path-guided SGD layout of a graph.
+
+    Parameters
+    ----------
+    graph
+        A graph with paths. One without gets its nodes in a line, and a note that says so.
+    paths
+        Names or indices of the paths that guide the layout; all by default.
+    start
+        A layout to start from, in place of ``initialisation``.
+    options
+        See `LayoutOptions`.
+
+    Raises
+    ------
+    ParameterError
+        If an option is out of range, a path is not in the graph or ``start`` is of another graph.
+
+    References
+    ----------
+    Heumos et al. 2024, doi:10.1093/bioinformatics/btae363;
+    Li et al. 2024, doi:10.1109/SC41406.2024.00102.
+    """
+    snapshots = iter_path_sgd_layout(
+        graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
+    )
+    *_, final = snapshots
+    return final.layout
+
+
+def iter_path_sgd_layout(
+    graph: PangenomeGraph,
+    *,
+    paths: Sequence[str | int] | None = None,
+    start: GraphLayout | None = None,
+    slice_seconds: float | None = 0.05,
+    stress_samples: int = 0,
+    backend: Backend = "auto",
+    **options: Any,
+) -> Iterator[LayoutSnapshot]:
+    """Yield a layout again and again while it unfolds; see `path_sgd_layout`.
+
+    Parameters
+    ----------
+    slice_seconds
+        About how long to compute between two snapshots (at least one ends each iteration);
+        None yields the finished layout alone.
+    stress_samples
+        Terms of the sampled path stress at the end of each iteration; 0 for none.
+    options
+        See `LayoutOptions`.
+    """
+    checked = LayoutOptions(**options)
+    if start is not None and start.n_nodes != graph.n_nodes:
+        raise ParameterError(
+            f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
+        )
+    records = build_path_records(graph, paths=paths, min_steps=2)
+    if records.n_steps == 0:
+        return iter((_linear_fallback(graph, checked),))
+    run = _LayoutRun(graph, records, start, checked, stress_samples, backend)
+    return run.iter_snapshots(slice_seconds)
+
+
+def _linear_fallback(graph: PangenomeGraph, options: LayoutOptions) -> LayoutSnapshot:
+    return LayoutSnapshot(
+        coordinates=linear_coordinates(graph),
+        iteration=options.n_iterations,
+        n_iterations=options.n_iterations,
+        n_updates=0,
+        n_updates_total=0,
+        eta=0.0,
+        seconds=0.0,
+        is_final=True,
+        note="No path has two steps, so nothing guides the layout: nodes lie in graph order.",
+        components=find_components(graph),
+    )
+
+
+class _LayoutRun:
+    """The arrays and the progress of one run."""
+
+    def __init__(
+        self,
+        graph: PangenomeGraph,
+        records: PathRecords,
+        start: GraphLayout | None,
+        options: LayoutOptions,
+        stress_samples: int,
+        backend: Backend,
+    ) -> None:
+        self.graph = graph
+        self.options = options
+        self.stress_samples = stress_samples
+        self.kernel = load_kernel("path_sgd", backend)
+        self.xp = array_module(backend)
+        self.records = _move_records(records, self.xp)
+        self.space = min(options.space or records.longest_path, records.longest_path)
+        tables = zipf_tables(options.theta, self.space)
+        self.exact_space = tables.exact_space
+        self.zeta = self.xp.asarray(tables.zeta)
+        self.zipf_factor = self.xp.asarray(tables.zipf_factor)
+        self.window = options.window or default_window(graph.n_nodes)
+        self.n_workers = self._count_workers(resolve_backend(backend))
+        self.etas = learning_rates(
+            options.n_iterations,
+            eta_max=options.eta_max or max(float(records.longest_path) ** 2, options.eps),
+            eps=options.eps,
+        )
+        coordinates = (
+            initial_coordinates(graph, options.initialisation, seed=options.seed)
+            if start is None
+            else start.coordinates.copy()
+        )
+        self.coordinates = self.xp.asarray(coordinates)
+        self.updates_per_iteration = max(round(options.updates_per_step * records.n_steps), 1)
+        self.stress = StressSampler(self.records, backend=backend) if stress_samples else None
+        self.note = _note_untouched_nodes(graph, records)
+        self.n_updates = 0
+        self.seconds = 0.0
+
+    def _count_workers(self, backend: str) -> int:
+        if backend == "cpu" and self.options.n_threads is not None:
+            return self.options.n_threads
+        return self.kernel.count_workers(self.graph.n_nodes, self.window)
+
+    def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
+        """Run the schedule and yield on the way."""
+        first, n_iterations = self.options.first_iteration, self.options.n_iterations
+        if slice_seconds is not None:
+            yield self._snapshot(first, self._sample_stress(first))
+        for iteration in range(first, n_iterations):
+            is_last = iteration + 1 == n_iterations
+            for is_end in self._iter_slices(iteration, slice_seconds):
+                if is_end and is_last:
+                    break
+                if slice_seconds is None:
+                    continue
+                stress = self._sample_stress(iteration + 1) if is_end else None
+                yield self._snapshot(iteration + is_end, stress)
+        yield self._final_snapshot()
+
+    def _iter_slices(self, iteration: int, slice_seconds: float | None) -> Iterator[bool]:
+        """Make one iteration's updates; yield after each slice whether it was the last."""
+        n_left = self.updates_per_iteration
+        n_slice = 0
+        while n_left > 0:
+            n_wanted = min(n_left, self._slice_updates(slice_seconds))
+            began = time.perf_counter()
+            n_done = self._make_updates(iteration, n_slice, n_wanted)
+            self.seconds += time.perf_counter() - began
+            self.n_updates += n_done
+            n_left -= max(n_done, n_wanted)
+            n_slice += 1
+            yield n_left <= 0
+
+    def _slice_updates(self, slice_seconds: float | None) -> int:
+        if slice_seconds is None:
+            return self.updates_per_iteration
+        if self.n_updates == 0:
+            return FIRST_SLICE_UPDATES
+        return max(int(slice_seconds * self.n_updates / self.seconds), 1000)
+
+    def _make_updates(self, iteration: int, n_slice: int, n_updates: int) -> int:
+        seeds = np.random.SeedSequence((self.options.seed, iteration, n_slice))
+        return self.kernel.make_updates(
+            self.coordinates.reshape(-1, 2),
+            self.records.records,
+            self.records.path_starts,
+            self.records.block_paths,
+            self.zeta,
+            self.zipf_factor,
+            self.options.theta,
+            self.space,
+            self.exact_space,
+            self.etas[iteration],
+            iteration >= int(self.options.cooling_start * self.options.n_iterations),
+            n_updates,
+            seeds.generate_state(1, np.uint64)[0],
+            self.window,
+            self.n_workers,
+        )
+
+    def _sample_stress(self, iteration: int) -> PathStress | None:
+        if self.stress is None:
+            return None
+        return self.stress.sample(
+            self.coordinates.reshape(-1, 2), n_samples=self.stress_samples, seed=iteration
+        )
+
+    def _snapshot(self, iteration: int, stress: PathStress | None) -> LayoutSnapshot:
+        n_iterations = self.options.n_iterations
+        return LayoutSnapshot(
+            coordinates=self.coordinates.copy(),
+            iteration=iteration,
+            n_iterations=n_iterations,
+            n_updates=self.n_updates,
+            n_updates_total=self.updates_per_iteration
+            * (n_iterations - self.options.first_iteration),
+            eta=float(self.etas[min(iteration, n_iterations - 1)]),
+            seconds=self.seconds,
+            stress=stress,
+            note=self.note,
+        )
+
+    def _final_snapshot(self) -> LayoutSnapshot:
+        n_iterations = self.options.n_iterations
+        stress = self._sample_stress(n_iterations)
+        components = find_components(self.graph)
+        coordinates = self.coordinates
+        if not isinstance(coordinates, np.ndarray):
+            coordinates = coordinates.get()
+        packed = self.xp.asarray(pack_components(coordinates, components))
+        return replace(
+            self._snapshot(n_iterations, stress),
+            coordinates=packed,
+            is_final=True,
+            components=components,
+        )
+
+
+def _move_records(records: PathRecords, xp: Any) -> PathRecords:
+    return replace(
+        records,
+        records=xp.asarray(records.records),
+        path_starts=xp.asarray(records.path_starts),
+        block_paths=xp.asarray(records.block_paths),
+    )
+
+
+def _note_untouched_nodes(graph: PangenomeGraph, records: PathRecords) -> str:
+    """Say how many nodes no used path visits: path-guided SGD never moves them."""
+    handles = records.records[:, 0]
+    is_visited = np.zeros(graph.n_nodes, bool)
+    is_visited[handles[handles != 0xFFFFFFFF] >> 1] = True
+    n_untouched = int(graph.n_nodes - is_visited.sum())
+    if n_untouched == 0:
+        return ""
+    return f"{n_untouched:,} of {graph.n_nodes:,} nodes lie on no path and stay where they began."

@@ -1,0 +1,55 @@
+"""Path-guided stochastic gradient descent: move node ends until path distances fit.
+
+One update takes two steps *a* and *b* of one path and an end of each (a coin), and moves the two
+node ends towards the distance that they have along the path::
+
+    d  = |position_a - position_b|            bp, 1e-9 where both ends are one joint
+    mu = min(1, eta / d)
+    p_a, p_b move by mu (|p_a - p_b| - d) / 2 along the line that joins them
+
+*a* is a uniform step of all paths. In the *cooling* branch *b* lies a Zipf-distributed number of
+steps away; in the other, *b* is a uniform step of the path. Before cooling starts, either branch
+has probability 1/2.
+
+Updates come in *bursts*: ``window`` neighbouring steps share branch, direction and jump ``z``, so
+that both sides of a burst are contiguous in memory. Steps ``a_i`` run from the drawn step away
+from the jump's direction, ``z`` at a time with gaps of ``z``, so no step of a burst is met twice.
+The marginal distribution of a pair is that of single updates; ``window=1`` is those. A random
+number is ``mix(key + k * 0x9E3779B97F4A7C15)`` (SplitMix64) with one ``key`` for each (seed,
+iteration, slice, worker).
+
+Arguments
+---------
+=============== ======================== =======================================================
+points          float64 (2 n_nodes, 2)   bp; changed in place; point 2i + e is end e of node i
+records         uint32 or int64          handle and position (bp) of each step, path by path; a
+                (n_records, 2)           closing record (CLOSING, path length) ends each path
+path_starts     int64 (n_paths + 1,)     first record of each path; every path has >= 2 steps
+block_paths     int32                    path of record 1024 k, for each k
+                (n_records / 1024,)
+zeta            float64                  generalised harmonic numbers, see ``zipf_tables``
+zipf_factor     float64                  the factor of Gray's method that goes with ``zeta``
+theta           float                    Zipf exponent, below 1
+space           int                      longest jump of the cooling branch, steps
+exact_space     int                      ``zeta`` has every n up to here, every 100th above
+eta             float                    learning rate, bp
+is_cooling      bool                     whether every update takes the cooling branch
+n_updates       int                      updates to make; bursts may overshoot by < window each
+key             int                      64 bits that name (seed, iteration, slice)
+window          int                      updates in a burst, 1 to 32
+=============== ======================== =======================================================
+
+Workers run without locks (Hogwild): a move can be lost when two workers meet on a point.
+
+References
+----------
+Heumos et al. 2024, doi:10.1093/bioinformatics/btae363 (algorithm);
+Li et al. 2024, doi:10.1109/SC41406.2024.00035 (GPU);
+Gray et al. 1994, doi:10.1145/191839.191886 (Zipf sampling);
+Steele et al. 2014, doi:10.1145/2660193.2660195 (SplitMix64);
+Niu et al. 2011, arXiv:1106.5730 (Hogwild).
+"""
+
+BLOCK_BITS = 10
+CLOSING = 0xFFFFFFFF
+ZETA_STEP = 100

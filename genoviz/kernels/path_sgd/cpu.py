@@ -1,0 +1,162 @@
+"""Path-guided SGD on all cores; the contract is in this folder's ``__init__``."""
+
+import numpy as np
+from numba import config, njit, prange
+
+from genoviz.kernels.path_sgd import BLOCK_BITS, CLOSING, ZETA_STEP
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+_UNIT = 2.0**-53
+_JOINT = 1e-9
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mix(state):
+    state = (state ^ (state >> _S30)) * _MIX_1
+    state = (state ^ (state >> _S27)) * _MIX_2
+    return state ^ (state >> _S31)
+
+
+@njit(nogil=True, cache=True)
+def _zipf(unit, n, theta, zeta, zipf_factor, exact_space):
+    index = n if n <= exact_space else exact_space + (n - exact_space) // ZETA_STEP + 1
+    scaled = unit * zeta[index]
+    if scaled < 1.0:
+        return 1
+    if scaled < 1.0 + 0.5**theta:
+        return 2
+    factor = zipf_factor[index]
+    jump = 1 + np.int64(n * np.exp(np.log(factor * unit - factor + 1.0) / (1.0 - theta)))
+    return min(jump, n)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _update(points, records, a, b, coins, eta):
+    coin_a, coin_b = np.int64(coins & _ONE), np.int64((coins >> _ONE) & _ONE)
+    i = np.int64(records[a, 0]) ^ coin_a
+    j = np.int64(records[b, 0]) ^ coin_b
+    d = abs(np.float64(np.int64(records[a + coin_a, 1]) - np.int64(records[b + coin_b, 1])))
+    d = max(d, _JOINT)
+    dx = points[i, 0] - points[j, 0]
+    dy = points[i, 1] - points[j, 1]
+    if dx == 0.0:
+        dx = _JOINT
+    ratio = min(1.0, eta / d) * 0.5 * (1.0 - d / np.sqrt(dx * dx + dy * dy))
+    dx *= ratio
+    dy *= ratio
+    points[i, 0] -= dx
+    points[i, 1] -= dy
+    points[j, 0] += dx
+    points[j, 1] += dy
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _make_updates(
+    points,
+    records,
+    path_starts,
+    block_paths,
+    zeta,
+    zipf_factor,
+    theta,
+    space,
+    exact_space,
+    eta,
+    is_cooling,
+    n_updates,
+    key,
+    window,
+):
+    n_records = len(records)
+    state = key
+    n_done = 0
+    while n_done < n_updates:
+        state += _GOLDEN
+        drawn = np.int64(np.float64(_mix(state) >> _S11) * _UNIT * n_records)
+        if records[drawn, 0] == CLOSING:
+            continue
+        path = block_paths[drawn >> BLOCK_BITS]
+        while path_starts[path + 1] <= drawn:
+            path += 1
+        first = path_starts[path]
+        last = path_starts[path + 1] - 2
+        state += _GOLDEN
+        bits = _mix(state)
+        unit = np.float64(bits >> _S11) * _UNIT
+        if is_cooling or bits & _ONE:
+            forward = drawn == first or (drawn != last and bits & _TWO != 0)
+            reach = last - drawn if forward else drawn - first
+            jump = _zipf(unit, min(space, reach), theta, zeta, zipf_factor, exact_space)
+        else:
+            partner = first + np.int64(unit * (last - first + 1))
+            if partner == drawn:
+                continue
+            forward = partner > drawn
+            jump = abs(partner - drawn)
+        side = 1 if forward else -1
+        state += _GOLDEN
+        coins = _mix(state)
+        a = drawn
+        left_in_run = jump
+        for _ in range(window):
+            if a < first or a > last:
+                break
+            _update(points, records, a, a + side * jump, coins, eta)
+            coins >>= _TWO
+            n_done += 1
+            a -= side
+            left_in_run -= 1
+            if left_in_run == 0:
+                left_in_run = jump
+                a -= side * jump
+    return n_done
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def make_updates(
+    points,
+    records,
+    path_starts,
+    block_paths,
+    zeta,
+    zipf_factor,
+    theta,
+    space,
+    exact_space,
+    eta,
+    is_cooling,
+    n_updates,
+    key,
+    window,
+    n_workers,
+):
+    """Make about ``n_updates`` updates with ``n_workers`` threads; return how many were made."""
+    n_done = np.zeros(n_workers, np.int64)
+    for worker in prange(n_workers):
+        share = n_updates * (worker + 1) // n_workers - n_updates * worker // n_workers
+        n_done[worker] = _make_updates(
+            points,
+            records,
+            path_starts,
+            block_paths,
+            zeta,
+            zipf_factor,
+            theta,
+            space,
+            exact_space,
+            eta,
+            is_cooling,
+            share,
+            _mix(key + np.uint64(worker) * _GOLDEN),
+            window,
+        )
+    return n_done.sum()
+
+
+def count_workers(n_nodes, window):  # noqa: ARG001 - the GPU's depends on both
+    """Return how many workers to run: one a thread."""
+    return config.NUMBA_NUM_THREADS

@@ -1,0 +1,131 @@
+"""Path-guided SGD on one GPU; the contract is in this folder's ``__init__``.
+
+Arrays are CuPy arrays. ``Variant`` chooses among the kernel's compile-time designs: layouts use
+its defaults, the benchmarks repeat the published ablations with the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+
+THREADS_PER_BLOCK = 256
+WARP = 32
+NODES_PER_UPDATE_IN_FLIGHT = 8
+WINDOWS = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A design of the kernel.
+
+    Attributes
+    ----------
+    node_arrays
+        Four coordinate arrays rather than one record a node (then ``points`` holds all left
+        ends' x, then their y, then those of the right ends).
+    warp_merge
+        All lanes of a warp take the same branch.
+    rng
+        0: SplitMix64 in registers; 1: XORWOW states in memory, coalesced; 2: strided.
+    reuse
+        Updates made of each pair of steps read, the b sides going round among the lanes.
+    float32
+        float32 coordinates.
+    """
+
+    node_arrays: bool = False
+    warp_merge: bool = True
+    rng: int = 0
+    reuse: int = 1
+    float32: bool = False
+
+    def options(self, window: int, position: np.dtype) -> tuple[str, ...]:
+        """Return the compile options."""
+        return (
+            f"-DREAL={'float' if self.float32 else 'double'}",
+            f"-DPOSITION={'unsigned int' if position == np.uint32 else 'long long'}",
+            f"-DWINDOW={window}",
+            f"-DNODE_ARRAYS={int(self.node_arrays)}",
+            f"-DWARP_MERGE={int(self.warp_merge)}",
+            f"-DRNG={self.rng}",
+            f"-DREUSE={self.reuse}",
+        )
+
+
+STANDARD = Variant()
+COMPILE_OPTIONS = (
+    *(STANDARD.options(window, np.dtype(np.uint32)) for window in WINDOWS),
+    STANDARD.options(32, np.dtype(np.int64)),
+    Variant(node_arrays=True, warp_merge=False, rng=2, float32=True).options(
+        1, np.dtype(np.uint32)
+    ),
+    Variant(rng=1, reuse=4).options(32, np.dtype(np.uint32)),
+)
+
+
+def count_workers(n_nodes: int, window: int) -> int:
+    """Return how many workers a graph can feed: stale reads spoil a layout of few nodes."""
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    n_resident = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
+    n_threads = min(n_resident, n_nodes // NODES_PER_UPDATE_IN_FLIGHT)
+    return max(n_threads // WARP, 1) * WARP // window
+
+
+def make_updates(
+    points,
+    records,
+    path_starts,
+    block_paths,
+    zeta,
+    zipf_factor,
+    theta,
+    space,
+    exact_space,
+    eta,
+    is_cooling,
+    n_updates,
+    key,
+    window,
+    n_workers,
+    variant=STANDARD,
+    rng_states=None,
+):
+    """Make about ``n_updates`` updates with ``n_workers`` groups of lanes; return how many."""
+    module = load_module(
+        __package__, "path_sgd.cu", options=variant.options(window, np.dtype(records.dtype))
+    )
+    n_threads = n_workers * window
+    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    n_block = THREADS_PER_BLOCK
+    while n_block > WARP and n_threads // n_block < n_multiprocessors:
+        n_block //= 2
+    n_done = cupy.zeros(1, np.uint64)
+    module.get_function("make_updates")(
+        ((n_threads + n_block - 1) // n_block,),
+        (n_block,),
+        (
+            points,
+            np.int64(points.size // 2),
+            records,
+            np.int64(len(records)),
+            path_starts,
+            block_paths,
+            zeta,
+            zipf_factor,
+            np.float64(theta),
+            np.int64(space),
+            np.int64(exact_space),
+            np.float64(eta),
+            np.int32(is_cooling),
+            np.int64(n_updates),
+            np.uint64(key),
+            0 if rng_states is None else rng_states,
+            n_done,
+        ),
+    )
+    return int(n_done[0])

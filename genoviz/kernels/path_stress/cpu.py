@@ -1,0 +1,120 @@
+"""Path stress on all cores; the contract is in this folder's ``__init__``."""
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.path_stress import BLOCK_BITS, CLOSING, SAMPLES_PER_CHUNK
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_ONE = np.uint64(1)
+_UNIT = 2.0**-53
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mix(state):
+    state = (state ^ (state >> _S30)) * _MIX_1
+    state = (state ^ (state >> _S27)) * _MIX_2
+    return state ^ (state >> _S31)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _find_path(record, path_starts, block_paths):
+    path = block_paths[record >> BLOCK_BITS]
+    while path_starts[path + 1] <= record:
+        path += 1
+    return path
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _term(points, records, a, b, end_a, end_b):
+    """Return the term of two steps and ends, or a negative number where their distance is 0."""
+    d = abs(np.float64(np.int64(records[a + end_a, 1]) - np.int64(records[b + end_b, 1])))
+    if d == 0.0:
+        return -1.0
+    i = np.int64(records[a, 0]) ^ end_a
+    j = np.int64(records[b, 0]) ^ end_b
+    dx = points[i, 0] - points[j, 0]
+    dy = points[i, 1] - points[j, 1]
+    error = (np.sqrt(dx * dx + dy * dy) - d) / d
+    return error * error
+
+
+@njit(nogil=True, cache=True)
+def _row(points, records, s, first, last):
+    total, n_terms, n_skipped = 0.0, 0, 0
+    if first == last:
+        term = _term(points, records, s, s, 0, 1)
+        return (0.0, 0, 1) if term < 0.0 else (term, 1, 0)
+    for t in range(s + 1, last + 1):
+        for ends in range(4):
+            term = _term(points, records, s, t, ends & 1, ends >> 1)
+            if term < 0.0:
+                n_skipped += 1
+            else:
+                total += term
+                n_terms += 1
+    return total, n_terms, n_skipped
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def sum_all_pairs(points, records, path_starts, block_paths):
+    """Return the sum, the count of terms and the count of skipped terms of each row."""
+    n_records = len(records)
+    totals = np.zeros(n_records)
+    counts = np.zeros((n_records, 2), np.int64)
+    for s in prange(n_records):
+        if records[s, 0] != CLOSING:
+            path = _find_path(s, path_starts, block_paths)
+            total, n_terms, n_skipped = _row(
+                points, records, s, path_starts[path], path_starts[path + 1] - 2
+            )
+            totals[s] = total
+            counts[s, 0] = n_terms
+            counts[s, 1] = n_skipped
+    return totals, counts
+
+
+@njit(nogil=True, cache=True)
+def _draw(points, records, path_starts, block_paths, key, sample):
+    state = key + np.uint64(2 * sample + 1) * _GOLDEN
+    bits = _mix(state)
+    s = np.int64(np.float64(bits >> _S11) * _UNIT * len(records))
+    while records[s, 0] == CLOSING:
+        bits = _mix(bits + _GOLDEN)
+        s = np.int64(np.float64(bits >> _S11) * _UNIT * len(records))
+    path = _find_path(s, path_starts, block_paths)
+    first, last = path_starts[path], path_starts[path + 1] - 2
+    if first == last:
+        return _term(points, records, s, s, 0, 1)
+    bits = _mix(state + _GOLDEN)
+    t = first + np.int64(np.float64(bits >> _S11) * _UNIT * (last - first))
+    if t >= s:
+        t += 1
+    return _term(points, records, s, t, np.int64(bits & _ONE), np.int64((bits >> _ONE) & _ONE))
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def sum_samples(points, records, path_starts, block_paths, n_samples, key, values):
+    """Return sum, sum of squares and count of the terms of each chunk of samples."""
+    n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
+    sums = np.zeros((n_chunks, 2))
+    counts = np.zeros(n_chunks, np.int64)
+    for chunk in prange(n_chunks):
+        total, total_squares, n_terms = 0.0, 0.0, 0
+        for sample in range(
+            chunk * SAMPLES_PER_CHUNK, min((chunk + 1) * SAMPLES_PER_CHUNK, n_samples)
+        ):
+            term = _draw(points, records, path_starts, block_paths, key, sample)
+            if term >= 0.0:
+                total += term
+                total_squares += term * term
+                n_terms += 1
+            if sample < len(values):
+                values[sample] = term if term >= 0.0 else np.nan
+        sums[chunk, 0] = total
+        sums[chunk, 1] = total_squares
+        counts[chunk] = n_terms
+    return sums, counts

@@ -1,0 +1,72 @@
+"""Path stress on one GPU; the contract is in this folder's ``__init__``.
+
+Arrays may lie on the host or on the GPU; results are NumPy arrays.
+"""
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
+
+THREADS_PER_BLOCK = 256
+BLOCKS_PER_MULTIPROCESSOR = 8
+COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
+
+
+def _prepare(name, records, n_blocks):
+    options = COMPILE_OPTIONS[0 if records.dtype == np.uint32 else 1]
+    module = load_module(__package__, "path_stress.cu", options=options)
+    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    n_blocks = max(min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR), 1)
+    return module.get_function(name), n_blocks
+
+
+def sum_all_pairs(points, records, path_starts, block_paths):
+    """Return the sum, the count of terms and the count of skipped terms of each row."""
+    n_records = len(records)
+    kernel, n_blocks = _prepare("sum_all_pairs", records, n_records)
+    totals = cupy.zeros(n_records)
+    counts = cupy.zeros((n_records, 2), np.int64)
+    kernel(
+        (n_blocks,),
+        (THREADS_PER_BLOCK,),
+        (
+            cupy.asarray(points),
+            cupy.asarray(records),
+            np.int64(n_records),
+            cupy.asarray(path_starts),
+            cupy.asarray(block_paths),
+            totals,
+            counts,
+        ),
+    )
+    return totals.get(), counts.get()
+
+
+def sum_samples(points, records, path_starts, block_paths, n_samples, key, values):
+    """Return sum, sum of squares and count of the terms of each chunk of samples."""
+    n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
+    kernel, n_blocks = _prepare("sum_samples", records, n_chunks)
+    sums = cupy.zeros((n_chunks, 2))
+    counts = cupy.zeros(n_chunks, np.int64)
+    drawn = cupy.empty(len(values), np.float32)
+    kernel(
+        (n_blocks,),
+        (THREADS_PER_BLOCK,),
+        (
+            cupy.asarray(points),
+            cupy.asarray(records),
+            np.int64(len(records)),
+            cupy.asarray(path_starts),
+            cupy.asarray(block_paths),
+            np.int64(n_samples),
+            np.uint64(key),
+            drawn,
+            np.int64(len(values)),
+            sums,
+            counts,
+        ),
+    )
+    values[:] = drawn.get()
+    return sums.get(), counts.get()
