@@ -1,0 +1,133 @@
+"""The part of a layout that is looked at, and the pixels that it is drawn on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from genoviz.errors import ParameterError
+
+MAX_PIXELS = 1 << 27
+
+
+@dataclass(frozen=True)
+class Viewport:
+    """A rectangle in layout coordinates (bp) and the size of its picture.
+
+    Parameters
+    ----------
+    x_min, x_max, y_min, y_max
+        The rectangle; the upper bounds belong to it.
+    width, height
+        Size of the picture in pixels. Row 0 of a picture is the lowest y.
+
+    Raises
+    ------
+    ParameterError
+        If the rectangle is empty or not finite, or the picture has no or too many pixels.
+    """
+
+    x_min: float
+    x_max: float
+    y_min: float
+    y_max: float
+    width: int
+    height: int
+
+    def __post_init__(self) -> None:
+        for name in ("x_min", "x_max", "y_min", "y_max"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        for name in ("width", "height"):
+            object.__setattr__(self, name, int(getattr(self, name)))
+        for low, high, size in (
+            (self.x_min, self.x_max, self.width),
+            (self.y_min, self.y_max, self.height),
+        ):
+            if not (low < high and math.isfinite(size / (high - low)) and high - low < math.inf):
+                raise ParameterError(
+                    f"a viewport goes from {low:g} to {high:g}, needs a finite lower end that is "
+                    "below a finite upper end"
+                )
+        if self.width < 1 or self.height < 1 or self.width * self.height > MAX_PIXELS:
+            raise ParameterError(
+                f"a viewport has {self.width} x {self.height} pixels, "
+                f"needs at least one and at most {MAX_PIXELS:,}"
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        bounds: tuple[float, float, float, float],
+        width: int,
+        height: int,
+        *,
+        margin: float = 0.03,
+        keep_aspect: bool = True,
+    ) -> Viewport:
+        """Return a viewport around a box ``(x_min, y_min, x_max, y_max)``.
+
+        Parameters
+        ----------
+        bounds
+            As of :attr:`GraphLayout.bounds`; a box without an extent gets one of 1 bp.
+        width, height
+            Size of the picture in pixels.
+        margin
+            Empty part of the width and of the height on each side, in [0, 0.5).
+        keep_aspect
+            Whether a bp is as many pixels wide as high; if not, the picture is stretched.
+        """
+        if not 0 <= margin < 0.5:
+            raise ParameterError(f"margin is {margin}, needs to be at least 0 and below 0.5")
+        x_min, y_min, x_max, y_max = bounds
+        extents = [x_max - x_min, y_max - y_min]
+        floor = max(*extents, 1.0) * 1e-6 if any(extents) else 1.0
+        x_extent, y_extent = (max(extent, floor) / (1 - 2 * margin) for extent in extents)
+        if keep_aspect:
+            bp_per_pixel = max(x_extent / width, y_extent / height)
+            x_extent, y_extent = bp_per_pixel * width, bp_per_pixel * height
+        return cls.around(
+            (x_min + x_max) / 2, (y_min + y_max) / 2, x_extent, y_extent, width, height
+        )
+
+    @classmethod
+    def around(
+        cls, x: float, y: float, x_extent: float, y_extent: float, width: int, height: int
+    ) -> Viewport:
+        """Return a viewport by its centre and its extents in bp."""
+        return cls(
+            x - x_extent / 2, x + x_extent / 2, y - y_extent / 2, y + y_extent / 2, width, height
+        )
+
+    @property
+    def bp_per_pixel(self) -> tuple[float, float]:
+        """Width and height of a pixel, in bp."""
+        return (self.x_max - self.x_min) / self.width, (self.y_max - self.y_min) / self.height
+
+    def zoomed(self, factor: float, x: float | None = None, y: float | None = None) -> Viewport:
+        """Return the viewport magnified by a factor, with the point (x, y) where it was.
+
+        Without a point, the centre stays.
+        """
+        x = (self.x_min + self.x_max) / 2 if x is None else x
+        y = (self.y_min + self.y_max) / 2 if y is None else y
+        return Viewport(
+            x - (x - self.x_min) / factor,
+            x + (self.x_max - x) / factor,
+            y - (y - self.y_min) / factor,
+            y + (self.y_max - y) / factor,
+            self.width,
+            self.height,
+        )
+
+    def panned(self, dx: float, dy: float) -> Viewport:
+        """Return the viewport moved by a part of its width and of its height."""
+        x_shift, y_shift = dx * (self.x_max - self.x_min), dy * (self.y_max - self.y_min)
+        return Viewport(
+            self.x_min + x_shift,
+            self.x_max + x_shift,
+            self.y_min + y_shift,
+            self.y_max + y_shift,
+            self.width,
+            self.height,
+        )

@@ -1,0 +1,45 @@
+"""Images of unsigned numbers onto palette indices, in place of a colour for each pixel.
+
+==============  =================================================================================
+``image``       uint32, (height, width): counts or ordered keys
+``lowest``      the smallest number that counts as a value; what is below is not looked at
+``levels``      uint32, (n_levels,), ascending, n_levels <= 255: where each index begins
+``indices``     uint8, (height, width): how many levels are at or below the pixel's number
+``line_width``  pixels, 1 to ``MAX_LINE_WIDTH``: diameter of the disc that a pixel is spread to
+==============  =================================================================================
+
+- ``image_range(image, lowest)``: the smallest and the largest number of the pixels at or above
+  ``lowest``, and how many such pixels there are; ``(0, 0, 0)`` without any.
+- ``histogram(image, lowest, smallest, largest)``: int64, (``N_BINS``,): how many pixels at or above
+  ``lowest`` fall into each bin ``(min(max(number, smallest), largest) - smallest) >> shift``, with
+  ``shift = bin_shift(smallest, largest)``.
+- ``apply_levels(image, levels)``: ``indices``.
+- ``spread(indices, line_width)``: each pixel gets the largest index in the disc around it.
+"""
+
+from __future__ import annotations
+
+N_BINS = 4096
+MAX_LINE_WIDTH = 9
+
+
+def bin_shift(smallest: int, largest: int) -> int:
+    """Return by how many bits numbers are shifted so that their range fits into ``N_BINS``."""
+    return max(0, (largest - smallest).bit_length() - (N_BINS - 1).bit_length())
+
+
+def disc_rows(line_width: int) -> list[tuple[int, int, int]]:
+    """Return the disc of a line width as rows ``(dy, first dx, last dx)``.
+
+    A disc of an even width reaches one pixel further towards larger x and y. The radius is cut a
+    little so that width 3 is a plus, and slanted lines do not look heavier than level ones.
+    """
+    low, high = -((line_width - 1) // 2), line_width // 2
+    middle, radius = (low + high) / 2, line_width / 2 - 0.1
+    rows = []
+    for dy in range(low, high + 1):
+        columns = [
+            dx for dx in range(low, high + 1) if (dx - middle) ** 2 + (dy - middle) ** 2 < radius**2
+        ]
+        rows.append((dy, columns[0], columns[-1]))
+    return rows

@@ -1,0 +1,100 @@
+"""Palette indices of an image, on all CPU cores."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.palette_index import N_BINS, bin_shift, disc_rows
+
+PIECE = 16384
+
+
+def image_range(image, lowest: int) -> tuple[int, int, int]:
+    """Return the smallest and largest number from ``lowest`` on, and how many pixels have one."""
+    smallest, largest, n_used = _image_range(image.reshape(-1), np.uint32(lowest))
+    return (int(smallest), int(largest), int(n_used)) if n_used else (0, 0, 0)
+
+
+def histogram(image, lowest: int, smallest: int, largest: int):
+    """Return how many pixels fall into each bin of the range."""
+    shift = bin_shift(smallest, largest)
+    return _histogram(
+        image.reshape(-1), np.uint32(lowest), np.uint32(smallest), np.uint32(largest), shift
+    )
+
+
+def apply_levels(image, levels):
+    """Return for each pixel how many levels are at or below its number."""
+    smallest, largest = int(levels[min(2, len(levels) - 1)]), int(levels[-1])
+    shift = bin_shift(smallest, largest)
+    bins = (np.arange(N_BINS, dtype=np.uint64) << np.uint64(shift)) + np.uint64(smallest)
+    table = np.searchsorted(levels, bins, side="right").astype(np.uint8)
+    indices = _apply_levels(
+        image.reshape(-1), levels, np.uint32(smallest), np.uint32(largest), shift, table
+    )
+    return indices.reshape(image.shape)
+
+
+def spread(indices, line_width: int):
+    """Return the image with each pixel spread to a disc; larger indices lie on top."""
+    if line_width == 1:
+        return indices
+    return _spread(indices, np.array(disc_rows(line_width), dtype=np.int64))
+
+
+@njit(nogil=True, cache=True)
+def _image_range(image, lowest):
+    smallest, largest, n_used = np.uint32(0xFFFFFFFF), np.uint32(0), 0
+    for number in image:
+        used = number >= lowest
+        n_used += used
+        largest = max(largest, number)
+        smallest = min(smallest, number if used else np.uint32(0xFFFFFFFF))
+    return smallest, largest, n_used
+
+
+@njit(nogil=True, cache=True)
+def _histogram(image, lowest, smallest, largest, shift):
+    n_pixels = np.zeros(N_BINS, dtype=np.int64)
+    for number in image:
+        if number >= lowest:
+            n_pixels[(min(max(number, smallest), largest) - smallest) >> shift] += 1
+    return n_pixels
+
+
+@njit(nogil=True, parallel=True, cache=True)
+def _apply_levels(image, levels, smallest, largest, shift, table):
+    """Start each search where the table says that the number's bin begins."""
+    n = image.shape[0]
+    indices = np.empty(n, dtype=np.uint8)
+    for piece in prange((n + PIECE - 1) // PIECE):
+        for i in range(piece * PIECE, min(n, (piece + 1) * PIECE)):
+            number = image[i]
+            index = 0
+            if number >= largest:
+                index = levels.shape[0]
+            else:
+                if number >= smallest:
+                    index = table[(number - smallest) >> shift]
+                while levels[index] <= number:
+                    index += 1
+            indices[i] = index
+    return indices
+
+
+@njit(nogil=True, parallel=True, cache=True)
+def _spread(indices, disc):
+    height, width = indices.shape
+    result = np.zeros_like(indices)
+    for y in prange(height):
+        line = result[y]
+        for k in range(disc.shape[0]):
+            source_y = y - disc[k, 0]
+            if 0 <= source_y < height:
+                source = indices[source_y]
+                for dx in range(disc[k, 1], disc[k, 2] + 1):
+                    start, stop = max(0, dx), min(width, width + dx)
+                    for x in range(start, stop):
+                        line[x] = max(line[x], source[x - dx])
+    return result
