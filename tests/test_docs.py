@@ -1,0 +1,59 @@
+"""What the documents say is true: links lead somewhere, examples run, citations are known."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")]
+SOURCES = [
+    path
+    for folder in ("genoviz", "app", "benchmarks", "data_samples", "notebooks")
+    for suffix in ("py", "cu", "md", "ipynb")
+    for path in (ROOT / folder).rglob(f"*.{suffix}")
+]
+CITATION = re.compile(r"10\.\d{4,}/[\w./()-]*\w|arXiv:\d{4}\.\d{4,}\d")
+
+
+def short(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=short)
+def test_links_lead_somewhere(document):
+    text = document.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)|(?:src|href)=\"([^\"#]+)\"", text)
+    local = [a or b for a, b in targets if not re.match(r"[a-z]+:", a or b)]
+    assert [target for target in local if not (document.parent / target).exists()] == []
+
+
+def test_every_citation_is_in_the_list_of_references():
+    known = {text.lower() for text in CITATION.findall((ROOT / "docs/references.md").read_text())}
+    assert "10.1093/bioinformatics/btae363" in known
+    unknown = {
+        f"{short(path)}: {citation}"
+        for path in [*SOURCES, ROOT / "README.md"]
+        for citation in CITATION.findall(path.read_text(encoding="utf-8"))
+        if citation.lower() not in known
+    }
+    assert sorted(unknown) == []
+
+
+WITH_EXAMPLES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "genoviz").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
+def test_examples_in_docstrings(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0
+    assert result.failed == 0
