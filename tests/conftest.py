@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -11,6 +12,13 @@ from genoviz.backend import cuda_is_available
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("GENOVIZ_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+# A kernel is compiled in the first example, which takes longer than Hypothesis expects of one.
+with contextlib.suppress(ImportError):
+    from hypothesis import settings
+
+    settings.register_profile("genoviz", deadline=None)
+    settings.load_profile("genoviz")
 
 
 def real_data(name: str) -> Path:
