@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.layout_files import read_layout, write_layout
+from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
+
+
+def graph_of(n_nodes):
+    return PangenomeGraph(
+        node_names=ByteStrings.from_integers(1, n_nodes),
+        node_lengths=np.ones(n_nodes, np.int64),
+        edges=np.empty((0, 2), np.uint32),
+        path_names=(),
+        path_offsets=np.zeros(1, np.int64),
+        steps=np.empty(0, np.uint32),
+    )
+
+
+LAYOUT = GraphLayout(np.arange(12.0).reshape(3, 2, 2) + 1000, np.array([0, 0, 1], np.int32))
+
+
+@pytest.mark.parametrize("name", ["x.lay", "x.tsv", "x.tsv.gz", "X.LAY"])
+@pytest.mark.parametrize("read_as", [None, "renamed.layout"])
+def test_kind_is_told_from_the_content(tmp_path, name, read_as):
+    path = tmp_path / name
+    write_layout(LAYOUT, path)
+    if read_as:
+        path = path.rename(tmp_path / read_as)
+    layout = read_layout(path, graph_of(3))
+    np.testing.assert_array_equal(layout.coordinates, LAYOUT.coordinates)
+    has_components = "tsv" in name
+    assert (layout.components is not None) == has_components
+
+
+@pytest.mark.parametrize("name", ["x.lay", "x.tsv"])
+def test_layout_of_another_graph_is_refused(tmp_path, name):
+    write_layout(LAYOUT, tmp_path / name)
+    assert read_layout(tmp_path / name).n_nodes == 3
+    with pytest.raises(FileFormatError, match="lays out 3 nodes, but the graph has 1,004"):
+        read_layout(tmp_path / name, graph_of(1004))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("x.lay", b"", "x.lay: is empty, needs a layout"),
+        ("x.tsv.gz", gzip.compress(b""), "x.tsv.gz: is empty, needs a layout"),
+        ("x.lay", b"short", "has 5 bytes, needs at least 16 to be a .lay"),
+        ("x.tsv", b"1\t2\t3\n", "neither odgi's .lay nor its TSV; if it is Bandage's, it needs"),
+        ("x.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(99), "it is no .lay"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, name, data, message):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(FileFormatError, match=message):
+        read_layout(tmp_path / name)
+
+
+def test_unknown_ending_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match=r"x.png needs the ending .lay, .tsv, .tsv.gz"):
+        write_layout(LAYOUT, tmp_path / "x.png")
