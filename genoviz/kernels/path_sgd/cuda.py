@@ -73,7 +73,7 @@ def count_workers(n_nodes: int, window: int) -> int:
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     n_resident = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
     n_threads = min(n_resident, n_nodes // NODES_PER_UPDATE_IN_FLIGHT)
-    return max(n_threads // WARP, 1) * WARP // window
+    return max(n_threads // window, 1)
 
 
 def make_updates(
@@ -104,9 +104,10 @@ def make_updates(
     n_block = THREADS_PER_BLOCK
     while n_block > WARP and n_threads // n_block < n_multiprocessors:
         n_block //= 2
+    n_block = min(n_block, n_threads)
     n_done = cupy.zeros(1, np.uint64)
     module.get_function("make_updates")(
-        ((n_threads + n_block - 1) // n_block,),
+        (n_threads // n_block,),
         (n_block,),
         (
             points,

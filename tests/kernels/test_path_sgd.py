@@ -1,0 +1,115 @@
+"""The path-guided SGD kernel against a plain version, and by what must hold of any update."""
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.layout import path_sgd_layout
+from genoviz.analyses.layout_schedule import zipf_tables
+from genoviz.analyses.layout_start import initial_coordinates
+from genoviz.analyses.path_records import build_path_records
+from genoviz.analyses.stress import path_stress
+from genoviz.backend import array_module, load_kernel
+from genoviz.kernels.path_sgd import cpu
+from genoviz.model import GraphLayout
+from tests.graphs import make_graph, random_graph
+from tests.oracles.path_layout import path_sgd
+
+
+def run_kernel(
+    backend, graph, points, *, eta, n_updates, window=1, theta=0.99, is_cooling=True, n_workers=1
+):
+    xp = array_module(backend)
+    records = build_path_records(graph, min_steps=2)
+    tables = zipf_tables(theta, records.longest_path)
+    moved = xp.asarray(points.copy())
+    n_done = load_kernel("path_sgd", backend).make_updates(
+        moved,
+        xp.asarray(records.records),
+        xp.asarray(records.path_starts),
+        xp.asarray(records.block_paths),
+        xp.asarray(tables.zeta),
+        xp.asarray(tables.zipf_factor),
+        theta,
+        records.longest_path,
+        tables.exact_space,
+        eta,
+        is_cooling,
+        n_updates,
+        np.uint64(12345),
+        window,
+        n_workers,
+    )
+    return (moved if backend == "cpu" else moved.get()), n_done
+
+
+@pytest.mark.parametrize("n", [3, 10, 999, 1000, 5000])
+def test_jumps_are_zipf_distributed(n):
+    tables = zipf_tables(0.99, n)
+    units = (np.arange(200_000) + 0.5) / 200_000
+    jumps = np.array(
+        [
+            cpu._zipf(unit, n, 0.99, tables.zeta, tables.zipf_factor, tables.exact_space)
+            for unit in units
+        ]
+    )
+    assert jumps.min() == 1
+    assert jumps.max() <= n
+    expected = np.cumsum(np.arange(1, n + 1) ** -0.99)
+    expected /= expected[-1]
+    observed = np.searchsorted(np.sort(jumps), np.arange(1, n + 1), side="right") / len(jumps)
+    # Gray's method is exact for 1 and 2 and approximates the rest.
+    assert observed[:2] == pytest.approx(expected[:2], abs=1e-4)
+    assert np.abs(observed - expected).max() < 0.05
+
+
+def test_updates_with_full_rate_set_the_distance(backend):
+    graph = make_graph([10, 1], [[1, 2]])
+    points = np.array([[0.0, 0.0], [3.0, 4.0], [30.0, 0.0], [40.0, 1.0]])
+    moved, n_done = run_kernel(backend, graph, points, eta=1e9, n_updates=1)
+    assert n_done >= 1
+    changed = np.flatnonzero((moved != points).any(axis=1))
+    assert len(changed) == 2
+    assert np.allclose(moved.sum(axis=0), points.sum(axis=0))
+    distance = np.linalg.norm(moved[changed[0]] - moved[changed[1]])
+    position = {0: 0, 1: 10, 2: 10, 3: 11}
+    wanted = abs(position[changed[0]] - position[changed[1]])
+    assert distance == pytest.approx(max(wanted, 1e-9), rel=1e-9, abs=1e-8)
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 8, 16, 32])
+@pytest.mark.parametrize("is_cooling", [True, False])
+def test_updates_only_pull_steps_of_one_path(backend, window, is_cooling):
+    # Two paths that share no node: the centre of each must stay where it is.
+    graph = make_graph([5] * 60, [list(range(1, 31)), list(range(31, 61))])
+    points = np.random.default_rng(0).normal(0, 100, (120, 2))
+    moved, n_done = run_kernel(
+        backend, graph, points, eta=50.0, n_updates=5000, window=window, is_cooling=is_cooling
+    )
+    assert 5000 <= n_done < 5000 + 32
+    for half in (slice(0, 60), slice(60, 120)):
+        assert moved[half].mean(axis=0) == pytest.approx(points[half].mean(axis=0), abs=1e-6)
+        assert not np.allclose(moved[half], points[half])
+
+
+def test_nodes_off_the_paths_stay(backend):
+    graph = make_graph([5, 5, 5, 5], [[1, 3], [2]])
+    points = np.random.default_rng(0).normal(0, 10, (8, 2))
+    moved, _ = run_kernel(backend, graph, points, eta=10.0, n_updates=1000)
+    assert (moved[[2, 3, 6, 7]] == points[[2, 3, 6, 7]]).all()
+
+
+@pytest.mark.parametrize("window", [1, 8])
+def test_layouts_have_the_stress_of_the_plain_version(backend, window):
+    graph = random_graph(3, n_nodes=60, n_paths=3, max_steps=70)
+    ours, plain = [], []
+    for seed in range(6):
+        layout = path_sgd_layout(graph, seed=seed, window=window, n_threads=1, backend=backend)
+        ours.append(path_stress(graph, layout, backend="cpu").mean)
+    for seed in range(3):
+        start = initial_coordinates(graph, "d", seed=seed)
+        coordinates = path_sgd(graph, start, n_iterations=30, seed=seed)
+        plain.append(path_stress(graph, GraphLayout(coordinates), backend="cpu").mean)
+    if window == 1:
+        assert np.median(ours) == pytest.approx(np.median(plain), rel=0.1)
+    else:
+        assert np.median(ours) <= 1.1 * np.median(plain)

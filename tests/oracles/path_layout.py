@@ -1,0 +1,92 @@
+"""Path-guided SGD and path stress in their slowest and plainest form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from genoviz.model import PangenomeGraph
+
+
+def steps_with_positions(graph: PangenomeGraph, path: int) -> list[tuple[int, bool, int]]:
+    """Return (node, is_reverse, position) of each step of a path."""
+    result, position = [], 0
+    for handle in graph.path_steps(path).tolist():
+        result.append((handle >> 1, bool(handle & 1), position))
+        position += int(graph.node_lengths[handle >> 1])
+    return result
+
+
+def point_of(step: tuple[int, bool, int], at_right_end: bool, graph: PangenomeGraph):
+    """Return ((node, end), position) of the left or right end of a step, seen along its path."""
+    node, is_reverse, position = step
+    if at_right_end:
+        position += int(graph.node_lengths[node])
+    return (node, int(at_right_end != is_reverse)), position
+
+
+def path_stress_terms(graph: PangenomeGraph, coordinates: np.ndarray) -> tuple[list[float], int]:
+    """Return all terms of the path stress, and how many were skipped."""
+    terms, n_skipped = [], 0
+    for path in range(graph.n_paths):
+        steps = steps_with_positions(graph, path)
+        pairs = [(s, t) for i, s in enumerate(steps) for t in steps[i + 1 :]]
+        ends = [(False, False), (False, True), (True, False), (True, True)]
+        if len(steps) == 1:
+            pairs, ends = [(steps[0], steps[0])], [(False, True)]
+        for s, t in pairs:
+            for right_s, right_t in ends:
+                point_s, position_s = point_of(s, right_s, graph)
+                point_t, position_t = point_of(t, right_t, graph)
+                d = abs(position_s - position_t)
+                if d == 0:
+                    n_skipped += 1
+                else:
+                    distance = math.dist(coordinates[point_s], coordinates[point_t])
+                    terms.append(((distance - d) / d) ** 2)
+    return terms, n_skipped
+
+
+def draw_zipf(generator: np.random.Generator, n: int, theta: float) -> int:
+    """Return a Zipf-distributed number from 1 to n by the inverse of the exact distribution."""
+    weights = np.arange(1, n + 1) ** -theta
+    return 1 + int(np.searchsorted(np.cumsum(weights) / weights.sum(), generator.random()))
+
+
+def path_sgd(graph: PangenomeGraph, coordinates: np.ndarray, *, n_iterations: int, seed: int):
+    """Return the layout after odgi's schedule, one update after the other."""
+    generator = np.random.default_rng(seed)
+    coordinates = coordinates.copy()
+    paths = [steps_with_positions(graph, path) for path in range(graph.n_paths)]
+    paths = [steps for steps in paths if len(steps) > 1]
+    sizes = np.array([len(steps) for steps in paths])
+    space = int(sizes.max())
+    eta_max = float(space) ** 2
+    for iteration in range(n_iterations):
+        eta = eta_max * math.exp(-math.log(eta_max / 0.01) / (n_iterations - 1) * iteration)
+        for _ in range(10 * sizes.sum()):
+            steps = paths[generator.choice(len(paths), p=sizes / sizes.sum())]
+            a = int(generator.integers(len(steps)))
+            if iteration >= n_iterations // 2 or generator.random() < 0.5:
+                backward = a > 0 and (a == len(steps) - 1 or generator.random() < 0.5)
+                reach = min(space, a if backward else len(steps) - 1 - a)
+                jump = draw_zipf(generator, reach, 0.99)
+                b = a - jump if backward else a + jump
+            else:
+                b = int(generator.integers(len(steps)))
+            _update(graph, coordinates, steps[a], steps[b], generator, eta)
+    return coordinates
+
+
+def _update(graph, coordinates, step_a, step_b, generator, eta) -> None:
+    point_a, position_a = point_of(step_a, generator.random() < 0.5, graph)
+    point_b, position_b = point_of(step_b, generator.random() < 0.5, graph)
+    d = max(abs(position_a - position_b), 1e-9)
+    difference = coordinates[point_a] - coordinates[point_b]
+    if difference[0] == 0:
+        difference[0] = 1e-9
+    distance = math.hypot(*difference)
+    move = min(1.0, eta / d) * (distance - d) / 2 * difference / distance
+    coordinates[point_a] -= move
+    coordinates[point_b] += move
