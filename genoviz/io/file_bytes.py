@@ -1,8 +1,7 @@
-"""The bytes of a file, plain or gzipped."""
+"""The bytes of a file, plain or gzipped, and its first bytes."""
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from os import PathLike
 from pathlib import Path
@@ -10,44 +9,44 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.gfa_text import open_text
 
-GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
+_MAX_START = 1 << 16
 
 
 def read_bytes(path: str | PathLike[str]) -> np.ndarray:
-    """Return what a file holds, unpacked if it is gzipped; uint8, shape (n_bytes,), read-only.
-
-    A plain file is mapped into memory, not read.
+    """Return what a file holds, decompressed if it is gzipped; uint8, shape (n_bytes,), read-only.
 
     Raises
     ------
     FileFormatError
-        If a gzipped file is cut short or damaged.
+        If the file cannot be read, is empty, cut short or damaged.
     """
-    path = Path(path)
-    if path.stat().st_size == 0:
-        return np.empty(0, np.uint8)
-    if read_start(path, 2, unpack=False) != GZIP_MAGIC:
-        return np.memmap(path, np.uint8, "r")
+    reading = open_text(Path(path))
+    while True:
+        try:
+            next(reading)
+        except StopIteration as stop:
+            return stop.value
+
+
+def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:
+    """Return the first bytes of what a file holds (fewer than ``n_bytes`` if it is shorter).
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or not decompressed.
+    """
     try:
-        return np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
-    except (EOFError, OSError, zlib.error) as error:
-        raise _gzip_error(path) from error
-
-
-def read_start(path: str | PathLike[str], n_bytes: int, *, unpack: bool = True) -> bytes:
-    """Return the first ``n_bytes`` of a file (fewer if it is shorter)."""
-    path = Path(path)
-    with path.open("rb") as file:
-        start = file.read(n_bytes)
-        if not unpack or not start.startswith(GZIP_MAGIC):
-            return start
+        with Path(path).open("rb") as file:
+            start = file.read(_MAX_START)
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    if not start.startswith(_GZIP_MAGIC):
+        return start[:n_bytes]
     try:
-        with gzip.open(path) as file:
-            return file.read(n_bytes)
-    except (EOFError, OSError, zlib.error) as error:
-        raise _gzip_error(path) from error
-
-
-def _gzip_error(path: Path) -> FileFormatError:
-    return FileFormatError(path, "is gzipped, but cut short or damaged, so it cannot be unpacked")
+        return zlib.decompressobj(wbits=31).decompress(start, n_bytes)
+    except zlib.error as error:
+        raise FileFormatError(path, f"the gzip data are damaged ({error})") from error

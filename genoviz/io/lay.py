@@ -39,15 +39,16 @@ def read_lay(path: str | PathLike[str]) -> GraphLayout:
         If the file is cut short, is no ``.lay``, or its codes are damaged.
     """
     path = Path(path)
-    with path.open("rb") as file:
-        n_left = path.stat().st_size
-        if n_left < _HEADER.size:
-            raise FileFormatError(path, f"has {n_left} bytes, needs at least 16 to be a .lay")
-        offset, n_values = _HEADER.unpack(file.read(_HEADER.size))
-        codes, n_code_bits, _ = _read_int_vector(file, path)
-        words, n_sample_bits, width = _read_int_vector(file, path)
-        if file.read(1):
-            raise FileFormatError(path, "goes on after the end of its layout; it is no .lay")
+    try:
+        with path.open("rb") as file:
+            offset, n_values = _read_header(file, path)
+            codes, n_code_bits, _ = _read_int_vector(file, path)
+            words, n_sample_bits, width = _read_int_vector(file, path)
+            is_at_end = not file.read(1)
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    if not is_at_end:
+        raise FileFormatError(path, "goes on after the end of its layout; it is no .lay")
     n_samples = 2 * -(-n_values // lay_codec.BLOCK) + 2 if n_values else 0
     fits = 1 <= width <= 64 and n_sample_bits == n_samples * width and n_values % 4 == 0
     if not fits or n_values > n_code_bits + n_samples:
@@ -89,6 +90,14 @@ def write_lay(layout: GraphLayout, path: str | PathLike[str]) -> None:
     with replace_file(path) as file:
         file.write(_HEADER.pack(offset, len(shifted)))
         _write_enc_vector(file, shifted.view(np.uint64))
+
+
+def _read_header(file: BinaryIO, path: Path) -> tuple[float, int]:
+    """Return the offset and the number of values."""
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        raise FileFormatError(path, f"has {len(header)} bytes, needs at least 16 to be a .lay")
+    return _HEADER.unpack(header)
 
 
 def _read_int_vector(file: BinaryIO, path: Path) -> tuple[np.ndarray, int, int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import uuid
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
+
+from genoviz.errors import FileFormatError
 
 
 @contextlib.contextmanager
@@ -20,22 +21,22 @@ def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
     Raises
     ------
-    FileNotFoundError
-        If the folder of ``path`` does not exist.
+    FileFormatError
+        If the file cannot be written.
     """
     path = Path(path)
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            yield file
-        return
+    is_special = path.exists() and not path.is_file()
     target = path.resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "No such folder", str(path.parent))
-    unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
+    part = path if is_special else target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
     try:
-        with unfinished.open("xb") as file:
+        with part.open("wb") as file:
             yield file
-        unfinished.replace(target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
+        if not is_special:
+            part.replace(target)
+    except BaseException as error:
+        if not is_special:
+            part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            reason = error.strerror or error
+            raise FileFormatError(path, f"cannot be written: {reason}") from error
         raise

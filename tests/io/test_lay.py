@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import struct
 
 import numpy as np
@@ -116,9 +115,13 @@ def test_unwritable_layout_is_refused_and_the_old_file_stays(tmp_path, coordinat
     assert path.read_bytes() == b"old"
 
 
-def test_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=re.escape(str(tmp_path / "no"))):
+def test_files_that_cannot_be_opened_are_named(tmp_path):
+    with pytest.raises(FileFormatError, match=r"^x.lay: cannot be written: No such file"):
         write_lay(GraphLayout(np.zeros((1, 2, 2))), tmp_path / "no" / "x.lay")
+    with pytest.raises(FileFormatError, match=r"^x.lay: cannot be read: No such file"):
+        read_lay(tmp_path / "x.lay")
+    with pytest.raises(FileFormatError, match=r"cannot be read: Is a directory"):
+        read_lay(tmp_path)
 
 
 @pytest.fixture(scope="module")

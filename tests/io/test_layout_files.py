@@ -52,6 +52,7 @@ def test_layout_of_another_graph_is_refused(tmp_path, name):
         ("x.tsv.gz", gzip.compress(b""), "x.tsv.gz: is empty, needs a layout"),
         ("x.lay", b"short", "has 5 bytes, needs at least 16 to be a .lay"),
         ("x.tsv", b"1\t2\t3\n", "neither odgi's .lay nor its TSV; if it is Bandage's, it needs"),
+        ("x.tsv.gz", b"\x1f\x8b" + bytes(20), "the gzip data are damaged"),
         ("x.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(99), "it is no .lay"),
     ],
 )
@@ -64,3 +65,8 @@ def test_other_files_are_refused(tmp_path, name, data, message):
 def test_unknown_ending_is_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"x.png needs the ending .lay, .tsv, .tsv.gz"):
         write_layout(LAYOUT, tmp_path / "x.png")
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(FileFormatError, match=r"x.tsv: cannot be read: No such file"):
+        read_layout(tmp_path / "x.tsv")

@@ -132,7 +132,8 @@ def test_published_chromosome_layout_is_read():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "x.tsv, line 1: the header is not 'idx X Y' or 'idx X Y component'"),
+        ("", "x.tsv: the file is empty"),
+        ("\n", "x.tsv, line 1: the header is not 'idx X Y' or 'idx X Y component'"),
         ("idx X Y\n", "x.tsv, line 1: the header"),
         ("idx\tX\tY\tz\n", "x.tsv, line 1: the header"),
         (ONE_NODE + "2\t1\n", r"line 4: has 2 columns, needs 3 \(idx, X, Y\)"),
@@ -160,11 +161,11 @@ def test_bad_text_says_what_is_wrong(tmp_path, text, message):
         read_layout_tsv(write_text(tmp_path / "x.tsv", text))
 
 
-@pytest.mark.parametrize("n_bytes", [3, 20, 40, 50])
+@pytest.mark.parametrize("n_bytes", [3, 20, -9, -1])
 def test_cut_gzip_is_refused(tmp_path, n_bytes):
     path = tmp_path / "x.tsv.gz"
     path.write_bytes(gzip.compress(ONE_NODE.encode() * 2)[:n_bytes])
-    with pytest.raises(FileFormatError, match="is gzipped, but cut short or damaged"):
+    with pytest.raises(FileFormatError, match="the gzip data end too early"):
         read_layout_tsv(path)
 
 
