@@ -31,7 +31,7 @@ test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	find genoviz -name '*.cu' -exec $(BIN)/clang-format --dry-run --Werror {} +
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --timeout 300
 
 bench: $(APP)
 	$(BIN)/python -m benchmarks.run

@@ -171,7 +171,7 @@ def path_sgd_layout(
     References
     ----------
     Heumos et al. 2024, doi:10.1093/bioinformatics/btae363;
-    Li et al. 2024, doi:10.1109/SC41406.2024.00102.
+    Li et al. 2024, doi:10.1109/SC41406.2024.00035.
     """
     snapshots = iter_path_sgd_layout(
         graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
