@@ -1,4 +1,4 @@
-"""Reading pangenome graphs from GFA files, versions 1.0 and 1.1."""
+"""Pangenome graphs from GFA files, versions 1.0 and 1.1, and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pathlib import Path
 
 from genoviz.io.gfa_reader import parse_gfa
 from genoviz.io.gfa_text import open_text
+from genoviz.io.gfa_writer import write_gfa
 from genoviz.model import PangenomeGraph
+
+__all__ = ["GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"]
 
 
 @dataclass(frozen=True)

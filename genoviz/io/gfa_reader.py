@@ -12,6 +12,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io import gfa_errors, gfa_lines, gfa_parser
+from genoviz.io.gfa_names import RepeatedNameError, build_node_table
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.graph import MAX_NODES
 
@@ -186,33 +187,15 @@ def _check_text(text: _Text, lines: np.ndarray, names: np.ndarray, offsets: np.n
 def _build_table(
     text: _Text, names: ByteStrings, lines: np.ndarray
 ) -> Generator[tuple[str, int, int], None, gfa_parser.NodeTable]:
-    n = len(names)
-    bounds = np.append(np.arange(0, n, 1 << 18), n)
-    first_name = names.data[: names.offsets[1]].tobytes()
-    digits = len(first_name) - len(first_name.rstrip(b"0123456789"))
-    prefix = names.data[: len(first_name) - digits].copy()
-
-    def find_range(first: int, last: int) -> tuple[int, int]:
-        return gfa_parser.find_number_range(names.data, names.offsets, first, last, prefix)
-
-    ranges = yield from text.run("Indexing names", bounds, bounds * 0, find_range)
-    least, greatest = min(ranges)[0], max(high for _, high in ranges)
-    no_ranks, no_slots = np.empty(0, np.uint32), np.empty(0, np.uint64)
-    is_dense = least >= 0 and greatest - least < 4 * n + 65536
-    if is_dense:
-        ranks = np.zeros(greatest - least + 1, np.uint32)
-        table = gfa_parser.NodeTable(prefix, least, ranks, no_slots, names.data, names.offsets)
-        fill = gfa_parser.fill_ranks
-    else:
-        slots = np.zeros(1 << (n * 4 // 3 + 1).bit_length(), np.uint64)
-        table = gfa_parser.NodeTable(prefix, 0, no_ranks, slots, names.data, names.offsets)
-        fill = gfa_parser.fill_slots
-    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        repeated = fill(table, first, last)
-        if repeated >= 0:
-            _refuse_repeated(text, names, lines, repeated)
-        yield "Indexing names", int(len(text.data) * last / n), len(text.data)
-    return table
+    building = build_node_table(names)
+    n_bytes = len(text.data)
+    try:
+        while True:
+            yield "Indexing names", int(next(building) * n_bytes), n_bytes
+    except StopIteration as stop:
+        return stop.value
+    except RepeatedNameError as error:
+        _refuse_repeated(text, names, lines, error.node)
 
 
 def _refuse_repeated(text: _Text, names: ByteStrings, lines: np.ndarray, node: int) -> None:
