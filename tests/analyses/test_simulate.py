@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numba
 import numpy as np
@@ -114,10 +114,11 @@ def test_paths_share_haplotype_blocks():
         return np.corrcoef(agrees[:-lag], agrees[lag:])[0, 1]
 
     # The longest haplotypes reach beyond both ends of the window.
-    mosaics = 2 + np.argsort(np.diff(graph.path_offsets)[2:])[-2:]
-    assert agreement_correlation(*mosaics) > 0.1
+    mosaics = 2 + np.argsort(np.diff(graph.path_offsets)[2:])[-5:]
+    between = [agreement_correlation(*pair) for pair in combinations(mosaics, 2)]
+    assert np.mean(between) > 0.04
     # The references copy one founder each, and so differ at random.
-    assert abs(agreement_correlation(0, 1)) < 0.03
+    assert abs(agreement_correlation(0, 1)) < 0.02
 
 
 def test_contigs_of_a_haplotype_do_not_overlap(graph):

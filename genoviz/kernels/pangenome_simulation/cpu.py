@@ -272,7 +272,7 @@ def _reverse(steps, first, last):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def count_founder_steps(kinds, nodes, extents, alleles, carriers, copy_span, bin_sites, counts):
+def count_founder_steps(kinds, nodes, extents, alleles, carriers, bin_sites, copy_span, counts):
     """Fill ``founder_steps`` (``counts``)."""
     n_founders, n_bins = counts.shape
     nothing = np.empty(0, np.uint32)
@@ -301,8 +301,8 @@ def count_path_steps(mosaic, founder_steps, kinds, carriers, counts):
 
 @njit(nogil=True, cache=True, parallel=True)
 def write_steps(
-    kinds, nodes, extents, alleles, carriers, copy_span, n_founders,
-    bin_sites, mosaic, is_reverse, path_offsets, steps,
+    kinds, nodes, extents, alleles, carriers, bin_sites, copy_span, n_founders,
+    mosaic, is_reverse, path_offsets, steps,
 ):  # fmt: skip
     """Fill ``steps``; ``is_reverse`` (bool, (n_paths,)) turns a whole path around."""
     n_bins, n_paths = mosaic.shape
