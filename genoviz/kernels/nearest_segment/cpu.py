@@ -51,7 +51,8 @@ def _segment_square(coordinates, segment, x, y):
     if length_square > 0:
         along = min(1.0, max(0.0, ((x - x0) * dx + (y - y0) * dy) / length_square))
     x_off, y_off = x - (x0 + along * dx), y - (y0 + along * dy)
-    return x_off * x_off + y_off * y_off
+    is_finite = np.isfinite(x0 + y0 + coordinates[segment, 1, 0] + coordinates[segment, 1, 1])
+    return x_off * x_off + y_off * y_off if is_finite else np.nan
 
 
 @njit(nogil=True, cache=True)

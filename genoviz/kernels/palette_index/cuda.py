@@ -1,0 +1,83 @@
+"""Palette indices of an image, on one GPU; the contract is in this folder's ``__init__``.
+
+Images are CuPy arrays; levels, ranges and histograms are on the host.
+"""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.palette_index import N_BINS, bin_shift, disc_rows
+
+THREADS_PER_BLOCK = 256
+MAX_BLOCKS = 1024
+COMPILE_OPTIONS = ((),)
+
+
+def image_range(image, lowest: int) -> tuple[int, int, int]:
+    """Return the smallest and largest number from ``lowest`` on, and how many pixels have one."""
+    found = cupy.asarray(np.array([np.iinfo(np.uint32).max, 0, 0], np.uint32))
+    _launch("find_range", image.size, image, np.int64(image.size), np.uint32(lowest), found)
+    smallest, largest, n_used = found.get().tolist()
+    return (smallest, largest, n_used) if n_used else (0, 0, 0)
+
+
+def histogram(image, lowest: int, smallest: int, largest: int):
+    """Return how many pixels fall into each bin of the range."""
+    n_pixels = cupy.zeros(N_BINS, np.uint32)
+    _launch(
+        "fill_histogram",
+        image.size,
+        image,
+        np.int64(image.size),
+        np.uint32(lowest),
+        np.uint32(smallest),
+        np.uint32(largest),
+        np.int32(bin_shift(smallest, largest)),
+        n_pixels,
+    )
+    return n_pixels.get().astype(np.int64)
+
+
+def apply_levels(image, levels):
+    """Return for each pixel how many levels are at or below its number."""
+    indices = cupy.empty(image.shape, np.uint8)
+    _launch(
+        "apply_levels",
+        image.size,
+        image,
+        np.int64(image.size),
+        cupy.asarray(levels),
+        np.int32(len(levels)),
+        indices,
+    )
+    return indices
+
+
+def spread(indices, line_width: int):
+    """Return the image with each pixel spread to a disc; larger indices lie on top."""
+    if line_width == 1:
+        return indices
+    height, width = indices.shape
+    disc = np.array(disc_rows(line_width), np.int32)
+    result = cupy.empty_like(indices)
+    _launch(
+        "spread",
+        indices.size,
+        indices,
+        np.int32(width),
+        np.int32(height),
+        cupy.asarray(disc),
+        np.int32(len(disc)),
+        result,
+    )
+    return result
+
+
+def _launch(name: str, n_items: int, *arguments) -> None:
+    """Start a kernel with enough threads for the items, which they take in strides."""
+    module = load_module(__package__, "palette_index.cu", options=COMPILE_OPTIONS[0])
+    n_blocks = min(-(-n_items // THREADS_PER_BLOCK), MAX_BLOCKS)
+    module.get_function(name)((n_blocks,), (THREADS_PER_BLOCK,), arguments)

@@ -1,0 +1,89 @@
+"""Segments onto a pixel grid, on one GPU; the contract is in this folder's ``__init__``.
+
+All arrays are CuPy arrays.
+"""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.segment_raster import BLOCK_SIZE, PixelGrid
+
+THREADS_PER_BLOCK = 256
+COMPILE_OPTIONS = (("--fmad=false",),)
+
+
+def raster_count(coordinates, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+    """Return the number of segments that touch each pixel."""
+    image = cupy.zeros((grid.height, grid.width), np.uint32)
+    _draw("draw_counts", coordinates, grid, boxes, boxes_known, stride, image)
+    return image
+
+
+def raster_max(coordinates, keys, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+    """Return the largest key of the segments that touch each pixel."""
+    image = cupy.zeros((grid.height, grid.width), np.uint32)
+    _draw("draw_largest", coordinates, grid, boxes, boxes_known, stride, keys, image)
+    return image
+
+
+def raster_mean(coordinates, values, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+    """Return the key of the mean value of the segments that touch each pixel."""
+    image = cupy.empty((grid.height, grid.width), np.uint32)
+    sums = cupy.zeros(image.shape)
+    counts = cupy.zeros((*image.shape, 2), np.uint32)
+    _draw("draw_sums", coordinates, grid, boxes, boxes_known, stride, values, sums, counts)
+    n_blocks = -(-image.size // THREADS_PER_BLOCK)
+    _launch("find_mean_keys", n_blocks, sums, counts, np.int64(image.size), image)
+    return image
+
+
+def empty_boxes(n_blocks: int):
+    """Return boxes to be filled."""
+    return cupy.empty((n_blocks, 4))
+
+
+def find_boxes(coordinates, boxes) -> None:
+    """Fill in the box around each block of segments."""
+    _launch("find_boxes", len(boxes), coordinates, np.int64(len(coordinates)), boxes)
+
+
+def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
+    """Return the mean number of pixels that a segment touches, from evenly spaced segments."""
+    n_segments = len(coordinates)
+    step = max(1, n_segments // n_samples)
+    n_drawn = len(range(step // 2, n_segments, step))
+    n_pixels = cupy.zeros(1, np.uint64)
+    _launch(
+        "count_line_pixels",
+        -(-n_drawn // THREADS_PER_BLOCK),
+        coordinates,
+        np.int64(n_segments),
+        cupy.asarray(np.array(grid, np.float64)),
+        np.int64(step),
+        n_pixels,
+    )
+    return int(n_pixels[0]) / max(1, n_drawn)
+
+
+def _draw(name, coordinates, grid, boxes, boxes_known, stride, *arrays) -> None:
+    if not boxes_known:
+        find_boxes(coordinates, boxes)
+    _launch(
+        name,
+        -(-len(coordinates) // BLOCK_SIZE),
+        coordinates,
+        np.int64(len(coordinates)),
+        boxes,
+        cupy.asarray(np.array(grid, np.float64)),
+        np.int64(stride),
+        *arrays,
+    )
+
+
+def _launch(name: str, n_blocks: int, *arguments) -> None:
+    if n_blocks > 0:
+        module = load_module(__package__, "segment_raster.cu", options=COMPILE_OPTIONS[0])
+        module.get_function(name)((n_blocks,), (THREADS_PER_BLOCK,), arguments)
