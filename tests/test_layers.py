@@ -35,7 +35,7 @@ RULES = {
     "genoviz.model": Rule(("genoviz.errors", "genoviz.model")),
     "genoviz.kernels": Rule(("genoviz.kernels.cuda_source",)),
     "genoviz.io": Rule(("genoviz.errors", "genoviz.model", "genoviz.kernels", "genoviz.io")),
-    "genoviz.samples": Rule(("genoviz.errors", "genoviz.samples")),
+    "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
     "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "app")),
     "genoviz.__main__": Rule(("genoviz.cli",)),

@@ -1,0 +1,310 @@
+"""Sample graphs by name: our own, which come with the project, and public ones to download.
+
+Downloads are kept in the user's cache folder (``GENOVIZ_CACHE_DIR`` names another) and checked by
+SHA-256. ``GENOVIZ_SAMPLES_URL`` names a mirror: a folder that serves the files by name.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from genoviz.errors import DownloadError, GenovizError, ParameterError
+
+BUNDLED_FOLDER = Path(__file__).parents[1] / "data_samples"
+TIMEOUT_SECONDS = 20
+_POLL_SECONDS = 0.05
+_CHUNK_BYTES = 1 << 16
+_GITHUB = "https://raw.githubusercontent.com"
+_ODGI = f"{_GITHUB}/pangenome/odgi"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file that can be had by name.
+
+    Attributes
+    ----------
+    name
+        What `get_sample` takes.
+    title
+        What it is, for people.
+    file_name
+        Name of the file, in ``data_samples`` or in the cache.
+    kind
+        What the file holds: ``"gfa"``.
+    n_bytes
+        Size of the file.
+    sha256
+        Its SHA-256 in hexadecimal digits.
+    url
+        Where to download it, or None for a file that comes with the project.
+    source, licence
+        Where it is from, and under which terms.
+    """
+
+    name: str
+    title: str
+    file_name: str
+    kind: str
+    n_bytes: int
+    sha256: str
+    url: str | None
+    source: str
+    licence: str
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the file is public data to be downloaded."""
+        return self.url is not None
+
+
+@dataclass(frozen=True)
+class DownloadProgress:
+    """How far the fetching of a sample is; ``path`` is set in the last report only."""
+
+    n_bytes_done: int
+    n_bytes_total: int
+    path: Path | None = None
+
+
+_SAMPLES = (
+    Sample(
+        "simulated",
+        "Simulated region with bubbles, inversions and duplications, 12 paths, 3,500 nodes",
+        "simulated.gfa.gz",
+        "gfa",
+        120_801,
+        "8c28b0708443747dda4e7d6dc7c72c5ea8d415a45da7c744b8908c77c89ed84e",
+        None,
+        "data_samples/make_samples.py",
+        "MIT",
+    ),
+    Sample(
+        "drb1",
+        "HLA-DRB1 of 12 human haplotypes, 4,955 nodes",
+        "DRB1-3123.gfa",
+        "gfa",
+        462_776,
+        "dce19510d4a9a01b31675aee4bb0f78db661d6fc8ee54d2ef3557d85821d40ae",
+        f"{_ODGI}/f75fafa3e2cb740588d7a0effce05de6dcbcad8b/test/DRB1-3123.gfa",
+        "pangenome/odgi, test/DRB1-3123.gfa",
+        "MIT",
+    ),
+    Sample(
+        "lpa",
+        "Lipoprotein(a) with its kringle repeats, 13 paths, 3,751 nodes",
+        "LPA.gfa",
+        "gfa",
+        1_600_736,
+        "9017b433f35b604bdcafd9339318f1649585bceda4ccf263f1ee1f16adf0cdf3",
+        f"{_ODGI}/cd2ea1671689c32f21812533717302298f7da803/test/LPA.gfa",
+        "pangenome/odgi, test/LPA.gfa",
+        "MIT",
+    ),
+    Sample(
+        "c4",
+        "Complement C4 of 90 human haplotypes, 1,748 nodes",
+        "chr6.C4.gfa",
+        "gfa",
+        1_034_521,
+        "a55ed279c0e59c4f2aa9516605ae87f2398b1e2f473bff306eedca13df706d42",
+        f"{_ODGI}/757246094bcb84b01f3713d1ad3082823854364e/test/chr6.C4.gfa",
+        "pangenome/odgi, test/chr6.C4.gfa",
+        "MIT",
+    ),
+    Sample(
+        "chr5.yeast",
+        "Chromosome V of five yeast strains, 26,234 nodes",
+        "chr5.yeast.gfa",
+        "gfa",
+        2_453_585,
+        "8a029fd46b71196598a567f28783f86aaeee7603d7eea8a4f7d5ef7b4df4a1fe",
+        f"{_GITHUB}/MoinSebi/gretl/6fa3f820aac97a4fcef2013b9669fb5f4bf2bfe7"
+        "/data/example_data/chr5.yeast.gfa",
+        "MoinSebi/gretl, data/example_data/chr5.yeast.gfa",
+        "MIT",
+    ),
+    Sample(
+        "mhc",
+        "The human MHC, 5 walks, 111,805 nodes",
+        "MHC_4.gfa.gz",
+        "gfa",
+        3_372_016,
+        "d4e37769721af8a50f278e783f502584214386e577cbda31b578c44cb64ddfe7",
+        f"{_GITHUB}/at-cg/PHI/HEAD/test/MHC_4.gfa.gz",
+        "at-cg/PHI, test/MHC_4.gfa.gz",
+        "public domain",
+    ),
+)
+
+
+def list_samples() -> tuple[Sample, ...]:
+    """Return all samples, those that need no download first."""
+    return _SAMPLES
+
+
+def find_sample(name: str) -> Sample:
+    """Return a sample by name, in upper or lower case.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of that name.
+    """
+    for sample in list_samples():
+        if sample.name.lower() == name.strip().lower():
+            return sample
+    names = ", ".join(sample.name for sample in list_samples())
+    raise ParameterError(f"no sample is named {name!r}; there are {names}")
+
+
+def get_sample(name: str, *, base_url: str | None = None) -> Path:
+    """Return the file of a sample; see `iter_get_sample`."""
+    *_, last = iter_get_sample(name, base_url=base_url)
+    return last.path
+
+
+def iter_get_sample(name: str, *, base_url: str | None = None) -> Iterator[DownloadProgress]:
+    """Fetch a sample and yield how far it is; the last report has the path of the file.
+
+    A file that is in the cache and whole is not fetched again. What is not the expected file, or
+    came only in part, is not kept. Giving the iterator up ends the download.
+
+    Parameters
+    ----------
+    name
+        Name of a sample.
+    base_url
+        Folder of a mirror; by default ``GENOVIZ_SAMPLES_URL`` or else the public source.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such sample.
+    DownloadError
+        If there is no network, the server has not got the file, or it is another file.
+    """
+    sample = find_sample(name)
+    if not sample.is_public:
+        yield DownloadProgress(sample.n_bytes, sample.n_bytes, _bundled_path(sample))
+        return
+    base_url = base_url or os.environ.get("GENOVIZ_SAMPLES_URL")
+    url = f"{base_url.rstrip('/')}/{sample.file_name}" if base_url else sample.url
+    download = _Download(sample, url)
+    thread = threading.Thread(target=download.run, name=f"download {sample.name}", daemon=True)
+    # A stalled connection must not stall who iterates, so that pooch has a thread to itself.
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_POLL_SECONDS)
+            yield DownloadProgress(download.n_bytes_done, sample.n_bytes)
+    finally:
+        download.is_given_up = True
+    if download.error is not None:
+        raise download.error
+    yield DownloadProgress(sample.n_bytes, sample.n_bytes, download.path)
+
+
+def samples_folder() -> Path:
+    """Return the folder in which downloaded samples are kept."""
+    import platformdirs
+
+    folder = os.environ.get("GENOVIZ_CACHE_DIR") or platformdirs.user_cache_path("genoviz")
+    return Path(folder) / "samples"
+
+
+def make_simulated_sample(path: Path) -> None:
+    """Write the graph of the sample ``simulated``."""
+    from genoviz.analyses.simulate import VariationRates, simulate_pangenome
+    from genoviz.io.gfa import write_gfa
+
+    # More large variants than a human genome has, so that a small graph shows each kind.
+    rates = VariationRates(snp=0.6, sv=0.05, inversion=0.01, duplication=0.015)
+    write_gfa(simulate_pangenome(3_500, 12, seed=14, sequences=True, rates=rates), path)
+
+
+MAKERS = {"simulated": make_simulated_sample}
+
+
+def _bundled_path(sample: Sample) -> Path:
+    """Return the file of a bundled sample, made anew where the project's folder is not there."""
+    path = BUNDLED_FOLDER / sample.file_name
+    if path.exists():
+        return path
+    path = samples_folder() / sample.file_name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        MAKERS[sample.name](path)
+    return path
+
+
+class _GivenUpError(Exception):
+    """Nobody waits for the download any more."""
+
+
+class _Download:
+    """One call of pooch, and what there is to know of it from another thread."""
+
+    def __init__(self, sample: Sample, url: str) -> None:
+        self.sample = sample
+        self.url = url
+        self.n_bytes_done = 0
+        self.is_given_up = False
+        self.path: Path | None = None
+        self.error: GenovizError | None = None
+
+    def run(self) -> None:
+        """Fetch the file, or keep the reason why not."""
+        import pooch
+        import requests
+
+        pooch.get_logger().setLevel("WARNING")
+        host = urlsplit(self.url).hostname
+        try:
+            path = pooch.retrieve(
+                self.url,
+                known_hash=f"sha256:{self.sample.sha256}",
+                fname=self.sample.file_name,
+                path=samples_folder(),
+                downloader=self._write_content,
+            )
+            self.path = Path(path)
+        except _GivenUpError:
+            pass
+        except requests.HTTPError as error:
+            answer = f"{error.response.status_code} {error.response.reason}"
+            self._fail(f"the server answers {answer} to {self.url}", error)
+        except requests.exceptions.ChunkedEncodingError as error:
+            self._fail(f"the connection to {host} broke off", error)
+        except (requests.ConnectionError, requests.Timeout) as error:
+            self._fail(f"there is no connection to {host}", error)
+        except requests.RequestException as error:
+            self._fail(f"{self.url} cannot be fetched", error)
+        except ValueError as error:
+            self._fail(f"{self.url} is another file than expected, by its SHA-256", error)
+        except OSError as error:
+            self._fail(f"{samples_folder()} cannot be written: {error.strerror or error}", error)
+
+    def _write_content(self, url: str, path: str, _pooch: object) -> None:
+        """Write what ``url`` gives to ``path``; what pooch calls a downloader."""
+        import requests
+
+        with (
+            requests.get(url, timeout=TIMEOUT_SECONDS, stream=True) as response,
+            Path(path).open("wb") as file,
+        ):
+            response.raise_for_status()
+            for chunk in response.iter_content(_CHUNK_BYTES):
+                if self.is_given_up:
+                    raise _GivenUpError
+                file.write(chunk)
+                self.n_bytes_done = min(self.n_bytes_done + len(chunk), self.sample.n_bytes)
+
+    def _fail(self, reason: str, cause: Exception) -> None:
+        self.error = DownloadError(f"sample {self.sample.name!r} was not downloaded: {reason}")
+        self.error.__cause__ = cause
