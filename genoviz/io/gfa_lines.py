@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from genoviz.io.borrowed import borrow
+
 NEWLINE, RETURN, TAB = 10, 13, 9
 STAR, HASH = 42, 35
 LETTER_L, LETTER_P, LETTER_S, LETTER_W = 76, 80, 83, 87
@@ -24,7 +26,7 @@ _NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
 _ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def _is_line_end(data, i):
     """Tell whether the text ends at ``i``, or the line does, with or without a return."""
     n = len(data)
@@ -33,7 +35,7 @@ def _is_line_end(data, i):
     return data[i] == RETURN and (i + 1 == n or data[i + 1] == NEWLINE)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def _has_record_type(data, i):
     """Tell whether the line at ``i`` is empty, a comment, or starts with one capital letter."""
     if _is_line_end(data, i) or data[i] == HASH:
@@ -50,6 +52,7 @@ def count_lines(data, words, start, stop, counts):
     A line belongs to the block ``data[start:stop]`` that has the newline before it; ``start`` is
     a multiple of 8. Returns the position of the first line without a record type, or -1.
     """
+    data, words, counts = borrow(data), borrow(words), borrow(counts)
     n = len(data)
     wrong = NOTHING_WRONG
     if start == 0 and n > 0:
@@ -72,7 +75,7 @@ def count_lines(data, words, start, stop, counts):
     return wrong
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def _keep_line(data, line, segments, links, paths, ranks):
     first = data[line]
     if first == LETTER_S:
@@ -93,6 +96,7 @@ def find_lines(data, words, start, stop, segments, links, paths, ranks):
     ``segments``, ``links`` and ``paths`` are int64; ``ranks`` (int64, shape (3,)) says where
     this block's lines go in each.
     """
+    data, words = borrow(data), borrow(words)
     n = len(data)
     if start == 0 and n > 0:
         _keep_line(data, 0, segments, links, paths, ranks)
@@ -109,7 +113,7 @@ def find_lines(data, words, start, stop, segments, links, paths, ranks):
         i += 8
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def _read_length_tag(data, i, known):
     """Return the length of the ``LN`` tag that may be at ``i``: ``known`` if none, -1 if wrong."""
     n = len(data)
@@ -137,6 +141,7 @@ def measure_segments(data, lines, first, last, name_lengths, node_lengths, seque
     empty, the bytes of each sequence (0 for ``*``), all int64. Returns the position of the first
     wrong line, or -1.
     """
+    data = borrow(data)
     n = len(data)
     with_sequences = len(sequence_lengths) > 0
     for k in range(first, last):

@@ -120,8 +120,9 @@ def _find_lines(text: _Text) -> Generator[tuple[str, int, int], None, list[np.nd
     lines = [np.empty(n, np.int64) for n in ranks[-1].tolist()]
 
     def find(start: int, stop: int) -> None:
-        ranks_here = ranks[start // _BLOCK].copy()
-        gfa_lines.find_lines(data, words, start, stop, *lines, ranks_here)
+        block = start // _BLOCK
+        if (ranks[block] != ranks[block + 1]).any():
+            gfa_lines.find_lines(data, words, start, stop, *lines, ranks[block].copy())
 
     yield from text.run("Finding lines", starts, starts // 2 + len(data) // 2, find)
     if len(lines[0]) == 0:
