@@ -15,7 +15,7 @@ from genoviz.kernels.cuda_source import load_module
 
 THREADS_PER_BLOCK = 256
 WARP = 32
-NODES_PER_UPDATE_IN_FLIGHT = 8
+NODES_PER_UPDATE_IN_FLIGHT = 4
 WINDOWS = (1, 2, 4, 8, 16, 32)
 
 
