@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TypeVar
 
+from genoviz.io.gfa_cache import find_source, load_graph, store_graph
 from genoviz.io.gfa_reader import parse_gfa
 from genoviz.io.gfa_text import open_text
 from genoviz.io.gfa_writer import write_gfa
 from genoviz.model import PangenomeGraph
 
 __all__ = ["GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,18 +75,28 @@ def iter_read_gfa(
     ----------
     GFA specification, https://gfa-spec.github.io/GFA-spec/GFA1.html
     """
-    del cache
     path = Path(path)
-    decompressing = open_text(path)
-    try:
-        while True:
-            done, total = next(decompressing)
-            yield GfaProgress("Decompressing", done, total)
-    except StopIteration as stop:
-        data = stop.value
-    parsing = parse_gfa(path, data, sequences=sequences)
-    try:
-        while True:
-            yield GfaProgress(*next(parsing))
-    except StopIteration as stop:
-        yield GfaProgress("Done", len(data), len(data), stop.value)
+    source = find_source(path) if cache else None
+    if source:
+        stage = "Opening the saved graph"
+        graph = yield from _report(stage, load_graph(source, sequences=sequences))
+        if graph:
+            yield GfaProgress("Done", source.size, source.size, graph)
+            return
+    data = yield from _report("Decompressing", open_text(path))
+    graph = yield from _report(None, parse_gfa(path, data, sequences=sequences))
+    n_bytes = len(data)
+    del data
+    if source:
+        yield from _report("Saving the graph for next time", store_graph(source, graph))
+    yield GfaProgress("Done", n_bytes, n_bytes, graph)
+
+
+def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[GfaProgress, None, T]:
+    """Yield the progress of ``steps`` under the name of their stage, and return their result."""
+    while True:
+        try:
+            progress = next(steps)
+        except StopIteration as stop:
+            return stop.value
+        yield GfaProgress(stage, *progress) if stage else GfaProgress(*progress)
