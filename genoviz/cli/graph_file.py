@@ -1,0 +1,22 @@
+"""Reading a graph with a progress bar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from genoviz.cli.progress import ProgressBar
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    from genoviz.model import PangenomeGraph
+
+
+def read_graph(path: Path, bar: ProgressBar, *, cache: bool) -> PangenomeGraph:
+    """Return the graph of a GFA file, without its sequences; notes go to standard error."""
+    from genoviz.io.gfa import iter_read_gfa
+
+    for progress in iter_read_gfa(path, sequences=False, cache=cache):
+        bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
+    print_notes(*progress.graph.notes)
+    return progress.graph

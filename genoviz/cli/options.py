@@ -1,0 +1,48 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class BackendName(StrEnum):
+    """Where kernels run."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+GraphArgument = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="Graph: a GFA file, plain or gzipped.")
+]
+BackendOption = Annotated[
+    BackendName, typer.Option("--backend", help="Where to compute; auto is a GPU if there is one.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Names all random numbers.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print the results as JSON, for other programs.")
+]
+CacheOption = Annotated[
+    bool,
+    typer.Option(
+        "--cache/--no-cache", help="Keep the parsed graph, so that it opens at once next time."
+    ),
+]
+
+
+def help_of(function: Callable) -> str:
+    """Return a command's help from its docstring, with each paragraph in one line."""
+    paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
+
+
+def examples(*lines: str) -> str:
+    """Return the examples that end a command's help."""
+    return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)

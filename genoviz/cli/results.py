@@ -1,0 +1,70 @@
+"""What commands print: sentences for people, or JSON for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from genoviz.analyses.stress import PathStress
+    from genoviz.model import PangenomeGraph
+
+
+def print_results(results: dict[str, Any], sentences: Iterable[str], *, as_json: bool) -> None:
+    """Print results on standard output, as JSON or in sentences."""
+    if as_json:
+        typer.echo(json.dumps(_plain(results), indent=2, allow_nan=False))
+        return
+    for sentence in sentences:
+        typer.echo(sentence)
+
+
+def print_notes(*notes: str) -> None:
+    """Print on standard error what the user should know of a file or a result."""
+    for note in notes:
+        if note:
+            typer.echo(f"note: {note}", err=True)
+
+
+def describe_graph(graph: PangenomeGraph) -> tuple[dict[str, int], str]:
+    """Return the sizes of a graph, and the same in words."""
+    sizes = {
+        "n_nodes": graph.n_nodes,
+        "n_edges": graph.n_edges,
+        "n_paths": graph.n_paths,
+        "n_steps": graph.n_steps,
+        "total_length": graph.total_length,
+    }
+    nouns = ("nodes", "edges", "paths", "steps", "bp")
+    words = (f"{size:,} {noun}" for size, noun in zip(sizes.values(), nouns, strict=True))
+    return sizes, ", ".join(words)
+
+
+def describe_stress(stress: PathStress) -> str:
+    """Return a path stress in words."""
+    if stress.n_terms == 0:
+        return "path stress: none, for no path has two ends at a distance"
+    if stress.is_exact:
+        return f"path stress {stress.mean:.6g} (exact, {stress.n_terms:,} terms)"
+    return (
+        f"path stress {stress.mean:.4g}, 95 % interval {stress.ci_low:.4g} to "
+        f"{stress.ci_high:.4g}, median {stress.median:.4g} ({stress.n_terms:,} samples)"
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` in what JSON knows; a number that is not finite is null."""
+    if dataclasses.is_dataclass(value):
+        return _plain(dataclasses.asdict(value))
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

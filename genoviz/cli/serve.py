@@ -1,0 +1,55 @@
+"""``genoviz serve``: the dashboard."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from genoviz.cli.options import examples, help_of
+from genoviz.errors import GenovizError
+
+EXAMPLES = examples(
+    "genoviz serve",
+    "genoviz serve graph.gfa.gz --port 8080",
+    "ssh -L 5006:localhost:5006 server genoviz serve --no-browser",
+)
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command."""
+    cli.command("serve", help=help_of(serve), epilog=EXAMPLES)(serve)
+
+
+def serve(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Graphs to offer; the first is opened."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")
+    ] = 5006,
+    address: Annotated[
+        str, typer.Option(help="Where to listen; 0.0.0.0 for all of the network.")
+    ] = "127.0.0.1",
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
+    ] = True,
+) -> None:
+    """Serve the dashboard until interrupted; its address is printed."""
+    try:
+        from app.__main__ import serve as serve_app
+
+        serve_app(files or [], port=port, address=address, show=browser)
+    except ModuleNotFoundError as error:
+        if not error.name or error.name.split(".")[0] == "genoviz":
+            raise
+        raise GenovizError(
+            f"the dashboard needs {error.name}, which is not installed: pip install 'genoviz[app]'"
+        ) from error
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise GenovizError(f"port {port} is taken; give another as --port, or 0") from error
