@@ -25,7 +25,7 @@ TEST := .venv/installed-test$(if $(TEST_EXTRA),-$(TEST_EXTRA))
 .PHONY: app test bench pins clean
 
 app: $(APP)
-	@exec $(BIN)/python -m genoviz serve --port $(PORT) $(FILES)
+	@exec $(BIN)/python -m genoviz serve --no-browser --port $(PORT) $(FILES)
 
 test: $(TEST)
 	$(BIN)/ruff check .
@@ -33,7 +33,7 @@ test: $(TEST)
 	find genoviz -name '*.cu' -exec $(BIN)/clang-format --dry-run --Werror {} +
 	$(BIN)/python -m pytest --timeout 300
 
-bench: $(APP)
+bench: $(TEST)
 	$(BIN)/python -m benchmarks.run
 
 pins: $(TEST)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 
 import pytest
 import yaml
@@ -19,15 +21,31 @@ from tests.conftest import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GPU_EXTRAS = ("cuda12", "cuda13")
 CONDA_NAMES = {"playwright": "playwright-python"}
+PACKAGE_OF_IMPORT = {
+    "PIL": "pillow",
+    "cuda": "cupy-cuda12x",
+    "cupy": "cupy-cuda12x",
+    "yaml": "pyyaml",
+}
+EXTRAS_OF_FOLDER = {
+    "genoviz": ("cuda12",),
+    "app": ("app", "cuda12"),
+    "benchmarks": ("app", "test", "cuda12"),
+    "data_samples": (),
+    "notebooks": ("app", "test"),
+    "tests": ("app", "test", "cuda12"),
+}
 
 
-def requirements(*, with_gpu: bool) -> list[Requirement]:
-    extras = PROJECT["optional-dependencies"]
+def requirements(*, extras: Iterable[str]) -> list[Requirement]:
     texts = [*PROJECT["dependencies"]]
-    for extra, extra_texts in extras.items():
-        if with_gpu or extra not in GPU_EXTRAS:
-            texts += extra_texts
+    for extra in extras:
+        texts += PROJECT["optional-dependencies"][extra]
     return [Requirement(text) for text in texts]
+
+
+ALL_EXTRAS = tuple(PROJECT["optional-dependencies"])
+CPU_EXTRAS = tuple(extra for extra in ALL_EXTRAS if extra not in GPU_EXTRAS)
 
 
 def pins() -> dict[str, str]:
@@ -41,9 +59,28 @@ def test_constraints_are_plain_pins():
     assert len(lines) == len(pins())
 
 
-@pytest.mark.parametrize("requirement", requirements(with_gpu=True), ids=str)
+@pytest.mark.parametrize("requirement", requirements(extras=ALL_EXTRAS), ids=str)
 def test_every_dependency_is_pinned_within_its_range(requirement):
     assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
+
+
+def imported_packages(folder: str) -> set[str]:
+    """Return the packages of others that a folder's modules import, as they are installed."""
+    nodes = [
+        node
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - {*EXTRAS_OF_FOLDER}
+    return {PACKAGE_OF_IMPORT.get(top, canonicalize_name(top)) for top in tops}
+
+
+@pytest.mark.parametrize("folder", EXTRAS_OF_FOLDER)
+def test_what_is_imported_is_a_dependency(folder):
+    declared = {requirement.name for requirement in requirements(extras=EXTRAS_OF_FOLDER[folder])}
+    assert imported_packages(folder) - declared == set()
 
 
 def test_conda_environment_has_the_dependencies_of_pyproject():
@@ -57,7 +94,7 @@ def test_conda_environment_has_the_dependencies_of_pyproject():
     in_conda.pop("pip")
     assert in_conda == {
         CONDA_NAMES.get(requirement.name, requirement.name): requirement.specifier
-        for requirement in requirements(with_gpu=False)
+        for requirement in requirements(extras=CPU_EXTRAS)
     }
 
 
