@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -18,6 +21,9 @@ SOURCES = [
     for path in (ROOT / folder).rglob(f"*.{suffix}")
 ]
 CITATION = re.compile(r"10\.\d{4,}/[\w./()-]*\w|arXiv:\d{4}\.\d{4,}\d")
+
+
+NOT_RUN = ("genoviz serve", "genoviz samples get")
 
 
 def short(path):
@@ -58,3 +64,31 @@ def test_examples_in_docstrings(module, tmp_path, monkeypatch):
     result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def readme_blocks(language):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
+    (block,) = readme_blocks("python")
+    exec(compile(block, "README.md", "exec"), {})
+    assert "PathStress" in capsys.readouterr().out
+    assert (tmp_path / "graph.lay").exists()
+
+
+def test_commands_of_the_readme_run(tmp_path):
+    (block,) = readme_blocks("sh")
+    commands = [line.split("#")[0].strip() for line in block.splitlines()]
+    commands = [line for line in commands if not line.startswith(NOT_RUN)]
+    assert len(commands) >= 4
+    environment = os.environ | {"GENOVIZ_CACHE_DIR": str(tmp_path)}
+    for command in commands:
+        words = [sys.executable, "-m", *command.split()]
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
