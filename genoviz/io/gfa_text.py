@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import mmap
+import stat
 import tempfile
 import zlib
 from collections.abc import Generator
@@ -52,16 +53,17 @@ def open_text(path: Path) -> Generator[tuple[int, int], None, np.ndarray]:
 
 
 def _map_file(path: Path) -> np.ndarray:
-    if not path.exists():
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
-    if not path.is_file():
-        kind = "a folder" if path.is_dir() else "not a regular file"
-        raise FileFormatError(path, f"is {kind}, needs to be a file")
     try:
-        if path.stat().st_size == 0:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise FileFormatError(path, f"is {kind}, needs to be a file")
+        if status.st_size == 0:
             raise FileFormatError(path, "the file is empty, needs at least one line")
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileFormatError(path, f"cannot be read: {reason}") from error
