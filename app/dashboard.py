@@ -1,0 +1,135 @@
+"""One browser tab: header, sidebar and the chosen page."""
+
+from __future__ import annotations
+
+import logging
+from html import escape
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.themes import Theme
+
+from app.address import Address
+from app.pages import PAGES
+from app.server_setup import SETTINGS, prepare_server
+from app.session import Session
+from app.theme import CHART_THEME, FAVICON, THEME
+from genoviz.backend import describe_backend
+from genoviz.samples import list_samples
+
+log = logging.getLogger(__name__)
+
+POLL_MILLISECONDS = 40
+TOAST_MILLISECONDS = 12_000
+
+
+class Dashboard:
+    """What one tab shows.
+
+    Attributes
+    ----------
+    session
+        What the tab has open.
+    page
+        The chosen page.
+    root
+        The Panel object of the whole tab.
+    """
+
+    def __init__(self, query: str = "") -> None:
+        slugs = tuple(page.slug for page in PAGES)
+        self.address = Address.parse(query, pages=slugs)
+        self.session = Session(files=SETTINGS.files, folders=SETTINGS.folders)
+        chosen = next((page for page in PAGES if page.slug == self.address.page), PAGES[0])
+        self.page = chosen(self.session)
+        self.problem = pmui.Alert(
+            "", alert_type="error", closeable=True, visible=False, sizing_mode="stretch_width"
+        )
+        self.title = pmui.Typography("", variant="body1", margin=(0, 16), align="center")
+        self.root = pmui.Page(
+            title="genoviz",
+            favicon=str(FAVICON),
+            header=[self.title, pn.layout.HSpacer(), self._backend_badge()],
+            sidebar=self.page.sidebar,
+            main=[self.problem, self.page.content],
+            sidebar_width=300,
+            sidebar_resizable=False,
+            dark_theme=True,
+            theme_config=THEME,
+        )
+        self.session.param.watch(self._show_problem, "problem")
+        self.session.param.watch(self._show_opened, ["opened", "region"])
+
+    def open_first(self) -> None:
+        """Open what the link names, or else the first file or sample."""
+        if self.address.complaints:
+            self.session.problem = " ".join(self.address.complaints)
+        self.session.region = self.address.region
+        source = self.address.file or default_source()
+        if source:
+            self.session.open(source)
+
+    def poll(self) -> None:
+        """Bring the tab up to date with its jobs."""
+        if self.session.is_closed:
+            return
+        self.session.poll()
+        self.page.poll()
+
+    def close(self, *_context: Any) -> None:
+        """Free what the tab holds; it is closed."""
+        self.page.close()
+        self.session.close()
+
+    def _backend_badge(self) -> pmui.Chip:
+        return pmui.Chip(
+            label=describe_backend("auto"),
+            icon="memory",
+            size="small",
+            variant="outlined",
+            description="Where layouts are computed unless you choose otherwise",
+        )
+
+    def _show_problem(self, event: Any) -> None:
+        self.problem.param.update(object=event.new, visible=bool(event.new))
+
+    def _show_opened(self, *_events: Any) -> None:
+        opened = self.session.opened
+        self.title.object = escape(opened.title) if opened else ""
+        location = pn.state.location
+        if location is not None and opened is not None:
+            page = self.page.slug if len(PAGES) > 1 else ""
+            address = Address(page, opened.source, self.session.region)
+            location.search = address.query
+
+
+def default_source() -> str:
+    """Return what a new tab opens: the server's first file, or a sample that needs no download."""
+    if SETTINGS.files:
+        return str(SETTINGS.files[0])
+    bundled = [sample for sample in list_samples() if not sample.is_public]
+    return bundled[0].name if bundled else ""
+
+
+def make_tab() -> Any:
+    """Return the dashboard of a new tab, its jobs tied to the tab's life."""
+    pn.extension("filedropper", notifications=True, exception_handler=_report)
+    prepare_server()
+    if pn.state.curdoc is not None:
+        pn.state.curdoc.theme = Theme(json=CHART_THEME)
+    dashboard = Dashboard(pn.state.location.search if pn.state.location else "")
+    pn.state.on_session_destroyed(dashboard.close)
+    pn.state.onload(dashboard.open_first)
+    pn.state.add_periodic_callback(dashboard.poll, period=POLL_MILLISECONDS)
+    return dashboard.root
+
+
+def _report(error: Exception) -> None:
+    """Log what no one expected, and say so on the page."""
+    log.exception("a callback failed", exc_info=error)
+    if pn.state.notifications is not None:
+        pn.state.notifications.error(
+            "Something unexpected went wrong; the server's log has the details.",
+            duration=TOAST_MILLISECONDS,
+        )

@@ -1,0 +1,30 @@
+"""What the open graph is: its size, and what its reader had to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from app.session import OpenGraph
+
+
+def facts_html(opened: OpenGraph | None) -> str:
+    """Return the size of a graph as a small table."""
+    if opened is None:
+        return ""
+    graph = opened.graph
+    rows = (
+        ("Nodes", f"{graph.n_nodes:,}"),
+        ("Edges", f"{graph.n_edges:,}"),
+        ("Paths", f"{graph.n_paths:,}"),
+        ("Path steps", f"{graph.n_steps:,}"),
+        ("Sequence", f"{graph.total_length:,} bp"),
+    )
+    cells = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows)
+    return f'<dl class="numbers">{cells}</dl>'
+
+
+def notices_html(notices: Iterable[str]) -> str:
+    """Return sentences that a person should see as a list; empty without any."""
+    items = "".join(f"<li>{escape(notice)}</li>" for notice in notices if notice)
+    return f'<ul aria-label="Notices">{items}</ul>' if items else ""

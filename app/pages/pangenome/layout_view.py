@@ -1,0 +1,106 @@
+"""The live layout of one graph: picture, controls and stress. It needs no page around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.jobs import KERNELS
+from app.pages.pangenome.layout_run import LayoutRun, RunState, Submit
+from app.pages.pangenome.layout_settings import LayoutSettings
+from app.pages.pangenome.live_picture import LivePicture
+from app.pages.pangenome.picture_bar import PictureBar
+from app.pages.pangenome.run_controls import RunControls
+from app.pages.pangenome.stress_chart import StressChart
+from app.pages.pangenome.styles import CARD, CHART_CARD, PICTURE_CARD
+from genoviz.model import PangenomeGraph
+
+POLL_MILLISECONDS = 40
+
+
+class LayoutView(pn.viewable.Viewer):
+    """A graph that unfolds when Run is pressed; shows itself in a notebook cell.
+
+    Parameters
+    ----------
+    graph
+        The graph, or None.
+    submit
+        How to hand a generator to a job thread.
+    height
+        CSS height of the whole.
+
+    Examples
+    --------
+    >>> from app import LayoutView                                  # doctest: +SKIP
+    >>> LayoutView(genoviz.read_gfa("graph.gfa"))                   # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        graph: PangenomeGraph | None = None,
+        *,
+        submit: Submit = KERNELS.submit,
+        height: str = "600px",
+        **params: Any,
+    ) -> None:
+        super().__init__(**params)
+        self.settings = LayoutSettings()
+        self.run = LayoutRun(self.settings, submit)
+        self.picture = LivePicture(self.run)
+        self.bar = PictureBar(self.picture)
+        self.controls = RunControls(self.run)
+        self.chart = StressChart(self.run)
+        self.settings.param.watch(self._show_start, ["initialisation", "seed", "paths"])
+        self.panel = self._arrange(height)
+        self.set_graph(graph)
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Take another graph and show where its nodes start."""
+        self.run.set_graph(graph)
+        self.bar.set_graph(graph)
+        self.picture.fit()
+
+    def poll(self) -> None:
+        """Bring everything up to date with the run; called some twenty times a second."""
+        self.run.poll()
+        self.picture.poll()
+        self.bar.poll()
+        self.controls.poll()
+        self.chart.poll()
+
+    def start_polling(self) -> None:
+        """Keep the view up to date by itself, where no page does it."""
+        pn.state.add_periodic_callback(self.poll, period=POLL_MILLISECONDS)
+
+    def __panel__(self) -> Any:
+        pn.state.onload(self.start_polling)
+        return self.panel
+
+    def _show_start(self, *_events: Any) -> None:
+        if self.run.state is RunState.READY:
+            self.run.reset()
+
+    def _arrange(self, height: str) -> pmui.Row:
+        picture = pmui.Paper(
+            self.bar.top,
+            self.picture.pane,
+            self.bar.legend,
+            **PICTURE_CARD,
+        )
+        layout = pmui.Paper(self.controls.panel, **{**CARD, "sizing_mode": "stretch_width"})
+        chart = pmui.Paper(
+            pmui.Typography("Sampled path stress", variant="subtitle2", margin=0),
+            self.chart.pane,
+            **CHART_CARD,
+        )
+        side = pmui.Column(layout, chart, width=336, sizing_mode="stretch_height")
+        return pmui.Row(
+            picture,
+            side,
+            sizing_mode="stretch_both",
+            styles={"height": height, "min-height": "480px"},
+            margin=0,
+        )

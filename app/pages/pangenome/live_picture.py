@@ -1,0 +1,183 @@
+"""The picture of all nodes, alive: it follows the layout, zooms, pans and names nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import panel as pn
+
+from app.pages.pangenome.colouring import DENSITY_MODE, Colouring, ColouringCache
+from app.pages.pangenome.frames import Frame, FrameLoop
+from app.pages.pangenome.hovering import FoundNode, Hovering
+from app.pages.pangenome.layout_run import LayoutRun
+from app.plots.graph_picture import live_picture
+from app.plots.legend import Legend
+from genoviz.analyses.drawing import LayoutDrawing, Picture
+from genoviz.analyses.viewport import Viewport
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
+
+REFIT_SHARE = 0.8
+HOVER_PIXELS = 8
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is on the screen: for the legend, the notices and the downloads."""
+
+    picture: Picture
+    colouring: Colouring
+    n_nodes: int
+
+    @property
+    def legend(self) -> Legend:
+        """The legend of the picture."""
+        return self.colouring.legend(self.picture)
+
+
+class LivePicture:
+    """The picture of a run.
+
+    Attributes
+    ----------
+    pane
+        The Panel object to place on a page.
+    mode, paths
+        What to colour by, and the paths that this needs; call `refresh` after a change.
+    keeps_aspect
+        Whether a bp is as long in x as in y when the view is fitted.
+    shown
+        What is on the screen, or None.
+    """
+
+    def __init__(self, run: LayoutRun) -> None:
+        self.mode = DENSITY_MODE
+        self.paths: tuple[str, ...] = ()
+        self.keeps_aspect = True
+        self.shown: Shown | None = None
+        self._run = run
+        self._seen_version = -1
+        self._colourings = ColouringCache()
+        self._drawing: tuple[tuple, LayoutDrawing] | None = None
+        self.frames = FrameLoop(self._draw, self._take_shown)
+        self.hovering = Hovering(self._find_node)
+        self.pane = pn.pane.HoloViews(
+            live_picture(self._take_figure), sizing_mode="stretch_both", min_height=240, theme=None
+        )
+
+    def poll(self) -> None:
+        """Draw again if the run has moved on."""
+        if self._run.version != self._seen_version:
+            self._seen_version = self._run.version
+            self.frames.request()
+        else:
+            self.frames.pump()
+
+    def refresh(self) -> None:
+        """Draw again: the colours have changed."""
+        self.frames.request()
+
+    def fit(self) -> None:
+        """Show everything, and go on doing so while the layout moves."""
+        self.frames.follow()
+
+    def zoom(self, factor: float) -> None:
+        """Magnify around the centre."""
+        view = self.frames.viewport
+        if view is not None:
+            self.frames.show(view.zoomed(factor))
+
+    def current(self) -> tuple[LayoutDrawing, Viewport, Colouring]:
+        """Return what a picture of the present view is made from.
+
+        Raises
+        ------
+        ParameterError
+            If there is no picture yet.
+        """
+        view = self.frames.viewport
+        if self._drawing is None or self.shown is None or view is None:
+            raise ParameterError("there is no picture yet")
+        return self._drawing[1], view, self.shown.colouring
+
+    def node_at(self, x: float, y: float) -> int:
+        """Return the node nearest to a point of the layout, within a few pixels, or -1."""
+        view = self.frames.viewport
+        if self._drawing is None or view is None:
+            return -1
+        return self._drawing[1].nearest(x, y, HOVER_PIXELS * max(view.bp_per_pixel))
+
+    def _find_node(self, x: float, y: float) -> FoundNode | None:
+        graph, snapshot = self._run.graph, self._run.snapshot
+        node = self.node_at(x, y)
+        if node < 0 or graph is None or snapshot is None or node >= graph.n_nodes:
+            return None
+        ends = tuple(float(value) for value in snapshot.coordinates[node].ravel())
+        return FoundNode(describe_node(graph, node), ends)
+
+    def _take_figure(self, plot: Any) -> None:
+        document = pn.state.curdoc or plot.document
+        figure = plot.state
+        self.frames.attach(figure, plot.handles["source"], plot.handles["color_mapper"], document)
+        self.hovering.attach(figure)
+
+    def _draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
+        """Draw one frame; runs in a render thread."""
+        run = self._run
+        graph, snapshot, version = run.graph, run.snapshot, run.version
+        if graph is None or snapshot is None or not graph.n_nodes:
+            return None
+        colouring = self._colourings.get(graph, self.mode, self.paths)
+        drawing = self._drawing_of(snapshot.coordinates, colouring)
+        view = own_view
+        if view is None:
+            view = self._fitted(drawing.bounds, width, height)
+        picture = drawing.draw(view, **colouring.options, line_width=None)
+        facts = {"shown": Shown(picture, colouring, graph.n_nodes), "version": version}
+        return Frame(picture.indices, picture.viewport, colouring.palette, facts)
+
+    def _drawing_of(self, coordinates: Any, colouring: Colouring) -> LayoutDrawing:
+        key = (id(coordinates), id(colouring))
+        if self._drawing is None or self._drawing[0] != key:
+            drawing = LayoutDrawing(
+                coordinates,
+                node_values=colouring.node_values,
+                backend="cpu" if self._run.settings.backend == "cpu" else "auto",
+            )
+            self._drawing = (key, drawing)
+        return self._drawing[1]
+
+    def _fitted(
+        self, bounds: tuple[float, float, float, float], width: int, height: int
+    ) -> Viewport:
+        """Return a view of everything; the one of the last frame for as long as it will do."""
+        fitted = Viewport.fit(bounds, width, height, keep_aspect=self.keeps_aspect)
+        last = self.shown.picture.viewport if self.shown else None
+        if last is None or (last.width, last.height) != (width, height):
+            return fitted
+        holds_all = (
+            last.x_min <= bounds[0]
+            and last.y_min <= bounds[1]
+            and last.x_max >= bounds[2]
+            and last.y_max >= bounds[3]
+        )
+        shares = (
+            (fitted.x_max - fitted.x_min) / (last.x_max - last.x_min),
+            (fitted.y_max - fitted.y_min) / (last.y_max - last.y_min),
+        )
+        is_same_shape = self.keeps_aspect == (
+            abs(last.bp_per_pixel[0] / last.bp_per_pixel[1] - 1) < 1e-6
+        )
+        return last if holds_all and min(shares) > REFIT_SHARE and is_same_shape else fitted
+
+    def _take_shown(self, frame: Frame) -> None:
+        self.shown = frame.facts["shown"]
+        self.hovering.refresh()
+
+
+def describe_node(graph: PangenomeGraph, node: int) -> str:
+    """Return name, length and depth of a node, in lines."""
+    length, depth = int(graph.node_lengths[node]), int(graph.node_depths[node])
+    steps = "step" if depth == 1 else "steps"
+    return f"Node {graph.node_names[node]}\n{length:,} bp\nDepth {depth:,} {steps}"

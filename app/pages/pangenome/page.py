@@ -1,0 +1,108 @@
+"""The page on which a pangenome graph is laid out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.pages.pangenome.downloads import Downloads
+from app.pages.pangenome.graph_facts import facts_html, notices_html
+from app.pages.pangenome.layout_view import LayoutView
+from app.pages.pangenome.settings_form import SettingsForm
+from app.pages.pangenome.source_picker import SourcePicker
+from app.pages.pangenome.styles import NOTICES, NUMBERS
+from app.session import Session, describe_problem
+
+
+class PangenomePage:
+    """Open a graph, lay it out, look at it.
+
+    Attributes
+    ----------
+    slug, title
+        Name in links, and on the screen.
+    sidebar, content
+        What the dashboard shows.
+    """
+
+    slug = "pangenome"
+    title = "Pangenome"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._seen_error: Exception | None = None
+        self.view = LayoutView(submit=session.submit, height="calc(100vh - 56px)")
+        self.picker = SourcePicker(session)
+        self.form = SettingsForm(self.view.settings)
+        self.downloads = Downloads(
+            self.view.run,
+            self.view.picture,
+            get_name=self._name,
+            complain=self._complain,
+        )
+        self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
+        self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
+        session.param.watch(self._take_opened, "opened")
+        self._take_opened()
+
+    @property
+    def sidebar(self) -> list[Any]:
+        """What stands in the sidebar."""
+        sections = pmui.Accordion(
+            ("Parameters", self.form.panel),
+            ("Save", self.downloads.panel),
+            active=[],
+            title_variant="subtitle2",
+            disable_gutters=True,
+            elevation=0,
+            variant="outlined",
+            sizing_mode="stretch_width",
+            margin=(8, 10),
+        )
+        graph = pmui.Column(
+            self.picker.panel,
+            self.facts,
+            self.notices,
+            sizing_mode="stretch_width",
+            margin=(4, 10, 0, 10),
+        )
+        return [graph, sections]
+
+    @property
+    def content(self) -> Any:
+        """What stands in the main area."""
+        return self.view.panel
+
+    def poll(self) -> None:
+        """Bring the page up to date; called some twenty times a second."""
+        self.view.poll()
+        self.downloads.poll()
+        run = self.view.run
+        note = run.snapshot.note if run.snapshot is not None else ""
+        opened = self._session.opened
+        notes = opened.graph.notes if opened is not None else ()
+        html = notices_html([*notes, note])
+        if self.notices.object != html:
+            self.notices.object = html
+        if run.error is not None and run.error is not self._seen_error:
+            self._complain(describe_problem(run.error))
+        self._seen_error = run.error
+
+    def close(self) -> None:
+        """Stop drawing; the tab is closed."""
+        self.view.picture.frames.detach()
+
+    def _take_opened(self, *_events: Any) -> None:
+        opened = self._session.opened
+        self.form.set_graph(opened.graph if opened else None)
+        self.view.set_graph(opened.graph if opened else None)
+        self.facts.object = facts_html(opened)
+
+    def _name(self) -> str:
+        opened = self._session.opened
+        return "" if opened is None else opened.source or opened.title
+
+    def _complain(self, sentence: str) -> None:
+        self._session.problem = sentence

@@ -1,0 +1,131 @@
+"""The bars above and below the picture: colours, view, legend, and what is not drawn."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.pages.pangenome.colouring import (
+    DENSITY_MODE,
+    DEPTH_MODE,
+    MODES,
+    PATHS_MODE,
+    POSITION_MODE,
+)
+from app.pages.pangenome.live_picture import LivePicture
+from app.pages.pangenome.styles import LEGEND
+from app.plots.legend import legend_html
+from genoviz.model import PangenomeGraph
+
+MAX_LISTED_PATHS = 2000
+ZOOM_STEP = 1.6
+SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
+
+
+class PictureBar:
+    """What the picture is coloured by, and how it is looked at."""
+
+    def __init__(self, picture: LivePicture) -> None:
+        self._picture = picture
+        self._seen_legend: tuple = ()
+        self.mode = pmui.Select(
+            label="Colour by", options=dict(MODES), value=DENSITY_MODE, width=176, **SMALL
+        )
+        self.path = pmui.Select(
+            label="Path", options=[], width=230, visible=False, searchable=True, **SMALL
+        )
+        self.paths = pmui.MultiChoice(
+            label="Highlighted paths", options=[], width=300, visible=False, searchable=True,
+            margin=(0, 8, 0, 0),
+        )  # fmt: skip
+        self.fit_button = _icon_button("fit_screen", "Fit to view", picture.fit)
+        self.zoom_in_button = _icon_button("zoom_in", "Zoom in", lambda: picture.zoom(ZOOM_STEP))
+        self.zoom_out_button = _icon_button(
+            "zoom_out", "Zoom out", lambda: picture.zoom(1 / ZOOM_STEP)
+        )
+        self.aspect = pmui.ToggleIcon(
+            icon="aspect_ratio",
+            active_icon="aspect_ratio",
+            value=False,
+            description="Stretch the layout over the whole picture",
+            size="22px",
+            margin=0,
+        )
+        self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
+        self.top = pmui.Row(
+            self.mode,
+            self.path,
+            self.paths,
+            pn.layout.HSpacer(),
+            self.zoom_in_button,
+            self.zoom_out_button,
+            self.fit_button,
+            self.aspect,
+            sizing_mode="stretch_width",
+            margin=(8, 8, 4, 8),
+        )
+        for widget in (self.mode, self.path, self.paths):
+            widget.param.watch(self._take_colours, "value")
+        self.aspect.param.watch(self._take_aspect, "value")
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Offer the paths of another graph."""
+        names = list(graph.path_names[:MAX_LISTED_PATHS]) if graph else []
+        has_paths = bool(names)
+        with pn.io.hold():
+            self.path.param.update(options=names, value=names[0] if names else None)
+            self.paths.param.update(options=names, value=names[:1])
+            self.mode.disabled_options = (
+                [] if has_paths else [DEPTH_MODE, POSITION_MODE, PATHS_MODE]
+            )
+            if not has_paths:
+                self.mode.value = DENSITY_MODE
+
+    def poll(self) -> None:
+        """Show the legend of the picture, and say what is left out of it."""
+        shown = self._picture.shown
+        if shown is None:
+            return
+        levels, stride = shown.picture.levels, shown.picture.stride
+        seen = (id(shown.colouring), stride, levels[-1], levels[len(levels) // 2])
+        if seen == self._seen_legend:
+            return
+        self._seen_legend = seen
+        self.legend.object = legend_html(shown.legend, shown.colouring.palette) + _stride_html(
+            stride, shown.n_nodes
+        )
+
+    def _take_colours(self, _event: Any) -> None:
+        mode = self.mode.value
+        with pn.io.hold():
+            self.path.visible = mode == POSITION_MODE
+            self.paths.visible = mode == PATHS_MODE
+        chosen = {POSITION_MODE: (self.path.value,), PATHS_MODE: tuple(self.paths.value or ())}
+        self._picture.mode = mode
+        self._picture.paths = tuple(filter(None, chosen.get(mode, ())))
+        self._picture.refresh()
+
+    def _take_aspect(self, event: Any) -> None:
+        self._picture.keeps_aspect = not event.new
+        self._picture.fit()
+
+
+def _icon_button(icon: str, description: str, act: Any) -> pmui.IconButton:
+    button = pmui.IconButton(
+        icon=icon, description=description, size="22px", margin=0, color="default"
+    )
+    button.on_click(lambda _: act())
+    return button
+
+
+def _stride_html(stride: int, n_nodes: int) -> str:
+    if stride == 1:
+        return ""
+    text = (
+        f"Lines are long at this moment: 1 of every {stride} nodes is drawn "
+        f"({n_nodes // stride:,} of {n_nodes:,})."
+    )
+    return f'<span class="subsampled" role="status">{escape(text)}</span>'

@@ -1,0 +1,88 @@
+"""The form of the layout's parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel_material_ui as pmui
+
+from app.pages.pangenome.layout_settings import LayoutSettings, backend_options
+from genoviz.model import PangenomeGraph
+
+MAX_LISTED_PATHS = 2000
+SMALL: dict[str, Any] = {
+    "size": "small",
+    "sizing_mode": "stretch_width",
+    "margin": (8, 0, 4, 0),
+}
+
+
+class SettingsForm:
+    """A field for each parameter, with its default and its explanation."""
+
+    def __init__(self, settings: LayoutSettings) -> None:
+        self._settings = settings
+        numbers = [
+            self._number("n_iterations", step=10),
+            self._number("updates_per_step", step=1.0),
+            self._number("eta_max", placeholder="automatic"),
+            self._number("eps", step=0.01),
+            self._number("theta", step=0.01),
+            self._number("space", placeholder="automatic"),
+            self._number("cooling_start", step=0.1),
+            self._number("seed", step=1),
+        ]
+        self.paths = self._bound(
+            pmui.MultiChoice, "paths", options=[], searchable=True, size=None, placeholder="all"
+        )
+        start = self._bound(
+            pmui.Select, "initialisation", options=dict(settings.param.initialisation.names)
+        )
+        self.backend = self._bound(pmui.Select, "backend", options=backend_options())
+        self.restore_button = pmui.Button(
+            label="Restore defaults", variant="text", size="small", icon="settings_backup_restore"
+        )
+        self.restore_button.on_click(lambda _: settings.restore())
+        self.panel = pmui.Column(
+            self.backend,
+            *numbers[:2],
+            start,
+            self.paths,
+            *numbers[2:],
+            self.restore_button,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Offer the paths of another graph."""
+        names = list(graph.path_names[:MAX_LISTED_PATHS]) if graph else []
+        self._settings.paths = [name for name in self._settings.paths if name in names]
+        self.paths.options = names
+
+    def _number(self, name: str, **more: Any) -> Any:
+        parameter = self._settings.param[name]
+        kind = pmui.IntInput if type(parameter).__name__ == "Integer" else pmui.FloatInput
+        low, high = parameter.bounds
+        return self._bound(kind, name, start=low, end=high, **more)
+
+    def _bound(self, kind: type, name: str, **more: Any) -> Any:
+        """Return a widget that shows and changes one parameter."""
+        settings, parameter = self._settings, self._settings.param[name]
+        default = f" Default: {parameter.default}." if parameter.default not in (None, []) else ""
+        widget = kind(
+            label=parameter.label,
+            description=parameter.doc + default,
+            value=getattr(settings, name),
+            **{**SMALL, **more},
+        )
+
+        def take(event: Any) -> None:
+            try:
+                setattr(settings, name, event.new)
+            except ValueError:
+                widget.value = parameter.default
+
+        widget.param.watch(take, "value")
+        settings.param.watch(lambda event: setattr(widget, "value", event.new), name)
+        return widget

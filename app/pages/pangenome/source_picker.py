@@ -1,0 +1,117 @@
+"""Where a graph comes from: a sample, a file on the server, or an upload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.session import Session
+from genoviz.samples import list_samples
+
+UPLOAD_LIMIT = "500MB"
+FULL_WIDTH: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (14, 0, 6, 0)}
+
+
+class SourcePicker:
+    """Three ways to open a graph, and how far the opening is."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.sample = pmui.Select(
+            label="Sample graph",
+            groups=sample_groups(session),
+            value=None,
+            size="small",
+            description="Bundled samples open at once; public ones are downloaded on first use.",
+            **FULL_WIDTH,
+        )
+        self.path = pmui.TextInput(
+            label="Path on the server",
+            placeholder="/data/graph.gfa.gz",
+            size="small",
+            description="A GFA file (.gfa or .gfa.gz) that the server can read. Enter opens it.",
+            **FULL_WIDTH,
+        )
+        self.open_button = pmui.Button(
+            label="Open", icon="folder_open", size="small", variant="outlined", margin=(2, 0)
+        )
+        self.upload = pn.widgets.FileDropper(
+            multiple=False,
+            max_file_size=UPLOAD_LIMIT,
+            layout="compact",
+            height=76,
+            **FULL_WIDTH,
+        )
+        self.bar = pmui.LinearProgress(**FULL_WIDTH)
+        self.text = pmui.Typography("", variant="caption", margin=0)
+        self.cancel_button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
+        self.progress = pmui.Column(
+            self.text, self.bar, self.cancel_button, visible=False, margin=0,
+            sizing_mode="stretch_width",
+        )  # fmt: skip
+        self.sample.param.watch(self._open_sample, "value")
+        self.path.param.watch(self._open_path, "enter_pressed")
+        self.open_button.on_click(self._open_path)
+        self.upload.param.watch(self._open_upload, "value")
+        self.cancel_button.on_click(lambda _: session.cancel_opening())
+        session.param.watch(self._show_progress, "opening")
+        session.param.watch(self._show_opened, "opened")
+        self.tabs = pmui.Tabs(
+            ("Samples", pmui.Column(self.sample, margin=0, sizing_mode="stretch_width")),
+            ("Server", pmui.Column(self.path, self.open_button, margin=0)),
+            (
+                "Upload",
+                pmui.Column(
+                    pmui.Typography(f"A GFA file of up to {UPLOAD_LIMIT}", variant="caption"),
+                    self.upload,
+                    margin=0,
+                ),
+            ),
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.panel = pmui.Column(self.tabs, self.progress, sizing_mode="stretch_width", margin=0)
+
+    def _open_sample(self, event: Any) -> None:
+        opened = self._session.opened
+        if event.new and (opened is None or event.new != opened.source):
+            self._session.open(event.new)
+
+    def _open_path(self, _event: Any) -> None:
+        self._session.open(self.path.value_input or self.path.value)
+
+    def _open_upload(self, event: Any) -> None:
+        for name, content in event.new.items():
+            self._session.open_upload(name, content)
+
+    def _show_progress(self, event: Any) -> None:
+        progress = event.new
+        with pn.io.hold():
+            self.progress.visible = progress is not None
+            if progress is None:
+                return
+            self.text.object = progress.text
+            is_known = progress.fraction is not None
+            self.bar.variant = "determinate" if is_known else "indeterminate"
+            if is_known:
+                self.bar.value = round(100 * progress.fraction)
+
+    def _show_opened(self, event: Any) -> None:
+        source = event.new.source if event.new else None
+        values = [item for group in self.sample.groups.values() for item in group.values()]
+        self.sample.value = source if source in values else None
+
+
+def sample_groups(session: Session) -> dict[str, dict[str, str]]:
+    """Return what can be chosen by name: titles and sources, in groups."""
+    groups: dict[str, dict[str, str]] = {}
+    if session.files:
+        groups["Files of this server"] = {path.name: str(path) for path in session.files}
+    for sample in list_samples():
+        if sample.kind != "gfa":
+            continue
+        group = "Public, downloaded once" if sample.is_public else "Bundled"
+        groups.setdefault(group, {})[sample.title] = sample.name
+    return groups

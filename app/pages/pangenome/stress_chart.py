@@ -1,0 +1,33 @@
+"""The chart of path stress beside the picture."""
+
+from __future__ import annotations
+
+import holoviews as hv
+import panel as pn
+
+from app.pages.pangenome.layout_run import LayoutRun
+from app.plots.stress_curve import stress_curve
+
+
+class StressChart:
+    """Sampled path stress of a run over its iterations."""
+
+    def __init__(self, run: LayoutRun) -> None:
+        self._run = run
+        self._seen: tuple = ()
+        self._pipe = hv.streams.Pipe(data=((), 1))
+        self._curve = hv.DynamicMap(_draw, streams=[self._pipe])
+        self.pane = pn.pane.HoloViews(self._curve, sizing_mode="stretch_both", min_height=180)
+
+    def poll(self) -> None:
+        """Draw again when the run has a new value."""
+        history = tuple(self._run.history)
+        n_iterations = self._run.settings.n_iterations
+        if (id(self._run.history), len(history), n_iterations) != self._seen:
+            self._seen = (id(self._run.history), len(history), n_iterations)
+            self._pipe.send((history, n_iterations))
+
+
+def _draw(data: tuple) -> hv.Overlay:
+    history, n_iterations = data
+    return stress_curve(history, n_iterations=n_iterations)

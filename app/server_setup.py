@@ -1,0 +1,77 @@
+"""How the server is set up, whatever command starts it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from genoviz.backend import prepare_threading_layer
+
+log = logging.getLogger(__name__)
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass
+class ServerSettings:
+    """What the server was started with.
+
+    Attributes
+    ----------
+    files
+        Files to offer; a new tab opens the first.
+    folders
+        Folders below which files may be opened by path; empty for no limit, which is right for a
+        server that only this machine can reach.
+    """
+
+    files: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+
+SETTINGS = ServerSettings()
+
+
+@cache
+def prepare_server() -> None:
+    """Prepare this process for serving; calling it again does nothing."""
+    prepare_threading_layer()
+    send_small_frames_at_once()
+    for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
+        logging.getLogger(name).addFilter(_is_no_goodbye)
+
+
+def send_small_frames_at_once() -> bool:
+    """Set TCP_NODELAY on Bokeh's websockets; return whether that could be done.
+
+    Bokeh sends a patch as several small packets. Without the option the kernel holds the last one
+    back until the browser has confirmed the first, some 40 ms for each frame.
+    """
+    try:
+        from bokeh.server.views.ws import WSHandler
+
+        open_socket = WSHandler.open
+    except (ImportError, AttributeError):
+        log.warning("TCP_NODELAY could not be set; the picture will be slower")
+        return False
+    if getattr(open_socket, "sends_at_once", False):
+        return True
+
+    def open_at_once(self, *args, **kwargs):
+        result = open_socket(self, *args, **kwargs)
+        self.set_nodelay(True)
+        return result
+
+    open_at_once.sends_at_once = True
+    WSHandler.open = open_at_once
+    return True
+
+
+def _is_no_goodbye(record: logging.LogRecord) -> bool:
+    """Drop the lines that tell of a tab being closed while a frame was on its way."""
+    text = record.getMessage()
+    if record.exc_info and type(record.exc_info[1]).__name__ == "WebSocketClosedError":
+        return False
+    return "WebSocketClosedError" not in text and "_pending_writes" not in text

@@ -1,0 +1,68 @@
+"""Serving the dashboard from Python or the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024
+UNUSED_SESSION_MILLISECONDS = 3000
+CHECK_SESSIONS_MILLISECONDS = 1000
+
+
+def serve(
+    files: list[Path] | tuple[Path, ...] = (),
+    *,
+    port: int = 5006,
+    address: str = "127.0.0.1",
+    show: bool = True,
+) -> None:
+    """Serve the dashboard until interrupted, and print its address.
+
+    Parameters
+    ----------
+    files
+        Graphs to offer; a new tab opens the first.
+    port
+        TCP port; 0 takes a free one.
+    address
+        Where to listen. Beyond this machine ("0.0.0.0"), only files below the folders of
+        ``files`` and the current folder can be opened by path.
+    show
+        Whether to open a browser.
+
+    Raises
+    ------
+    ParameterError
+        If one of the files does not exist.
+    OSError
+        If the port is taken.
+    """
+    import panel as pn
+
+    from app.dashboard import make_tab
+    from app.files import check_path
+    from app.server_setup import LOOPBACK, SETTINGS, prepare_server
+    from app.theme import FAVICON
+
+    SETTINGS.files = tuple(check_path(str(file)) for file in files)
+    if address not in LOOPBACK:
+        SETTINGS.folders = tuple({Path.cwd(), *(file.parent for file in SETTINGS.files)})
+    prepare_server()
+    server = pn.serve(
+        {"/": make_tab},
+        title="genoviz",
+        port=port,
+        address=address,
+        show=show,
+        start=False,
+        liveness=True,
+        ico_path=str(FAVICON),
+        websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
+        unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,
+        check_unused_sessions_milliseconds=CHECK_SESSIONS_MILLISECONDS,
+        allow_websocket_origin=["*"] if address not in LOOPBACK else None,
+    )
+    host = "localhost" if address in LOOPBACK else address
+    print(f"genoviz is at http://{host}:{server.port}", flush=True)  # noqa: T201
+    server.start()
+    server.io_loop.start()

@@ -1,0 +1,74 @@
+"""Colours and type of the dashboard, light and dark; everything comes from this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+ASSETS = Path(__file__).parent / "assets"
+FAVICON = ASSETS / "favicon.svg"
+
+_TYPE = {
+    "fontFamily": "Inter, 'Segoe UI', system-ui, -apple-system, 'DejaVu Sans', sans-serif",
+    "button": {"textTransform": "none", "fontWeight": 600},
+}
+_SHAPE = {"borderRadius": 8}
+
+_BAR_HEIGHT = 48
+
+
+def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
+    """Return the shape of the header: low, and of the page's own colour."""
+    toolbar = {"minHeight": f"{_BAR_HEIGHT}px !important"}
+    return {
+        "MuiAppBar": {
+            "styleOverrides": {
+                "root": {
+                    "backgroundColor": bar,
+                    "backgroundImage": "none",
+                    "color": bar_text,
+                    "boxShadow": "none",
+                    "borderBottom": f"1px solid {line}",
+                }
+            }
+        },
+        "MuiToolbar": {"styleOverrides": {"root": toolbar, "regular": toolbar}},
+        "MuiTooltip": {
+            "defaultProps": {"placement": "bottom"},
+            "styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": "280px"}},
+        },
+        "MuiAccordionSummary": {"styleOverrides": {"root": {"minHeight": "40px"}}},
+    }
+
+
+THEME: dict[str, Any] = {
+    "dark": {
+        "palette": {
+            "primary": {"main": "#4fb3e8", "contrastText": "#06121c"},
+            "secondary": {"main": "#ffb454"},
+            "background": {"default": "#10161f", "paper": "#151d28"},
+            "text": {"primary": "#e3eaf3", "secondary": "#a3b1c4"},
+            "divider": "#263242",
+        },
+        "typography": _TYPE,
+        "shape": _SHAPE,
+        "components": _parts("#0d131b", "#e3eaf3", "#263242"),
+    },
+    "light": {
+        "palette": {
+            "primary": {"main": "#1769aa"},
+            "secondary": {"main": "#b25e00"},
+            "background": {"default": "#f4f6f9", "paper": "#ffffff"},
+            "text": {"primary": "#17202c", "secondary": "#51607a"},
+            "divider": "#d6dde7",
+        },
+        "typography": _TYPE,
+        "shape": _SHAPE,
+        "components": _parts("#ffffff", "#17202c", "#d6dde7"),
+    },
+}
+
+CHART_THEME = {
+    "attrs": {name: {} for name in ("Axis", "Figure", "Grid", "Legend", "Plot", "Title")},
+}
+"""Charts keep the look that their makers gave them, whichever theme is on."""
