@@ -1,0 +1,95 @@
+"""From a GFA file to a picture with a simulated graph of a million nodes: times and memory.
+
+All steps run in one fresh process, so that the peak memory after each is theirs and that of the
+steps before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import Row, make_row
+
+TITLE = "A graph of 10^6 nodes from file to picture"
+
+
+def measure(backend: str) -> list[Row]:
+    """Return the time of each step, its peak memory in the note."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "GENOVIZ_CACHE_DIR": folder}
+        command = [sys.executable, "-m", __name__, folder, backend]
+        # The first process compiles the kernels and writes the graph.
+        for _ in range(2):
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, env=environment
+            )
+    return [
+        make_row(
+            TITLE,
+            step["name"],
+            ours=step["seconds"],
+            unit="s",
+            note=f"{step['result']}; peak memory {step['peak_mb']:,.0f} MB",
+            in_readme=True,
+        )
+        for step in json.loads(done.stdout)
+    ]
+
+
+def run_steps(folder: Path, backend: str) -> list[dict[str, Any]]:
+    """Run all steps and return what each took."""
+    from genoviz.analyses.drawing import LayoutDrawing
+    from genoviz.analyses.layout import path_sgd_layout
+    from genoviz.analyses.simulate import SIMULATION_PRESETS, simulate_pangenome
+    from genoviz.analyses.stress import sampled_path_stress
+    from genoviz.analyses.viewport import Viewport
+    from genoviz.backend import load_kernel
+    from genoviz.io.gfa import read_gfa, write_gfa
+
+    load_kernel("path_sgd", backend)
+    path = folder / "million.gfa"
+    if not path.exists():
+        write_gfa(simulate_pangenome(**SIMULATION_PRESETS["million"], sequences=True), path)
+    steps: list[dict[str, Any]] = []
+
+    def timed(name: str, function: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        result = function()
+        seconds = time.perf_counter() - start
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        steps.append({"name": name, "seconds": seconds, "result": str(result), "peak_mb": peak_mb})
+        return result
+
+    timed("start of the process", lambda: "kernels compiled before")
+    size = f"read {path.stat().st_size / 1e6:,.0f} MB of GFA"
+    graph = timed(size, lambda: read_gfa(path, cache=False))
+    read_gfa(path)
+    timed("open it again, cached", lambda: read_gfa(path))
+    layout = timed("lay out, 30 iterations", lambda: path_sgd_layout(graph, backend=backend))
+
+    def draw() -> str:
+        drawing = LayoutDrawing(layout.coordinates, backend=backend)
+        indices = drawing.palette_indices(Viewport.fit(layout.bounds, 1200, 800))
+        return f"{int((indices > 0).sum()):,} pixels drawn"
+
+    timed("draw 1200 x 800 pixels", draw)
+
+    def stress() -> str:
+        result = sampled_path_stress(graph, layout, n_samples=10**7, backend=backend)
+        return f"{result.mean:.3g} ({result.ci_low:.3g} to {result.ci_high:.3g})"
+
+    timed("sample the path stress 10^7 times", stress)
+    return steps
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run_steps(Path(sys.argv[1]), sys.argv[2])))

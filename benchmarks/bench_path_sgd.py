@@ -1,0 +1,201 @@
+"""Layout speed and quality, against odgi and against the published GPU kernel.
+
+odgi's figures are those of its command line on two cores of an AMD EPYC with one thread, its best
+there (rate of the loop alone), and the sampled path stress of its layouts. The published kernel's
+rates are those of the kernel of Li et al. 2024 rebuilt and run on an NVIDIA H200.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from functools import partial
+from unittest import mock
+
+import numpy as np
+
+from benchmarks.real_data import find_real_data
+from benchmarks.rows import Row, make_row
+from genoviz.analyses.layout import LayoutSnapshot, iter_path_sgd_layout
+from genoviz.analyses.simulate import SIMULATION_PRESETS, simulate_pangenome
+from genoviz.analyses.stress import PathStress, sampled_path_stress
+from genoviz.io.gfa import read_gfa
+from genoviz.model import PangenomeGraph
+
+SEEDS = range(5)
+SPEED_AGAINST_ODGI = "Layout: updates/s of the loop, against odgi"
+STRESS_AGAINST_ODGI = "Layout: sampled path stress, median of 5 seeds, against odgi"
+SPEED_AGAINST_KERNEL = "Layout: updates/s on one GPU, against the kernel of Li et al. 2024"
+SINGLE_UPDATES = "Layout: stress with windows, against single updates"
+DESIGNS = "Layout: designs of the GPU kernel, updates/s"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What odgi does with a real graph: 10^6 updates/s and sampled path stress."""
+
+    file: str
+    rate: float
+    stress: float
+
+
+ODGI = {
+    "DRB1-3123": Peer("DRB1-3123", 14.3, 0.0687),
+    "LPA": Peer("LPA", 13.4, 0.6854),
+    "C4": Peer("chr6.C4", 13.5, 0.3343),
+    "chr5.yeast": Peer("chr5.yeast", 12.3, 0.0004),
+    "RHCE": Peer("hprc_RHCE", 11.5, 0.037),
+    "MHC_4": Peer("MHC_4", 8.9, 0.0159),
+}
+# 10^9 updates/s, mean of the two halves of the schedule.
+PUBLISHED_KERNEL = {"mhc": 6.45, "chr20": 5.3, "chr1": 4.4}
+
+
+def lay_out(graph: PangenomeGraph, backend: str, **options) -> LayoutSnapshot:
+    """Return the finished layout with its computing time."""
+    *_, final = iter_path_sgd_layout(graph, slice_seconds=None, backend=backend, **options)
+    return final
+
+
+def stress_of(graph: PangenomeGraph, final: LayoutSnapshot, backend: str) -> PathStress:
+    """Return the path stress from 100 samples a step, at least 2 x 10^7 and at most 2 x 10^9."""
+    n_samples = min(max(100 * graph.n_steps, 20_000_000), 2_000_000_000)
+    return sampled_path_stress(graph, final.layout, n_samples=n_samples, backend=backend)
+
+
+def measure(backend: str) -> list[Row]:
+    """Return the rows of real graphs, and on a GPU those of chromosomes and designs."""
+    rows = measure_real_graphs(backend)
+    if backend == "cuda":
+        for preset in SIMULATION_PRESETS.keys() & PUBLISHED_KERNEL.keys():
+            rows += measure_chromosome(preset)
+    return rows
+
+
+def measure_real_graphs(backend: str) -> list[Row]:
+    """Lay every real graph out with several seeds."""
+    rows = []
+    for name, peer in ODGI.items():
+        path = find_real_data(f"gfa/{peer.file}.gfa.gz")
+        if path is None:
+            continue
+        graph = read_gfa(path, sequences=False, cache=False)
+        lay_out(graph, backend, n_iterations=2)
+        finals = [lay_out(graph, backend, seed=seed) for seed in SEEDS]
+        stresses = [stress_of(graph, final, backend) for final in finals]
+        single = [
+            stress_of(graph, lay_out(graph, backend, seed=seed, window=1, n_threads=1), backend)
+            for seed in SEEDS
+        ]
+        rate = statistics.median(final.updates_per_second for final in finals) / 1e6
+        seconds = statistics.median(final.seconds for final in finals)
+        median = statistics.median(stress.mean for stress in stresses)
+        half_width = statistics.median((s.ci_high - s.ci_low) / 2 for s in stresses)
+        rows.append(
+            make_row(
+                SPEED_AGAINST_ODGI,
+                name,
+                ours=rate,
+                peer=peer.rate,
+                unit="10^6 updates/s",
+                note=f"{graph.n_nodes:,} nodes, {graph.n_steps:,} steps: 30 iterations in "
+                f"{seconds:.3g} s",
+                in_readme=name == "MHC_4",
+            )
+        )
+        rows.append(
+            make_row(
+                STRESS_AGAINST_ODGI,
+                name,
+                ours=median,
+                peer=peer.stress,
+                unit="path stress",
+                higher_is_better=False,
+                note=f"95 % interval of one seed +- {half_width:.2g}; all seeds "
+                + ", ".join(f"{stress.mean:.4g}" for stress in stresses)
+                + "; single updates on one thread "
+                + ", ".join(f"{stress.mean:.4g}" for stress in single),
+            )
+        )
+    return rows
+
+
+def measure_chromosome(preset: str) -> list[Row]:
+    """Lay a simulated chromosome out, with windows and with single updates, design by design."""
+    graph = simulate_pangenome(**SIMULATION_PRESETS[preset])
+    size = f"{preset}-like, {graph.n_nodes:,} nodes, {graph.n_steps:,} steps"
+    seeds = SEEDS if preset != "chr1" else range(2)
+    finals = {
+        window: [lay_out(graph, "cuda", seed=seed, window=window) for seed in seeds]
+        for window in (32, 1)
+    }
+    stresses = {
+        window: [stress_of(graph, final, "cuda") for final in of_window]
+        for window, of_window in finals.items()
+    }
+    rate = statistics.median(final.updates_per_second for final in finals[32]) / 1e9
+    rows = [
+        make_row(
+            SPEED_AGAINST_KERNEL,
+            size,
+            ours=rate,
+            peer=PUBLISHED_KERNEL[preset],
+            unit="10^9 updates/s",
+            note=f"30 iterations in {finals[32][0].seconds:.3g} s, float64 coordinates",
+            in_readme=True,
+        ),
+        make_row(
+            SINGLE_UPDATES,
+            size,
+            ours=statistics.median(stress.mean for stress in stresses[32]),
+            peer=statistics.median(stress.mean for stress in stresses[1]),
+            unit="path stress",
+            higher_is_better=False,
+            note="; ".join(
+                f"window {window}: "
+                + ", ".join(
+                    f"{s.mean:.4g} ({s.ci_low:.4g} to {s.ci_high:.4g}, median {s.median:.3g})"
+                    for s in of_window
+                )
+                for window, of_window in stresses.items()
+            ),
+        ),
+    ]
+    return rows + measure_designs(graph, size)
+
+
+def measure_designs(graph: PangenomeGraph, size: str) -> list[Row]:
+    """Time one iteration of either branch with each design of the kernel."""
+    import cupy
+
+    from genoviz.kernels.path_sgd import cuda as kernel
+
+    designs = {
+        "windows, node records, states in registers": (kernel.Variant(), 32),
+        "the same, four coordinate arrays": (kernel.Variant(node_arrays=True), 32),
+        "the same, random states in memory": (kernel.Variant(rng=1), 32),
+        "the same, data reuse factor 2": (kernel.Variant(reuse=2), 32),
+        "the same, data reuse factor 4": (kernel.Variant(reuse=4), 32),
+        "single updates": (kernel.Variant(), 1),
+        "single updates, without warp merging": (kernel.Variant(warp_merge=False), 1),
+        "single updates, four coordinate arrays": (kernel.Variant(node_arrays=True), 1),
+        "single updates, coalesced states in memory": (kernel.Variant(rng=1), 1),
+        "single updates, strided states in memory": (kernel.Variant(rng=2), 1),
+    }
+    states = cupy.random.randint(1, 2**31, 12 * 2**19, dtype=np.uint32)
+    rows, base = [], None
+    for name, (variant, window) in designs.items():
+        designed = partial(
+            kernel.make_updates, variant=variant, rng_states=states if variant.rng else None
+        )
+        with mock.patch.object(kernel, "make_updates", designed):
+            final = lay_out(graph, "cuda", n_iterations=2, window=window)
+            final = lay_out(graph, "cuda", n_iterations=4, window=window)
+        rate = final.updates_per_second / 1e9
+        base = base or rate
+        rows.append(
+            make_row(
+                DESIGNS, f"{size}: {name}", ours=rate, peer=base, unit="10^9 updates/s", note=""
+            )
+        )
+    return rows
