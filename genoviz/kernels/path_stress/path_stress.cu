@@ -47,8 +47,8 @@ __device__ __forceinline__ int find_path(long long record,
 __device__ __forceinline__ double term_of(const double2* __restrict__ points,
                                           const Record* __restrict__ records, long long a,
                                           long long b, int end_a, int end_b) {
-    const double d = fabs((double)records[a + end_a].position -
-                          (double)records[b + end_b].position);
+    const double d =
+        fabs((double)records[a + end_a].position - (double)records[b + end_b].position);
     if (d == 0.0) return -1.0;
     const double2 p = points[(long long)records[a].handle ^ end_a];
     const double2 q = points[(long long)records[b].handle ^ end_b];
@@ -105,8 +105,7 @@ extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
 }
 
 __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
-                                            const Record* __restrict__ records,
-                                            long long n_records,
+                                            const Record* __restrict__ records, long long n_records,
                                             const long long* __restrict__ path_starts,
                                             const int* __restrict__ block_paths, u64 key,
                                             long long sample) {
@@ -128,10 +127,10 @@ __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
 
 // One block a chunk of samples.
 extern "C" __global__ void __launch_bounds__(THREADS)
-sum_samples(const double2* __restrict__ points, const Record* __restrict__ records,
-            long long n_records, const long long* __restrict__ path_starts,
-            const int* __restrict__ block_paths, long long n_samples, u64 key, float* values,
-            long long n_values, double* sums_out, long long* counts_out) {
+    sum_samples(const double2* __restrict__ points, const Record* __restrict__ records,
+                long long n_records, const long long* __restrict__ path_starts,
+                const int* __restrict__ block_paths, long long n_samples, u64 key, float* values,
+                long long n_values, double* sums_out, long long* counts_out) {
     __shared__ Sums of_warp[THREADS / WARP];
     const long long n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) / SAMPLES_PER_CHUNK;
     for (long long chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
