@@ -87,9 +87,9 @@ class Downloads:
             description=f"{label}: {description}",
             auto=True,
             size="small",
-            variant="outlined",
-            color="default",
         )
+        # Given to the constructor, these two would bring a warning of Panel's about itself.
+        button.param.update(variant="outlined", color="default")
         return button
 
     def _layout(self, suffix: str) -> bytes:
