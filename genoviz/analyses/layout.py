@@ -207,11 +207,25 @@ def iter_path_sgd_layout(
         raise ParameterError(
             f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
         )
+    used = None if paths is None else graph.path_indices(paths)
+    return _iter_snapshots(graph, used, start, slice_seconds, stress_samples, backend, checked)
+
+
+def _iter_snapshots(
+    graph: PangenomeGraph,
+    paths: np.ndarray | None,
+    start: GraphLayout | None,
+    slice_seconds: float | None,
+    stress_samples: int,
+    backend: Backend,
+    options: LayoutOptions,
+) -> Iterator[LayoutSnapshot]:
     records = build_path_records(graph, paths=paths, min_steps=2)
     if records.n_steps == 0:
-        return iter((_linear_fallback(graph, checked),))
-    run = _LayoutRun(graph, records, start, checked, stress_samples, backend)
-    return run.iter_snapshots(slice_seconds)
+        yield _linear_fallback(graph, options)
+        return
+    run = _LayoutRun(graph, records, start, options, stress_samples, backend)
+    yield from run.iter_snapshots(slice_seconds)
 
 
 def _linear_fallback(graph: PangenomeGraph, options: LayoutOptions) -> LayoutSnapshot:
@@ -253,7 +267,9 @@ class _LayoutRun:
         self.zeta = self.xp.asarray(tables.zeta)
         self.zipf_factor = self.xp.asarray(tables.zipf_factor)
         self.window = options.window or default_window(graph.n_nodes)
-        self.n_workers = self._count_workers(resolve_backend(backend))
+        seeds = np.random.SeedSequence((options.seed, options.first_iteration))
+        n_workers = self._count_workers(resolve_backend(backend))
+        self.states = self.xp.asarray(seeds.generate_state(n_workers, np.uint64))
         self.etas = learning_rates(
             options.n_iterations,
             eta_max=options.eta_max or max(float(records.longest_path) ** 2, options.eps),
@@ -270,6 +286,7 @@ class _LayoutRun:
         self.note = _note_untouched_nodes(graph, records)
         self.n_updates = 0
         self.seconds = 0.0
+        self._make_updates(0, 0)  # compiles or loads the kernel, so that no time counts it
 
     def _count_workers(self, backend: str) -> int:
         if backend == "cpu" and self.options.n_threads is not None:
@@ -295,15 +312,13 @@ class _LayoutRun:
     def _iter_slices(self, iteration: int, slice_seconds: float | None) -> Iterator[bool]:
         """Make one iteration's updates; yield after each slice whether it was the last."""
         n_left = self.updates_per_iteration
-        n_slice = 0
         while n_left > 0:
             n_wanted = min(n_left, self._slice_updates(slice_seconds))
             began = time.perf_counter()
-            n_done = self._make_updates(iteration, n_slice, n_wanted)
+            n_done = self._make_updates(iteration, n_wanted)
             self.seconds += time.perf_counter() - began
             self.n_updates += n_done
-            n_left -= max(n_done, n_wanted)
-            n_slice += 1
+            n_left -= n_done
             yield n_left <= 0
 
     def _slice_updates(self, slice_seconds: float | None) -> int:
@@ -313,8 +328,7 @@ class _LayoutRun:
             return FIRST_SLICE_UPDATES
         return max(int(slice_seconds * self.n_updates / self.seconds), 1000)
 
-    def _make_updates(self, iteration: int, n_slice: int, n_updates: int) -> int:
-        seeds = np.random.SeedSequence((self.options.seed, iteration, n_slice))
+    def _make_updates(self, iteration: int, n_updates: int) -> int:
         return self.kernel.make_updates(
             self.coordinates.reshape(-1, 2),
             self.records.records,
@@ -328,9 +342,8 @@ class _LayoutRun:
             self.etas[iteration],
             iteration >= int(self.options.cooling_start * self.options.n_iterations),
             n_updates,
-            seeds.generate_state(1, np.uint64)[0],
+            self.states,
             self.window,
-            self.n_workers,
         )
 
     def _sample_stress(self, iteration: int) -> PathStress | None:
@@ -382,10 +395,7 @@ def _move_records(records: PathRecords, xp: Any) -> PathRecords:
 
 def _note_untouched_nodes(graph: PangenomeGraph, records: PathRecords) -> str:
     """Say how many nodes no used path visits: path-guided SGD never moves them."""
-    handles = records.records[:, 0]
-    is_visited = np.zeros(graph.n_nodes, bool)
-    is_visited[handles[handles != 0xFFFFFFFF] >> 1] = True
-    n_untouched = int(graph.n_nodes - is_visited.sum())
+    n_untouched = graph.n_nodes - records.n_nodes_visited
     if n_untouched == 0:
         return ""
     return f"{n_untouched:,} of {graph.n_nodes:,} nodes lie on no path and stay where they began."

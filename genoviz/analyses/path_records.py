@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
-from genoviz.errors import ParameterError
 from genoviz.kernels.path_sgd import BLOCK_BITS, CLOSING
 from genoviz.model import PangenomeGraph
 
@@ -25,6 +24,8 @@ class PathRecords:
         Steps of all paths used.
     longest_path
         Most steps of a path; 0 without paths.
+    n_nodes_visited
+        Nodes that these paths visit.
     """
 
     records: np.ndarray
@@ -32,10 +33,20 @@ class PathRecords:
     block_paths: np.ndarray
     n_steps: int
     longest_path: int
+    n_nodes_visited: int
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _fill_records(records, path_starts, step_starts, steps, node_lengths):
+def _sum_path_lengths(step_starts, counts, steps, node_lengths):
+    lengths = np.zeros(len(counts), np.int64)
+    for path in prange(len(counts)):
+        for step in range(step_starts[path], step_starts[path] + counts[path]):
+            lengths[path] += node_lengths[steps[step] >> 1]
+    return lengths
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _fill_records(records, is_visited, path_starts, step_starts, steps, node_lengths):
     for path in prange(len(path_starts) - 1):
         position = 0
         offset = step_starts[path] - path_starts[path]
@@ -43,13 +54,17 @@ def _fill_records(records, path_starts, step_starts, steps, node_lengths):
             handle = steps[record + offset]
             records[record, 0] = handle
             records[record, 1] = position
+            is_visited[handle >> 1] = True
             position += node_lengths[handle >> 1]
         records[path_starts[path + 1] - 1, 0] = CLOSING
         records[path_starts[path + 1] - 1, 1] = position
 
 
 def build_path_records(
-    graph: PangenomeGraph, *, paths: Sequence[str | int] | None = None, min_steps: int = 1
+    graph: PangenomeGraph,
+    *,
+    paths: Sequence[str | int] | np.ndarray | None = None,
+    min_steps: int = 1,
 ) -> PathRecords:
     """Return the records of the paths that have at least ``min_steps`` steps.
 
@@ -65,14 +80,17 @@ def build_path_records(
     ParameterError
         If a path is not in the graph.
     """
-    used = np.arange(graph.n_paths) if paths is None else _path_indices(graph, paths)
+    used = np.arange(graph.n_paths) if paths is None else graph.path_indices(paths)
     counts = np.diff(graph.path_offsets)[used]
     used, counts = used[counts >= min_steps], counts[counts >= min_steps]
+    step_starts = graph.path_offsets[used]
     path_starts = np.zeros(len(used) + 1, np.int64)
     np.cumsum(counts + 1, out=path_starts[1:])
-    fits_32_bits = graph.path_lengths[used].max(initial=0) < 2**32
-    records = np.empty((path_starts[-1], 2), np.uint32 if fits_32_bits else np.int64)
-    _fill_records(records, path_starts, graph.path_offsets[used], graph.steps, graph.node_lengths)
+    lengths = _sum_path_lengths(step_starts, counts, graph.steps, graph.node_lengths)
+    dtype = np.uint32 if lengths.max(initial=0) < 2**32 else np.int64
+    records = np.empty((path_starts[-1], 2), dtype)
+    is_visited = np.zeros(graph.n_nodes, bool)
+    _fill_records(records, is_visited, path_starts, step_starts, graph.steps, graph.node_lengths)
     block_starts = np.arange(0, len(records), 1 << BLOCK_BITS)
     block_paths = np.searchsorted(path_starts, block_starts, side="right") - 1
     return PathRecords(
@@ -81,12 +99,5 @@ def build_path_records(
         block_paths=block_paths.astype(np.int32),
         n_steps=int(counts.sum()),
         longest_path=int(counts.max(initial=0)),
+        n_nodes_visited=int(is_visited.sum()),
     )
-
-
-def _path_indices(graph: PangenomeGraph, paths: Sequence[str | int]) -> np.ndarray:
-    indices = [graph.find_path(path) if isinstance(path, str) else int(path) for path in paths]
-    for index in indices:
-        if not 0 <= index < graph.n_paths:
-            raise ParameterError(f"path {index} is not one of the graph's {graph.n_paths:,}")
-    return np.unique(np.array(indices, np.int64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -183,3 +184,17 @@ class PangenomeGraph:
         except ValueError:
             examples = ", ".join(self.path_names[:3]) or "none at all"
             raise ParameterError(f"no path is named {name!r}; the graph has {examples}") from None
+
+    def path_indices(self, paths: Iterable[str | int]) -> np.ndarray:
+        """Return the indices of paths given by name or index, sorted and once each; int64.
+
+        Raises
+        ------
+        ParameterError
+            If the graph has no such path.
+        """
+        indices = [self.find_path(path) if isinstance(path, str) else int(path) for path in paths]
+        for index in indices:
+            if not 0 <= index < self.n_paths:
+                raise ParameterError(f"path {index} is not one of the graph's {self.n_paths:,}")
+        return np.unique(np.array(indices, np.int64))

@@ -29,6 +29,13 @@ def test_one_thread_and_one_seed_give_the_same_bits(graph):
     assert first.tobytes() != other.tobytes()
 
 
+def test_slices_do_not_change_what_one_thread_computes(graph):
+    options = {"n_threads": 1, "n_iterations": 4, "backend": "cpu"}
+    whole = path_sgd_layout(graph, **options).coordinates
+    *_, sliced = iter_path_sgd_layout(graph, slice_seconds=0.0005, **options)
+    assert whole.tobytes() == sliced.coordinates.tobytes()
+
+
 def test_the_caller_keeps_the_layout_to_start_from(graph):
     start = path_sgd_layout(graph, n_iterations=3, backend="cpu")
     before = start.coordinates.copy()

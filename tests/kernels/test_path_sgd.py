@@ -35,9 +35,8 @@ def run_kernel(
         eta,
         is_cooling,
         n_updates,
-        np.uint64(12345),
+        xp.asarray(np.arange(n_workers, dtype=np.uint64) + 12345),
         window,
-        n_workers,
     )
     return (moved if backend == "cpu" else moved.get()), n_done
 

@@ -14,9 +14,9 @@ has probability 1/2.
 Updates come in *bursts*: ``window`` neighbouring steps share branch, direction and jump ``z``, so
 that both sides of a burst are contiguous in memory. Steps ``a_i`` run from the drawn step away
 from the jump's direction, ``z`` at a time with gaps of ``z``, so no step of a burst is met twice.
-The marginal distribution of a pair is that of single updates; ``window=1`` is those. A random
-number is ``mix(key + k * 0x9E3779B97F4A7C15)`` (SplitMix64) with one ``key`` for each (seed,
-iteration, slice, worker).
+The marginal distribution of a pair is that of single updates; ``window=1`` is those. Each worker
+draws from a SplitMix64 stream of its own, whose state outlives the call: with one worker, a run
+cut into calls in any way makes the same updates.
 
 Arguments
 ---------
@@ -35,7 +35,7 @@ exact_space     int                      ``zeta`` has every n up to here, every 
 eta             float                    learning rate, bp
 is_cooling      bool                     whether every update takes the cooling branch
 n_updates       int                      updates to make; bursts may overshoot by < window each
-key             int                      64 bits that name (seed, iteration, slice)
+states          uint64 (n_workers,)      random state of each worker; advanced in place
 window          int                      updates in a burst, 1 to 32
 =============== ======================== =======================================================
 

@@ -68,11 +68,10 @@ def _make_updates(
     eta,
     is_cooling,
     n_updates,
-    key,
+    state,
     window,
 ):
     n_records = len(records)
-    state = key
     n_done = 0
     while n_done < n_updates:
         state += _GOLDEN
@@ -113,7 +112,7 @@ def _make_updates(
             if left_in_run == 0:
                 left_in_run = jump
                 a -= side * jump
-    return n_done
+    return n_done, state
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -130,15 +129,15 @@ def make_updates(
     eta,
     is_cooling,
     n_updates,
-    key,
+    states,
     window,
-    n_workers,
 ):
-    """Make about ``n_updates`` updates with ``n_workers`` threads; return how many were made."""
+    """Make about ``n_updates`` updates with a thread for each state; return how many were made."""
+    n_workers = len(states)
     n_done = np.zeros(n_workers, np.int64)
     for worker in prange(n_workers):
         share = n_updates * (worker + 1) // n_workers - n_updates * worker // n_workers
-        n_done[worker] = _make_updates(
+        n_done[worker], states[worker] = _make_updates(
             points,
             records,
             path_starts,
@@ -151,7 +150,7 @@ def make_updates(
             eta,
             is_cooling,
             share,
-            _mix(key + np.uint64(worker) * _GOLDEN),
+            states[worker],
             window,
         )
     return n_done.sum()

@@ -89,17 +89,16 @@ def make_updates(
     eta,
     is_cooling,
     n_updates,
-    key,
+    states,
     window,
-    n_workers,
     variant=STANDARD,
     rng_states=None,
 ):
-    """Make about ``n_updates`` updates with ``n_workers`` groups of lanes; return how many."""
+    """Make about ``n_updates`` updates with ``window`` lanes for each state; return how many."""
     module = load_module(
         __package__, "path_sgd.cu", options=variant.options(window, np.dtype(records.dtype))
     )
-    n_threads = n_workers * window
+    n_threads = len(states) * window
     n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     n_block = THREADS_PER_BLOCK
     while n_block > WARP and n_threads // n_block < n_multiprocessors:
@@ -124,7 +123,7 @@ def make_updates(
             np.float64(eta),
             np.int32(is_cooling),
             np.int64(n_updates),
-            np.uint64(key),
+            states,
             0 if rng_states is None else rng_states,
             n_done,
         ),

@@ -78,7 +78,7 @@ __device__ __forceinline__ u64 mix(u64 state) {
 #if RNG == 0
 struct Stream {
     u64 state;
-    __device__ Stream(u64 key, u32*, u32 worker, u32) : state(mix(key + worker * GOLDEN)) {}
+    __device__ Stream(u64 state, u32*, u32, u32) : state(state) {}
     __device__ u64 next() { return mix(state += GOLDEN); }
 };
 #else
@@ -180,28 +180,27 @@ __device__ __forceinline__ Step read_step(const Record* __restrict__ records, lo
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-make_updates(REAL* points, const long long n_points, const Record* __restrict__ records,
-             const long long n_records, const long long* __restrict__ path_starts,
-             const int* __restrict__ block_paths, const double* __restrict__ zeta,
-             const double* __restrict__ zipf_factor, const double theta, const long long space,
-             const long long exact_space, const double eta, const int is_cooling,
-             const long long n_updates, const u64 key, u32* rng_states, u64* n_done_total) {
+    make_updates(REAL* points, const long long n_points, const Record* __restrict__ records,
+                 const long long n_records, const long long* __restrict__ path_starts,
+                 const int* __restrict__ block_paths, const double* __restrict__ zeta,
+                 const double* __restrict__ zipf_factor, const double theta, const long long space,
+                 const long long exact_space, const double eta, const int is_cooling,
+                 const long long n_updates, u64* states, u32* rng_states, u64* n_done_total) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
     const u32 n_workers = gridDim.x * blockDim.x / WINDOW;
     const u32 worker = thread / WINDOW;
     const int lane = threadIdx.x % WARP;
     const int place = lane % WINDOW;
     const int lead = lane - place;
-    const u32 group = WINDOW == WARP ? ALL_LANES
-                                     : ((1u << (WINDOW % WARP)) - 1u) << lead;
+    const u32 group = WINDOW == WARP ? ALL_LANES : ((1u << (WINDOW % WARP)) - 1u) << lead;
     const long long share =
         n_updates * (worker + 1ll) / n_workers - n_updates * (long long)worker / n_workers;
 #if RNG == 0
-    Stream stream(key, rng_states, worker, n_workers);
+    Stream stream(states[worker], rng_states, worker, n_workers);
 #else
-    Stream stream(key, rng_states, thread, gridDim.x * blockDim.x);
+    Stream stream(0, rng_states, thread, gridDim.x * blockDim.x);
 #endif
-    u64 branch_state = mix(~key + thread / WARP * GOLDEN);
+    u64 branch_state = mix(~states[thread / WARP * (WARP / WINDOW)]);
     long long n_done = 0;
     while (n_done < share) {
         const long long drawn = (long long)(unit(draw(stream, group, lead)) * (double)n_records);
@@ -218,8 +217,8 @@ make_updates(REAL* points, const long long n_points, const Record* __restrict__ 
         if (is_cooling || (branch & 1)) {
             forward = drawn == first || (drawn != last && (bits & 2));
             const long long reach = forward ? last - drawn : drawn - first;
-            jump = draw_zipf(u, reach < space ? reach : space, theta, zeta, zipf_factor,
-                             exact_space);
+            jump =
+                draw_zipf(u, reach < space ? reach : space, theta, zeta, zipf_factor, exact_space);
         } else {
             const long long partner = first + (long long)(u * (double)(last - first + 1));
             if (partner == drawn) continue;
@@ -255,5 +254,10 @@ make_updates(REAL* points, const long long n_points, const Record* __restrict__ 
         store_point(points, step_a.point, n_points, p);
         store_point(points, step_b.point, n_points, q);
     }
-    if (place == 0) atomicAdd(n_done_total, (u64)n_done);
+    if (place == 0) {
+        atomicAdd(n_done_total, (u64)n_done);
+#if RNG == 0
+        states[worker] = stream.state;
+#endif
+    }
 }
