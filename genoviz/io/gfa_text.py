@@ -8,15 +8,20 @@ import stat
 import tempfile
 import zlib
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
+import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io import bgzf
 
 MAX_BYTES_IN_MEMORY = 256 << 20
 _SLICE = 8 << 20
 _COMPRESSED_SLICE = 1 << 20
+_BLOCKS_PER_THREAD = 64
 _GZIP_MAGIC = b"\x1f\x8b"
 _OTHER_COMPRESSIONS = {
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -96,35 +101,51 @@ class _Sink:
 def _decompress(path: Path, content: np.ndarray) -> Generator[tuple[int, int], None, np.ndarray]:
     n = len(content)
     sink = _Sink()
-    position = since_yield = 0
-    while position < n:
-        if content[position : position + 2].tobytes() != _GZIP_MAGIC:
-            if not content[position:].any():
-                break
-            raise FileFormatError(
-                path, f"byte {position + 1:,} starts neither gzip data nor padding, needs one"
-            )
-        stream = zlib.decompressobj(wbits=31)
-        while not stream.eof:
-            if position >= n:
-                raise FileFormatError(
-                    path, "the gzip data end too early (truncated file), need the whole file"
-                )
-            compressed = content[position : position + _COMPRESSED_SLICE].data
-            try:
-                piece = stream.decompress(compressed, _SLICE)
-            except zlib.error as error:
-                raise FileFormatError(
-                    path, f"the gzip data are damaged near byte {position + 1:,} ({error})"
-                ) from error
-            unused = len(stream.unused_data) + len(stream.unconsumed_tail)
-            position += len(compressed) - unused
-            sink.write(piece)
-            since_yield += len(piece) + 1
-            if since_yield >= _SLICE:
-                since_yield = 0
-                yield position, n
+    position = 0
+    n_threads = numba.config.NUMBA_NUM_THREADS
+    with ThreadPoolExecutor(n_threads) as pool:
+        while position < n:
+            blocks = bgzf.find_blocks(content, position, n_threads * _BLOCKS_PER_THREAD)
+            views = [content[start:stop].data for start, stop in pairwise(blocks)]
+            for view, text in zip(views, pool.map(bgzf.decompress_block, views), strict=True):
+                if text is None:
+                    break
+                sink.write(text)
+                position += len(view)
+            yield position, n
+            if position < blocks[-1] or len(blocks) == 1:
+                position = yield from _decompress_member(path, content, position, sink)
     text = sink.to_array()
     if len(text) == 0:
         raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
     return text
+
+
+def _decompress_member(
+    path: Path, content: np.ndarray, position: int, sink: _Sink
+) -> Generator[tuple[int, int], None, int]:
+    """Decompress one gzip member, or skip what pads the file; return where it ends."""
+    n = len(content)
+    if content[position : position + 2].tobytes() != _GZIP_MAGIC:
+        if not content[position:].any():
+            return n
+        raise FileFormatError(
+            path, f"byte {position + 1:,} starts neither gzip data nor padding, needs one"
+        )
+    stream = zlib.decompressobj(wbits=31)
+    while not stream.eof:
+        if position >= n:
+            raise FileFormatError(
+                path, "the gzip data end too early (truncated file), need the whole file"
+            )
+        compressed = content[position : position + _COMPRESSED_SLICE].data
+        try:
+            text = stream.decompress(compressed, _SLICE)
+        except zlib.error as error:
+            raise FileFormatError(
+                path, f"the gzip data are damaged near byte {position + 1:,} ({error})"
+            ) from error
+        position += len(compressed) - len(stream.unused_data) - len(stream.unconsumed_tail)
+        sink.write(text)
+        yield position, n
+    return position

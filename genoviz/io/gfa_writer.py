@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections import deque
 from collections.abc import Iterator
@@ -14,16 +13,15 @@ import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io import bgzf
 from genoviz.io.gfa_errors import explain_name
 from genoviz.io.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.gfa_rendering import render_gfa
 from genoviz.model import PangenomeGraph
 
-_GZIP_LEVEL = 6
-
 
 def write_gfa(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
-    """Write a graph as GFA 1.0, gzip-compressed when ``path`` ends in ``.gz``.
+    """Write a graph as GFA 1.0, in gzip (BGZF blocks) where ``path`` ends in ``.gz``.
 
     Segments come first, in the order of the nodes, then links (overlap ``0M``), then all paths
     as P lines under their whole names, walks too: every tool reads those. A node without
@@ -55,16 +53,17 @@ def write_gfa(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
 
 
 def _compressed(chunks: Iterator[memoryview | bytes]) -> Iterator[bytes]:
-    """Yield each chunk as a gzip member of its own, compressed in all threads."""
+    """Yield the chunks as BGZF, compressed in all threads."""
     n_threads = numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
         waiting: deque[Future[bytes]] = deque()
         for chunk in chunks:
-            waiting.append(pool.submit(gzip.compress, chunk, _GZIP_LEVEL, mtime=0))
+            waiting.append(pool.submit(bgzf.compress_blocks, chunk))
             if len(waiting) > 2 * n_threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    yield bgzf.END
 
 
 def _check_graph(graph: PangenomeGraph) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 
+import numpy as np
 import pytest
 
+from genoviz.io import gfa_text
+from genoviz.io.bgzf import END, compress_blocks, find_blocks
 from genoviz.io.gfa import iter_read_gfa, read_gfa
 from genoviz.model import PangenomeGraph
 from tests.conftest import real_data
@@ -128,6 +131,26 @@ def test_gzip_is_known_by_content_and_may_have_many_members(tmp_path):
         gzip.compress(b"S\t1\tAC") + gzip.compress(b"") + gzip.compress(b"G\n") + bytes(9)
     )
     assert list(read_gfa(path, cache=False).node_sequences) == ["ACG"]
+
+
+@pytest.mark.parametrize("limit", [1 << 28, 1 << 16])
+@pytest.mark.parametrize("compress", [gzip.compress, lambda text: compress_blocks(text) + END])
+def test_large_texts_are_decompressed_in_memory_or_on_disk(tmp_path, monkeypatch, compress, limit):
+    monkeypatch.setattr(gfa_text, "MAX_BYTES_IN_MEMORY", limit)
+    segments = b"".join(b"S\t%d\tACGT\n" % k for k in range(300_000))
+    text = segments + b"S\tlong\t" + b"A" * 20_000_000
+    path = tmp_path / "graph.gfa"
+    path.write_bytes(compress(text))
+    graph = read_gfa(path, cache=False)
+    assert (graph.n_nodes, graph.total_length) == (300_001, 21_200_000)
+    assert graph.node_sequences.data.tobytes() == b"ACGT" * 300_000 + b"A" * 20_000_000
+
+
+def test_bgzf_is_gzip_to_every_tool():
+    text = bytes(range(256)) * 1000
+    content = compress_blocks(text) + END
+    assert gzip.decompress(content) == text
+    assert len(find_blocks(np.frombuffer(content, np.uint8), 0, 99)) == 6
 
 
 def test_progress_ends_with_the_graph_and_never_passes_its_total(tmp_path):
