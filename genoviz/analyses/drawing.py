@@ -14,7 +14,6 @@ from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 from genoviz.kernels.segment_raster import (
-    BLOCK_SIZE,
     PixelGrid,
     key_values,
     make_grid,
@@ -89,8 +88,7 @@ class LayoutDrawing:
         self._raster = load_kernel("segment_raster", self.backend)
         self._palette = load_kernel("palette_index", self.backend)
         self._coordinates = _place(coordinates, self.backend)
-        self._boxes = self._raster.empty_boxes(-(-len(coordinates) // BLOCK_SIZE))
-        self._boxes_known = False
+        self._boxes = self._raster.find_boxes(self._coordinates)
         self._values = self._keys = None
         if node_values is not None:
             values = np.ascontiguousarray(_place(node_values, "cpu"), dtype=np.float32)
@@ -105,7 +103,7 @@ class LayoutDrawing:
     @property
     def bounds(self) -> tuple[float, float, float, float]:
         """The box ``(x_min, y_min, x_max, y_max)`` around all nodes; zeros without nodes."""
-        boxes = _place(self._known_boxes(), "cpu")
+        boxes = _place(self._boxes, "cpu")
         if len(boxes) == 0 or np.isinf(boxes).all():
             return (0.0, 0.0, 0.0, 0.0)
         return (*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist())
@@ -198,7 +196,7 @@ class LayoutDrawing:
         """Return the node whose line is nearest to a point, or -1 if none is near enough."""
         kernel = load_kernel("nearest_segment", self.backend)
         return kernel.nearest_segment(
-            self._coordinates, self._known_boxes(), float(x), float(y), float(max_distance)
+            self._coordinates, self._boxes, float(x), float(y), float(max_distance)
         )
 
     def _image(self, viewport: Viewport, by: By, stride: int) -> Any:
@@ -208,17 +206,7 @@ class LayoutDrawing:
             raise ParameterError(f"stride is {stride}, needs at least 1")
         numbers = {"count": (), "mean": (self._values,), "max": (self._keys,)}[by]
         draw = getattr(self._raster, f"raster_{by}")
-        image = draw(
-            self._coordinates, *numbers, _grid(viewport), self._boxes, self._boxes_known, stride
-        )
-        self._boxes_known = True
-        return image
-
-    def _known_boxes(self) -> Any:
-        if not self._boxes_known:
-            self._raster.find_boxes(self._coordinates, self._boxes)
-            self._boxes_known = True
-        return self._boxes
+        return draw(self._coordinates, *numbers, _grid(viewport), self._boxes, stride)
 
 
 def _grid(viewport: Viewport) -> PixelGrid:

@@ -88,13 +88,11 @@ def _spread(indices, disc):
     height, width = indices.shape
     result = np.zeros_like(indices)
     for y in prange(height):
-        line = result[y]
         for k in range(disc.shape[0]):
-            source_y = y - disc[k, 0]
-            if 0 <= source_y < height:
-                source = indices[source_y]
+            if 0 <= y - disc[k, 0] < height:
                 for dx in range(disc[k, 1], disc[k, 2] + 1):
-                    start, stop = max(0, dx), min(width, width + dx)
-                    for x in range(start, stop):
-                        line[x] = max(line[x], source[x - dx])
+                    to = result[y, max(0, dx) : width + min(0, dx)]
+                    source = indices[y - disc[k, 0], max(0, -dx) : width - max(0, dx)]
+                    for x in range(min(to.shape[0], source.shape[0])):
+                        to[x] = max(to[x], source[x])
     return result

@@ -10,19 +10,18 @@ Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
 ``grid``         the view as a :class:`PixelGrid`
 ``boxes``        float64, (n_blocks, 4): ``x_min, y_min, x_max, y_max`` of the finite segments of
                  each block of ``BLOCK_SIZE`` consecutive segments; inf and -inf for none
-``boxes_known``  whether ``boxes`` is filled; if not, drawing fills it on its way
 ``stride``       draw the segments whose number is a multiple of it; 1 draws all
 ``keys``         uint32, (n,): values as ordered integers (:func:`order_keys`)
 ``values``       float32, (n,): a value of each segment; NaN where it has none
 ==============  =================================================================================
 
-- ``raster_count(coordinates, grid, boxes, boxes_known, stride)``: uint32 (height, width), the
+- ``raster_count(coordinates, grid, boxes, stride)``: uint32 (height, width), the
   number of segments that touch each pixel.
 - ``raster_max(coordinates, keys, ...)``: uint32 (height, width), the largest key of each pixel.
 - ``raster_mean(coordinates, values, ...)``: uint32 (height, width), the key of the mean value of
   each pixel, summed in float64. Keys of pixels without a segment are ``KEY_EMPTY``, of those where
   no segment has a value ``KEY_MISSING``.
-- ``empty_boxes(n_blocks)``: ``boxes`` to be filled; ``find_boxes(coordinates, boxes)`` fills them.
+- ``find_boxes(coordinates)``: ``boxes``.
 - ``pixels_per_segment(coordinates, grid, n_samples)``: mean number of pixels that a segment
   touches, from evenly spaced segments.
 

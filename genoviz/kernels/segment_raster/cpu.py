@@ -8,36 +8,39 @@ from numba import get_num_threads, njit, prange
 from genoviz.kernels.segment_raster import BLOCK_SIZE, KEY_EMPTY, KEY_MISSING, PixelGrid
 
 MAX_WORKERS = 16
-BLOCKS_PER_WORKER = 8
+BLOCKS_PER_WORKER = 256
 PIECE = 16384
 
+COUNT, LARGEST, SUM = range(3)
 
-def raster_count(coordinates, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+
+def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
     """Return the number of segments that touch each pixel."""
-    counts, _ = _raster(coordinates, None, grid, boxes, boxes_known, stride)
+    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grid, boxes, stride)
     return _merge(counts, False).reshape(grid.height, grid.width)
 
 
-def raster_max(coordinates, keys, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
     """Return the largest key of the segments that touch each pixel."""
-    largest, _ = _raster(coordinates, keys, grid, boxes, boxes_known, stride)
+    largest, _ = _raster(LARGEST, coordinates, keys, grid, boxes, stride)
     return _merge(largest, True).reshape(grid.height, grid.width)
 
 
-def raster_mean(coordinates, values, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
     """Return the key of the mean value of the segments that touch each pixel."""
-    counts, sums = _raster(coordinates, values, grid, boxes, boxes_known, stride)
+    counts, sums = _raster(SUM, coordinates, values, grid, boxes, stride)
     return _mean_keys(_merge(sums, False), _merge(counts, False)).reshape(grid.height, grid.width)
 
 
-def empty_boxes(n_blocks: int):
-    """Return boxes to be filled."""
-    return np.empty((n_blocks, 4))
-
-
-def find_boxes(coordinates, boxes) -> None:
-    """Fill in the box around each block of segments."""
-    _find_boxes(coordinates, boxes)
+def find_boxes(coordinates):
+    """Return the box around each block of segments."""
+    boxes = np.empty((-(-len(coordinates) // BLOCK_SIZE), 4))
+    n_workers = _share(len(boxes))
+    if n_workers == 1:
+        _find_boxes(coordinates, boxes, 1, 0)
+    else:
+        _find_boxes_in_parallel(coordinates, boxes, n_workers)
+    return boxes
 
 
 def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
@@ -45,60 +48,135 @@ def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
     return _pixels_per_segment(coordinates, grid, max(1, len(coordinates) // n_samples))
 
 
-def _raster(coordinates, values, grid, boxes, boxes_known, stride):
-    """Return one image for each worker, and where values are summed, one of sums too."""
-    blocks = _visible_blocks(boxes, grid) if boxes_known else np.arange(len(boxes))
-    n_workers = max(1, min(get_num_threads(), MAX_WORKERS, len(blocks) // BLOCKS_PER_WORKER))
-    is_sum = values is not None and values.dtype == np.float32
+def _raster(ink, coordinates, values, grid, boxes, stride):
+    """Return for each worker an image of counts or keys, and one of sums."""
+    blocks = _visible_blocks(boxes, grid)
+    n_workers = _share(len(blocks))
     n_pixels = grid.width * grid.height
-    pixels = np.empty((n_workers, n_pixels * (2 if is_sum else 1)), dtype=np.uint32)
-    sums = np.empty((n_workers, n_pixels)) if is_sum else None
-    arguments = coordinates, values, grid, boxes, boxes_known, stride, blocks, pixels, sums
+    pixels = np.empty(n_workers * n_pixels * (2 if ink == SUM else 1), dtype=np.uint32)
+    sums = np.empty(n_workers * n_pixels if ink == SUM else 0)
+    arguments = ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers
     if n_workers == 1:
         _draw_blocks(*arguments, 0)
     else:
         _draw_blocks_in_parallel(*arguments)
-    return pixels, sums
+    return pixels.reshape(n_workers, -1), sums.reshape(n_workers, -1)
+
+
+def _share(n_blocks: int) -> int:
+    """Return how many workers share blocks; few blocks are done before a thread has woken up."""
+    return max(1, min(get_num_threads(), MAX_WORKERS, n_blocks // BLOCKS_PER_WORKER))
 
 
 @njit(nogil=True, parallel=True, cache=True)
 def _draw_blocks_in_parallel(
-    coordinates, values, grid, boxes, boxes_known, stride, blocks, pixels, sums
+    ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers
 ):
-    for worker in prange(pixels.shape[0]):
+    for worker in prange(n_workers):
         _draw_blocks(
-            coordinates, values, grid, boxes, boxes_known, stride, blocks, pixels, sums, worker
+            ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers, worker
         )
 
 
 @njit(nogil=True, cache=True)
 def _draw_blocks(
-    coordinates, values, grid, boxes, boxes_known, stride, blocks, pixels, sums, worker
+    ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers, worker
 ):
     """Draw a worker's share of the blocks into its own image."""
-    n_workers = pixels.shape[0]
-    mine = pixels[worker]
-    mine[:] = KEY_EMPTY
-    my_sums = _own_sums(sums, worker)
+    _clear(pixels, n_workers, worker)
+    _clear(sums, n_workers, worker)
+    origin = worker * grid.width * grid.height
+    remaining = np.empty(BLOCK_SIZE, dtype=np.int64)
     for k in range(worker, blocks.shape[0], n_workers):
         start = blocks[k] * BLOCK_SIZE
         stop = min(start + BLOCK_SIZE, coordinates.shape[0])
-        if not boxes_known:
-            _find_box(coordinates, start, stop, boxes[blocks[k]])
-        visible, inside = _compare_box(boxes[blocks[k]], grid)
-        if visible:
-            first = (start + stride - 1) // stride * stride
-            for segment in range(first, stop, stride):
-                _draw_segment(coordinates, values, segment, grid, inside, mine, my_sums)
+        first = (start + stride - 1) // stride * stride
+        _, inside = _compare_box(boxes[blocks[k]], grid)
+        if inside:
+            n_remaining = _draw_points(
+                ink, coordinates, values, grid, first, stop, stride, origin, pixels, sums, remaining
+            )
+        else:
+            n_remaining = max(0, (stop - first + stride - 1) // stride)
+            remaining[:n_remaining] = np.arange(first, stop, stride)
+        _draw_lines(ink, coordinates, values, grid, remaining[:n_remaining], origin, pixels, sums)
 
 
 @njit(nogil=True, cache=True)
-def _own_sums(sums, worker):
-    if sums is None:
-        return None
-    mine = sums[worker]
-    mine[:] = 0.0
-    return mine
+def _draw_points(
+    ink, coordinates, values, grid, first, stop, stride, origin, pixels, sums, remaining
+):
+    """Draw the segments that are a single pixel, and list the others; none needs clipping."""
+    x_scale, x_shift, y_scale, y_shift = grid.x_scale, grid.x_shift, grid.y_scale, grid.y_shift
+    n_columns = np.uint64(max(0, min(grid.width, grid.x_end)))
+    n_rows = np.uint64(max(0, min(grid.height, grid.y_end)))
+    n_remaining = 0
+    for segment in range(first, stop, stride):
+        column = int(coordinates[segment, 0, 0] * x_scale + x_shift)
+        row = int(coordinates[segment, 0, 1] * y_scale + y_shift)
+        end_column = int(coordinates[segment, 1, 0] * x_scale + x_shift)
+        end_row = int(coordinates[segment, 1, 1] * y_scale + y_shift)
+        if (
+            column == end_column
+            and row == end_row
+            and np.uint64(column) < n_columns
+            and np.uint64(row) < n_rows
+        ):
+            value = values[0 if ink == COUNT else segment]
+            pixel = np.uint64(origin + row * grid.width + column)
+            if ink == COUNT:
+                pixels[pixel] += np.uint32(1)
+            elif ink == LARGEST:
+                pixels[pixel] = max(pixels[pixel], value)
+            elif np.isnan(value):
+                pixels[np.uint64(2) * pixel + np.uint64(1)] += np.uint32(1)
+            else:
+                pixels[np.uint64(2) * pixel] += np.uint32(1)
+                sums[pixel] += value
+        else:
+            remaining[n_remaining] = segment
+            n_remaining += 1
+    return n_remaining
+
+
+@njit(nogil=True, cache=True)
+def _draw_lines(ink, coordinates, values, grid, segments, origin, pixels, sums):
+    """Draw segments with Bresenham's algorithm."""
+    for segment in segments:
+        visible, column, row, dx, dy = _find_line(
+            grid,
+            coordinates[segment, 0, 0],
+            coordinates[segment, 0, 1],
+            coordinates[segment, 1, 0],
+            coordinates[segment, 1, 1],
+        )
+        if not visible:
+            continue
+        pixel = origin + row * grid.width + column
+        far, near, step_far, step_near, lowest = _find_steps(dx, dy, grid.width)
+        error = 2 * (2 * near - far)
+        value = values[0 if ink == COUNT else segment]
+        for _ in range(far + 1):
+            if ink == COUNT:
+                pixels[np.uint64(pixel)] += np.uint32(1)
+            elif ink == LARGEST:
+                pixels[np.uint64(pixel)] = max(pixels[np.uint64(pixel)], value)
+            elif np.isnan(value):
+                pixels[np.uint64(2) * np.uint64(pixel) + np.uint64(1)] += np.uint32(1)
+            else:
+                pixels[np.uint64(2) * np.uint64(pixel)] += np.uint32(1)
+                sums[np.uint64(pixel)] += value
+            if error >= lowest:
+                error -= 4 * far
+                pixel += step_near
+            error += 4 * near
+            pixel += step_far
+
+
+@njit(nogil=True, cache=True)
+def _clear(array, n_workers, worker):
+    size = array.shape[0] // n_workers
+    array[worker * size : (worker + 1) * size] = 0
 
 
 @njit(nogil=True, cache=True)
@@ -125,33 +203,23 @@ def _compare_box(box, grid):
     return visible, inside
 
 
-@njit(nogil=True, cache=True)
-def _draw_segment(coordinates, values, segment, grid, inside, pixels, sums):
-    x0 = coordinates[segment, 0, 0]
-    y0 = coordinates[segment, 0, 1]
-    x1 = coordinates[segment, 1, 0]
-    y1 = coordinates[segment, 1, 1]
-    if not inside:
-        visible, x0, y0, x1, y1 = _clip(grid, x0, y0, x1, y1)
-        if not visible:
-            return
+@njit(nogil=True, cache=True, forceinline=True)
+def _find_line(grid, x0, y0, x1, y1):
+    """Return whether a segment can be seen, its first pixel, and the way to its last one."""
+    visible, x0, y0, x1, y1 = _clip(grid, x0, y0, x1, y1)
+    if not visible:
+        return False, 0, 0, 0, 0
     column0, row0 = _pixel(grid, x0, y0)
     column1, row1 = _pixel(grid, x1, y1)
-    if (
-        np.uint64(column0) >= np.uint64(grid.width)
-        or np.uint64(column1) >= np.uint64(grid.width)
-        or np.uint64(row0) >= np.uint64(grid.height)
-        or np.uint64(row1) >= np.uint64(grid.height)
-    ):
-        if not np.isfinite(x0 + y0 + x1 + y1):
-            return
+    if not (_is_on(grid, column0, row0) and _is_on(grid, column1, row1)):
         column0, column1 = _clamp(column0, grid.width), _clamp(column1, grid.width)
         row0, row1 = _clamp(row0, grid.height), _clamp(row1, grid.height)
-    pixel = row0 * grid.width + column0
-    _draw_line(values, segment, pixel, column1 - column0, row1 - row0, grid.width, pixels, sums)
+        if not np.isfinite(x0 + y0 + x1 + y1):
+            return False, 0, 0, 0, 0
+    return True, column0, row0, column1 - column0, row1 - row0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _clip(grid, x0, y0, x1, y1):
     """Cut a segment to the view (Liang-Barsky); the first result says whether any is left."""
     if (
@@ -184,7 +252,7 @@ def _clip(grid, x0, y0, x1, y1):
     return left and right and bottom and top, x0, y0, x1, y1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _clip_side(p, q, t0, t1):
     if p < 0 and q < 0:
         r = q / p
@@ -199,7 +267,7 @@ def _clip_side(p, q, t0, t1):
     return q >= 0, t0, t1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _pixel(grid, x, y):
     """Return column and row of a point; the upper bound belongs to the last pixel."""
     column = int(x * grid.x_scale + grid.x_shift)
@@ -210,47 +278,28 @@ def _pixel(grid, x, y):
     )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
+def _is_on(grid, column, row):
+    return np.uint64(column) < np.uint64(grid.width) and np.uint64(row) < np.uint64(grid.height)
+
+
+@njit(nogil=True, cache=True, forceinline=True)
 def _clamp(pixel, size):
     return max(0, min(pixel, size - 1))
 
 
-@njit(nogil=True, cache=True)
-def _draw_line(values, segment, pixel, dx, dy, width, pixels, sums):
-    """Draw a line from a pixel as Datashader does (Bresenham)."""
-    _touch(values, segment, pixel, pixels, sums)
-    if dx == 0 and dy == 0:
-        return
-    step_x = 1 if dx > 0 else -1
-    step_y = width if dy > 0 else -width
-    dx, dy = abs(dx), abs(dy)
-    if dx >= dy:
-        long, short, step_long, step_short = dx, dy, step_x, step_y
-    else:
-        long, short, step_long, step_short = dy, dx, step_y, step_x
-    lowest = 0 if step_long > 0 else 1
-    error = 2 * (2 * short - long)
-    for _ in range(long):
-        if error >= lowest:
-            error -= 4 * long
-            pixel += step_short
-        error += 4 * short
-        pixel += step_long
-        _touch(values, segment, pixel, pixels, sums)
+@njit(nogil=True, cache=True, forceinline=True)
+def _find_steps(dx, dy, width):
+    """Return how far a line goes along both axes, the longer one first, and its steps.
 
-
-@njit(nogil=True, cache=True)
-def _touch(values, segment, pixel, pixels, sums):
-    """Let a pixel know of a segment: count it, keep the largest key, or sum the values."""
-    if values is None:
-        pixels[np.uint64(pixel)] += np.uint32(1)
-    elif sums is None:
-        pixels[np.uint64(pixel)] = max(pixels[np.uint64(pixel)], values[segment])
-    elif np.isnan(values[segment]):
-        pixels[np.uint64(2 * pixel + 1)] += np.uint32(1)
-    else:
-        pixels[np.uint64(2 * pixel)] += np.uint32(1)
-        sums[np.uint64(pixel)] += values[segment]
+    The last result is the error from which Datashader steps sideways.
+    """
+    is_flat = abs(dx) >= abs(dy)
+    far, near = max(abs(dx), abs(dy)), min(abs(dx), abs(dy))
+    step_x = 2 * (dx > 0) - 1
+    step_y = width * (2 * (dy > 0) - 1)
+    step_far = step_x if is_flat else step_y
+    return far, near, step_far, step_x + step_y - step_far, 1 * (step_far < 0)
 
 
 @njit(nogil=True, cache=True)
@@ -270,8 +319,14 @@ def _find_box(coordinates, start, stop, box):
 
 
 @njit(nogil=True, parallel=True, cache=True)
-def _find_boxes(coordinates, boxes):
-    for block in prange(boxes.shape[0]):
+def _find_boxes_in_parallel(coordinates, boxes, n_workers):
+    for worker in prange(n_workers):
+        _find_boxes(coordinates, boxes, n_workers, worker)
+
+
+@njit(nogil=True, cache=True)
+def _find_boxes(coordinates, boxes, n_workers, worker):
+    for block in range(worker, boxes.shape[0], n_workers):
         start = block * BLOCK_SIZE
         stop = min(start + BLOCK_SIZE, coordinates.shape[0])
         _find_box(coordinates, start, stop, boxes[block])

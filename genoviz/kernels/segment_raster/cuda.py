@@ -15,39 +15,36 @@ THREADS_PER_BLOCK = 256
 COMPILE_OPTIONS = (("--fmad=false",),)
 
 
-def raster_count(coordinates, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
     """Return the number of segments that touch each pixel."""
     image = cupy.zeros((grid.height, grid.width), np.uint32)
-    _draw("draw_counts", coordinates, grid, boxes, boxes_known, stride, image)
+    _draw("draw_counts", coordinates, grid, boxes, stride, image)
     return image
 
 
-def raster_max(coordinates, keys, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
     """Return the largest key of the segments that touch each pixel."""
     image = cupy.zeros((grid.height, grid.width), np.uint32)
-    _draw("draw_largest", coordinates, grid, boxes, boxes_known, stride, keys, image)
+    _draw("draw_largest", coordinates, grid, boxes, stride, keys, image)
     return image
 
 
-def raster_mean(coordinates, values, grid: PixelGrid, boxes, boxes_known: bool, stride: int):
+def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
     """Return the key of the mean value of the segments that touch each pixel."""
     image = cupy.empty((grid.height, grid.width), np.uint32)
     sums = cupy.zeros(image.shape)
     counts = cupy.zeros((*image.shape, 2), np.uint32)
-    _draw("draw_sums", coordinates, grid, boxes, boxes_known, stride, values, sums, counts)
+    _draw("draw_sums", coordinates, grid, boxes, stride, values, sums, counts)
     n_blocks = -(-image.size // THREADS_PER_BLOCK)
     _launch("find_mean_keys", n_blocks, sums, counts, np.int64(image.size), image)
     return image
 
 
-def empty_boxes(n_blocks: int):
-    """Return boxes to be filled."""
-    return cupy.empty((n_blocks, 4))
-
-
-def find_boxes(coordinates, boxes) -> None:
-    """Fill in the box around each block of segments."""
+def find_boxes(coordinates):
+    """Return the box around each block of segments."""
+    boxes = cupy.empty((-(-len(coordinates) // BLOCK_SIZE), 4))
     _launch("find_boxes", len(boxes), coordinates, np.int64(len(coordinates)), boxes)
+    return boxes
 
 
 def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
@@ -68,9 +65,7 @@ def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
     return int(n_pixels[0]) / max(1, n_drawn)
 
 
-def _draw(name, coordinates, grid, boxes, boxes_known, stride, *arrays) -> None:
-    if not boxes_known:
-        find_boxes(coordinates, boxes)
+def _draw(name, coordinates, grid, boxes, stride, *arrays) -> None:
     _launch(
         name,
         -(-len(coordinates) // BLOCK_SIZE),
