@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import re
 from functools import cache
 
 import pytest
@@ -72,6 +73,33 @@ def test_source_compiles_without_warnings(name, architecture):
 def test_every_kernel_with_a_cuda_module_has_a_source():
     folders = {path.parent for path in SOURCES.values()}
     assert {path.parent for path in KERNELS.rglob("cuda.py")} == folders
+
+
+def contracts() -> dict[str, dict[str, object]]:
+    """Return the constants in the ``__init__`` of each kernel."""
+    names = [path.parent.name for path in sorted(KERNELS.glob("*/__init__.py"))]
+    modules = {name: importlib.import_module(f"genoviz.kernels.{name}") for name in names}
+    return {
+        name: {key: value for key, value in vars(module).items() if key.isupper()}
+        for name, module in modules.items()
+    }
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_constants_of_a_source_are_those_of_its_contract(name):
+    source = SOURCES[name].read_text(encoding="utf-8")
+    values = dict(re.findall(r"constexpr [\w ]+ ([A-Z_\d]+) = (0x[\dA-Fa-f]+|\d+)[uUlL]*;", source))
+    contract = contracts()[name.split("/")[0]]
+    shared = values.keys() & contract.keys()
+    assert {key: int(values[key], 0) for key in shared} == {key: contract[key] for key in shared}
+
+
+def test_contracts_agree_on_constants_of_one_name():
+    values: dict[str, set[object]] = {}
+    for contract in contracts().values():
+        for key, value in contract.items():
+            values.setdefault(key, set()).add(value)
+    assert [key for key, different in values.items() if len(different) > 1] == []
 
 
 @pytest.mark.parametrize(

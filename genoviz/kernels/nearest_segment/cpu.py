@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from genoviz.kernels.segment_raster import BLOCK_SIZE
+from genoviz.kernels.nearest_segment import BLOCK_SIZE
 
 
 def nearest_segment(coordinates, boxes, x: float, y: float, max_distance: float) -> int:
