@@ -21,6 +21,7 @@ from genoviz.samples import list_samples
 log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
+MAIN_HEIGHT = "calc(100vh - 54px)"
 TOAST_MILLISECONDS = 12_000
 
 
@@ -44,7 +45,12 @@ class Dashboard:
         chosen = next((page for page in PAGES if page.slug == self.address.page), PAGES[0])
         self.page = chosen(self.session)
         self.problem = pmui.Alert(
-            "", alert_type="error", closeable=True, visible=False, sizing_mode="stretch_width"
+            "",
+            severity="error",
+            closeable=True,
+            visible=False,
+            sizing_mode="stretch_width",
+            margin=(4, 4, 0, 4),
         )
         self.title = pmui.Typography("", variant="body1", margin=(0, 16), align="center")
         self.root = pmui.Page(
@@ -52,7 +58,15 @@ class Dashboard:
             favicon=str(FAVICON),
             header=[self.title, pn.layout.HSpacer(), self._backend_badge()],
             sidebar=self.page.sidebar,
-            main=[self.problem, self.page.content],
+            main=[
+                pmui.Column(
+                    self.problem,
+                    self.page.content,
+                    sizing_mode="stretch_both",
+                    styles={"height": MAIN_HEIGHT, "min-height": "480px"},
+                    margin=0,
+                )
+            ],
             sidebar_width=300,
             sidebar_resizable=False,
             dark_theme=True,
@@ -63,12 +77,11 @@ class Dashboard:
 
     def open_first(self) -> None:
         """Open what the link names, or else the first file or sample."""
-        if self.address.complaints:
-            self.session.problem = " ".join(self.address.complaints)
-        self.session.region = self.address.region
         source = self.address.file or default_source()
         if source:
-            self.session.open(source)
+            self.session.open(source, region=self.address.region)
+        if self.address.complaints:
+            self.session.problem = " ".join(self.address.complaints)
 
     def poll(self) -> None:
         """Bring the tab up to date with its jobs."""
@@ -92,7 +105,7 @@ class Dashboard:
         )
 
     def _show_problem(self, event: Any) -> None:
-        self.problem.param.update(object=event.new, visible=bool(event.new))
+        self.problem.param.update(object=event.new, visible=bool(event.new), closed=False)
 
     def _show_opened(self, *_events: Any) -> None:
         opened = self.session.opened

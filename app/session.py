@@ -13,7 +13,7 @@ import param
 from app.address import Region
 from app.files import OpenGraph, OpeningProgress, iter_open, iter_open_file
 from app.jobs import FILES, KERNELS, Job, JobState, JobThread
-from genoviz.errors import GenovizError, ParameterError
+from genoviz.errors import GenovizError
 
 GRAPH_SUFFIXES = (".gfa", ".gfa.gz", ".gfa.bgz")
 
@@ -48,6 +48,7 @@ class Session(param.Parameterized):
         self._folders = folders
         self._jobs: list[Job] = []
         self._opening_job: Job | None = None
+        self._wanted_region: Region | None = None
         self._uploads: Path | None = None
         self.is_closed = False
 
@@ -57,9 +58,10 @@ class Session(param.Parameterized):
         self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
         return job
 
-    def open(self, source: str) -> None:
-        """Begin to open a sample by name or a file on the server by path."""
+    def open(self, source: str, *, region: Region | None = None) -> None:
+        """Begin to open a sample by name or a file on the server by path, and a region of it."""
         self._begin_opening(iter_open(source, folders=self._folders), source)
+        self._wanted_region = region
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Begin to open an uploaded file; it is kept until the tab closes."""
@@ -82,6 +84,7 @@ class Session(param.Parameterized):
 
     def _begin_opening(self, steps: Iterator[Any], source: str) -> None:
         self.cancel_opening()
+        self._wanted_region = None
         self.problem = ""
         self.opening = OpeningProgress(f"Opening {source}")
         self._opening_job = self.submit(steps, title=f"open {source}", thread=FILES)
@@ -101,7 +104,14 @@ class Session(param.Parameterized):
         if job.state is JobState.FAILED:
             self.problem = describe_problem(job.error)
         elif job.state is JobState.FINISHED:
-            self.param.update(opened=progress.opened, region=None, highlights=())
+            self._take_opened(progress.opened)
+
+    def _take_opened(self, opened: OpenGraph) -> None:
+        region = self._wanted_region
+        if region is not None and region.path not in opened.graph.path_names:
+            self.problem = f"{opened.title} has no path {region.path!r}."
+            region = None
+        self.param.update(opened=opened, region=region, highlights=())
 
     @property
     def is_busy(self) -> bool:
@@ -127,10 +137,3 @@ def describe_problem(error: Exception | None) -> str:
         return "There is not enough memory on the server for this."
     name = type(error).__name__
     return f"Something unexpected went wrong ({name}); the server's log has the details."
-
-
-def check_region(region: Region, opened: OpenGraph) -> Region:
-    """Return the region, or say that the open graph has no such path."""
-    if region.path not in opened.graph.path_names:
-        raise ParameterError(f"{opened.title} has no path {region.path!r}")
-    return region

@@ -79,7 +79,7 @@ def by_density() -> Colouring:
 def by_depth(graph: PangenomeGraph) -> Colouring:
     """Colour by how many path steps a node has."""
     values = graph.node_depths.astype(np.float32)
-    low, high = float(values.min(initial=0)), float(values.max(initial=1))
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     high = max(high, low + 1)
     return Colouring(
         ramp_palette(DEPTH),
@@ -137,7 +137,7 @@ class ColouringCache:
 
     def get(self, graph: PangenomeGraph, mode: str, paths: tuple[str, ...]) -> Colouring:
         """Return the colouring for a graph, a mode and the paths that it needs."""
-        wish = (id(graph), mode, paths)
+        wish = (graph, mode, paths)
         with self._lock:
             if wish != self._wish or self._made is None:
                 self._made = make_colouring(graph, mode, paths)

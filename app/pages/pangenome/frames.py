@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 CLIENT_NAME = "painted-frames"
 MIN_FRAME_SECONDS = 0.04
 LOST_FRAME_SECONDS = 4.0
+MIN_EXTENT, MAX_EXTENT = 0.1, 1e13
 
 RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-render")
 """Draws the frames of all tabs; the kernels release the interpreter lock."""
@@ -107,6 +108,7 @@ class FrameLoop:
             figure.js_on_change(name, CustomJS(args=models, code=SIZE_CODE))
         source.js_on_change("data", CustomJS(args=models, code=PAINTED_CODE))
         for axis_range in (figure.x_range, figure.y_range):
+            axis_range.update(min_interval=MIN_EXTENT, max_interval=MAX_EXTENT)
             for name in ("start", "end"):
                 axis_range.on_change(name, self._take_range)
         self.request()
@@ -156,7 +158,7 @@ class FrameLoop:
         self._in_flight_since = now
         own_view = None if self.follows else self.viewport
         future = RENDERER.submit(self._draw, *self.size, own_view)
-        future.add_done_callback(partial(self._hand_over, self._document))
+        future.add_done_callback(partial(self._hand_over, self._document, own_view is None))
 
     def _pump_later(self, seconds: float) -> None:
         if not self._is_timed:
@@ -167,11 +169,11 @@ class FrameLoop:
         self._is_timed = False
         self.pump()
 
-    def _hand_over(self, document: Any, future: Future) -> None:
+    def _hand_over(self, document: Any, is_fitted: bool, future: Future) -> None:
         if self._document is document:
-            document.add_next_tick_callback(partial(self._send, future))
+            document.add_next_tick_callback(partial(self._send, future, is_fitted))
 
-    def _send(self, future: Future) -> None:
+    def _send(self, future: Future, is_fitted: bool) -> None:
         error = future.exception()
         frame = None if error else future.result()
         if error is not None:
@@ -180,7 +182,7 @@ class FrameLoop:
             self._in_flight_since = None
             return
         view = frame.viewport
-        if self.follows:
+        if is_fitted and self.follows:
             self._set_ranges(view)
         if tuple(self._mapper.palette) != frame.palette:
             self._mapper.palette = list(frame.palette)

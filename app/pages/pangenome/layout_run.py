@@ -163,6 +163,7 @@ class LayoutRun:
 
         def iterate() -> Iterator[LayoutSnapshot | None]:
             due = time.monotonic()
+            _ = graph.node_depths  # made here, for it would hold the page up later
             for snapshot in iter_path_sgd_layout(
                 graph, **options, **more, stress_samples=STRESS_SAMPLES
             ):

@@ -71,7 +71,7 @@ class LayoutSettings(param.Parameterized):
     )
     initialisation = param.Selector(
         default="d",
-        objects={text[0].upper() + text[1:]: key for key, text in INITIALISATIONS.items()},
+        objects={text: key for key, text in INITIALISATIONS.items()},
         label="Start from",
         doc="Where the nodes are before the first update.",
     )

@@ -101,6 +101,6 @@ class LayoutView(pn.viewable.Viewer):
             picture,
             side,
             sizing_mode="stretch_both",
-            styles={"height": height, "min-height": "480px"},
+            styles={"height": height, "min-height": "0"},
             margin=0,
         )

@@ -63,7 +63,10 @@ class LivePicture:
         self.frames = FrameLoop(self._draw, self._take_shown)
         self.hovering = Hovering(self._find_node)
         self.pane = pn.pane.HoloViews(
-            live_picture(self._take_figure), sizing_mode="stretch_both", min_height=240, theme=None
+            live_picture(self._take_figure),
+            sizing_mode="stretch_both",
+            min_height=240,
+            linked_axes=False,
         )
 
     def poll(self) -> None:
@@ -103,15 +106,17 @@ class LivePicture:
 
     def node_at(self, x: float, y: float) -> int:
         """Return the node nearest to a point of the layout, within a few pixels, or -1."""
-        view = self.frames.viewport
-        if self._drawing is None or view is None:
+        view, graph = self.frames.viewport, self._run.graph
+        if self._drawing is None or view is None or graph is None:
+            return -1
+        if self._drawing[1].n_nodes != graph.n_nodes:
             return -1
         return self._drawing[1].nearest(x, y, HOVER_PIXELS * max(view.bp_per_pixel))
 
     def _find_node(self, x: float, y: float) -> FoundNode | None:
         graph, snapshot = self._run.graph, self._run.snapshot
         node = self.node_at(x, y)
-        if node < 0 or graph is None or snapshot is None or node >= graph.n_nodes:
+        if node < 0 or graph is None or snapshot is None:
             return None
         ends = tuple(float(value) for value in snapshot.coordinates[node].ravel())
         return FoundNode(describe_node(graph, node), ends)

@@ -33,7 +33,7 @@ class PangenomePage:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._seen_error: Exception | None = None
-        self.view = LayoutView(submit=session.submit, height="calc(100vh - 56px)")
+        self.view = LayoutView(submit=session.submit, height="100%")
         self.picker = SourcePicker(session)
         self.form = SettingsForm(self.view.settings)
         self.downloads = Downloads(

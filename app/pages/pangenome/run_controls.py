@@ -80,7 +80,9 @@ class RunControls:
                 description="Resume: go on" if is_paused else "Pause: hold the layout where it is",
             )
             self.stop_button.disabled = not state.is_active
-            self.reheat_button.disabled = not has_layout or state.is_active
+            self.reheat_button.disabled = (
+                not has_layout or state.is_active or state is RunState.READY
+            )
             self.reset_button.disabled = not has_graph or state is RunState.READY
             self.bar.value = round(100 * progress.fraction) if progress else 0
             self.numbers.object = numbers_html(state, progress)
@@ -166,7 +168,7 @@ def duration(seconds: float) -> str:
     Examples
     --------
     >>> [duration(s) for s in (0.04, 3.21, 75, 4000)]
-    ['0.04 s', '3.2 s', '1 min 15 s', '1 h 7 min']
+    ['0.04 s', '3.2 s', '1 min 15 s', '1 h 6 min']
     """
     if seconds < 1:
         return f"{seconds:.2f} s"

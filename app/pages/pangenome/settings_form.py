@@ -25,15 +25,15 @@ class SettingsForm:
         numbers = [
             self._number("n_iterations", step=10),
             self._number("updates_per_step", step=1.0),
-            self._number("eta_max", placeholder="automatic"),
+            self._optional_number("eta_max", float),
             self._number("eps", step=0.01),
             self._number("theta", step=0.01),
-            self._number("space", placeholder="automatic"),
+            self._optional_number("space", int),
             self._number("cooling_start", step=0.1),
             self._number("seed", step=1),
         ]
         self.paths = self._bound(
-            pmui.MultiChoice, "paths", options=[], searchable=True, size=None, placeholder="all"
+            pmui.MultiChoice, "paths", options=[], searchable=True, size=None, visual_size="small"
         )
         start = self._bound(
             pmui.Select, "initialisation", options=dict(settings.param.initialisation.names)
@@ -65,6 +65,31 @@ class SettingsForm:
         kind = pmui.IntInput if type(parameter).__name__ == "Integer" else pmui.FloatInput
         low, high = parameter.bounds
         return self._bound(kind, name, start=low, end=high, **more)
+
+    def _optional_number(self, name: str, kind: type) -> pmui.TextInput:
+        """Return a field that may be left empty; pmui's number fields show None as 0."""
+        settings, parameter = self._settings, self._settings.param[name]
+        widget = pmui.TextInput(
+            label=f"{parameter.label} (empty: automatic)",
+            description=parameter.doc,
+            **SMALL,
+        )
+
+        def take(event: Any) -> None:
+            text = event.new.strip().replace(",", "")
+            try:
+                setattr(settings, name, kind(text) if text else None)
+                widget.error_state = False
+            except ValueError:
+                widget.error_state = True
+
+        def show(event: Any) -> None:
+            if event.new is None:
+                widget.param.update(value="", error_state=False)
+
+        widget.param.watch(take, "value")
+        settings.param.watch(show, name)
+        return widget
 
     def _bound(self, kind: type, name: str, **more: Any) -> Any:
         """Return a widget that shows and changes one parameter."""

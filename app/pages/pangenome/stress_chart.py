@@ -17,7 +17,9 @@ class StressChart:
         self._seen: tuple = ()
         self._pipe = hv.streams.Pipe(data=((), 1))
         self._curve = hv.DynamicMap(_draw, streams=[self._pipe])
-        self.pane = pn.pane.HoloViews(self._curve, sizing_mode="stretch_both", min_height=180)
+        self.pane = pn.pane.HoloViews(
+            self._curve, sizing_mode="stretch_both", min_height=180, linked_axes=False
+        )
 
     def poll(self) -> None:
         """Draw again when the run has a new value."""

@@ -1,0 +1,60 @@
+"""Graphs that the tests of the dashboard open, and a session that ends with its test."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from app.session import Session
+from genoviz.model import ByteStrings, PangenomeGraph
+
+GFA = """H\tVN:Z:1.0
+S\ts1\tACGT
+S\ts2\tAC
+S\ts3\tGGGTTT
+S\ts4\tA
+L\ts1\t+\ts2\t+\t0M
+L\ts2\t+\ts4\t+\t0M
+L\ts1\t+\ts3\t+\t0M
+L\ts3\t+\ts4\t+\t0M
+P\tref\ts1+,s2+,s4+\t*
+P\talt\ts1+,s3+,s4+\t*
+"""
+
+
+@pytest.fixture
+def graph_file(tmp_path):
+    path = tmp_path / "small.gfa"
+    path.write_text(GFA)
+    return path
+
+
+@pytest.fixture
+def graph():
+    """s1 (4 bp), s2 (2), s3 (6), s4 (1); ref is s1 s2 s4, alt is s1 s3 s4."""
+    return PangenomeGraph(
+        node_names=ByteStrings.from_texts(["s1", "s2", "s3", "s4"]),
+        node_lengths=np.array([4, 2, 6, 1]),
+        edges=np.empty((0, 2), np.uint32),
+        path_names=("ref", "alt"),
+        path_offsets=np.array([0, 3, 6]),
+        steps=np.array([0, 2, 6, 0, 4, 6], np.uint32),
+    )
+
+
+@pytest.fixture
+def session():
+    session = Session()
+    yield session
+    session.close()
+
+
+def poll_until(poll, condition, timeout=30.0):
+    """Call ``poll`` until ``condition`` holds, as the page does twenty times a second."""
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come about"
+        time.sleep(0.005)
+        poll()

@@ -1,0 +1,142 @@
+"""Every page can be built with nothing open and with each sample, and follows its session."""
+
+from __future__ import annotations
+
+import panel as pn
+import pytest
+
+from app.dashboard import Dashboard
+from app.pages import PAGES
+from app.session import OpenGraph, Session
+from genoviz.io.gfa import read_gfa
+from genoviz.model import GraphLayout
+from genoviz.samples import get_sample, list_samples
+from tests.app.conftest import poll_until
+
+BUNDLED = [sample.name for sample in list_samples() if not sample.is_public]
+
+
+@pytest.mark.parametrize("source", [None, *BUNDLED])
+@pytest.mark.parametrize("page_class", PAGES, ids=lambda page: page.slug)
+def test_every_page_can_be_built(page_class, source):
+    session = Session()
+    if source is not None:
+        session.opened = OpenGraph(source, source, read_gfa(get_sample(source)))
+    page = page_class(session)
+    pn.Column(*page.sidebar, page.content).get_root()
+    assert page.title
+    page.poll()
+    page.close()
+    session.close()
+
+
+@pytest.fixture
+def dashboard():
+    dashboard = Dashboard("?file=simulated")
+    dashboard.open_first()
+    poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
+    yield dashboard
+    dashboard.close()
+
+
+def test_a_link_opens_its_file_and_does_not_run_it(dashboard):
+    run = dashboard.page.view.run
+    assert dashboard.session.opened.source == "simulated"
+    poll_until(dashboard.poll, lambda: run.snapshot is not None)
+    assert run.state == "ready"
+    assert "3,500" in dashboard.page.facts.object
+
+
+def test_what_is_wrong_with_a_link_is_said():
+    dashboard = Dashboard("?page=nowhere&file=simulated")
+    dashboard.open_first()
+    assert dashboard.problem.visible
+    assert "page 'nowhere'" in dashboard.problem.object
+    poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
+    dashboard.close()
+
+
+def test_a_path_that_is_not_there_is_said_and_the_page_lives_on(dashboard):
+    page = dashboard.page
+    page.picker.path.value_input = "/nowhere/graph.gfa"
+    page.picker.open_button.clicks += 1
+    poll_until(dashboard.poll, lambda: dashboard.problem.visible)
+    assert "does not exist on the server" in dashboard.problem.object
+    assert dashboard.session.opened.source == "simulated"
+    page.picker.sample.value = None
+    page.picker.sample.value = "simulated"
+    assert page.view.run.graph.n_paths == 12
+
+
+def test_notes_of_the_reader_and_of_the_layout_are_shown(dashboard, tmp_path):
+    path = tmp_path / "no_paths.gfa"
+    path.write_text("S\ta\tACGT\nS\tb\tAC\nL\ta\t+\tb\t+\t5M\n")
+    dashboard.session.open(str(path))
+    page = dashboard.page
+    poll_until(dashboard.poll, lambda: "nothing guides the layout" in page.notices.object)
+    notes = dashboard.session.opened.graph.notes
+    assert all(note in page.notices.object for note in notes)
+    assert set(page.view.bar.mode.disabled_options) == {"depth", "position", "paths"}
+
+
+def test_choosing_colours_offers_the_paths_that_they_need(dashboard):
+    bar, picture = dashboard.page.view.bar, dashboard.page.view.picture
+    names = dashboard.session.opened.graph.path_names
+    assert (bar.path.visible, bar.paths.visible) == (False, False)
+    bar.mode.value = "position"
+    assert (bar.path.visible, picture.mode, picture.paths) == (True, "position", names[:1])
+    bar.mode.value = "paths"
+    bar.paths.value = list(names[1:3])
+    assert (bar.paths.visible, picture.paths) == (True, names[1:3])
+    bar.mode.value = "density"
+    assert (bar.path.visible, bar.paths.visible) == (False, False)
+
+
+def test_another_start_is_shown_at_once_before_the_run(dashboard):
+    run = dashboard.page.view.run
+    poll_until(dashboard.poll, lambda: run.snapshot is not None)
+    before = run.snapshot.coordinates
+    run.settings.initialisation = "h"
+    poll_until(dashboard.poll, lambda: run.snapshot is not None)
+    assert run.state == "ready"
+    assert not (run.snapshot.coordinates == before).all()
+
+
+def test_a_number_field_left_empty_means_automatic_and_nonsense_is_marked(dashboard):
+    form, settings = dashboard.page.form, dashboard.page.view.settings
+    field = next(w for w in form.panel if getattr(w, "label", "").startswith("Eta max"))
+    field.value = "2.5e3"
+    assert settings.eta_max == 2500.0
+    field.value = "much"
+    assert field.error_state
+    assert settings.eta_max == 2500.0
+    field.value = ""
+    assert settings.eta_max is None
+    field.value = "7"
+    form.restore_button.clicks += 1
+    assert (field.value, settings.eta_max) == ("", None)
+
+
+def test_a_closed_tab_frees_its_jobs(dashboard):
+    run = dashboard.page.view.run
+    run.settings.n_iterations = 100_000
+    run.run()
+    job = run._job
+    poll_until(dashboard.poll, lambda: job.n_snapshots > 1)
+    dashboard.close()
+    assert job.wait(5)
+    assert job.state == "cancelled"
+    dashboard.poll()  # a last callback may still come
+
+
+def test_downloads_are_read_by_the_library(dashboard, tmp_path):
+    from genoviz.io.layout_files import read_layout
+
+    page = dashboard.page
+    poll_until(dashboard.poll, lambda: page.view.run.snapshot is not None)
+    for suffix in ("lay", "tsv"):
+        path = tmp_path / f"x.{suffix}"
+        path.write_bytes(page.downloads._layout(suffix))
+        layout = read_layout(path, dashboard.session.opened.graph)
+        assert isinstance(layout, GraphLayout)
+        assert abs(layout.coordinates - page.view.run.layout.coordinates).max() < 1e-3

@@ -1,0 +1,166 @@
+"""A tab opens graphs from samples, paths and uploads; errors are one sentence, files are shared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.address import Region
+from app.files import GraphCache, check_path
+from app.jobs import JobState
+from app.session import Session, describe_problem
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.model import PangenomeGraph
+from tests.app.conftest import GFA, poll_until
+
+
+def open_and_wait(session, source):
+    session.open(source)
+    poll_until(session.poll, lambda: session.opening is None)
+
+
+def test_a_file_is_opened_by_path(session, graph_file):
+    open_and_wait(session, str(graph_file))
+    assert session.problem == ""
+    assert (session.opened.title, session.opened.source) == ("small.gfa", str(graph_file))
+    assert session.opened.graph.path_names == ("ref", "alt")
+
+
+def test_a_sample_is_opened_by_name(session):
+    open_and_wait(session, "Simulated")
+    assert session.opened.source == "simulated"
+    assert session.opened.graph.n_paths == 12
+
+
+def test_two_tabs_share_one_copy_and_an_edited_file_is_read_anew(session, graph_file):
+    other = Session()
+    for tab in (session, other):
+        open_and_wait(tab, str(graph_file))
+    assert session.opened.graph is other.opened.graph
+    graph_file.write_text(GFA.replace("ACGT", "ACGTA"))
+    open_and_wait(other, str(graph_file))
+    assert other.opened.graph is not session.opened.graph
+    assert other.opened.graph.total_length == 14
+
+
+def test_opening_another_graph_forgets_region_and_highlights(session, graph_file):
+    open_and_wait(session, str(graph_file))
+    session.param.update(region=Region("ref", 0, 4), highlights=(Region("alt", 1, 2),))
+    open_and_wait(session, "simulated")
+    assert (session.region, session.highlights) == (None, ())
+
+
+def test_a_region_of_a_link_is_shown_once_its_graph_is_open(session, graph_file):
+    session.open(str(graph_file), region=Region("alt", 2, 9))
+    poll_until(session.poll, lambda: session.opening is None)
+    assert session.region == Region("alt", 2, 9)
+    session.open(str(graph_file), region=Region("chr1", 2, 9))
+    poll_until(session.poll, lambda: session.opening is None)
+    assert session.region is None
+    assert session.problem == "small.gfa has no path 'chr1'."
+
+
+def test_a_bad_file_is_one_sentence_and_what_was_open_stays(session, graph_file, tmp_path):
+    open_and_wait(session, str(graph_file))
+    bad = tmp_path / "bad.gfa"
+    bad.write_text("S\ts1\tACGT\nL\ts1\t+\ts9\t+\t0M\n")
+    open_and_wait(session, str(bad))
+    assert session.problem.startswith("bad.gfa, line 2: ")
+    assert session.problem.endswith(".")
+    assert "\n" not in session.problem
+    assert session.opened.title == "small.gfa"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("", "no file is named"),
+        ("/nowhere/at/all.gfa", "does not exist on the server"),
+        ("/", "is a folder"),
+        ("a\0b.gfa", "cannot be a path"),
+        ("x" * 5000, "cannot be a path|does not exist"),
+    ],
+)
+def test_a_path_that_cannot_be_opened_is_said_so(session, source, words):
+    open_and_wait(session, source)
+    assert session.opened is None
+    with pytest.raises(ParameterError, match=words):
+        check_path(source)
+
+
+def test_beyond_the_allowed_folders_nothing_is_opened(tmp_path, graph_file):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    with pytest.raises(ParameterError, match=r"is not below .*inside, where this server may read"):
+        check_path(str(graph_file), (inside,))
+    with pytest.raises(ParameterError, match="is not below"):
+        check_path(str(inside / ".." / "small.gfa"), (inside,))
+    link = inside / "link.gfa"
+    link.symlink_to(graph_file)
+    with pytest.raises(ParameterError, match="is not below"):
+        check_path(str(link), (inside,))
+    assert check_path(str(graph_file), (tmp_path,)) == graph_file
+
+
+def test_an_upload_is_opened_and_removed_with_the_tab(session):
+    session.open_upload("../mine.gfa", GFA.encode())
+    poll_until(session.poll, lambda: session.opening is None)
+    assert (session.opened.title, session.opened.source) == ("mine.gfa", "")
+    folder = session._uploads
+    assert [path.name for path in folder.iterdir()] == ["mine.gfa"]
+    session.close()
+    assert not folder.exists()
+
+
+def test_an_upload_of_another_kind_is_refused(session):
+    session.open_upload("reads.fastq", b"@r1")
+    assert session.problem == (
+        "reads.fastq was not opened: its name needs to end in .gfa or .gfa.gz."
+    )
+
+
+def test_closing_a_tab_cancels_its_jobs():
+    session = Session()
+    job = session.submit(iter(int, 1), title="for ever")
+    assert session.is_busy
+    session.close()
+    assert job.wait(5)
+    assert job.state is JobState.CANCELLED
+    assert not session.is_busy
+
+
+def test_a_file_that_two_tabs_open_at_once_is_read_once(graph_file):
+    cache = GraphCache()
+    first, second = cache.iter_read(graph_file), cache.iter_read(graph_file)
+    assert next(first) is not None
+    assert next(second) is None, "the second waits while the first reads"
+    graphs = [step for step in first if isinstance(step, PangenomeGraph)]
+    assert [step for step in second if isinstance(step, PangenomeGraph)] == graphs
+
+
+def test_when_the_reading_tab_closes_the_waiting_one_reads(graph_file):
+    cache = GraphCache()
+    first, second = cache.iter_read(graph_file), cache.iter_read(graph_file)
+    next(first)
+    assert next(second) is None
+    first.close()
+    assert any(isinstance(step, PangenomeGraph) for step in second)
+
+
+def test_only_the_last_graphs_are_kept(tmp_path):
+    cache = GraphCache(n_kept=2)
+    for name in "abc":
+        path = tmp_path / f"{name}.gfa"
+        path.write_text(GFA)
+        list(cache.iter_read(path))
+    assert [Path(key[0]).name for key in cache._kept] == ["b.gfa", "c.gfa"]
+    assert len(cache._graphs) == 2
+
+
+def test_problems_are_sentences_for_people():
+    assert describe_problem(FileFormatError("a.gfa", "is empty")) == "a.gfa: is empty."
+    assert describe_problem(MemoryError()) == "There is not enough memory on the server for this."
+    text = describe_problem(ZeroDivisionError("x"))
+    assert "ZeroDivisionError" in text
+    assert "log" in text
