@@ -91,6 +91,7 @@ def make_updates(
     n_updates,
     states,
     window,
+    *,
     variant=STANDARD,
     rng_states=None,
 ):
