@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 
 from genoviz.model import PangenomeGraph
 
@@ -19,20 +19,45 @@ def _find_root(parents, node):
 
 
 @njit(nogil=True, cache=True)
-def _label(n_nodes, edges, steps, path_offsets):
-    parents = np.arange(n_nodes).astype(np.int32)
+def _join(parents, first, second):
+    a = _find_root(parents, np.int64(first) >> 1)
+    b = _find_root(parents, np.int64(second) >> 1)
+    parents[max(a, b)] = min(a, b)
+
+
+@njit(nogil=True, cache=True)
+def _join_edges(parents, edges):
     for edge in range(len(edges)):
-        a = _find_root(parents, np.int64(edges[edge, 0]) >> 1)
-        b = _find_root(parents, np.int64(edges[edge, 1]) >> 1)
-        parents[max(a, b)] = min(a, b)
-    for path in range(len(path_offsets) - 1):
+        _join(parents, edges[edge, 0], edges[edge, 1])
+    for node in range(len(parents)):
+        parents[node] = _find_root(parents, node)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _paths_to_join(parents, steps, path_offsets):
+    """Tell which paths run through nodes that the edges leave apart."""
+    is_apart = np.zeros(len(path_offsets) - 1, np.bool_)
+    for path in prange(len(is_apart)):
         for step in range(path_offsets[path] + 1, path_offsets[path + 1]):
-            a = _find_root(parents, np.int64(steps[step - 1]) >> 1)
-            b = _find_root(parents, np.int64(steps[step]) >> 1)
-            parents[max(a, b)] = min(a, b)
-    components = np.empty(n_nodes, np.int32)
+            if parents[steps[step - 1] >> 1] != parents[steps[step] >> 1]:
+                is_apart[path] = True
+                break
+    return is_apart
+
+
+@njit(nogil=True, cache=True)
+def _join_steps(parents, steps, path_offsets, is_apart):
+    for path in range(len(is_apart)):
+        if is_apart[path]:
+            for step in range(path_offsets[path] + 1, path_offsets[path + 1]):
+                _join(parents, steps[step - 1], steps[step])
+
+
+@njit(nogil=True, cache=True)
+def _number(parents):
+    components = np.empty(len(parents), np.int32)
     n_components = 0
-    for node in range(n_nodes):
+    for node in range(len(parents)):
         root = _find_root(parents, node)
         if root == node:
             components[node] = n_components
@@ -48,7 +73,11 @@ def find_components(graph: PangenomeGraph) -> np.ndarray:
     Components are numbered from 0 in the order of their first nodes. Both edges and the steps of
     paths connect.
     """
-    return _label(graph.n_nodes, graph.edges, graph.steps, graph.path_offsets)
+    parents = np.arange(graph.n_nodes, dtype=np.int32)
+    _join_edges(parents, graph.edges)
+    is_apart = _paths_to_join(parents, graph.steps, graph.path_offsets)
+    _join_steps(parents, graph.steps, graph.path_offsets, is_apart)
+    return _number(parents)
 
 
 @njit(nogil=True, cache=True)

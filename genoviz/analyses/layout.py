@@ -224,7 +224,7 @@ def _iter_snapshots(
     if records.n_steps == 0:
         yield _linear_fallback(graph, options)
         return
-    run = _LayoutRun(graph, records, start, options, stress_samples, backend)
+    run = LayoutRun(graph, records, start, options, stress_samples, backend)
     yield from run.iter_snapshots(slice_seconds)
 
 
@@ -243,7 +243,7 @@ def _linear_fallback(graph: PangenomeGraph, options: LayoutOptions) -> LayoutSna
     )
 
 
-class _LayoutRun:
+class LayoutRun:
     """The arrays and the progress of one run."""
 
     def __init__(
@@ -286,7 +286,7 @@ class _LayoutRun:
         self.note = _note_untouched_nodes(graph, records)
         self.n_updates = 0
         self.seconds = 0.0
-        self._make_updates(0, 0)  # compiles or loads the kernel, so that no time counts it
+        self.make_updates(0, 0)  # compiles or loads the kernel, so that no time counts it
 
     def _count_workers(self, backend: str) -> int:
         if backend == "cpu" and self.options.n_threads is not None:
@@ -315,7 +315,7 @@ class _LayoutRun:
         while n_left > 0:
             n_wanted = min(n_left, self._slice_updates(slice_seconds))
             began = time.perf_counter()
-            n_done = self._make_updates(iteration, n_wanted)
+            n_done = self.make_updates(iteration, n_wanted)
             self.seconds += time.perf_counter() - began
             self.n_updates += n_done
             n_left -= n_done
@@ -328,7 +328,8 @@ class _LayoutRun:
             return FIRST_SLICE_UPDATES
         return max(int(slice_seconds * self.n_updates / self.seconds), 1000)
 
-    def _make_updates(self, iteration: int, n_updates: int) -> int:
+    def make_updates(self, iteration: int, n_updates: int) -> int:
+        """Make updates with an iteration's learning rate; return how many were made."""
         return self.kernel.make_updates(
             self.coordinates.reshape(-1, 2),
             self.records.records,
