@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -74,26 +75,50 @@ class LayoutDrawing:
     def __init__(
         self, coordinates: Any, *, node_values: Any = None, backend: Backend = "auto"
     ) -> None:
+        self.backend = resolve_backend(backend)
+        self._raster = load_kernel("segment_raster", self.backend)
+        self._palette = load_kernel("palette_index", self.backend)
+        self._values = self._keys = None
+        self._set_coordinates(coordinates)
+        if node_values is not None:
+            self._set_node_values(node_values)
+
+    def with_coordinates(self, coordinates: Any) -> LayoutDrawing:
+        """Return a drawing of the same nodes elsewhere, which shares the node values."""
+        if coordinates.shape != self._coordinates.shape:
+            raise ParameterError(
+                f"the drawing has coordinates {self._coordinates.shape}, "
+                f"and the new ones are {coordinates.shape}"
+            )
+        other = copy.copy(self)
+        other._set_coordinates(coordinates)
+        return other
+
+    def with_node_values(self, node_values: Any) -> LayoutDrawing:
+        """Return a drawing of the same coordinates with other values, or with None."""
+        other = copy.copy(self)
+        other._values = other._keys = None
+        if node_values is not None:
+            other._set_node_values(node_values)
+        return other
+
+    def _set_coordinates(self, coordinates: Any) -> None:
         if coordinates.dtype != np.float64 or coordinates.shape[1:] != (2, 2):
             raise ParameterError(
                 f"coordinates are {coordinates.dtype} {coordinates.shape}, "
                 "need float64 (n_nodes, 2, 2)"
             )
-        if node_values is not None and node_values.shape != coordinates.shape[:1]:
-            raise ParameterError(
-                f"there are {len(coordinates):,} nodes, and node_values is {node_values.shape}; "
-                "it needs one value for each node"
-            )
-        self.backend = resolve_backend(backend)
-        self._raster = load_kernel("segment_raster", self.backend)
-        self._palette = load_kernel("palette_index", self.backend)
         self._coordinates = _place(coordinates, self.backend)
         self._boxes = self._raster.find_boxes(self._coordinates)
-        self._values = self._keys = None
-        if node_values is not None:
-            values = np.ascontiguousarray(_place(node_values, "cpu"), dtype=np.float32)
-            self._values = _place(values, self.backend)
-            self._keys = _place(order_keys(values), self.backend)
+
+    def _set_node_values(self, node_values: Any) -> None:
+        if node_values.shape != (self.n_nodes,):
+            raise ParameterError(
+                f"there are {self.n_nodes:,} nodes, and node_values is {node_values.shape}; "
+                "it needs one value for each node"
+            )
+        self._values = _place(node_values, self.backend).astype(np.float32, copy=False)
+        self._keys = None
 
     @property
     def n_nodes(self) -> int:
@@ -174,6 +199,8 @@ class LayoutDrawing:
         value_range = check_range(value_range)
         if line_width is not None and not 1 <= line_width <= MAX_LINE_WIDTH:
             raise ParameterError(f"line_width is {line_width}, needs 1 to {MAX_LINE_WIDTH}")
+        if pixel_budget is not None and not pixel_budget > 0:
+            raise ParameterError(f"pixel_budget is {pixel_budget}, needs a positive number or None")
         stride = 1 if pixel_budget is None else self.budget_stride(viewport, pixel_budget)
         image = self._image(viewport, by, stride)
         if by == "count":
@@ -184,7 +211,8 @@ class LayoutDrawing:
             )
         indices = self._palette.apply_levels(image, levels.numbers)
         if line_width is None:
-            line_width = _automatic_line_width(self._palette.image_range(indices, 1)[2], image.size)
+            n_used = self._palette.image_range(image, int(levels.numbers[0]))[2]
+            line_width = _automatic_line_width(n_used, image.size)
         indices = self._palette.spread(indices, line_width)
         return Picture(_place(indices, "cpu"), viewport, levels.values, stride, line_width)
 
@@ -204,6 +232,8 @@ class LayoutDrawing:
             raise ParameterError(f"drawing by {by} needs node_values, and there are none")
         if stride < 1:
             raise ParameterError(f"stride is {stride}, needs at least 1")
+        if by == "max" and self._keys is None:
+            self._keys = _place(order_keys(_place(self._values, "cpu")), self.backend)
         numbers = {"count": (), "mean": (self._values,), "max": (self._keys,)}[by]
         draw = getattr(self._raster, f"raster_{by}")
         return draw(self._coordinates, *numbers, _grid(viewport), self._boxes, stride)

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.kernels.palette_index import bin_shift
 from genoviz.kernels.segment_raster import KEY_MISSING, key_values, order_keys
 
 How = Literal["log", "eq_hist", "linear"]
 HOWS: tuple[str, ...] = ("log", "eq_hist", "linear")
 MAX_INDEX = 255
+N_WANTED = 1 << 16
 
 
 class Levels(NamedTuple):
@@ -35,14 +35,15 @@ def count_levels(
     The counts from 0 to the largest are mapped to indices 1 to 255 by ``log(1 + count)``, linearly,
     or by the share of the used pixels that have no larger count.
     """
-    low, high = value_range or (0.0, float(kernels.image_range(image, 1)[1]))
+    _, largest, n_used = kernels.image_range(image, 1)
+    low, high = value_range or (0.0, float(largest))
     if how == "eq_hist":
-        smallest, largest = max(1, round(low)), max(1, round(high))
-        numbers = _equalised_levels(image, kernels, 1, smallest, largest, MAX_INDEX)
+        used = kernels.used_numbers(image, 1, n_used, N_WANTED)
+        numbers = _equalised_levels(used, max(1, round(low)), max(1, round(high)), MAX_INDEX)
     else:
         spaced = np.ceil(_spaced_levels(how, low, high, MAX_INDEX))
         numbers = np.clip(spaced, 1, np.iinfo(np.uint32).max).astype(np.uint32)
-        numbers[0] = 1
+    numbers[0] = 1
     return Levels(numbers, numbers.astype(np.float64))
 
 
@@ -59,15 +60,15 @@ def value_levels(
     With ``show_missing``, index 1 is for pixels that hold only nodes without a value.
     """
     lowest, n_levels = KEY_MISSING + 1, MAX_INDEX - show_missing
-    if value_range is None:
-        smallest, largest, n_used = kernels.image_range(image, lowest)
-        if n_used == 0:
-            smallest = largest = int(order_keys(np.zeros(1))[0])
-    else:
+    smallest, largest, n_used = kernels.image_range(image, lowest)
+    if value_range is not None:
         smallest, largest = (int(key) for key in order_keys(np.array(value_range)))
+    elif n_used == 0:
+        smallest = largest = int(order_keys(np.zeros(1))[0])
     low, high = key_values(np.array([smallest, largest], dtype=np.uint32)).tolist()
     if how == "eq_hist":
-        numbers = _equalised_levels(image, kernels, lowest, smallest, largest, n_levels)
+        used = kernels.used_numbers(image, lowest, n_used, N_WANTED)
+        numbers = _equalised_levels(used, smallest, largest, n_levels)
     else:
         numbers = order_keys(_spaced_levels(how, low, high, n_levels))
     values = key_values(numbers).astype(np.float64)
@@ -95,14 +96,9 @@ def _spaced_levels(how: str, low: float, high: float, n_levels: int) -> np.ndarr
 
 
 def _equalised_levels(
-    image: Any, kernels: ModuleType, lowest: int, smallest: int, largest: int, n_levels: int
+    numbers: np.ndarray, smallest: int, largest: int, n_levels: int
 ) -> np.ndarray:
-    n_pixels = kernels.histogram(image, lowest, smallest, largest)
-    n_not_larger = np.cumsum(n_pixels)
-    if n_not_larger[-1] == 0:
-        return np.full(n_levels, lowest, dtype=np.uint32)
-    shares = np.arange(n_levels) / n_levels * n_not_larger[-1]
-    bins = np.searchsorted(n_not_larger, shares, side="right")
-    levels = smallest + (bins.astype(np.uint64) << np.uint64(bin_shift(smallest, largest)))
-    levels[0] = lowest
-    return levels.astype(np.uint32)
+    if len(numbers) == 0:
+        return np.full(n_levels, smallest, dtype=np.uint32)
+    ranks = np.arange(n_levels) * len(numbers) // n_levels
+    return np.clip(np.sort(numbers)[ranks], smallest, largest).astype(np.uint32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genoviz.backend import load_kernel
-from genoviz.kernels.palette_index import MAX_LINE_WIDTH, N_BINS, bin_shift, disc_rows
+from genoviz.kernels.palette_index import MAX_LINE_WIDTH, disc_rows
 
 SHAPE = (33, 47)
 KINDS = ("empty", "counts", "wide", "keys", "one")
@@ -37,16 +37,17 @@ def fetch(array, backend):
 
 @pytest.mark.parametrize("lowest", [1, 5])
 @pytest.mark.parametrize("kind", KINDS)
-def test_range_and_histogram(backend, kind, lowest):
+def test_the_range_and_the_numbers_of_used_pixels(backend, kind, lowest):
     kernel = load_kernel("palette_index", backend)
     image = make_image(kind)
     used = image[image >= lowest].astype(np.int64)
     found = kernel.image_range(place(image, backend), lowest)
     assert found == ((used.min(), used.max(), used.size) if used.size else (0, 0, 0))
-    for smallest, largest in (found[:2], (3, 3), (7, 70_000)):
-        bins = (np.clip(used, smallest, largest) - smallest) >> bin_shift(smallest, largest)
-        histogram = kernel.histogram(place(image, backend), lowest, smallest, largest)
-        np.testing.assert_array_equal(histogram, np.bincount(bins, minlength=N_BINS))
+    for n_wanted in (10, 100, 100_000):
+        step = max(1, -(-used.size // n_wanted))
+        numbers = kernel.used_numbers(place(image, backend), lowest, used.size, n_wanted)
+        np.testing.assert_array_equal(numbers, used[::step])
+        assert len(numbers) <= n_wanted
 
 
 @pytest.mark.parametrize("n_levels", [1, 2, 3, 20, 255])
@@ -63,13 +64,6 @@ def test_an_index_counts_the_levels_at_or_below(backend, kind, n_levels):
         indices = fetch(kernel.apply_levels(place(image, backend), levels), backend)
         assert indices.dtype == np.uint8
         np.testing.assert_array_equal(indices, np.searchsorted(levels, image, side="right"))
-
-
-def test_bins_hold_the_whole_range():
-    for smallest, largest in ((0, 0), (1, N_BINS), (1, N_BINS + 1), (0, 2**32 - 1)):
-        shift = bin_shift(smallest, largest)
-        assert (largest - smallest) >> shift < N_BINS
-        assert shift == 0 or (largest - smallest) >> (shift - 1) >= N_BINS
 
 
 @pytest.mark.parametrize("line_width", range(1, MAX_LINE_WIDTH + 1))

@@ -10,22 +10,16 @@
 
 - ``image_range(image, lowest)``: the smallest and the largest number of the pixels at or above
   ``lowest``, and how many such pixels there are; ``(0, 0, 0)`` without any.
-- ``histogram(image, lowest, smallest, largest)``: int64, (``N_BINS``,): how many pixels at or above
-  ``lowest`` fall into each bin ``(min(max(number, smallest), largest) - smallest) >> shift``, with
-  ``shift = bin_shift(smallest, largest)``.
+- ``used_numbers(image, lowest, n_used, n_wanted)``: the numbers of the ``n_used`` pixels at or
+  above ``lowest``, in order, on the host; every k-th from the first one on, with the smallest k
+  that leaves at most ``n_wanted``.
 - ``apply_levels(image, levels)``: ``indices``.
 - ``spread(indices, line_width)``: each pixel gets the largest index in the disc around it.
 """
 
 from __future__ import annotations
 
-N_BINS = 4096
 MAX_LINE_WIDTH = 9
-
-
-def bin_shift(smallest: int, largest: int) -> int:
-    """Return by how many bits numbers are shifted so that their range fits into ``N_BINS``."""
-    return max(0, (largest - smallest).bit_length() - (N_BINS - 1).bit_length())
 
 
 def disc_rows(line_width: int) -> list[tuple[int, int, int]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from genoviz.kernels.palette_index import N_BINS, bin_shift, disc_rows
+from genoviz.kernels.palette_index import disc_rows
 
 PIECE = 16384
+TABLE_BITS = 12
 
 
 def image_range(image, lowest: int) -> tuple[int, int, int]:
@@ -16,19 +17,19 @@ def image_range(image, lowest: int) -> tuple[int, int, int]:
     return (int(smallest), int(largest), int(n_used)) if n_used else (0, 0, 0)
 
 
-def histogram(image, lowest: int, smallest: int, largest: int):
-    """Return how many pixels fall into each bin of the range."""
-    shift = bin_shift(smallest, largest)
-    return _histogram(
-        image.reshape(-1), np.uint32(lowest), np.uint32(smallest), np.uint32(largest), shift
-    )
+def used_numbers(image, lowest: int, n_used: int, n_wanted: int):
+    """Return the numbers of the used pixels, or of every k-th of them."""
+    step = max(1, -(-n_used // n_wanted))
+    numbers = np.empty(-(-n_used // step), dtype=np.uint32)
+    _used_numbers(image.reshape(-1), np.uint32(lowest), step, numbers)
+    return numbers
 
 
 def apply_levels(image, levels):
     """Return for each pixel how many levels are at or below its number."""
     smallest, largest = int(levels[min(2, len(levels) - 1)]), int(levels[-1])
-    shift = bin_shift(smallest, largest)
-    bins = (np.arange(N_BINS, dtype=np.uint64) << np.uint64(shift)) + np.uint64(smallest)
+    shift = max(0, (largest - smallest).bit_length() - TABLE_BITS)
+    bins = (np.arange(1 << TABLE_BITS, dtype=np.uint64) << np.uint64(shift)) + np.uint64(smallest)
     table = np.searchsorted(levels, bins, side="right").astype(np.uint8)
     indices = _apply_levels(
         image.reshape(-1), levels, np.uint32(smallest), np.uint32(largest), shift, table
@@ -55,12 +56,13 @@ def _image_range(image, lowest):
 
 
 @njit(nogil=True, cache=True)
-def _histogram(image, lowest, smallest, largest, shift):
-    n_pixels = np.zeros(N_BINS, dtype=np.int64)
+def _used_numbers(image, lowest, step, numbers):
+    n_seen = 0
     for number in image:
         if number >= lowest:
-            n_pixels[(min(max(number, smallest), largest) - smallest) >> shift] += 1
-    return n_pixels
+            if n_seen % step == 0:
+                numbers[n_seen // step] = number
+            n_seen += 1
 
 
 @njit(nogil=True, parallel=True, cache=True)

@@ -1,6 +1,6 @@
 """Palette indices of an image, on one GPU; the contract is in this folder's ``__init__``.
 
-Images are CuPy arrays; levels, ranges and histograms are on the host.
+Images are CuPy arrays; all else is on the host.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import cupy
 import numpy as np
 
 from genoviz.kernels.cuda_source import load_module
-from genoviz.kernels.palette_index import N_BINS, bin_shift, disc_rows
+from genoviz.kernels.palette_index import disc_rows
 
 THREADS_PER_BLOCK = 256
 MAX_BLOCKS = 1024
@@ -24,21 +24,10 @@ def image_range(image, lowest: int) -> tuple[int, int, int]:
     return (smallest, largest, n_used) if n_used else (0, 0, 0)
 
 
-def histogram(image, lowest: int, smallest: int, largest: int):
-    """Return how many pixels fall into each bin of the range."""
-    n_pixels = cupy.zeros(N_BINS, np.uint32)
-    _launch(
-        "fill_histogram",
-        image.size,
-        image,
-        np.int64(image.size),
-        np.uint32(lowest),
-        np.uint32(smallest),
-        np.uint32(largest),
-        np.int32(bin_shift(smallest, largest)),
-        n_pixels,
-    )
-    return n_pixels.get().astype(np.int64)
+def used_numbers(image, lowest: int, n_used: int, n_wanted: int):
+    """Return the numbers of the used pixels, or of every k-th of them."""
+    step = max(1, -(-n_used // n_wanted))
+    return image[image >= lowest][::step].get()
 
 
 def apply_levels(image, levels):

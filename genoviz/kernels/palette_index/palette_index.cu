@@ -3,7 +3,6 @@
 typedef unsigned int u32;
 typedef unsigned char u8;
 
-constexpr int N_BINS = 4096;
 constexpr int MAX_LEVELS = 255;
 
 __device__ __forceinline__ long long thread_number() {
@@ -44,22 +43,6 @@ extern "C" __global__ void find_range(const u32* __restrict__ image, long long n
         atomicMax(&range[1], largest);
         atomicAdd(&range[2], n_used);
     }
-}
-
-extern "C" __global__ void fill_histogram(const u32* __restrict__ image, long long n_pixels,
-                                          u32 lowest, u32 smallest, u32 largest, int shift,
-                                          u32* __restrict__ histogram) {
-    __shared__ u32 mine[N_BINS];
-    for (int bin = threadIdx.x; bin < N_BINS; bin += blockDim.x) mine[bin] = 0;
-    __syncthreads();
-    for (long long i = thread_number(); i < n_pixels; i += n_threads()) {
-        const u32 number = image[i];
-        if (number >= lowest)
-            atomicAdd(&mine[(min(max(number, smallest), largest) - smallest) >> shift], 1u);
-    }
-    __syncthreads();
-    for (int bin = threadIdx.x; bin < N_BINS; bin += blockDim.x)
-        if (mine[bin] > 0) atomicAdd(&histogram[bin], mine[bin]);
 }
 
 extern "C" __global__ void apply_levels(const u32* __restrict__ image, long long n_pixels,

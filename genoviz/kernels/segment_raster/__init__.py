@@ -73,10 +73,11 @@ def make_grid(
 
 def order_keys(values: np.ndarray) -> np.ndarray:
     """Return float32 values as uint32 in the same order; NaN becomes ``KEY_MISSING``."""
-    bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
-    is_negative = bits >> 31 == 1
-    keys = np.where(is_negative, ~bits, bits | np.uint32(1 << 31))
-    return np.where(np.isnan(values), np.uint32(KEY_MISSING), keys).astype(np.uint32)
+    values = np.ascontiguousarray(values, dtype=np.float32)
+    bits = values.view(np.int32)
+    keys = bits.view(np.uint32) ^ ((bits >> 31).view(np.uint32) | np.uint32(1 << 31))
+    keys[np.isnan(values)] = KEY_MISSING
+    return keys
 
 
 def key_values(keys: np.ndarray) -> np.ndarray:
