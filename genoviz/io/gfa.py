@@ -54,7 +54,14 @@ def iter_read_gfa(
 ) -> Iterator[GfaProgress]:
     """Yield how far the reading of a GFA file is; the last report has the graph.
 
-    Lines may come in any order. The file may be plain or gzip-compressed, whatever its name.
+    The file may be plain or gzip-compressed (also in several members), whatever its name; lines
+    may come in any order, with or without carriage returns.
+
+    S lines need a sequence of letters, or ``*`` and an ``LN`` tag; other tags are not kept. L
+    lines are all kept, in the order of the file, those that say the same too. Paths are P and W
+    lines in the order of the file; a walk is named ``sample#haplotype#contig:start-end``, without
+    the range where it is ``*``. Overlaps are not used: where they are not ``0M`` or ``*``, the
+    graph's ``notes`` say how many, as they do of J, C and other lines, which are left out.
 
     Parameters
     ----------

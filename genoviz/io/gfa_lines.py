@@ -78,15 +78,18 @@ def count_lines(data, words, start, stop, counts):
 @njit(nogil=True, inline="always")
 def _keep_line(data, line, segments, links, paths, ranks):
     first = data[line]
-    if first == LETTER_S:
+    kind = -1
+    if first == LETTER_S and ranks[0] < len(segments):
         segments[ranks[0]] = line
-        ranks[0] += 1
-    elif first == LETTER_L:
+        kind = 0
+    elif first == LETTER_L and ranks[1] < len(links):
         links[ranks[1]] = line
-        ranks[1] += 1
-    elif first == LETTER_P or first == LETTER_W:
+        kind = 1
+    elif (first == LETTER_P or first == LETTER_W) and ranks[2] < len(paths):
         paths[ranks[2]] = line
-        ranks[2] += 1
+        kind = 2
+    if kind >= 0:
+        ranks[kind] += 1
 
 
 @njit(nogil=True, cache=True)
@@ -94,7 +97,8 @@ def find_lines(data, words, start, stop, segments, links, paths, ranks):
     """Write where the S, the L, and the P and W lines of one block begin.
 
     ``segments``, ``links`` and ``paths`` are int64; ``ranks`` (int64, shape (3,)) says where
-    this block's lines go in each.
+    this block's lines go in each; lines beyond what :func:`count_lines` found, in a file that
+    changes meanwhile, are left out.
     """
     data, words = borrow(data), borrow(words)
     n = len(data)

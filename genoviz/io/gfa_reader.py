@@ -19,6 +19,7 @@ from genoviz.model.graph import MAX_NODES
 _BLOCK = 1 << 20
 _PIECE = 1 << 19
 _TASKS_PER_THREAD = 4
+_NAMES_PER_SLICE = 10_000
 
 NO_PATHS_NOTE = (
     "The file has no paths (P or W lines), so path-guided layout cannot place its nodes."
@@ -62,7 +63,7 @@ class _Text:
         return results
 
     def tasks(self, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds that cut lines (by where they begin) into tasks of one block of text."""
+        """Return bounds that cut what begins at ``starts`` into tasks of one block of text."""
         bounds = np.searchsorted(starts, np.arange(0, len(self.data), _BLOCK))
         bounds = np.unique(np.append(bounds, (0, len(starts))))
         return bounds, np.append(starts, len(self.data))[bounds]
@@ -117,7 +118,7 @@ def _find_lines(text: _Text) -> Generator[tuple[str, int, int], None, list[np.nd
     kinds = [counts[:, [ord(k) for k in kind]].sum(axis=1) for kind in ("S", "L", "PW")]
     ranks = np.zeros((len(starts), 3), np.int64)
     np.cumsum(np.stack(kinds, axis=1), axis=0, out=ranks[1:])
-    lines = [np.empty(n, np.int64) for n in ranks[-1].tolist()]
+    lines = [np.zeros(n, np.int64) for n in ranks[-1].tolist()]
 
     def find(start: int, stop: int) -> None:
         block = start // _BLOCK
@@ -247,13 +248,12 @@ def _read_paths(
 
     wrong = yield from text.run("Measuring paths", bounds, positions // 2, find_fields)
     text.refuse(wrong, gfa_errors.explain_path_fields)
-    path_names = _read_path_names(text, lines, fields)
+    path_names = yield from _read_path_names(text, lines, fields)
     _note_paths(text, path_names, int(has_overlaps.sum()))
 
     pieces, owners = _cut_paths(text, lines, fields)
     counts = np.zeros(len(pieces) + 1, np.int64)
-    bounds = np.append(np.arange(0, len(pieces), 2), len(pieces))
-    positions = np.append(pieces[:, 0], len(text.data))[bounds]
+    bounds, positions = text.tasks(pieces[:, 0])
 
     def count(first: int, last: int) -> None:
         gfa_parser.count_steps(text.data, text.words, pieces, first, last, counts[1:])
@@ -286,18 +286,19 @@ def _cut_paths(text: _Text, lines: np.ndarray, fields: np.ndarray) -> tuple[np.n
     return pieces, owners
 
 
-def _read_path_names(text: _Text, lines: np.ndarray, fields: np.ndarray) -> tuple[str, ...]:
+def _read_path_names(
+    text: _Text, lines: np.ndarray, fields: np.ndarray
+) -> Generator[tuple[str, int, int], None, tuple[str, ...]]:
     names = []
     for line, start in zip(lines.tolist(), fields[:, 0].tolist(), strict=True):
-        head = text.data[line + 2 : start - 1].tobytes()
+        head = text.data[line : start - 1].tobytes()
         try:
-            if text.data[line] == ord("P"):
-                names.append(_path_name(head))
-            else:
-                names.append(_walk_name(head))
+            names.append(_path_name(head[2:]) if head[:1] == b"P" else _walk_name(head[2:]))
         except ValueError as error:
             line = gfa_errors.line_number(text.data, line)
             raise FileFormatError(text.path, str(error), line=line) from None
+        if len(names) % _NAMES_PER_SLICE == 0:
+            yield "Reading path names", start, len(text.data)
     return tuple(names)
 
 

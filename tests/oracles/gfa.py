@@ -95,14 +95,14 @@ def _add_segment(graph: OracleGraph, fields: list[bytes]) -> None:
     graph.sequences.append(sequence)
 
 
-def _step(name: bytes, sign: bytes, known: set[str]) -> tuple[str, bool]:
-    _need(sign in (b"+", b"-", b">", b"<"))
+def _step(name: bytes, sign: bytes, known: set[str], signs=(b"+", b"-")) -> tuple[str, bool]:
+    _need(sign in signs)
     try:
         name = name.decode()
     except UnicodeDecodeError:
         raise RefusedError from None
     _need(name in known)
-    return name, sign in (b"-", b"<")
+    return name, sign == signs[1]
 
 
 def _walk_name(fields: list[bytes]) -> str:
@@ -120,4 +120,5 @@ def _walk_steps(field: bytes, known: set[str]) -> list[tuple[str, bool]]:
     if field in (b"", b"*"):
         return []
     _need(field[:1] in (b"<", b">"))
-    return [_step(step[1:], step[:1], known) for step in re.findall(rb"[<>][^<>]*", field)]
+    steps = re.findall(rb"[<>][^<>]*", field)
+    return [_step(step[1:], step[:1], known, (b">", b"<")) for step in steps]
