@@ -79,11 +79,11 @@ def _read_decimal(text, position, stop):
     while position < stop:
         byte = np.int64(text[position])
         if 0 <= byte - _ZERO <= 9:
+            if integer >= _MAX_INTEGER:
+                return 0.0, -1
             integer = integer * 10 + byte - _ZERO
             exponent -= seen_point
             n_digits += 1
-            if integer >= _MAX_INTEGER * 10:
-                return 0.0, -1
         elif byte == _POINT and not seen_point:
             seen_point = True
         else:

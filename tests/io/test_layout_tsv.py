@@ -59,6 +59,7 @@ def test_layout_comes_back_to_the_last_bit(folder, coordinates, with_components,
 )
 @example(texts=["9007199254740993", "9007199254740992.5", "0.1", "123456789012345678e22"])
 @example(texts=["1e22", "1e23", "2.2250738585072011e-5", "900719925474099.25e-1"])
+@example(texts=["9300000000000000000", "999999999999999999", "1000000000000000000", "0"])
 def test_numbers_are_read_as_python_reads_them(folder, texts):
     del texts[len(texts) // 4 * 4 :]
     pairs = zip(texts[0::2], texts[1::2], strict=True)
