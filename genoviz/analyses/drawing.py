@@ -126,6 +126,11 @@ class LayoutDrawing:
         return len(self._coordinates)
 
     @property
+    def coordinates(self) -> Any:
+        """The coordinates where they are drawn from: a NumPy or a CuPy array."""
+        return self._coordinates
+
+    @property
     def bounds(self) -> tuple[float, float, float, float]:
         """The box ``(x_min, y_min, x_max, y_max)`` around all nodes; zeros without nodes."""
         boxes = _place(self._boxes, "cpu")
