@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz.backend import load_kernel
+from genoviz.kernels.cuda_source import read_source
 from genoviz.kernels.segment_raster import (
     BLOCK_SIZE,
     KEY_MISSING,
@@ -255,3 +256,9 @@ def test_keys_are_in_the_order_of_values_and_give_them_back():
     assert (keys > KEY_MISSING).all()
     np.testing.assert_array_equal(key_values(keys), values)
     assert np.isnan(key_values(order_keys(np.array([np.nan], np.float32)))).all()
+
+
+@pytest.mark.parametrize("kernel", ["segment_raster", "nearest_segment"])
+def test_cuda_sources_have_the_blocks_of_the_cpu(kernel):
+    source = read_source(f"genoviz.kernels.{kernel}", f"{kernel}.cu")
+    assert f"constexpr int BLOCK_SIZE = {BLOCK_SIZE};" in source

@@ -97,8 +97,10 @@ def _draw_blocks(
                 ink, coordinates, values, grid, first, stop, stride, origin, pixels, sums, remaining
             )
         else:
-            n_remaining = max(0, (stop - first + stride - 1) // stride)
-            remaining[:n_remaining] = np.arange(first, stop, stride)
+            n_remaining = 0
+            for segment in range(first, stop, stride):
+                remaining[n_remaining] = segment
+                n_remaining += 1
         _draw_lines(ink, coordinates, values, grid, remaining[:n_remaining], origin, pixels, sums)
 
 
@@ -346,12 +348,14 @@ def _pixels_per_segment(coordinates, grid, step):
     return n_pixels / max(1, n_segments)
 
 
-@njit(nogil=True, parallel=True, cache=True)
 def _merge(parts, keep_largest):
+    return parts[0] if len(parts) == 1 else _merge_in_parallel(parts, keep_largest)
+
+
+@njit(nogil=True, parallel=True, cache=True)
+def _merge_in_parallel(parts, keep_largest):
     """Return the sum of the workers' images, or their largest numbers."""
     n_parts, n = parts.shape
-    if n_parts == 1:
-        return parts[0]
     merged = np.empty(n, dtype=parts.dtype)
     for piece in prange((n + PIECE - 1) // PIECE):
         for i in range(piece * PIECE, min(n, (piece + 1) * PIECE)):
