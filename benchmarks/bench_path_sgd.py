@@ -64,10 +64,12 @@ def lay_out(graph: PangenomeGraph, backend: str, **options) -> LayoutSnapshot:
     return final
 
 
-def stress_of(graph: PangenomeGraph, final: LayoutSnapshot, backend: str) -> PathStress:
-    """Return the path stress from 100 samples a step, at least 2 x 10^7 and at most 2 x 10^9."""
-    n_samples = min(max(100 * graph.n_steps, 20_000_000), 2_000_000_000)
-    return sampled_path_stress(graph, final.layout, n_samples=n_samples, backend=backend)
+def stress_of(
+    graph: PangenomeGraph, final: LayoutSnapshot, backend: str, *, seed: int
+) -> PathStress:
+    """Return the path stress from 100 samples a step, at most 2 x 10^9, as odgi's was sampled."""
+    n_samples = min(100 * graph.n_steps, 2_000_000_000)
+    return sampled_path_stress(graph, final.layout, n_samples=n_samples, seed=seed, backend=backend)
 
 
 def measure(backend: str) -> list[Row]:
@@ -89,9 +91,17 @@ def measure_real_graphs(backend: str) -> list[Row]:
         graph = read_gfa(path, sequences=False, cache=False)
         lay_out(graph, backend, n_iterations=2)
         finals = [lay_out(graph, backend, seed=seed) for seed in SEEDS]
-        stresses = [stress_of(graph, final, backend) for final in finals]
+        stresses = [
+            stress_of(graph, final, backend, seed=seed)
+            for seed, final in zip(SEEDS, finals, strict=True)
+        ]
         single = [
-            stress_of(graph, lay_out(graph, backend, seed=seed, window=1, n_threads=1), backend)
+            stress_of(
+                graph,
+                lay_out(graph, backend, seed=seed, window=1, n_threads=1),
+                backend,
+                seed=seed,
+            )
             for seed in SEEDS
         ]
         rate = statistics.median(final.updates_per_second for final in finals) / 1e6
@@ -137,7 +147,10 @@ def measure_chromosome(preset: str) -> list[Row]:
         for window in (32, 1)
     }
     stresses = {
-        window: [stress_of(graph, final, "cuda") for final in of_window]
+        window: [
+            stress_of(graph, final, "cuda", seed=seed)
+            for seed, final in zip(seeds, of_window, strict=True)
+        ]
         for window, of_window in finals.items()
     }
     rate = statistics.median(final.updates_per_second for final in finals[32]) / 1e9

@@ -87,6 +87,6 @@ def _update(graph, coordinates, step_a, step_b, generator, eta) -> None:
     if difference[0] == 0:
         difference[0] = 1e-9
     distance = math.hypot(*difference)
-    move = min(1.0, eta / d) * (distance - d) / 2 * difference / distance
+    move = min(1.0, eta / max(d, 1.0)) * (distance - d) / 2 * difference / distance
     coordinates[point_a] -= move
     coordinates[point_b] += move

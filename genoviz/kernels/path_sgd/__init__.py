@@ -4,8 +4,13 @@ One update takes two steps *a* and *b* of one path and an end of each (a coin), 
 node ends towards the distance that they have along the path::
 
     d  = |position_a - position_b|            bp, 1e-9 where both ends are one joint
-    mu = min(1, eta / d)
+    mu = min(1, eta / max(d, 1))
     p_a, p_b move by mu (|p_a - p_b| - d) / 2 along the line that joins them
+
+A joint weighs as much as 1 bp, so that it too comes to rest when eta falls below 1: with weight
+1 / 1e-9, as in odgi, it jumps to the end and leaves neighbours torn (path stress of the RHCE
+region 0.018 instead of 0.03 to 0.11, of HLA-DRB1 0.068 instead of 0.070, of C4 0.350 instead of
+0.347).
 
 *a* is a uniform step of all paths. In the *cooling* branch *b* lies a Zipf-distributed number of
 steps away; in the other, *b* is a uniform step of the path. Before cooling starts, either branch
@@ -53,3 +58,4 @@ Niu et al. 2011, arXiv:1106.5730 (Hogwild).
 BLOCK_BITS = 10
 CLOSING = 0xFFFFFFFF
 ZETA_STEP = 100
+SHORTEST_WEIGHED = 1.0

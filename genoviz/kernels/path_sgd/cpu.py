@@ -3,7 +3,7 @@
 import numpy as np
 from numba import config, njit, prange
 
-from genoviz.kernels.path_sgd import BLOCK_BITS, CLOSING, ZETA_STEP
+from genoviz.kernels.path_sgd import BLOCK_BITS, CLOSING, SHORTEST_WEIGHED, ZETA_STEP
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -45,7 +45,7 @@ def _update(points, records, a, b, coins, eta):
     dy = points[i, 1] - points[j, 1]
     if dx == 0.0:
         dx = _JOINT
-    ratio = min(1.0, eta / d) * 0.5 * (1.0 - d / np.sqrt(dx * dx + dy * dy))
+    ratio = min(1.0, eta / max(d, SHORTEST_WEIGHED)) * 0.5 * (1.0 - d / np.sqrt(dx * dx + dy * dy))
     dx *= ratio
     dy *= ratio
     points[i, 0] -= dx

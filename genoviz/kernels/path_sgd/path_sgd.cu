@@ -40,6 +40,7 @@ constexpr int ZETA_STEP = 100;
 constexpr int WARP = 32;
 constexpr u32 ALL_LANES = 0xFFFFFFFFu;
 constexpr double JOINT = 1e-9;
+constexpr double SHORTEST_WEIGHED = 1.0;
 constexpr double UNIT = 1.0 / 9007199254740992.0;  // 2^-53
 constexpr u64 GOLDEN = 0x9E3779B97F4A7C15ull;
 
@@ -149,7 +150,7 @@ __device__ __forceinline__ void move_apart(Point& p, Point& q, double distance, 
     double dx = (double)p.x - (double)q.x;
     double dy = (double)p.y - (double)q.y;
     if (dx == 0.0) dx = JOINT;
-    const double ratio = fmin(1.0, eta / d) * 0.5 * (1.0 - d * rsqrt(dx * dx + dy * dy));
+    const double ratio = fmin(1.0, eta / fmax(d, SHORTEST_WEIGHED)) * 0.5 * (1.0 - d * rsqrt(dx * dx + dy * dy));
     dx *= ratio;
     dy *= ratio;
     p.x -= (REAL)dx;
