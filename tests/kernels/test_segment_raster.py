@@ -197,7 +197,7 @@ def test_many_workers_draw_what_one_draws(monkeypatch):
     segments = walks()
     for view in views(segments)[:2]:
         expected = rasters("cpu", segments, view)
-        monkeypatch.setattr(kernel, "_share", lambda _: 5)
+        monkeypatch.setattr(kernel, "n_sharing", lambda _: 5)
         for image, other in zip(rasters("cpu", segments, view), expected, strict=True):
             np.testing.assert_array_equal(image, other)
         monkeypatch.undo()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import njit, prange
 
-from genoviz.kernels.segment_raster import BLOCK_SIZE, KEY_EMPTY, KEY_MISSING, PixelGrid
+from genoviz.kernels.segment_raster import BLOCK_SIZE, PixelGrid
+from genoviz.kernels.segment_raster.cpu_boxes import find_boxes, n_sharing
+from genoviz.kernels.segment_raster.cpu_images import mean_keys, merge
 
-MAX_WORKERS = 16
-BLOCKS_PER_WORKER = 256
-PIECE = 16384
+__all__ = ["find_boxes", "pixels_per_segment", "raster_count", "raster_max", "raster_mean"]
 
 COUNT, LARGEST, SUM = range(3)
 
@@ -17,30 +17,19 @@ COUNT, LARGEST, SUM = range(3)
 def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
     """Return the number of segments that touch each pixel."""
     counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grid, boxes, stride)
-    return _merge(counts, False).reshape(grid.height, grid.width)
+    return merge(counts, False).reshape(grid.height, grid.width)
 
 
 def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
     """Return the largest key of the segments that touch each pixel."""
     largest, _ = _raster(LARGEST, coordinates, keys, grid, boxes, stride)
-    return _merge(largest, True).reshape(grid.height, grid.width)
+    return merge(largest, True).reshape(grid.height, grid.width)
 
 
 def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
     """Return the key of the mean value of the segments that touch each pixel."""
     counts, sums = _raster(SUM, coordinates, values, grid, boxes, stride)
-    return _mean_keys(_merge(sums, False), _merge(counts, False)).reshape(grid.height, grid.width)
-
-
-def find_boxes(coordinates):
-    """Return the box around each block of segments."""
-    boxes = np.empty((-(-len(coordinates) // BLOCK_SIZE), 4))
-    n_workers = _share(len(boxes))
-    if n_workers == 1:
-        _find_boxes(coordinates, boxes, 1, 0)
-    else:
-        _find_boxes_in_parallel(coordinates, boxes, n_workers)
-    return boxes
+    return mean_keys(merge(sums, False), merge(counts, False)).reshape(grid.height, grid.width)
 
 
 def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
@@ -51,7 +40,7 @@ def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
 def _raster(ink, coordinates, values, grid, boxes, stride):
     """Return for each worker an image of counts or keys, and one of sums."""
     blocks = _visible_blocks(boxes, grid)
-    n_workers = _share(len(blocks))
+    n_workers = n_sharing(len(blocks))
     n_pixels = grid.width * grid.height
     pixels = np.empty(n_workers * n_pixels * (2 if ink == SUM else 1), dtype=np.uint32)
     sums = np.empty(n_workers * n_pixels if ink == SUM else 0)
@@ -61,11 +50,6 @@ def _raster(ink, coordinates, values, grid, boxes, stride):
     else:
         _draw_blocks_in_parallel(*arguments)
     return pixels.reshape(n_workers, -1), sums.reshape(n_workers, -1)
-
-
-def _share(n_blocks: int) -> int:
-    """Return how many workers share blocks; few blocks are done before a thread has woken up."""
-    return max(1, min(get_num_threads(), MAX_WORKERS, n_blocks // BLOCKS_PER_WORKER))
 
 
 @njit(nogil=True, parallel=True, cache=True)
@@ -305,36 +289,6 @@ def _find_steps(dx, dy, width):
 
 
 @njit(nogil=True, cache=True)
-def _find_box(coordinates, start, stop, box):
-    x_min, y_min, x_max, y_max = np.inf, np.inf, -np.inf, -np.inf
-    for segment in range(start, stop):
-        x0 = coordinates[segment, 0, 0]
-        y0 = coordinates[segment, 0, 1]
-        x1 = coordinates[segment, 1, 0]
-        y1 = coordinates[segment, 1, 1]
-        if np.isfinite(x0 + y0 + x1 + y1):
-            x_min = min(x_min, x0, x1)
-            x_max = max(x_max, x0, x1)
-            y_min = min(y_min, y0, y1)
-            y_max = max(y_max, y0, y1)
-    box[0], box[1], box[2], box[3] = x_min, y_min, x_max, y_max
-
-
-@njit(nogil=True, parallel=True, cache=True)
-def _find_boxes_in_parallel(coordinates, boxes, n_workers):
-    for worker in prange(n_workers):
-        _find_boxes(coordinates, boxes, n_workers, worker)
-
-
-@njit(nogil=True, cache=True)
-def _find_boxes(coordinates, boxes, n_workers, worker):
-    for block in range(worker, boxes.shape[0], n_workers):
-        start = block * BLOCK_SIZE
-        stop = min(start + BLOCK_SIZE, coordinates.shape[0])
-        _find_box(coordinates, start, stop, boxes[block])
-
-
-@njit(nogil=True, cache=True)
 def _pixels_per_segment(coordinates, grid, step):
     n_pixels, n_segments = 0, 0
     for segment in range(step // 2, coordinates.shape[0], step):
@@ -346,39 +300,3 @@ def _pixels_per_segment(coordinates, grid, step):
             column1, row1 = _pixel(grid, x1, y1)
             n_pixels += 1 + max(abs(column1 - column0), abs(row1 - row0))
     return n_pixels / max(1, n_segments)
-
-
-def _merge(parts, keep_largest):
-    return parts[0] if len(parts) == 1 else _merge_in_parallel(parts, keep_largest)
-
-
-@njit(nogil=True, parallel=True, cache=True)
-def _merge_in_parallel(parts, keep_largest):
-    """Return the sum of the workers' images, or their largest numbers."""
-    n_parts, n = parts.shape
-    merged = np.empty(n, dtype=parts.dtype)
-    for piece in prange((n + PIECE - 1) // PIECE):
-        for i in range(piece * PIECE, min(n, (piece + 1) * PIECE)):
-            number = parts[0, i]
-            for part in range(1, n_parts):
-                number = max(number, parts[part, i]) if keep_largest else number + parts[part, i]
-            merged[i] = number
-    return merged
-
-
-@njit(nogil=True, cache=True)
-def _mean_keys(sums, counts):
-    """Return the key of each mean in float32; ``counts`` holds two numbers a pixel."""
-    keys = np.empty(sums.shape[0], dtype=np.uint32)
-    mean = np.empty(1, dtype=np.float32)
-    bits = mean.view(np.uint32)
-    for i in range(sums.shape[0]):
-        if counts[2 * i] == 0:
-            keys[i] = KEY_EMPTY if counts[2 * i + 1] == 0 else KEY_MISSING
-        else:
-            mean[0] = sums[i] / counts[2 * i]
-            is_negative = bits[0] >> np.uint32(31)
-            keys[i] = ~bits[0] if is_negative else bits[0] | np.uint32(1 << 31)
-            if np.isnan(mean[0]):
-                keys[i] = KEY_MISSING
-    return keys
