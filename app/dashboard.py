@@ -9,6 +9,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 from bokeh.themes import Theme
+from panel.io.callbacks import PeriodicCallback
+from panel.util import edit_readonly
 
 from app.address import Address
 from app.pages import PAGES
@@ -41,6 +43,7 @@ class Dashboard:
     def __init__(self, query: str = "") -> None:
         slugs = tuple(page.slug for page in PAGES)
         self.address = Address.parse(query, pages=slugs)
+        self._polling: PeriodicCallback | None = None
         self.session = Session(files=SETTINGS.files, folders=SETTINGS.folders)
         chosen = next((page for page in PAGES if page.slug == self.address.page), PAGES[0])
         self.page = chosen(self.session)
@@ -72,6 +75,9 @@ class Dashboard:
             dark_theme=True,
             theme_config=THEME,
         )
+        # The busy line of pmui walks through all models twice for each callback, for all tabs.
+        with edit_readonly(self.root):
+            self.root.busy = False
         self.session.param.watch(self._show_problem, "problem")
         self.session.param.watch(self._show_opened, ["opened", "region"])
 
@@ -83,6 +89,13 @@ class Dashboard:
         if self.address.complaints:
             self.session.problem = " ".join(self.address.complaints)
 
+    def start_polling(self) -> None:
+        """Call `poll` again and again, until the tab is closed."""
+        self._polling = PeriodicCallback(
+            callback=self.poll, period=POLL_MILLISECONDS, background=True, log=False
+        )
+        self._polling.start()
+
     def poll(self) -> None:
         """Bring the tab up to date with its jobs."""
         if self.session.is_closed:
@@ -92,6 +105,8 @@ class Dashboard:
 
     def close(self, *_context: Any) -> None:
         """Free what the tab holds; it is closed."""
+        if self._polling is not None:
+            self._polling.stop()
         self.page.close()
         self.session.close()
 
@@ -134,7 +149,7 @@ def make_tab() -> Any:
     dashboard = Dashboard(pn.state.location.search if pn.state.location else "")
     pn.state.on_session_destroyed(dashboard.close)
     pn.state.onload(dashboard.open_first)
-    pn.state.add_periodic_callback(dashboard.poll, period=POLL_MILLISECONDS)
+    dashboard.start_polling()
     return dashboard.root
 
 

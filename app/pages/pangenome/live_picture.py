@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import panel as pn
 
 from app.pages.pangenome.colouring import DENSITY_MODE, Colouring, ColouringCache
@@ -59,7 +60,8 @@ class LivePicture:
         self._run = run
         self._seen_version = -1
         self._colourings = ColouringCache()
-        self._drawing: tuple[tuple, LayoutDrawing] | None = None
+        self._drawing: LayoutDrawing | None = None
+        self._drawn_colouring: Colouring | None = None
         self.frames = FrameLoop(self._draw, self._take_shown)
         self.hovering = Hovering(self._find_node)
         self.pane = pn.pane.HoloViews(
@@ -102,16 +104,16 @@ class LivePicture:
         view = self.frames.viewport
         if self._drawing is None or self.shown is None or view is None:
             raise ParameterError("there is no picture yet")
-        return self._drawing[1], view, self.shown.colouring
+        return self._drawing, view, self.shown.colouring
 
     def node_at(self, x: float, y: float) -> int:
         """Return the node nearest to a point of the layout, within a few pixels, or -1."""
         view, graph = self.frames.viewport, self._run.graph
         if self._drawing is None or view is None or graph is None:
             return -1
-        if self._drawing[1].n_nodes != graph.n_nodes:
+        if self._drawing.n_nodes != graph.n_nodes:
             return -1
-        return self._drawing[1].nearest(x, y, HOVER_PIXELS * max(view.bp_per_pixel))
+        return self._drawing.nearest(x, y, HOVER_PIXELS * max(view.bp_per_pixel))
 
     def _find_node(self, x: float, y: float) -> FoundNode | None:
         graph, snapshot = self._run.graph, self._run.snapshot
@@ -143,15 +145,18 @@ class LivePicture:
         return Frame(picture.indices, picture.viewport, colouring.palette, facts)
 
     def _drawing_of(self, coordinates: Any, colouring: Colouring) -> LayoutDrawing:
-        key = (id(coordinates), id(colouring))
-        if self._drawing is None or self._drawing[0] != key:
-            drawing = LayoutDrawing(
-                coordinates,
-                node_values=colouring.node_values,
-                backend="cpu" if self._run.settings.backend == "cpu" else "auto",
-            )
-            self._drawing = (key, drawing)
-        return self._drawing[1]
+        """Return a drawing of these positions in these colours, from the last one if it can be."""
+        drawing, last = self._drawing, self._drawn_colouring
+        backend = "cpu" if isinstance(coordinates, np.ndarray) else "cuda"
+        is_same_kind = drawing is not None and drawing.backend == backend
+        if not is_same_kind or drawing.coordinates.shape != coordinates.shape:
+            drawing, last = LayoutDrawing(coordinates, backend=backend), None
+        elif drawing.coordinates is not coordinates:
+            drawing = drawing.with_coordinates(coordinates)
+        if last is not colouring:
+            drawing = drawing.with_node_values(colouring.node_values)
+        self._drawing, self._drawn_colouring = drawing, colouring
+        return drawing
 
     def _fitted(
         self, bounds: tuple[float, float, float, float], width: int, height: int

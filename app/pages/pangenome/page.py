@@ -33,6 +33,7 @@ class PangenomePage:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._seen_error: Exception | None = None
+        self._seen_notices: tuple = ()
         self.view = LayoutView(submit=session.submit, height="100%")
         self.picker = SourcePicker(session)
         self.form = SettingsForm(self.view.settings)
@@ -80,15 +81,19 @@ class PangenomePage:
         self.view.poll()
         self.downloads.poll()
         run = self.view.run
-        note = run.snapshot.note if run.snapshot is not None else ""
-        opened = self._session.opened
-        notes = opened.graph.notes if opened is not None else ()
-        html = notices_html([*notes, note])
-        if self.notices.object != html:
-            self.notices.object = html
+        self._show_notices()
         if run.error is not None and run.error is not self._seen_error:
             self._complain(describe_problem(run.error))
         self._seen_error = run.error
+
+    def _show_notices(self) -> None:
+        run = self.view.run
+        note = run.snapshot.note if run.snapshot is not None else ""
+        opened = self._session.opened
+        notes = opened.graph.notes if opened is not None else ()
+        if (notes, note) != self._seen_notices:
+            self._seen_notices = (notes, note)
+            self.notices.object = notices_html([*notes, note])
 
     def close(self) -> None:
         """Stop drawing; the tab is closed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from html import escape
 from typing import Any
 
@@ -22,6 +23,7 @@ from genoviz.model import PangenomeGraph
 
 MAX_LISTED_PATHS = 2000
 ZOOM_STEP = 1.6
+LOOK_SECONDS = 0.3
 SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
 
 
@@ -31,6 +33,7 @@ class PictureBar:
     def __init__(self, picture: LivePicture) -> None:
         self._picture = picture
         self._seen_legend: tuple = ()
+        self._next_look = 0.0
         self.mode = pmui.Select(
             label="Colour by", options=dict(MODES), value=DENSITY_MODE, width=176, **SMALL
         )
@@ -89,6 +92,10 @@ class PictureBar:
         shown = self._picture.shown
         if shown is None:
             return
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
         levels, stride = shown.picture.levels, shown.picture.stride
         seen = (id(shown.colouring), stride, levels[-1], levels[len(levels) // 2])
         if seen == self._seen_legend:

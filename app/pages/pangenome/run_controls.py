@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from html import escape
 
 import panel as pn
@@ -12,6 +13,7 @@ from app.pages.pangenome.layout_run import LayoutRun, RunProgress, RunState
 from app.pages.pangenome.styles import NUMBERS
 from app.plots.legend import short_number
 
+LOOK_SECONDS = 0.2
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",
     RunState.READY: "Ready to run",
@@ -28,7 +30,9 @@ class RunControls:
 
     def __init__(self, run: LayoutRun) -> None:
         self._run = run
-        self._seen: tuple = ()
+        self._seen_version = -1
+        self._seen_state: RunState | None = None
+        self._next_look = 0.0
         self.run_button = _button(
             "Run", "play_arrow", "lay the graph out from its start", "primary"
         )
@@ -65,9 +69,12 @@ class RunControls:
     def poll(self) -> None:
         """Show the state of the run."""
         run = self._run
-        if (run.version, run.state) == self._seen:
+        now = time.monotonic()
+        is_new_state = run.state is not self._seen_state
+        if not is_new_state and (run.version == self._seen_version or now < self._next_look):
             return
-        self._seen = (run.version, run.state)
+        self._seen_version, self._seen_state = run.version, run.state
+        self._next_look = now + LOOK_SECONDS
         state, progress = run.state, run.progress
         has_graph, has_layout = run.graph is not None, run.snapshot is not None
         with pn.io.hold():

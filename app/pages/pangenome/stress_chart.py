@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import holoviews as hv
 import panel as pn
 
 from app.pages.pangenome.layout_run import LayoutRun
 from app.plots.stress_curve import stress_curve
+
+LOOK_SECONDS = 0.25
 
 
 class StressChart:
@@ -15,6 +19,7 @@ class StressChart:
     def __init__(self, run: LayoutRun) -> None:
         self._run = run
         self._seen: tuple = ()
+        self._next_look = 0.0
         self._pipe = hv.streams.Pipe(data=((), 1))
         self._curve = hv.DynamicMap(_draw, streams=[self._pipe])
         self.pane = pn.pane.HoloViews(
@@ -23,6 +28,10 @@ class StressChart:
 
     def poll(self) -> None:
         """Draw again when the run has a new value."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
         history = tuple(self._run.history)
         n_iterations = self._run.settings.n_iterations
         if (id(self._run.history), len(history), n_iterations) != self._seen:
