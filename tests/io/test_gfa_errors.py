@@ -115,6 +115,30 @@ BAD_TEXTS = {
         gfa("S 1 A", "P x 1+,1+, *"),
         "line 2: path 'x' ends with a comma after '1+', needs another step or none",
     ),
+    "comma at the end, text names": (
+        gfa("S a A", "P x a+,a-, *"),
+        "line 2: path 'x' ends with a comma after 'a-', needs another step or none",
+    ),
+    "step without orientation, text names": (
+        gfa("S a A", "P x a,a+ *"),
+        "line 2: path 'x' has the step 'a', needs + or - at its end",
+    ),
+    "empty step, text names": (
+        gfa("S a A", "P x ,a+ *"),
+        "line 2: path 'x' has an empty step, needs a segment name and + or -",
+    ),
+    "step without a name, text names": (
+        gfa("S a A", "P x a+,- *"),
+        "line 2: path 'x' has a step without a segment name",
+    ),
+    "walk with two arrows, text names": (
+        gfa("S a A", "W s 0 c 0 1 >a<"),
+        "line 2: walk 's#0#c:0-1' has a step without a segment name",
+    ),
+    "walk without arrow, text names": (
+        gfa("S a A", "W s 0 c 0 1 a>a"),
+        "line 2: walk 's#0#c:0-1' starts with 'a>a', needs > or <",
+    ),
     "step to nowhere": (
         gfa("S 1 A", "P x 1+,999+ *"),
         "line 2: path 'x' names segment '999', which has no S line",
