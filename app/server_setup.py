@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from genoviz.backend import prepare_threading_layer
-
 log = logging.getLogger(__name__)
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -37,7 +35,6 @@ SETTINGS = ServerSettings()
 @cache
 def prepare_server() -> None:
     """Prepare this process for serving; calling it again does nothing."""
-    prepare_threading_layer()
     send_small_frames_at_once()
     for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
         logging.getLogger(name).addFilter(_is_no_goodbye)

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from benchmarks.results import Run, keep_runs, write_tables
-from genoviz.backend import describe_machine, prepare_threading_layer, resolve_backend
+from genoviz.backend import describe_machine, resolve_backend
 
 NAMES = sorted(path.stem for path in Path(__file__).parent.glob("bench_*.py"))
 
@@ -28,7 +28,6 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(NAMES)}")
     backend = resolve_backend(options.backend)
-    prepare_threading_layer()
     runs, n_failed = [], 0
     for name in options.names or NAMES:
         print(f"{name} on {backend} ...", flush=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from genoviz.threading_layer import prepare_threading_layer
+
 __version__ = "0.1.0"
 
 _MODULES = {
@@ -32,6 +34,8 @@ _MODULES = {
     "genoviz.model": ("ByteStrings", "GraphLayout", "PangenomeGraph", "PathName"),
     "genoviz.samples": ("get_sample", "list_samples"),
 }
+prepare_threading_layer()
+
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = sorted(["__version__", *_MODULE_OF])

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import platform
 from functools import cache
 from pathlib import Path
@@ -55,7 +54,6 @@ def resolve_backend(backend: Backend = "auto") -> Literal["cpu", "cuda"]:
 def load_kernel(name: str, backend: Backend = "auto") -> ModuleType:
     """Return the module of kernel ``name`` (a folder of ``genoviz.kernels``) for a backend."""
     if resolve_backend(backend) == "cpu":
-        prepare_threading_layer()
         return importlib.import_module(f"genoviz.kernels.{name}.cpu")
     return importlib.import_module(f"genoviz.kernels.{name}.cuda")
 
@@ -63,18 +61,6 @@ def load_kernel(name: str, backend: Backend = "auto") -> ModuleType:
 def array_module(backend: Backend = "auto") -> ModuleType:
     """Return the module whose arrays a backend's kernels take: NumPy or CuPy."""
     return importlib.import_module("numpy" if resolve_backend(backend) == "cpu" else "cupy")
-
-
-@cache
-def prepare_threading_layer() -> None:
-    """Make Numba choose a threading layer on which two Python threads may run kernels.
-
-    Numba's ``workqueue`` layer aborts the process in that case, so it is left out of the choice.
-    """
-    import numba
-
-    if "NUMBA_THREADING_LAYER" not in os.environ:
-        numba.config.THREADING_LAYER = "threadsafe"
 
 
 def describe_backend(backend: Backend = "auto") -> str:

@@ -29,7 +29,7 @@ class Rule:
 
 
 RULES = {
-    "genoviz": Rule(),
+    "genoviz": Rule(("genoviz.threading_layer",)),
     "genoviz.errors": Rule(),
     "genoviz.backend": Rule(("genoviz.errors",)),
     "genoviz.model": Rule(("genoviz.errors", "genoviz.model")),
