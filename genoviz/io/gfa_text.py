@@ -102,6 +102,7 @@ def _decompress(path: Path, content: np.ndarray) -> Generator[tuple[int, int], N
     n = len(content)
     sink = _Sink()
     position = 0
+    lacks_end_mark = False
     n_threads = numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
         while position < n:
@@ -112,9 +113,15 @@ def _decompress(path: Path, content: np.ndarray) -> Generator[tuple[int, int], N
                     break
                 sink.write(text)
                 position += len(view)
+                lacks_end_mark = bool(text)
             yield position, n
             if position < blocks[-1] or len(blocks) == 1:
                 position = yield from _decompress_member(path, content, position, sink)
+                lacks_end_mark = False
+    if lacks_end_mark:
+        raise FileFormatError(
+            path, "the gzip blocks end without an end mark (truncated file), need the whole file"
+        )
     text = sink.to_array()
     if len(text) == 0:
         raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")

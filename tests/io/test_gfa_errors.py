@@ -9,6 +9,7 @@ import re
 import pytest
 
 from genoviz.errors import FileFormatError
+from genoviz.io.bgzf import compress_blocks
 from genoviz.io.gfa import read_gfa
 from tests.io.test_gfa import gfa
 from tests.oracles.gfa import RefusedError, read_gfa_text
@@ -39,8 +40,8 @@ BAD_TEXTS = {
     ),
     "nameless segment": (gfa("S  A"), "line 1: segment has an empty name, needs a name"),
     "sign and comma in a name": (
-        gfa("S a+,b A"),
-        "line 1: segment name 'a+,b' has a sign before a comma, which path lines cannot hold",
+        gfa("S a+ A", "S a-,b A"),
+        "line 2: segment name 'a-,b' has a sign before a comma, which path lines cannot hold",
     ),
     "control character in a name": (
         b"S\ta\x07\tA\n",
@@ -207,6 +208,10 @@ BAD_FILES = {
     "damaged gzip": (
         COMPRESSED[:-8] + b"\0\0\0\0" + COMPRESSED[-4:],
         "the gzip data are damaged near byte",
+    ),
+    "truncated after a gzip block": (
+        compress_blocks(gfa("S 1 ACGT")),
+        "the gzip blocks end without an end mark (truncated file), need the whole file",
     ),
     "junk after gzip": (COMPRESSED + b"junk", "starts neither gzip data nor padding, needs one"),
     "zstd": (b"\x28\xb5\x2f\xfd\0\0", "is compressed with zstd, needs to be plain or gzip"),

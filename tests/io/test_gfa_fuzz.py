@@ -186,4 +186,7 @@ def test_damaged_gzip_is_refused_or_holds_what_it_held(tmp_path, data):
     content = data.draw(damaged(st.sampled_from([blocks, members, members[:30] + blocks])))
     path = tmp_path / "graph.gz"
     path.write_bytes(content)
-    assert outcome(path) in (read_gfa_text(text), "refused") or content[:2] != b"\x1f\x8b"
+    possible = [read_gfa_text(text), "refused"]
+    if content in members:
+        possible.append(read_gfa_text(text[:9]))
+    assert outcome(path) in possible or content[:2] != b"\x1f\x8b"
