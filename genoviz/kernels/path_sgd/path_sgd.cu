@@ -150,7 +150,8 @@ __device__ __forceinline__ void move_apart(Point& p, Point& q, double distance, 
     double dx = (double)p.x - (double)q.x;
     double dy = (double)p.y - (double)q.y;
     if (dx == 0.0) dx = JOINT;
-    const double ratio = fmin(1.0, eta / fmax(d, SHORTEST_WEIGHED)) * 0.5 * (1.0 - d * rsqrt(dx * dx + dy * dy));
+    const double ratio =
+        fmin(1.0, eta / fmax(d, SHORTEST_WEIGHED)) * 0.5 * (1.0 - d * rsqrt(dx * dx + dy * dy));
     dx *= ratio;
     dy *= ratio;
     p.x -= (REAL)dx;
