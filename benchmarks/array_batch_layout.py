@@ -26,7 +26,7 @@ from genoviz.kernels.path_sgd import ZETA_STEP
 from genoviz.model import GraphLayout, PangenomeGraph
 
 THETA = 0.99
-EPS = 0.01
+EPS = 0.1
 JOINT = 1e-9
 Collisions = Literal["overwrite", "add"]
 

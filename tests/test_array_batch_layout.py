@@ -24,7 +24,7 @@ def test_small_batches_reach_the_kernels_stress_and_large_ones_do_not(graph, bac
     by_kernel = path_stress(graph, path_sgd_layout(graph, window=1, backend=backend)).mean
     small = batch_path_sgd_layout(graph, batch_size=100, xp=xp)
     large = batch_path_sgd_layout(graph, batch_size=10**6, xp=xp)
-    assert path_stress(graph, small).mean < 1.5 * by_kernel
+    assert path_stress(graph, small).mean < 2 * by_kernel
     assert path_stress(graph, large).mean > 20 * by_kernel
 
 

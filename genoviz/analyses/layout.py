@@ -79,7 +79,7 @@ class LayoutSnapshot:
 
 @dataclass(frozen=True)
 class LayoutOptions:
-    """Options of a path-guided SGD layout; the defaults are odgi's.
+    """Options of a path-guided SGD layout; the defaults are odgi's but for ``eps``.
 
     Attributes
     ----------
@@ -91,7 +91,9 @@ class LayoutOptions:
         Learning rate of the first iteration, bp; by default the square of the longest path's
         number of steps.
     eps
-        Learning rate of the last iteration, bp.
+        Learning rate of the last iteration, bp. odgi's 0.01 leaves less of the schedule where it
+        works: exact path stress of HLA-DRB1 0.069 (0.1: 0.065), MHC_4 0.0179 (0.0167), chr5.yeast
+        0.00065 (0.00053), C4 0.350 (0.345), LPA 0.686 (0.687).
     theta
         Exponent of the Zipf distribution of jumps, above 0 and below 1.
     space
@@ -114,7 +116,7 @@ class LayoutOptions:
     n_iterations: int = 30
     updates_per_step: float = 10.0
     eta_max: float | None = None
-    eps: float = 0.01
+    eps: float = 0.1
     theta: float = 0.99
     space: int | None = None
     cooling_start: float = 0.5

@@ -61,7 +61,7 @@ def layout(
     iterations: lo.Iterations = 30,
     updates_per_step: lo.UpdatesPerStep = 10.0,
     eta_max: lo.EtaMax = None,
-    eps: lo.Eps = 0.01,
+    eps: lo.Eps = 0.1,
     cooling_start: lo.CoolingStart = 0.5,
     first_iteration: lo.FirstIteration = 0,
     theta: lo.Theta = 0.99,

@@ -147,7 +147,7 @@ def test_base_resolution_is_kept_a_billion_bases_out(backend):
         ({"n_iterations": 0}, "n_iterations is 0, needs a value from 1"),
         ({"theta": 1.0}, "theta is 1.0, needs"),
         ({"eps": 0.0}, "eps is 0.0, needs"),
-        ({"eta_max": 0.001}, "eta_max is 0.001, needs a value from 0.01"),
+        ({"eta_max": 0.001}, "eta_max is 0.001, needs a value from 0.1"),
         ({"cooling_start": 1.5}, "cooling_start is 1.5"),
         ({"updates_per_step": -1}, "updates_per_step is -1"),
         ({"initialisation": "x"}, "initialisation is 'x', needs one of 'd'"),

@@ -44,7 +44,7 @@ class LayoutSettings(param.Parameterized):
         "of the longest path.",
     )
     eps = param.Number(
-        0.01,
+        0.1,
         bounds=(1e-12, 1e18),
         label="Eps",
         doc="Learning rate of the last iteration.",
