@@ -12,22 +12,25 @@ KERNELS = ROOT / "genoviz" / "kernels"
 PAIRED = sorted(path.parent.name for path in KERNELS.glob("*/cuda.py"))
 
 
-def public_functions(kernel: str, module: str) -> dict[str, list[str]]:
-    """Return the public functions of a kernel's module with their positional arguments.
+def public_functions(kernel: str, pattern: str) -> dict[str, list[str]]:
+    """Return the public functions of a kernel's modules with their positional arguments.
 
     Keyword-only arguments are a backend's own: options that a benchmark or a test turns.
     """
-    tree = ast.parse((KERNELS / kernel / f"{module}.py").read_text(encoding="utf-8"))
     return {
         node.name: [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
-        for node in tree.body
+        for path in (KERNELS / kernel).glob(pattern)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
     }
 
 
 @pytest.mark.parametrize("kernel", PAIRED)
-def test_backends_have_the_same_functions_and_arguments(kernel):
-    assert public_functions(kernel, "cuda") == public_functions(kernel, "cpu")
+@pytest.mark.parametrize(("backend", "other"), [("cpu", "cuda"), ("cuda", "cpu")])
+def test_backends_have_the_same_functions_and_arguments(kernel, backend, other):
+    functions = public_functions(kernel, f"{backend}.py")
+    others = public_functions(kernel, f"{other}*.py")
+    assert functions == {name: others.get(name) for name in functions}
 
 
 def test_only_what_runs_on_the_host_alone_lacks_a_pair():
