@@ -7,7 +7,7 @@ from typing import Any
 
 import holoviews as hv
 import numpy as np
-from bokeh.models import Metric, ScaleBar
+from bokeh.models import Metric, NumeralTickFormatter, ScaleBar
 
 from app.plots.palettes import DENSITY, GROUND, Palette, ramp_palette
 from genoviz.analyses.viewport import Viewport
@@ -16,6 +16,8 @@ EMPTY_VIEW = Viewport(0, 1, 0, 1, 2, 2)
 SMALL_TEXT = "11px"
 FAINT = "#8fa1b8"
 LINES = "#243041"
+BP_UNITS = ["bp", "kbp", "Mbp", "Gbp"]
+BAR_TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 
 
 def index_image(indices: np.ndarray, viewport: Viewport, palette: Palette) -> hv.Image:
@@ -45,6 +47,7 @@ def live_picture(on_figure: Callable[[Any], None]) -> hv.DynamicMap:
         for axis in figure.axis:
             axis.axis_label = None
             axis.ticker.desired_num_ticks = 5
+            axis.formatter = NumeralTickFormatter(format="0,0.[00]")
         add_scale_bar(figure)
         on_figure(plot)
 
@@ -70,6 +73,7 @@ def style_figure(figure: Any) -> None:
     figure.border_fill_color = GROUND
     figure.outline_line_color = LINES
     figure.min_border = 4
+    figure.min_border_left = 64
     for axis in figure.axis:
         axis.axis_line_color = LINES
         axis.major_tick_line_color = LINES
@@ -89,7 +93,7 @@ def add_scale_bar(figure: Any) -> None:
         ScaleBar(
             range=figure.x_range,
             unit="bp",
-            dimensional=Metric(base_unit="bp"),
+            dimensional=Metric(base_unit="bp", include=BP_UNITS, ticks=BAR_TICKS),
             location="bottom_right",
             orientation="horizontal",
             bar_length=0.15,

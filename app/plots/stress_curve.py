@@ -34,7 +34,7 @@ def stress_curve(history: Sequence[tuple[int, PathStress]], *, n_iterations: int
     ]
     table = np.array(rows, float).reshape(-1, 4)
     iterations, means, lows, highs = table.T
-    y_min, y_max = log_limits(table[:, 1:])
+    y_min, y_max = log_limits(table[:, [1, 3]])
     lows = np.maximum(lows, y_min)
     x = hv.Dimension("iteration", range=(0, max(n_iterations, 1)))
     y, low, high = (hv.Dimension(name, range=(y_min, y_max)) for name in ("stress", "low", "high"))
@@ -42,7 +42,7 @@ def stress_curve(history: Sequence[tuple[int, PathStress]], *, n_iterations: int
     curve = hv.Curve((iterations, means), x, y)
     last = hv.Scatter((iterations[-1:], means[-1:]), x, y)
     return (
-        band.opts(fill_color=BAND, fill_alpha=0.22, line_alpha=0)
+        band.opts(fill_color=BAND, fill_alpha=0.18, line_alpha=0)
         * curve.opts(color=LINE, line_width=2)
         * last.opts(color=LINE, size=6)
     ).opts(

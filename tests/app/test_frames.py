@@ -10,7 +10,8 @@ from bokeh.models import ColumnDataSource, LinearColorMapper
 from bokeh.plotting import figure
 
 from app.pages.pangenome import frames
-from app.pages.pangenome.frames import Frame, FrameLoop
+from app.pages.pangenome.browser_figure import Frame
+from app.pages.pangenome.frames import FrameLoop
 from app.plots.palettes import ramp_palette
 from genoviz.analyses.viewport import Viewport
 
@@ -25,9 +26,6 @@ class Document:
         self.waiting = []
 
     def add_next_tick_callback(self, callback):
-        self.waiting.append(callback)
-
-    def add_timeout_callback(self, callback, _milliseconds):
         self.waiting.append(callback)
 
     def tick(self):
@@ -66,12 +64,14 @@ class Tab:
         self.drawn = []
         self.shown = []
         self.error = None
+        self.news = False
         self.figure = figure(x_range=(0, 1), y_range=(0, 1))
         self.source = ColumnDataSource(data={"image": [None], "n": [0]})
         self.mapper = LinearColorMapper(palette=["#123456"])
         self.document = Document()
-        self.loop = FrameLoop(self.draw, self.shown.append)
+        self.loop = FrameLoop(self.draw, has_news=self.has_news, on_shown=self.shown.append)
         self.loop.attach(self.figure, self.source, self.mapper, self.document)
+        self.client = self.loop._browser.client
 
     def draw(self, width, height, own_view):
         if self.error is not None:
@@ -81,13 +81,20 @@ class Tab:
         return Frame(np.full((height, width), len(self.drawn), np.uint8), view, PALETTE)
 
     def resize(self, width, height):
-        client = self.loop._client
-        client.data = {**client.data, "width": [width], "height": [height]}
+        self.client.data = {**self.client.data, "width": [width], "height": [height]}
 
     def paint(self):
-        width, height = self.loop.size
+        width, height = self.loop._browser.size
         n = self.source.data["n"][0]
-        self.loop._client.data = {"n": [n], "width": [width], "height": [height]}
+        self.client.data = {"n": [n], "width": [width], "height": [height]}
+
+    def has_news(self):
+        has_news, self.news = self.news, False
+        return has_news
+
+    @property
+    def n_sent(self):
+        return self.source.data["n"][0]
 
     @property
     def image(self):
@@ -98,7 +105,6 @@ class Tab:
 def renderer(monkeypatch):
     renderer = Renderer()
     monkeypatch.setattr(frames, "RENDERER", renderer)
-    monkeypatch.setattr(frames, "MIN_FRAME_SECONDS", 0.0)
     return renderer
 
 
@@ -130,20 +136,33 @@ def test_a_frame_carries_its_picture_its_place_and_its_colours(tab):
     assert len(tab.shown) == 1
 
 
-def test_the_next_frame_waits_until_this_one_is_painted(tab):
+def test_the_next_frame_is_drawn_meanwhile_and_sent_when_this_one_is_painted(tab):
     tab.resize(200, 100)
     tab.document.tick()
     for _ in range(5):
         tab.loop.request()
         tab.document.tick()
-    assert len(tab.drawn) == 1
+    assert (len(tab.drawn), tab.n_sent) == (2, 1), "one shown, one ready, none queued behind"
+    tab.paint()
+    assert tab.n_sent == 2
+    tab.document.tick()
     tab.paint()
     tab.document.tick()
-    assert len(tab.drawn) == 2, "five requests become one frame"
     tab.paint()
+    assert (len(tab.drawn), tab.n_sent) == (3, 3), "what was wanted last is drawn last"
     tab.document.tick()
-    assert len(tab.drawn) == 2, "nothing has changed, so nothing is drawn"
-    assert tab.loop.n_painted == 2
+    assert tab.n_sent == 3, "nothing has changed, so nothing is sent"
+    assert tab.loop.n_painted == 3
+
+
+def test_news_is_drawn_without_being_asked_for(tab):
+    show_first_frame(tab)
+    tab.news = True
+    tab.loop.pump()
+    assert len(tab.drawn) == 2
+    tab.document.tick()
+    tab.paint()
+    assert tab.image == 2
 
 
 def test_a_request_while_a_frame_is_drawn_brings_another(tab, renderer):
@@ -162,10 +181,11 @@ def test_a_frame_that_the_browser_never_paints_is_given_up(tab, monkeypatch):
     tab.resize(200, 100)
     tab.document.tick()
     tab.loop.request()
-    assert len(tab.drawn) == 1
+    tab.document.tick()
+    assert tab.n_sent == 1
     monkeypatch.setattr(frames, "LOST_FRAME_SECONDS", -1.0)
     tab.loop.pump()
-    assert len(tab.drawn) == 2
+    assert tab.n_sent == 2
 
 
 def test_zooming_keeps_the_view_while_the_layout_moves(tab):

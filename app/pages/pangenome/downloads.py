@@ -57,7 +57,8 @@ class Downloads:
                 ("Picture SVG", "svg", self._svg, "this view as lines, to edit"),
             )
         }
-        self.panel = pmui.FlexBox(*self.buttons.values(), gap="6px", margin=(4, 0))
+        buttons = list(self.buttons.values())
+        self.panel = pmui.Column(pmui.Row(*buttons[:2]), pmui.Row(*buttons[2:]), margin=0)
         self.poll()
 
     def poll(self) -> None:
@@ -87,6 +88,7 @@ class Downloads:
             description=f"{label}: {description}",
             auto=True,
             size="small",
+            margin=(4, 8, 4, 0),
         )
         # Given to the constructor, these two would bring a warning of Panel's about itself.
         button.param.update(variant="outlined", color="default")

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import panel as pn
 
+from app.pages.pangenome.browser_figure import Frame
 from app.pages.pangenome.colouring import DENSITY_MODE, Colouring, ColouringCache
-from app.pages.pangenome.frames import Frame, FrameLoop
+from app.pages.pangenome.fitting import Fitting
+from app.pages.pangenome.frames import FrameLoop
 from app.pages.pangenome.hovering import FoundNode, Hovering
 from app.pages.pangenome.layout_run import LayoutRun
 from app.plots.graph_picture import live_picture
@@ -19,7 +21,6 @@ from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
-REFIT_SHARE = 0.8
 HOVER_PIXELS = 8
 
 
@@ -46,8 +47,8 @@ class LivePicture:
         The Panel object to place on a page.
     mode, paths
         What to colour by, and the paths that this needs; call `refresh` after a change.
-    keeps_aspect
-        Whether a bp is as long in x as in y when the view is fitted.
+    fitting
+        Whether the fitted view is stretched; call `fit` after a change.
     shown
         What is on the screen, or None.
     """
@@ -55,14 +56,14 @@ class LivePicture:
     def __init__(self, run: LayoutRun) -> None:
         self.mode = DENSITY_MODE
         self.paths: tuple[str, ...] = ()
-        self.keeps_aspect = True
+        self.fitting = Fitting()
         self.shown: Shown | None = None
         self._run = run
         self._seen_version = -1
         self._colourings = ColouringCache()
         self._drawing: LayoutDrawing | None = None
         self._drawn_colouring: Colouring | None = None
-        self.frames = FrameLoop(self._draw, self._take_shown)
+        self.frames = FrameLoop(self._draw, has_news=self._has_news, on_shown=self._take_shown)
         self.hovering = Hovering(self._find_node)
         self.pane = pn.pane.HoloViews(
             live_picture(self._take_figure),
@@ -73,11 +74,7 @@ class LivePicture:
 
     def poll(self) -> None:
         """Draw again if the run has moved on."""
-        if self._run.version != self._seen_version:
-            self._seen_version = self._run.version
-            self.frames.request()
-        else:
-            self.frames.pump()
+        self.frames.pump()
 
     def refresh(self) -> None:
         """Draw again: the colours have changed."""
@@ -129,6 +126,13 @@ class LivePicture:
         self.frames.attach(figure, plot.handles["source"], plot.handles["color_mapper"], document)
         self.hovering.attach(figure)
 
+    def _has_news(self) -> bool:
+        """Tell, once, whether the run has moved on."""
+        self._run.poll()
+        has_news = self._run.version != self._seen_version
+        self._seen_version = self._run.version
+        return has_news
+
     def _draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
         """Draw one frame; runs in a render thread."""
         run = self._run
@@ -139,7 +143,8 @@ class LivePicture:
         drawing = self._drawing_of(snapshot.coordinates, colouring)
         view = own_view
         if view is None:
-            view = self._fitted(drawing.bounds, width, height)
+            last = self.shown.picture.viewport if self.shown else None
+            view = self.fitting.fit(drawing.bounds, width, height, last)
         picture = drawing.draw(view, **colouring.options, line_width=None)
         facts = {"shown": Shown(picture, colouring, graph.n_nodes), "version": version}
         return Frame(picture.indices, picture.viewport, colouring.palette, facts)
@@ -157,29 +162,6 @@ class LivePicture:
             drawing = drawing.with_node_values(colouring.node_values)
         self._drawing, self._drawn_colouring = drawing, colouring
         return drawing
-
-    def _fitted(
-        self, bounds: tuple[float, float, float, float], width: int, height: int
-    ) -> Viewport:
-        """Return a view of everything; the one of the last frame for as long as it will do."""
-        fitted = Viewport.fit(bounds, width, height, keep_aspect=self.keeps_aspect)
-        last = self.shown.picture.viewport if self.shown else None
-        if last is None or (last.width, last.height) != (width, height):
-            return fitted
-        holds_all = (
-            last.x_min <= bounds[0]
-            and last.y_min <= bounds[1]
-            and last.x_max >= bounds[2]
-            and last.y_max >= bounds[3]
-        )
-        shares = (
-            (fitted.x_max - fitted.x_min) / (last.x_max - last.x_min),
-            (fitted.y_max - fitted.y_min) / (last.y_max - last.y_min),
-        )
-        is_same_shape = self.keeps_aspect == (
-            abs(last.bp_per_pixel[0] / last.bp_per_pixel[1] - 1) < 1e-6
-        )
-        return last if holds_all and min(shares) > REFIT_SHARE and is_same_shape else fitted
 
     def _take_shown(self, frame: Frame) -> None:
         self.shown = frame.facts["shown"]

@@ -36,7 +36,7 @@ class PangenomePage:
         self._seen_notices: tuple = ()
         self.view = LayoutView(submit=session.submit, height="100%")
         self.picker = SourcePicker(session)
-        self.form = SettingsForm(self.view.settings)
+        self.form = SettingsForm(self.view.run)
         self.downloads = Downloads(
             self.view.run,
             self.view.picture,

@@ -16,12 +16,13 @@ from app.pages.pangenome.colouring import (
     PATHS_MODE,
     POSITION_MODE,
 )
+from app.pages.pangenome.fitting import stretch_text
 from app.pages.pangenome.live_picture import LivePicture
+from app.pages.pangenome.path_choice import choose_paths, listed_paths
 from app.pages.pangenome.styles import LEGEND
 from app.plots.legend import legend_html
 from genoviz.model import PangenomeGraph
 
-MAX_LISTED_PATHS = 2000
 ZOOM_STEP = 1.6
 LOOK_SECONDS = 0.3
 SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
@@ -35,15 +36,14 @@ class PictureBar:
         self._seen_legend: tuple = ()
         self._next_look = 0.0
         self.mode = pmui.Select(
-            label="Colour by", options=dict(MODES), value=DENSITY_MODE, width=176, **SMALL
+            label="Colour by", options=dict(MODES), value=DENSITY_MODE, width=200, **SMALL
         )
         self.path = pmui.Select(
             label="Path", options=[], width=230, visible=False, searchable=True, **SMALL
         )
-        self.paths = pmui.MultiChoice(
-            label="Highlighted paths", options=[], width=300, visible=False, searchable=True,
-            margin=(0, 8, 0, 0),
-        )  # fmt: skip
+        self.paths = choose_paths(
+            label="Highlighted paths", width=300, visible=False, margin=(0, 8, 0, 0)
+        )
         self.fit_button = _icon_button("fit_screen", "Fit to view", picture.fit)
         self.zoom_in_button = _icon_button("zoom_in", "Zoom in", lambda: picture.zoom(ZOOM_STEP))
         self.zoom_out_button = _icon_button(
@@ -76,7 +76,7 @@ class PictureBar:
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Offer the paths of another graph."""
-        names = list(graph.path_names[:MAX_LISTED_PATHS]) if graph else []
+        names = listed_paths(graph)
         has_paths = bool(names)
         with pn.io.hold():
             self.path.param.update(options=names, value=names[0] if names else None)
@@ -97,12 +97,16 @@ class PictureBar:
             return
         self._next_look = now + LOOK_SECONDS
         levels, stride = shown.picture.levels, shown.picture.stride
-        seen = (id(shown.colouring), stride, levels[-1], levels[len(levels) // 2])
+        self.aspect.value = self._picture.fitting.is_stretched
+        stretch = stretch_text(shown.picture.viewport)
+        seen = (id(shown.colouring), stride, stretch, levels[-1], levels[len(levels) // 2])
         if seen == self._seen_legend:
             return
         self._seen_legend = seen
-        self.legend.object = legend_html(shown.legend, shown.colouring.palette) + _stride_html(
-            stride, shown.n_nodes
+        legend = legend_html(shown.legend, shown.colouring.palette)
+        notices = (stretch, _stride_text(stride, shown.n_nodes))
+        self.legend.object = legend + "".join(
+            f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
         )
 
     def _take_colours(self, _event: Any) -> None:
@@ -116,8 +120,9 @@ class PictureBar:
         self._picture.refresh()
 
     def _take_aspect(self, event: Any) -> None:
-        self._picture.keeps_aspect = not event.new
-        self._picture.fit()
+        if event.new != self._picture.fitting.is_stretched:
+            self._picture.fitting.wish = event.new
+            self._picture.fit()
 
 
 def _icon_button(icon: str, description: str, act: Any) -> pmui.IconButton:
@@ -128,11 +133,7 @@ def _icon_button(icon: str, description: str, act: Any) -> pmui.IconButton:
     return button
 
 
-def _stride_html(stride: int, n_nodes: int) -> str:
+def _stride_text(stride: int, n_nodes: int) -> str:
     if stride == 1:
         return ""
-    text = (
-        f"Lines are long at this moment: 1 of every {stride} nodes is drawn "
-        f"({n_nodes // stride:,} of {n_nodes:,})."
-    )
-    return f'<span class="subsampled" role="status">{escape(text)}</span>'
+    return f"1 of every {stride} nodes is drawn ({n_nodes // stride:,} of {n_nodes:,})"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import panel_material_ui as pmui
 
-from app.pages.pangenome.layout_settings import LayoutSettings, backend_options
+from app.pages.pangenome.layout_run import LayoutRun
+from app.pages.pangenome.layout_settings import backend_options
+from app.pages.pangenome.path_choice import choose_paths, listed_paths
 from genoviz.model import PangenomeGraph
 
-MAX_LISTED_PATHS = 2000
 SMALL: dict[str, Any] = {
     "size": "small",
     "sizing_mode": "stretch_width",
@@ -20,8 +22,8 @@ SMALL: dict[str, Any] = {
 class SettingsForm:
     """A field for each parameter, with its default and its explanation."""
 
-    def __init__(self, settings: LayoutSettings) -> None:
-        self._settings = settings
+    def __init__(self, run: LayoutRun) -> None:
+        self._settings = settings = run.settings
         numbers = [
             self._number("n_iterations", step=10),
             self._number("updates_per_step", step=1.0),
@@ -32,9 +34,7 @@ class SettingsForm:
             self._number("cooling_start", step=0.1),
             self._number("seed", step=1),
         ]
-        self.paths = self._bound(
-            pmui.MultiChoice, "paths", options=[], searchable=True, size=None, visual_size="small"
-        )
+        self.paths = self._bound(choose_paths, "paths", size=None)
         start = self._bound(
             pmui.Select, "initialisation", options=dict(settings.param.initialisation.names)
         )
@@ -43,8 +43,17 @@ class SettingsForm:
             label="Restore defaults", variant="text", size="small", icon="settings_backup_restore"
         )
         self.restore_button.on_click(lambda _: settings.restore())
+        self.pace = pmui.Switch(
+            label="At most 10 iterations a second",
+            value=run.is_paced,
+            description="So that a small graph can be watched unfolding; off for full speed.",
+            size="small",
+            margin=(4, 0),
+        )
+        self.pace.param.watch(lambda event: setattr(run, "is_paced", event.new), "value")
         self.panel = pmui.Column(
             self.backend,
+            self.pace,
             *numbers[:2],
             start,
             self.paths,
@@ -56,7 +65,7 @@ class SettingsForm:
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Offer the paths of another graph."""
-        names = list(graph.path_names[:MAX_LISTED_PATHS]) if graph else []
+        names = listed_paths(graph)
         self._settings.paths = [name for name in self._settings.paths if name in names]
         self.paths.options = names
 
@@ -91,7 +100,7 @@ class SettingsForm:
         settings.param.watch(show, name)
         return widget
 
-    def _bound(self, kind: type, name: str, **more: Any) -> Any:
+    def _bound(self, kind: Callable, name: str, **more: Any) -> Any:
         """Return a widget that shows and changes one parameter."""
         settings, parameter = self._settings, self._settings.param[name]
         default = f" Default: {parameter.default}." if parameter.default not in (None, []) else ""

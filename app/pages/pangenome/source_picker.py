@@ -10,7 +10,7 @@ import panel_material_ui as pmui
 from app.session import Session
 from genoviz.samples import list_samples
 
-UPLOAD_LIMIT = "500MB"
+UPLOAD_MEGABYTES = 500
 FULL_WIDTH: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (14, 0, 6, 0)}
 
 
@@ -39,9 +39,9 @@ class SourcePicker:
         )
         self.upload = pn.widgets.FileDropper(
             multiple=False,
-            max_file_size=UPLOAD_LIMIT,
+            max_file_size=f"{UPLOAD_MEGABYTES}MB",
             layout="compact",
-            height=76,
+            height=92,
             **FULL_WIDTH,
         )
         self.bar = pmui.LinearProgress(**FULL_WIDTH)
@@ -64,7 +64,9 @@ class SourcePicker:
             (
                 "Upload",
                 pmui.Column(
-                    pmui.Typography(f"A GFA file of up to {UPLOAD_LIMIT}", variant="caption"),
+                    pmui.Typography(
+                        f"A GFA file of up to {UPLOAD_MEGABYTES} MB", variant="caption"
+                    ),
                     self.upload,
                     margin=0,
                 ),

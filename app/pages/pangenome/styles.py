@@ -35,8 +35,9 @@ li { padding: 6px 8px; margin: 0 0 6px; border-left: 3px solid #e0a33e; border-r
 """
 LEGEND = """
 :host { color: #d5deea; font-size: 12px; }
-.legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 14px; min-height: 28px;
-  padding: 4px 12px 6px; }
+.bk-clearfix { display: flex; flex-wrap: wrap; align-items: center; gap: 0 18px;
+  min-height: 40px; padding: 2px 12px 4px; }
+.legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 14px; }
 .legend-title { opacity: 0.85; }
 .legend svg { overflow: visible; }
 .legend svg text { fill: #b7c4d6; font-size: 11px; }
@@ -44,5 +45,6 @@ LEGEND = """
 .legend-item { display: inline-flex; align-items: center; gap: 6px; max-width: 22em;
   overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .legend-item i { width: 11px; height: 11px; border-radius: 2px; flex: none; }
-.subsampled { display: block; padding: 0 12px 6px; color: #f3c26b; }
+.notice { color: #f3c26b; }
+.notice:first-of-type { margin-left: auto; }
 """
