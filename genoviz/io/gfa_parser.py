@@ -117,14 +117,17 @@ def _hash(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _is_name(data, start, n_bytes, node, names, name_offsets):
-    """Tell whether ``data[start:start + n_bytes]`` is the name of ``node``."""
+    """Tell whether ``data[start:start + n_bytes]`` is the name of ``node``.
+
+    Compares from the end, where the names of neighbours differ.
+    """
     name = name_offsets[node]
     if name_offsets[node + 1] - name != n_bytes:
         return False
-    i = 0
-    while i < n_bytes and names[name + i] == data[start + i]:
-        i += 1
-    return i == n_bytes
+    i = n_bytes - 1
+    while i >= 0 and names[name + i] == data[start + i]:
+        i -= 1
+    return i < 0
 
 
 @njit(nogil=True, inline="always")
