@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 import os
@@ -11,6 +12,7 @@ import sys
 
 import pytest
 
+import genoviz
 from tests.conftest import ROOT
 
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")]
@@ -64,6 +66,18 @@ def test_examples_in_docstrings(module, tmp_path, monkeypatch):
     result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_defaults_in_the_layouts_document_are_those_of_the_code():
+    text = (ROOT / "docs/layout.md").read_text(encoding="utf-8")
+    shown = {}
+    for names, defaults in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]+) \|", text, re.MULTILINE):
+        shown |= dict(zip(re.findall(r"\w+", names), defaults.split(", "), strict=False))
+    options = {field.name: field.default for field in dataclasses.fields(genoviz.LayoutOptions)}
+    assert options.keys() - {"n_threads"} <= shown.keys()
+    for name, default in options.items():
+        if isinstance(default, int | float):
+            assert shown[name] == f"{default:g}", name
 
 
 def readme_blocks(language):
