@@ -73,7 +73,7 @@ def render_page(runs: list[Run]) -> str:
     for backend, of_backend in groupby(runs, key=lambda run: run.backend):
         lines += ["", f"## {TITLES[backend]}"]
         for run in of_backend:
-            for benchmark, rows in groupby(run.rows, key=lambda row: row["benchmark"]):
+            for benchmark, rows in _tables(run.rows).items():
                 lines += ["", f"### {benchmark}", "", f"{run.machine}; {run.date}; `{run.module}`"]
                 lines += ["", "| case | genoviz | peer | unit | ratio | note |"]
                 lines += ["|---|---:|---:|---|---:|---|"]
@@ -91,6 +91,14 @@ def render_speed(runs: list[Run]) -> str:
             for row in chosen
         ]
     return "\n".join(lines) + "\n"
+
+
+def _tables(rows: list[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each table, tables in the order of their first rows."""
+    tables: dict[str, list[Row]] = {}
+    for row in rows:
+        tables.setdefault(row["benchmark"], []).append(row)
+    return tables
 
 
 def _cells(row: Row) -> str:
