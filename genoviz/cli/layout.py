@@ -82,8 +82,8 @@ def layout(
 ) -> None:
     """Lay a graph out by path-guided SGD, and write the layout.
 
-    The defaults are those of odgi layout. The layout is measured by its sampled path stress;
-    compare it between layouts of one graph: lower is better.
+    The defaults are those of odgi layout, but for --eps. The layout is measured by its sampled
+    path stress; compare it between layouts of one graph: lower is better.
     """
     outputs = _check_outputs({"-o": output, "--tsv": tsv})
     options = {
