@@ -12,85 +12,29 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 import time
 from collections.abc import Generator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
+from genoviz.io.checksum import find_checksum
+from genoviz.io.gfa_source import Source
 from genoviz.model import ByteStrings, PangenomeGraph
 
 FORMAT = "genoviz graph"
 VERSION = 1
-MIN_BYTES = 1 << 20
 MAX_CACHE_BYTES = 20 << 30
 MAX_ENTRIES = 200
 
 _MANIFEST = "manifest.json"
 _SLICE = 64 << 20
-_WHOLE_HASH_BYTES = 4 << 20
-_N_SAMPLES = 64
-_SAMPLE_BYTES = 16 << 10
 _SECONDS_PER_DAY = 86_400
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(32)
 
 Progress = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Source:
-    """What a file was when it was parsed; ``sha256`` is of samples of it, of all when small."""
-
-    path: str
-    size: int
-    mtime_ns: int
-    sha256: str
-
-    @classmethod
-    def of(cls, path: Path) -> Source:
-        """Return what a file is now."""
-        path = path.resolve()
-        status = path.stat()
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            if status.st_size <= _WHOLE_HASH_BYTES:
-                digest.update(file.read())
-            else:
-                last = status.st_size - _SAMPLE_BYTES
-                for sample in range(_N_SAMPLES):
-                    file.seek(last * sample // (_N_SAMPLES - 1))
-                    digest.update(file.read(_SAMPLE_BYTES))
-        return cls(str(path), status.st_size, status.st_mtime_ns, digest.hexdigest())
-
-    @property
-    def folder(self) -> Path:
-        """The folder of its entry."""
-        key = hashlib.sha256(self.path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        return cache_folder() / f"{re.sub('[^A-Za-z0-9._-]', '_', Path(self.path).name[:60])}-{key}"
-
-
-def cache_folder() -> Path:
-    """Return the folder of all entries; the variable ``GENOVIZ_CACHE_DIR`` moves it."""
-    chosen = os.environ.get("GENOVIZ_CACHE_DIR")
-    if chosen:
-        return Path(chosen) / "graphs"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("genoviz")) / "graphs"
-
-
-def find_source(path: Path) -> Source | None:
-    """Return what a file is, or None when it cannot be cached or is too small to be worth it."""
-    with contextlib.suppress(OSError):
-        if path.is_file() and path.stat().st_size >= MIN_BYTES:
-            return Source.of(path)
-    return None
 
 
 def load_graph(
@@ -124,7 +68,7 @@ def _load(source: Source, sequences: bool) -> Generator[Progress, None, Pangenom
         arrays[name] = array
     done, total = 0, sum(array.nbytes for array in arrays.values())
     for name, array in arrays.items():
-        checksum = yield from _find_checksum(array, (done, total))
+        checksum = yield from find_checksum(array, (done, total))
         if checksum != manifest["arrays"][name]["checksum"]:
             return None
         done += array.nbytes
@@ -173,7 +117,7 @@ def _write(
                 file.write(piece.data)
                 done += len(piece)
                 yield done, total
-        checksum = yield from _find_checksum(array, (done, total))
+        checksum = yield from find_checksum(array, (done, total))
         shape = list(array.shape)
         entries[name] = {"dtype": array.dtype.str, "shape": shape, "checksum": checksum}
     manifest = {
@@ -250,29 +194,3 @@ def _to_graph(arrays: dict[str, np.ndarray], notes: list[str], sequences: bool) 
 def _checksum_of_manifest(manifest: dict) -> str:
     rest = {key: value for key, value in manifest.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _find_checksum(array: np.ndarray, progress: Progress) -> Generator[Progress, None, str]:
-    """Return the checksum of an array; yields ``progress`` now and then."""
-    content = array.reshape(-1).view(np.uint8)
-    words = content[: len(content) & ~7].view(np.uint64)
-    digest = hashlib.sha256(content[len(words) * 8 :].tobytes())
-    for start in range(0, len(words), _SLICE // 8):
-        digest.update(_mix(words[start : start + _SLICE // 8]).tobytes())
-        yield progress
-    return digest.hexdigest()
-
-
-@njit(nogil=True, cache=True)
-def _mix(words):
-    """Return four sums of words, one of which any change of a word changes; uint64, shape (4,)."""
-    sums = np.full(4, _FACTOR)
-    n = len(words) & ~3
-    for i in range(0, n, 4):
-        for lane in range(4):
-            mixed = (sums[lane] ^ words[i + lane]) * _FACTOR
-            sums[lane] = mixed ^ (mixed >> _SHIFT)
-    for i in range(n, len(words)):
-        mixed = (sums[i - n] ^ words[i]) * _FACTOR
-        sums[i - n] = mixed ^ (mixed >> _SHIFT)
-    return sums

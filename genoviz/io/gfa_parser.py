@@ -1,7 +1,8 @@
 """Kernels that turn segment names into node ranks, and links, paths and walks into handles.
 
 As in :mod:`genoviz.io.gfa_lines`, ``data`` is the text, ``words`` its 8-byte words, and a wrong
-line or step ends as its position in the text.
+line or step ends as its position in the text. The kernels share how a name is found, and Numba's
+cache of compiled code sees changes in one file only: so they are together.
 """
 
 from __future__ import annotations
@@ -22,17 +23,10 @@ ZERO, NINE = 48, 57
 MAX_INTEGER_DIGITS = 18
 NOTHING_WRONG = -1
 
-_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _ONES = np.uint64(0x0101010101010101)
 _NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
 _TABS = np.uint64(0x0909090909090909)
-_COMMAS = np.uint64(0x2C2C2C2C2C2C2C2C)
-_ARROWS = np.uint64(0x3C3C3C3C3C3C3C3C)
-_ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
-_ARROW_BITS = np.uint64(0xFDFDFDFDFDFDFDFD)
-_BYTE_SHIFT = np.uint64(7)
-_SUM_SHIFT = np.uint64(56)
 _HASH_START = np.uint64(0xCBF29CE484222325)
 _HASH_FACTOR = np.uint64(0x00000100000001B3)
 _HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -310,39 +304,6 @@ def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
         fields[k, 0] = i + 1
         fields[k, 1] = i + 1 if is_empty else end
     return NOTHING_WRONG
-
-
-@njit(nogil=True, inline="always")
-def _count_bytes(data, words, start, stop, wanted, bits):
-    """Count the bytes of ``data[start:stop]`` that, masked by ``bits``, are those of ``wanted``."""
-    n = 0
-    i = start
-    byte = np.uint8(wanted & np.uint64(0xFF))
-    mask = np.uint8(bits & np.uint64(0xFF))
-    while i < stop and i & 7:
-        n += (data[i] & mask) == byte
-        i += 1
-    n_words = max(stop - i, 0) >> 3
-    for k in range(i >> 3, (i >> 3) + n_words):
-        x = (words[k] & bits) ^ wanted
-        found = ~(((x & _LOW_BITS) + _LOW_BITS) | x | _LOW_BITS)
-        n += np.int64(((found >> _BYTE_SHIFT) * _ONES) >> _SUM_SHIFT)
-    for j in range(i + 8 * n_words, stop):
-        n += (data[j] & mask) == byte
-    return n
-
-
-@njit(nogil=True, cache=True)
-def count_steps(data, words, pieces, first, last, counts):
-    """Count the steps that begin in each piece of a path; see :func:`parse_steps`."""
-    for k in range(first, last):
-        start, stop = pieces[k, 0], pieces[k, 1]
-        if pieces[k, 4]:
-            counts[k] = _count_bytes(data, words, start, stop, _ARROWS, _ARROW_BITS)
-        elif start == pieces[k, 2]:
-            counts[k] = 1 + _count_bytes(data, words, start, stop - 1, _COMMAS, _ALL_BITS)
-        else:
-            counts[k] = _count_bytes(data, words, start - 1, stop - 1, _COMMAS, _ALL_BITS)
 
 
 @njit(nogil=True, cache=True)

@@ -1,10 +1,9 @@
-"""The stages of reading a GFA text: find lines, then segments, links, paths and their steps."""
+"""The stages of reading a GFA text: find lines, then segments, links, and paths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numba
@@ -13,75 +12,19 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io import gfa_errors, gfa_lines, gfa_parser
 from genoviz.io.gfa_names import RepeatedNameError, build_node_table
+from genoviz.io.gfa_paths import read_paths
+from genoviz.io.gfa_threads import BLOCK, Progress, TextTasks
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.graph import MAX_NODES
-
-_BLOCK = 1 << 20
-_PIECE = 1 << 19
-_TASKS_PER_THREAD = 4
-_NAMES_PER_SLICE = 10_000
-
-NO_PATHS_NOTE = (
-    "The file has no paths (P or W lines), so path-guided layout cannot place its nodes."
-)
-
-Progress = Generator[tuple[str, int, int], None, None]
-
-
-@dataclass
-class _Text:
-    """A text, its place, and the threads that work on it."""
-
-    path: Path
-    data: np.ndarray
-    pool: ThreadPoolExecutor
-    n_threads: int
-    words: np.ndarray = field(init=False)
-    notes: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.words = self.data[: len(self.data) & ~7].view(np.uint64)
-
-    def run(
-        self,
-        stage: str,
-        bounds: np.ndarray,
-        positions: np.ndarray,
-        call: Callable[[int, int], object],
-    ) -> Generator[tuple[str, int, int], None, list]:
-        """Call ``call(first, last)`` between neighbouring ``bounds``, in all threads.
-
-        Yields the progress, where ``positions`` are the bytes done at each bound.
-        """
-        results = []
-        batch = self.n_threads * _TASKS_PER_THREAD
-        firsts, lasts = bounds[:-1].tolist(), bounds[1:].tolist()
-        for start in range(0, len(firsts), batch):
-            stop = min(start + batch, len(firsts))
-            results += self.pool.map(call, firsts[start:stop], lasts[start:stop])
-            yield stage, int(positions[stop]), len(self.data)
-        return results
-
-    def tasks(self, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds that cut what begins at ``starts`` into tasks of one block of text."""
-        bounds = np.searchsorted(starts, np.arange(0, len(self.data), _BLOCK))
-        bounds = np.unique(np.append(bounds, (0, len(starts))))
-        return bounds, np.append(starts, len(self.data))[bounds]
-
-    def refuse(self, results: list[int], explain: Callable[[bytes], str]) -> None:
-        """Raise the error of the first wrong line in ``results``, if there is one."""
-        wrong = [position for position in results if position >= 0]
-        if wrong:
-            raise gfa_errors.wrong_line(self.path, self.data, min(wrong), explain)
 
 
 def parse_gfa(
     path: Path, data: np.ndarray, *, sequences: bool
-) -> Generator[tuple[str, int, int], None, PangenomeGraph]:
+) -> Generator[Progress, None, PangenomeGraph]:
     """Return the graph of a GFA text; yields stage, bytes done and bytes in all on the way."""
     n_threads = numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
-        text = _Text(path, data, pool, n_threads)
+        text = TextTasks(path, data, pool, n_threads)
         _check_version(text)
         segments, links, paths = yield from _find_lines(text)
         names, lengths, bases = yield from _read_segments(text, segments, sequences)
@@ -89,13 +32,13 @@ def parse_gfa(
         del segments
         edges = yield from _read_links(text, links, table, names)
         del links
-        path_names, offsets, steps = yield from _read_paths(text, paths, table, names)
+        path_names, offsets, steps = yield from read_paths(text, paths, table, names)
     return PangenomeGraph(
         names, lengths, edges, path_names, offsets, steps, bases, tuple(text.notes)
     )
 
 
-def _check_version(text: _Text) -> None:
+def _check_version(text: TextTasks) -> None:
     if text.data[0] == ord("H"):
         for tag in gfa_errors.line_at(text.data, 0).split(b"\t"):
             if tag.startswith(b"VN:Z:") and not tag.startswith(b"VN:Z:1"):
@@ -103,13 +46,13 @@ def _check_version(text: _Text) -> None:
                 raise FileFormatError(text.path, f"is GFA version {version}, needs 1.x", line=1)
 
 
-def _find_lines(text: _Text) -> Generator[tuple[str, int, int], None, list[np.ndarray]]:
+def _find_lines(text: TextTasks) -> Generator[Progress, None, list[np.ndarray]]:
     data, words = text.data, text.words
-    starts = np.append(np.arange(0, len(data), _BLOCK), len(data))
+    starts = np.append(np.arange(0, len(data), BLOCK), len(data))
     counts = np.zeros((len(starts) - 1, 256), np.int32)
 
     def count(start: int, stop: int) -> int:
-        return gfa_lines.count_lines(data, words, start, stop, counts[start // _BLOCK])
+        return gfa_lines.count_lines(data, words, start, stop, counts[start // BLOCK])
 
     wrong = yield from text.run("Finding lines", starts, starts // 2, count)
     text.refuse(wrong, gfa_errors.explain_record)
@@ -121,7 +64,7 @@ def _find_lines(text: _Text) -> Generator[tuple[str, int, int], None, list[np.nd
     lines = [np.zeros(n, np.int64) for n in ranks[-1].tolist()]
 
     def find(start: int, stop: int) -> None:
-        block = start // _BLOCK
+        block = start // BLOCK
         if (ranks[block] != ranks[block + 1]).any():
             gfa_lines.find_lines(data, words, start, stop, *lines, ranks[block].copy())
 
@@ -135,7 +78,7 @@ def _find_lines(text: _Text) -> Generator[tuple[str, int, int], None, list[np.nd
     return lines
 
 
-def _note_other_lines(text: _Text, counts: np.ndarray) -> None:
+def _note_other_lines(text: TextTasks, counts: np.ndarray) -> None:
     for kind in "ABCDEFGIJKMNOQRTUVXYZ":
         n = int(counts[ord(kind)])
         if n:
@@ -143,8 +86,8 @@ def _note_other_lines(text: _Text, counts: np.ndarray) -> None:
 
 
 def _read_segments(
-    text: _Text, lines: np.ndarray, with_sequences: bool
-) -> Generator[tuple[str, int, int], None, tuple[ByteStrings, np.ndarray, ByteStrings | None]]:
+    text: TextTasks, lines: np.ndarray, with_sequences: bool
+) -> Generator[Progress, None, tuple[ByteStrings, np.ndarray, ByteStrings | None]]:
     data, n = text.data, len(lines)
     name_offsets = np.zeros(n + 1, np.int64)
     sequence_offsets = np.zeros(n + 1 if with_sequences else 1, np.int64)
@@ -174,7 +117,7 @@ def _read_segments(
     return ByteStrings(names, name_offsets), lengths, sequences
 
 
-def _check_text(text: _Text, lines: np.ndarray, names: np.ndarray, offsets: np.ndarray) -> None:
+def _check_text(text: TextTasks, lines: np.ndarray, names: np.ndarray, offsets: np.ndarray) -> None:
     """Refuse names that are not UTF-8."""
     if names.max(initial=0) < 128:
         return
@@ -187,8 +130,8 @@ def _check_text(text: _Text, lines: np.ndarray, names: np.ndarray, offsets: np.n
 
 
 def _build_table(
-    text: _Text, names: ByteStrings, lines: np.ndarray
-) -> Generator[tuple[str, int, int], None, gfa_parser.NodeTable]:
+    text: TextTasks, names: ByteStrings, lines: np.ndarray
+) -> Generator[Progress, None, gfa_parser.NodeTable]:
     building = build_node_table(names)
     n_bytes = len(text.data)
     try:
@@ -200,7 +143,7 @@ def _build_table(
         _refuse_repeated(text, names, lines, error.node)
 
 
-def _refuse_repeated(text: _Text, names: ByteStrings, lines: np.ndarray, node: int) -> None:
+def _refuse_repeated(text: TextTasks, names: ByteStrings, lines: np.ndarray, node: int) -> None:
     first, second = (
         gfa_errors.line_number(text.data, int(lines[k])) for k in (names.find(names[node]), node)
     )
@@ -212,8 +155,8 @@ def _refuse_repeated(text: _Text, names: ByteStrings, lines: np.ndarray, node: i
 
 
 def _read_links(
-    text: _Text, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
-) -> Generator[tuple[str, int, int], None, np.ndarray]:
+    text: TextTasks, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
+) -> Generator[Progress, None, np.ndarray]:
     edges = np.empty((len(lines), 2), np.uint32)
     bounds, positions = text.tasks(lines)
 
@@ -232,137 +175,3 @@ def _read_links(
             "whole length, and positions along paths count overlapping bases twice."
         )
     return edges
-
-
-def _read_paths(
-    text: _Text, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
-) -> Generator[tuple[str, int, int], None, tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
-    fields = np.empty((len(lines), 2), np.int64)
-    has_overlaps = np.zeros(len(lines), np.bool_)
-    bounds, positions = text.tasks(lines)
-
-    def find_fields(first: int, last: int) -> int:
-        return gfa_parser.find_path_fields(
-            text.data, text.words, lines, first, last, fields, has_overlaps
-        )
-
-    wrong = yield from text.run("Measuring paths", bounds, positions // 2, find_fields)
-    text.refuse(wrong, gfa_errors.explain_path_fields)
-    path_names = yield from _read_path_names(text, lines, fields)
-    _note_paths(text, path_names, int(has_overlaps.sum()))
-
-    pieces, owners = _cut_paths(text, lines, fields)
-    counts = np.zeros(len(pieces) + 1, np.int64)
-    bounds, positions = text.tasks(pieces[:, 0])
-
-    def count(first: int, last: int) -> None:
-        gfa_parser.count_steps(text.data, text.words, pieces, first, last, counts[1:])
-
-    yield from text.run("Measuring paths", bounds, (positions + len(text.data)) // 2, count)
-    np.cumsum(counts, out=counts)
-    steps = np.empty(counts[-1], np.uint32)
-
-    def parse(first: int, last: int) -> int:
-        return gfa_parser.parse_steps(text.data, pieces, first, last, table, counts, steps)
-
-    wrong = yield from text.run("Reading paths", bounds, positions, parse)
-    wrong = [position for position in wrong if position >= 0]
-    if wrong:
-        _refuse_step(text, min(wrong), lines, fields, path_names, names)
-    first_pieces = np.searchsorted(owners, np.arange(len(lines) + 1))
-    return path_names, counts[first_pieces], steps
-
-
-def _cut_paths(text: _Text, lines: np.ndarray, fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pieces that :func:`gfa_parser.parse_steps` takes, and the path of each."""
-    n_pieces = -(-(fields[:, 1] - fields[:, 0]) // _PIECE)
-    owners = np.repeat(np.arange(len(lines)), n_pieces)
-    ranks = np.arange(len(owners)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
-    pieces = np.empty((len(owners), 5), np.int64)
-    pieces[:, 0] = fields[owners, 0] + ranks * _PIECE
-    pieces[:, 1] = np.minimum(pieces[:, 0] + _PIECE, fields[owners, 1])
-    pieces[:, 2:4] = fields[owners]
-    pieces[:, 4] = text.data[lines[owners]] == ord("W")
-    return pieces, owners
-
-
-def _read_path_names(
-    text: _Text, lines: np.ndarray, fields: np.ndarray
-) -> Generator[tuple[str, int, int], None, tuple[str, ...]]:
-    names = []
-    for line, start in zip(lines.tolist(), fields[:, 0].tolist(), strict=True):
-        head = text.data[line : start - 1].tobytes()
-        try:
-            names.append(_path_name(head[2:]) if head[:1] == b"P" else _walk_name(head[2:]))
-        except ValueError as error:
-            line = gfa_errors.line_number(text.data, line)
-            raise FileFormatError(text.path, str(error), line=line) from None
-        if len(names) % _NAMES_PER_SLICE == 0:
-            yield "Reading path names", start, len(text.data)
-    return tuple(names)
-
-
-def _path_name(name: bytes) -> str:
-    wrong = gfa_errors.explain_name(name, "path")
-    if wrong:
-        raise ValueError(wrong)
-    return name.decode()
-
-
-def _walk_name(head: bytes) -> str:
-    """Return ``sample#haplotype#contig:start-end`` for the first fields of a walk."""
-    sample, haplotype, contig, start, end = head.split(b"\t")
-    for part in (sample, contig):
-        wrong = gfa_errors.explain_name(part, "walk")
-        if wrong:
-            raise ValueError(wrong)
-    if not _is_integer(haplotype):
-        shown = gfa_errors.show(haplotype)
-        raise ValueError(f"walk has the haplotype {shown}, needs an integer of at least 0")
-    for place in (start, end):
-        if place != b"*" and not _is_integer(place):
-            shown = gfa_errors.show(place)
-            raise ValueError(f"walk has the range position {shown}, needs an integer or '*'")
-    name = f"{sample.decode()}#{haplotype.decode()}#{contig.decode()}"
-    if b"*" in (start, end):
-        return name
-    if int(start) > int(end):
-        raise ValueError(f"walk {name!r} starts at {int(start):,}, after its end {int(end):,}")
-    return f"{name}:{start.decode()}-{end.decode()}"
-
-
-def _is_integer(text: bytes) -> bool:
-    return text.isdigit() and len(text) <= gfa_lines.MAX_INTEGER_DIGITS
-
-
-def _note_paths(text: _Text, names: tuple[str, ...], n_overlapping: int) -> None:
-    if not names:
-        text.notes.append(NO_PATHS_NOTE)
-    n_repeated = len(names) - len(set(names))
-    if n_repeated:
-        text.notes.append(f"{n_repeated:,} paths have the name of an earlier path; all are kept.")
-    if n_overlapping:
-        text.notes.append(
-            f"{n_overlapping:,} of {len(names):,} paths state overlaps other than 0M and *; their "
-            "steps are laid end to end, as if they did not overlap."
-        )
-
-
-def _refuse_step(
-    text: _Text,
-    position: int,
-    lines: np.ndarray,
-    fields: np.ndarray,
-    path_names: tuple[str, ...],
-    names: ByteStrings,
-) -> None:
-    path = int(np.searchsorted(lines, position, side="right")) - 1
-    steps = text.data[position : min(int(fields[path, 1]), position + 4096)].tobytes()
-    explanation = gfa_errors.explain_step(
-        steps,
-        bool(text.data[lines[path]] == ord("W")),
-        path_names[path],
-        lambda name: names.find(name) >= 0,
-    )
-    line = gfa_errors.line_number(text.data, position)
-    raise FileFormatError(text.path, explanation, line=line)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from genoviz.errors import FileFormatError
-from genoviz.io import bgzf, gfa_reader, gfa_rendering
+from genoviz.io import bgzf, gfa_paths, gfa_reader, gfa_rendering, gfa_threads
 from genoviz.io.gfa import read_gfa, write_gfa
 from tests.conftest import real_data
 from tests.io.test_gfa import as_oracle
@@ -23,8 +23,9 @@ anywhere = settings(
 @pytest.fixture(params=[8, 1 << 16], ids=["tiny pieces", "usual pieces"])
 def path(request, monkeypatch, tmp_path):
     """A file to write, read in pieces so small that everything is cut somewhere, and in large."""
-    monkeypatch.setattr(gfa_reader, "_BLOCK", request.param)
-    monkeypatch.setattr(gfa_reader, "_PIECE", request.param // 2)
+    monkeypatch.setattr(gfa_reader, "BLOCK", request.param)
+    monkeypatch.setattr(gfa_threads, "BLOCK", request.param)
+    monkeypatch.setattr(gfa_paths, "_PIECE", request.param // 2)
     monkeypatch.setattr(gfa_rendering, "_BYTES_PER_CHUNK", request.param)
     monkeypatch.setattr(gfa_rendering, "_STEPS_PER_CHUNK", request.param // 4)
     return tmp_path / "graph.gfa"
