@@ -14,12 +14,9 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
-    "genoviz.analyses.layout": (
-        "LayoutOptions",
-        "LayoutSnapshot",
-        "iter_path_sgd_layout",
-        "path_sgd_layout",
-    ),
+    "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),
+    "genoviz.analyses.layout_options": ("LayoutOptions",),
+    "genoviz.analyses.layout_run": ("LayoutSnapshot",),
     "genoviz.analyses.simulate": ("simulate_pangenome",),
     "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
     "genoviz.errors": (

@@ -22,7 +22,7 @@ import pytest
 
 import genoviz
 from genoviz import backend as backends
-from genoviz.analyses.layout import LayoutOptions
+from genoviz.analyses.layout_options import LayoutOptions
 from genoviz.analyses.simulate import SIMULATION_PRESETS
 from genoviz.cli import layout as layout_command
 from genoviz.cli import simulate as simulate_command

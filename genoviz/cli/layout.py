@@ -24,7 +24,7 @@ from genoviz.cli.progress import ProgressBar, quantity, show_progress
 from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
 
 if TYPE_CHECKING:
-    from genoviz.analyses.layout import LayoutSnapshot
+    from genoviz.analyses.layout_run import LayoutSnapshot
     from genoviz.model import PangenomeGraph
 
 EXAMPLES = examples(

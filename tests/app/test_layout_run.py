@@ -9,7 +9,7 @@ from app.jobs import JobThread
 from app.pages.pangenome.layout_run import LayoutRun, RunState
 from app.pages.pangenome.layout_settings import LayoutSettings
 from app.pages.pangenome.run_controls import RunControls
-from genoviz.analyses.layout import LayoutOptions
+from genoviz.analyses.layout_options import LayoutOptions
 from genoviz.io.gfa import read_gfa
 from genoviz.samples import get_sample
 from tests.app.conftest import poll_until
