@@ -42,6 +42,7 @@ def serve(
     from app.dashboard import make_tab
     from app.files import check_path
     from app.server_setup import LOOPBACK, SETTINGS, prepare_server
+    from app.status import StatusHandler
     from app.theme import FAVICON
 
     SETTINGS.files = tuple(check_path(str(file)) for file in files)
@@ -56,6 +57,8 @@ def serve(
         show=show,
         start=False,
         liveness=True,
+        verbose=False,
+        extra_patterns=[("/status", StatusHandler)],
         ico_path=str(FAVICON),
         websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
         unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,

@@ -13,6 +13,7 @@ from app.plots.palettes import DENSITY, GROUND, Palette, ramp_palette
 from genoviz.analyses.viewport import Viewport
 
 EMPTY_VIEW = Viewport(0, 1, 0, 1, 2, 2)
+PICTURE_NAME = "graph-picture"
 SMALL_TEXT = "11px"
 FAINT = "#8fa1b8"
 LINES = "#243041"
@@ -42,6 +43,7 @@ def live_picture(on_figure: Callable[[Any], None]) -> hv.DynamicMap:
             return
         plot.is_prepared = True
         figure = plot.state
+        figure.name = PICTURE_NAME
         style_figure(figure)
         figure.grid.visible = False
         for axis in figure.axis:

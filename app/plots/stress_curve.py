@@ -46,9 +46,9 @@ def stress_curve(history: Sequence[tuple[int, PathStress]], *, n_iterations: int
         * curve.opts(color=LINE, line_width=2)
         * last.opts(color=LINE, size=6)
     ).opts(
-        hv.opts.Area(logy=True, framewise=True),
-        hv.opts.Curve(logy=True, framewise=True),
-        hv.opts.Scatter(logy=True, framewise=True),
+        hv.opts.Area(logy=True, framewise=True, default_tools=[]),
+        hv.opts.Curve(logy=True, framewise=True, default_tools=[]),
+        hv.opts.Scatter(logy=True, framewise=True, default_tools=[]),
         hv.opts.Overlay(
             logy=True,
             responsive=True,
@@ -77,4 +77,4 @@ def log_limits(values: np.ndarray) -> tuple[float, float]:
         return EMPTY_LIMITS
     low = 10.0 ** math.floor(math.log10(positive.min()))
     high = 10.0 ** math.ceil(math.log10(positive.max()))
-    return (low, high if high > low else low * 10)
+    return (low, max(high, low * 100))

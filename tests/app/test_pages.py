@@ -140,3 +140,19 @@ def test_downloads_are_read_by_the_library(dashboard, tmp_path):
         layout = read_layout(path, dashboard.session.opened.graph)
         assert isinstance(layout, GraphLayout)
         assert abs(layout.coordinates - page.view.run.layout.coordinates).max() < 1e-3
+
+
+def test_the_sample_field_shows_what_is_open_and_opens_nothing_by_itself(dashboard, graph_file):
+    field = dashboard.page.picker.sample
+    assert field.value == "simulated"
+    dashboard.session.open(str(graph_file))
+    poll_until(dashboard.poll, lambda: dashboard.session.opened.title == "small.gfa")
+    assert field.groups["Open"] == {"small.gfa": str(graph_file)}
+    assert field.value == str(graph_file)
+    assert dashboard.session.opening is None
+    dashboard.session.open("/nowhere.gfa")
+    poll_until(dashboard.poll, lambda: dashboard.session.problem)
+    assert field.value == str(graph_file)
+    field.value = "simulated"
+    poll_until(dashboard.poll, lambda: dashboard.session.opened.source == "simulated")
+    assert "Open" not in field.groups

@@ -10,6 +10,7 @@ from bokeh.models import ColumnDataSource, CustomJS, Label
 
 from app.plots.palettes import GROUND
 
+LABEL_NAME = "node-label"
 MOVE_CODE = """
 const state = (pointer.hover_state ??= {})
 state.next = {x: [cb_obj.x], y: [cb_obj.y]}
@@ -75,6 +76,7 @@ class Hovering:
             line_cap="round",
         )
         self._label = Label(
+            name=LABEL_NAME,
             x=0,
             y=0,
             text="",

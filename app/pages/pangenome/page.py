@@ -55,6 +55,7 @@ class PangenomePage:
             ("Parameters", self.form.panel),
             ("Save", self.downloads.panel),
             active=[],
+            dynamic=True,
             title_variant="subtitle2",
             disable_gutters=True,
             elevation=0,

@@ -105,9 +105,10 @@ class PictureBar:
         self._seen_legend = seen
         legend = legend_html(shown.legend, shown.colouring.palette)
         notices = (stretch, _stride_text(stride, shown.n_nodes))
-        self.legend.object = legend + "".join(
+        spans = "".join(
             f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
         )
+        self.legend.object = f'<div class="strip">{legend}{spans}</div>'
 
     def _take_colours(self, _event: Any) -> None:
         mode = self.mode.value

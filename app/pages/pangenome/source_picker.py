@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 from app.session import Session
 from genoviz.samples import list_samples
 
+NOTHING = "nothing"
 UPLOAD_MEGABYTES = 500
 FULL_WIDTH: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (14, 0, 6, 0)}
 
@@ -19,10 +20,11 @@ class SourcePicker:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._shown = NOTHING
         self.sample = pmui.Select(
             label="Sample graph",
-            groups=sample_groups(session),
-            value=None,
+            groups={"Nothing is open": {"Choose a graph": NOTHING}},
+            value=NOTHING,
             size="small",
             description="Bundled samples open at once; public ones are downloaded on first use.",
             **FULL_WIDTH,
@@ -58,6 +60,8 @@ class SourcePicker:
         self.cancel_button.on_click(lambda _: session.cancel_opening())
         session.param.watch(self._show_progress, "opening")
         session.param.watch(self._show_opened, "opened")
+        session.param.watch(self._show_problem, "problem")
+        self._show_opened()
         self.tabs = pmui.Tabs(
             ("Samples", pmui.Column(self.sample, margin=0, sizing_mode="stretch_width")),
             ("Server", pmui.Column(self.path, self.open_button, margin=0)),
@@ -71,14 +75,15 @@ class SourcePicker:
                     margin=0,
                 ),
             ),
+            dynamic=True,
             sizing_mode="stretch_width",
             margin=0,
         )
         self.panel = pmui.Column(self.tabs, self.progress, sizing_mode="stretch_width", margin=0)
 
     def _open_sample(self, event: Any) -> None:
-        opened = self._session.opened
-        if event.new and (opened is None or event.new != opened.source):
+        if event.new and event.new != self._shown:
+            self._shown = event.new
             self._session.open(event.new)
 
     def _open_path(self, _event: Any) -> None:
@@ -100,10 +105,26 @@ class SourcePicker:
             if is_known:
                 self.bar.value = round(100 * progress.fraction)
 
-    def _show_opened(self, event: Any) -> None:
-        source = event.new.source if event.new else None
-        values = [item for group in self.sample.groups.values() for item in group.values()]
-        self.sample.value = source if source in values else None
+    def _show_problem(self, event: Any) -> None:
+        if event.new:
+            self._show_opened()
+
+    def _show_opened(self, *_events: Any) -> None:
+        """Show what is open, among the samples or above them."""
+        opened = self._session.opened
+        groups = sample_groups(self._session)
+        known = {source for group in groups.values() for source in group.values()}
+        if opened is None:
+            groups, self._shown = (
+                {"Nothing is open": {"Choose a graph": NOTHING}, **groups},
+                NOTHING,
+            )
+        elif opened.source in known:
+            self._shown = opened.source
+        else:
+            self._shown = opened.source or f"upload of {opened.title}"
+            groups = {"Open": {opened.title: self._shown}, **groups}
+        self.sample.param.update(groups=groups, value=self._shown)
 
 
 def sample_groups(session: Session) -> dict[str, dict[str, str]]:

@@ -35,8 +35,8 @@ li { padding: 6px 8px; margin: 0 0 6px; border-left: 3px solid #e0a33e; border-r
 """
 LEGEND = """
 :host { color: #d5deea; font-size: 12px; }
-.bk-clearfix { display: flex; flex-wrap: wrap; align-items: center; gap: 0 18px;
-  min-height: 40px; padding: 2px 12px 4px; }
+.strip { display: flex; flex-wrap: wrap; align-items: center; gap: 0 18px; min-height: 40px;
+  padding: 2px 12px 4px; }
 .legend { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 14px; }
 .legend-title { opacity: 0.85; }
 .legend svg { overflow: visible; }

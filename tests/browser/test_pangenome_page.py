@@ -1,0 +1,177 @@
+"""The Pangenome page as a person uses it, in a browser."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import urllib.request
+
+from tests.browser.conftest import Visit, served
+from tests.conftest import ROOT
+
+BAD_GFA = "S\ts1\tACGT\nL\ts1\t+\ts9\t+\t0M\n"
+
+
+def is_local(url):
+    return re.match(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:", url) is not None
+
+
+def test_a_layout_unfolds_its_stress_falls_and_nothing_leaves_the_machine(visit):
+    visit.until(lambda: visit.n_painted > 0)
+    assert visit.number("State") == "Ready to run"
+    start, n_painted = visit.picture(), visit.n_painted
+    visit.button("Run").click()
+    visit.until(lambda: visit.number("State") == "Running")
+    visit.until(lambda: visit.number("State") == "Finished")
+    assert visit.number("Iteration") == "30 of 30"
+    assert visit.stress < 1
+    assert visit.n_painted - n_painted > 12, "about three seconds of iterations"
+    visit.page.wait_for_timeout(300)
+    assert visit.picture() != start
+    assert visit.errors == []
+    assert [url for url in visit.requests if not is_local(url)] == []
+
+
+def test_zooming_keeps_the_view_while_the_layout_runs_and_fit_shows_all(visit):
+    visit.until(lambda: visit.n_painted > 0)
+    visit.button("Run").click()
+    visit.until(lambda: visit.number("State") == "Running")
+    box = visit.page.locator(".bk-Canvas").first.bounding_box()
+    visit.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    before = visit.ranges
+    visit.page.mouse.wheel(0, -400)
+    visit.until(lambda: visit.ranges[1] - visit.ranges[0] < 0.9 * (before[1] - before[0]))
+    visit.page.wait_for_timeout(300)
+    zoomed, n_painted = visit.ranges, visit.n_painted
+    visit.until(lambda: visit.n_painted > n_painted + 5)
+    assert visit.ranges == zoomed
+    visit.until(lambda: visit.number("State") == "Finished")
+    n_painted = visit.n_painted
+    visit.page.mouse.wheel(0, -200)
+    visit.until(lambda: visit.n_painted > n_painted)  # sharp again, though nothing runs
+    own = visit.ranges
+    visit.button("Fit to view").click()
+    visit.until(lambda: visit.ranges[1] - visit.ranges[0] > own[1] - own[0])
+
+
+def test_pause_holds_the_layout_and_resume_goes_on(visit):
+    visit.button("Run").click()
+    visit.until(lambda: visit.number("State") == "Running")
+    visit.button("Pause").click()
+    visit.until(lambda: visit.number("State") == "Paused")
+    visit.page.wait_for_timeout(300)
+    iteration = visit.number("Iteration")
+    visit.page.wait_for_timeout(500)
+    assert visit.number("Iteration") == iteration
+    visit.button("Resume").click()
+    visit.until(lambda: visit.number("State") == "Finished")
+
+
+def test_hovering_names_the_node(visit):
+    visit.until(lambda: visit.n_painted > 0)
+    visit.page.wait_for_timeout(300)
+    x, y = visit.page.evaluate(
+        """() => {
+          const figure = Bokeh.documents[0].get_model_by_name('graph-picture')
+          const {data} = figure.renderers.find((r) => r.glyph.type === 'Image').data_source
+          const image = data.image[0], [height, width] = image.shape
+          const used = [...image.keys()].filter((i) => image[i] > 0)
+          const pixel = used[used.length >> 1]
+          const view = Bokeh.index.find_one_by_id(figure.id)
+          const {left, top} = view.el.getBoundingClientRect()
+          return [left + view.frame.bbox.left + (pixel % width) + 0.5,
+                  top + view.frame.bbox.top + (height - 1 - Math.floor(pixel / width)) + 0.5]
+        }"""
+    )
+    visit.page.mouse.move(x - 30, y)
+    visit.page.mouse.move(x, y)
+    label = """Bokeh.documents[0].get_model_by_name('node-label')"""
+    visit.until(lambda: visit.page.evaluate(f"{label}.visible"))
+    text = visit.page.evaluate(f"{label}.text")
+    assert re.fullmatch(r"Node \d+\n[\d,]+ bp\nDepth [\d,]+ steps?", text)
+
+
+def test_a_bad_file_is_one_sentence_and_the_page_lives_on(visit, tmp_path):
+    bad = tmp_path / "bad.gfa"
+    bad.write_text(BAD_GFA)
+    visit.page.get_by_role("tab", name="Upload").click()
+    visit.page.locator("input[type=file]").set_input_files(bad)
+    message = visit.page.get_by_text("bad.gfa, line 2: ")
+    visit.until(lambda: message.count() == 1)
+    assert "\n" not in message.inner_text()
+    visit.button("Run").click()
+    visit.until(lambda: visit.number("State") == "Running")
+
+
+def test_a_file_is_opened_by_path_and_the_link_opens_it_again(visit, tmp_path, tabs):
+    path = tmp_path / "two.gfa"
+    path.write_text("S\ta\tACGT\nS\tb\tAC\nP\tp\ta+,b+\t*\n")
+    visit.page.get_by_role("tab", name="Server").click()
+    field = visit.page.get_by_label("Path on the server")
+    field.fill(str(path))
+    field.press("Enter")
+    visit.until(lambda: visit.page.get_by_text("two.gfa").count() > 0)
+    visit.until(lambda: "two.gfa" in visit.page.url)
+    again = Visit(tabs.new_page(), visit.page.url)
+    again.until(lambda: again.page.get_by_text("two.gfa").count() > 0)
+
+
+def test_a_closed_tab_frees_its_job(tabs, dashboard_url):
+    def n_running():
+        with urllib.request.urlopen(f"{dashboard_url}status") as answer:
+            return json.load(answer)["running"]
+
+    visit = Visit(tabs.new_page(), dashboard_url)
+    visit.page.get_by_role("button", name="Parameters").click()
+    field = visit.page.get_by_role("textbox", name=re.compile("^Iterations"))
+    field.fill("100000")
+    field.press("Enter")
+    visit.button("Run").click()
+    visit.until(lambda: visit.number("State") == "Running")
+    assert n_running() == 1
+    visit.page.close()
+    other = Visit(tabs.new_page(), dashboard_url)
+    other.until(lambda: n_running() == 0, seconds=15)
+
+
+def test_two_tabs_run_at_the_same_time(tabs, dashboard_url):
+    visits = [Visit(tabs.new_page(), dashboard_url) for _ in range(2)]
+    for visit in visits:
+        visit.page.bring_to_front()
+        visit.button("Run").click()
+    for visit in visits:
+        visit.page.bring_to_front()
+        visit.until(lambda visit=visit: visit.number("State") == "Finished")
+        assert math.isfinite(visit.stress)
+
+
+def test_what_is_made_can_be_saved(visit):
+    visit.until(lambda: visit.n_painted > 0)
+    visit.page.get_by_role("button", name="Save").click()
+    starts = {
+        "Layout .lay": b"",
+        "Layout TSV": b"idx\t",
+        "Picture PNG": b"\x89PNG",
+        "Picture SVG": b"<svg",
+    }
+    for name, start in starts.items():
+        with visit.page.expect_download() as download:
+            visit.button(re.escape(name)).click()
+        suffix = name.split()[-1].lower().lstrip(".")
+        assert download.value.suggested_filename == f"simulated.{suffix}"
+        content = download.value.path().read_bytes()
+        assert content.startswith(start)
+        assert len(content) > 500
+
+
+def test_served_by_panel_the_second_visit_is_like_the_first(tabs):
+    arguments = ("-m", "panel", "serve", str(ROOT / "app"), "--port", "0")
+    with served(*arguments) as (url, lines):
+        for _ in range(2):
+            visit = Visit(tabs.new_page(), url)
+            visit.until(lambda visit=visit: visit.n_painted > 0)
+            assert visit.errors == []
+            assert [url for url in visit.requests if not is_local(url)] == []
+            visit.page.close()
+    assert "Traceback" not in "".join(lines)
