@@ -102,11 +102,11 @@ def _tables(rows: list[Row]) -> dict[str, list[Row]]:
 
 
 def _cells(row: Row) -> str:
-    ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}x"
+    ratio = "" if row["ratio"] is None else f"{_number(row['ratio'])}x"
     return " | ".join([_number(row["ours"]), _number(row["peer"]), row["unit"], ratio])
 
 
 def _number(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
