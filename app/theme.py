@@ -34,9 +34,10 @@ def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
         },
         "MuiToolbar": {"styleOverrides": {"root": toolbar, "regular": toolbar}},
         "MuiTooltip": {
-            "defaultProps": {"placement": "bottom"},
+            "defaultProps": {"disableInteractive": True},
             "styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": "280px"}},
         },
+        "MuiDrawer": {"styleOverrides": {"paper": {"overflowX": "hidden"}}},
         "MuiAccordionSummary": {"styleOverrides": {"root": {"minHeight": "40px"}}},
     }
 

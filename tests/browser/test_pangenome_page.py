@@ -150,10 +150,10 @@ def test_what_is_made_can_be_saved(visit):
     visit.until(lambda: visit.n_painted > 0)
     visit.page.get_by_role("button", name="Save").click()
     starts = {
-        "Layout .lay": b"",
-        "Layout TSV": b"idx\t",
-        "Picture PNG": b"\x89PNG",
-        "Picture SVG": b"<svg",
+        "Layout as .lay": b"",
+        "Layout as TSV": b"idx\t",
+        "View as PNG": b"\x89PNG",
+        "View as SVG": b"<svg",
     }
     for name, start in starts.items():
         with visit.page.expect_download() as download:

@@ -49,16 +49,17 @@ class Downloads:
         self._run, self._picture = run, picture
         self._get_name, self._complain = get_name, complain
         self.buttons = {
-            suffix: self._button(label, suffix, make, description)
-            for label, suffix, make, description in (
-                ("Layout .lay", "lay", self._layout, "as odgi writes it"),
-                ("Layout TSV", "tsv", self._layout, "as text, as odgi writes it"),
-                ("Picture PNG", "png", self._png, "this view at twice the resolution"),
-                ("Picture SVG", "svg", self._svg, "this view as lines, to edit"),
+            suffix: self._button(label, suffix, make)
+            for label, suffix, make in (
+                ("Layout as .lay (odgi)", "lay", self._layout),
+                ("Layout as TSV (odgi)", "tsv", self._layout),
+                ("View as PNG, twice as large", "png", self._png),
+                ("View as SVG, to edit", "svg", self._svg),
             )
         }
-        buttons = list(self.buttons.values())
-        self.panel = pmui.Column(pmui.Row(*buttons[:2]), pmui.Row(*buttons[2:]), margin=0)
+        self.panel = pmui.Column(
+            *self.buttons.values(), sizing_mode="stretch_width", margin=(4, 0, 0, 0)
+        )
         self.poll()
 
     def poll(self) -> None:
@@ -68,9 +69,7 @@ class Downloads:
             if button.disabled != is_disabled:
                 button.disabled = is_disabled
 
-    def _button(
-        self, label: str, suffix: str, make: Callable[[str], bytes], description: str
-    ) -> pmui.FileDownload:
+    def _button(self, label: str, suffix: str, make: Callable[[str], bytes]) -> pmui.FileDownload:
         async def prepare() -> io.BytesIO | None:
             button.filename = f"{_file_stem(self._get_name())}.{suffix}"
             loop = asyncio.get_running_loop()
@@ -85,10 +84,10 @@ class Downloads:
             callback=prepare,
             filename=f"layout.{suffix}",
             label=label,
-            description=f"{label}: {description}",
             auto=True,
             size="small",
-            margin=(4, 8, 4, 0),
+            sizing_mode="stretch_width",
+            margin=(0, 0, 8, 0),
         )
         # Given to the constructor, these two would bring a warning of Panel's about itself.
         button.param.update(variant="outlined", color="default")

@@ -33,11 +33,9 @@ class RunControls:
         self._seen_version = -1
         self._seen_state: RunState | None = None
         self._next_look = 0.0
-        self.run_button = _button(
-            "Run", "play_arrow", "lay the graph out from its start", "primary"
-        )
-        self.pause_button = _button("Pause", "pause", "hold the layout where it is")
-        self.stop_button = _button("Stop", "stop", "end the layout and keep it as it is")
+        self.run_button = _button("Run", "play_arrow", color="primary")
+        self.pause_button = _button("Pause", "pause")
+        self.stop_button = _button("Stop", "stop")
         self.reheat_button = _button(
             "Re-heat", "local_fire_department", "go on from here, a third into the schedule"
         )
@@ -84,7 +82,6 @@ class RunControls:
             self.pause_button.param.update(
                 label="Resume" if is_paused else "Pause",
                 icon="play_arrow" if is_paused else "pause",
-                description="Resume: go on" if is_paused else "Pause: hold the layout where it is",
             )
             self.stop_button.disabled = not state.is_active
             self.reheat_button.disabled = (
@@ -105,11 +102,11 @@ class RunControls:
             self._run.pause()
 
 
-def _button(label: str, icon: str, description: str, color: str = "default") -> pmui.Button:
+def _button(label: str, icon: str, explanation: str = "", *, color: str = "default") -> pmui.Button:
     return pmui.Button(
         label=label,
         icon=icon,
-        description=f"{label}: {description}",
+        description=f"{label}: {explanation}" if explanation else None,
         color=color,
         variant="contained" if color == "primary" else "outlined",
         size="small",
