@@ -1,18 +1,15 @@
 """Where long computations run: one thread that gives every job a slice in turn.
 
 A job is a generator of `genoviz`; each value it yields is a snapshot, and None says that it has
-to wait and gives its turn away. The thread runs a slice of
-each job, round and round, so that two browser tabs are served alike, and keeps the latest
-snapshot and the error. Nobody is called back: whoever is interested looks at the job.
+to wait and gives its turn away. The thread runs a slice of each job, round and round, so that two
+browser tabs are served alike, and keeps the latest snapshot and the error. Nobody is called back:
+whoever is interested looks at the job.
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import logging
-import os
-import sys
 import threading
 import time
 from collections import deque
@@ -20,12 +17,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from app.right_of_way import CORES, RightOfWay
 from genoviz.errors import GenovizError
 
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.002
-NICENESS = 10
 
 
 class JobState(StrEnum):
@@ -116,7 +113,8 @@ class Job:
         end = time.perf_counter() + seconds
         try:
             while True:
-                snapshot = next(self._steps)
+                with self._thread.way.long():
+                    snapshot = next(self._steps)
                 if snapshot is None:
                     time.sleep(IDLE_SECONDS)
                     return
@@ -161,11 +159,20 @@ class JobThread:
         Name of the thread.
     slice_seconds
         How long one job runs before the next has its turn; 0.02 to 0.1 s.
+    way
+        What each step of a job gives way to.
     """
 
-    def __init__(self, name: str = "jobs", *, slice_seconds: float = 0.05) -> None:
+    def __init__(
+        self,
+        name: str = "jobs",
+        *,
+        slice_seconds: float = 0.05,
+        way: RightOfWay | None = None,
+    ) -> None:
         self.name = name
         self.slice_seconds = slice_seconds
+        self.way = way or RightOfWay()
         self.changed = threading.Condition(threading.RLock())
         self._jobs: list[Job] = []
         self._queue: deque[Job] = deque()
@@ -212,7 +219,6 @@ class JobThread:
         atexit.unregister(self.close)
 
     def _run(self) -> None:
-        let_others_go_first()
         while (job := self._take()) is not None:
             job.run_slice(self.slice_seconds)
             self._put_back(job)
@@ -239,19 +245,7 @@ class JobThread:
             self.changed.notify_all()
 
 
-def let_others_go_first() -> None:
-    """Lower the priority of the calling thread, so that the page is drawn and answers in time.
-
-    Threads that a kernel starts from here inherit it. Linux only; elsewhere nothing is done.
-    """
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        with contextlib.suppress(OSError):
-            nice = os.getpriority(os.PRIO_PROCESS, thread) + NICENESS
-            os.setpriority(os.PRIO_PROCESS, thread, min(nice, 19))
-
-
-KERNELS = JobThread("genoviz-kernels")
+KERNELS = JobThread("genoviz-kernels", way=CORES)
 """Layouts and other computations of all tabs."""
 
 FILES = JobThread("genoviz-files")

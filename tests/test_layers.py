@@ -45,7 +45,15 @@ RULES = {
         frozenset({"cupy", "numba", "scipy", "panel", "panel_material_ui"}),
     ),
     "app.pages": Rule(
-        (*LIBRARY, "app.address", "app.files", "app.jobs", "app.plots", "app.session"),
+        (
+            *LIBRARY,
+            "app.address",
+            "app.files",
+            "app.jobs",
+            "app.plots",
+            "app.right_of_way",
+            "app.session",
+        ),
         frozenset({"cupy", "numba", "scipy", "datashader"}),
     ),
     "app.pages.__init__": Rule(("app.pages",)),

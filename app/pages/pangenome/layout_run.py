@@ -112,6 +112,12 @@ class LayoutRun:
         self.reset()
 
     @property
+    def latest(self) -> LayoutSnapshot | None:
+        """The newest positions, be it that `poll` has not taken them over yet."""
+        job = self._job
+        return (job.snapshot if job is not None else None) or self.snapshot
+
+    @property
     def layout(self) -> GraphLayout | None:
         """The latest positions as a layout, on the CPU."""
         return None if self.snapshot is None else self.snapshot.layout

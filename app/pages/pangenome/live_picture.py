@@ -16,6 +16,7 @@ from app.pages.pangenome.hovering import FoundNode, Hovering
 from app.pages.pangenome.layout_run import LayoutRun
 from app.plots.graph_picture import live_picture
 from app.plots.legend import Legend
+from app.right_of_way import CORES
 from genoviz.analyses.drawing import LayoutDrawing, Picture
 from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
@@ -135,18 +136,21 @@ class LivePicture:
 
     def _draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
         """Draw one frame; runs in a render thread."""
-        run = self._run
-        graph, snapshot, version = run.graph, run.snapshot, run.version
-        if graph is None or snapshot is None or not graph.n_nodes:
+        graph = self._run.graph
+        if graph is None or not graph.n_nodes:
             return None
         colouring = self._colourings.get(graph, self.mode, self.paths)
-        drawing = self._drawing_of(snapshot.coordinates, colouring)
-        view = own_view
-        if view is None:
-            last = self.shown.picture.viewport if self.shown else None
-            view = self.fitting.fit(drawing.bounds, width, height, last)
-        picture = drawing.draw(view, **colouring.options, line_width=None)
-        facts = {"shown": Shown(picture, colouring, graph.n_nodes), "version": version}
+        with CORES.short():
+            snapshot = self._run.latest
+            if snapshot is None or len(snapshot.coordinates) != graph.n_nodes:
+                return None
+            drawing = self._drawing_of(snapshot.coordinates, colouring)
+            view = own_view
+            if view is None:
+                last = self.shown.picture.viewport if self.shown else None
+                view = self.fitting.fit(drawing.bounds, width, height, last)
+            picture = drawing.draw(view, **colouring.options, line_width=None)
+        facts = {"shown": Shown(picture, colouring, graph.n_nodes)}
         return Frame(picture.indices, picture.viewport, colouring.palette, facts)
 
     def _drawing_of(self, coordinates: Any, colouring: Colouring) -> LayoutDrawing:
