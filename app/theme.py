@@ -65,7 +65,7 @@ THEME: dict[str, Any] = {
         },
         "typography": _TYPE,
         "shape": _SHAPE,
-        "components": _parts("#ffffff", "#17202c", "#d6dde7"),
+        "components": _parts("#17202c", "#ffffff", "#17202c"),
     },
 }
 

@@ -35,38 +35,56 @@ def live_picture(on_figure: Callable[[Any], None]) -> hv.DynamicMap:
     the server and the browser than a HoloViews event for each.
     """
 
-    def first_image() -> hv.Image:
-        return index_image(np.zeros((2, 2), np.uint8), EMPTY_VIEW, ramp_palette(DENSITY))
+    def prepare(plot: Any, _element: Any) -> None:
+        if not getattr(plot, "is_prepared", False):
+            plot.is_prepared = True
+            style_picture(plot.state)
+            on_figure(plot)
+
+    return hv.DynamicMap(empty_image).opts(**_options(prepare), xlim=(0, 1), ylim=(0, 1))
+
+
+def streamed_picture(make_image: Callable[..., hv.Image], streams: list[Any]) -> hv.DynamicMap:
+    """Return a picture that HoloViews itself redraws when one of its streams has news."""
 
     def prepare(plot: Any, _element: Any) -> None:
-        if getattr(plot, "is_prepared", False):
-            return
-        plot.is_prepared = True
-        figure = plot.state
-        figure.name = PICTURE_NAME
-        style_figure(figure)
-        figure.grid.visible = False
-        for axis in figure.axis:
-            axis.axis_label = None
-            axis.ticker.desired_num_ticks = 5
-            axis.formatter = NumeralTickFormatter(format="0,0.[00]")
-        add_scale_bar(figure)
-        on_figure(plot)
+        if not getattr(plot, "is_prepared", False):
+            plot.is_prepared = True
+            style_picture(plot.state)
 
-    return hv.DynamicMap(first_image).opts(
-        responsive=True,
-        xlim=(0, 1),
-        ylim=(0, 1),
-        bgcolor=GROUND,
-        xlabel="x (bp)",
-        ylabel="y (bp)",
-        toolbar=None,
-        default_tools=[],
-        tools=["pan", "wheel_zoom"],
-        active_tools=["pan", "wheel_zoom"],
-        hooks=[prepare],
-        show_title=False,
-    )
+    return hv.DynamicMap(make_image, streams=streams).opts(**_options(prepare), framewise=True)
+
+
+def empty_image() -> hv.Image:
+    """Return a picture of nothing."""
+    return index_image(np.zeros((2, 2), np.uint8), EMPTY_VIEW, ramp_palette(DENSITY))
+
+
+def _options(hook: Callable[[Any, Any], None]) -> dict[str, Any]:
+    return {
+        "responsive": True,
+        "bgcolor": GROUND,
+        "xlabel": "x (bp)",
+        "ylabel": "y (bp)",
+        "toolbar": None,
+        "default_tools": [],
+        "tools": ["pan", "wheel_zoom"],
+        "active_tools": ["pan", "wheel_zoom"],
+        "hooks": [hook],
+        "show_title": False,
+    }
+
+
+def style_picture(figure: Any) -> None:
+    """Give the picture's figure its name, its axes and its scale bar."""
+    figure.name = PICTURE_NAME
+    style_figure(figure)
+    figure.grid.visible = False
+    for axis in figure.axis:
+        axis.axis_label = None
+        axis.ticker.desired_num_ticks = 5
+        axis.formatter = NumeralTickFormatter(format="0,0.[00]")
+    add_scale_bar(figure)
 
 
 def style_figure(figure: Any) -> None:
@@ -76,6 +94,7 @@ def style_figure(figure: Any) -> None:
     figure.outline_line_color = LINES
     figure.min_border = 4
     figure.min_border_left = 64
+    figure.min_border_right = 14
     for axis in figure.axis:
         axis.axis_line_color = LINES
         axis.major_tick_line_color = LINES

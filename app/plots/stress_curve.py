@@ -77,4 +77,4 @@ def log_limits(values: np.ndarray) -> tuple[float, float]:
         return EMPTY_LIMITS
     low = 10.0 ** math.floor(math.log10(positive.min()))
     high = 10.0 ** math.ceil(math.log10(positive.max()))
-    return (low, max(high, low * 100))
+    return (low, max(high, low * 1000))

@@ -156,3 +156,25 @@ def test_the_sample_field_shows_what_is_open_and_opens_nothing_by_itself(dashboa
     field.value = "simulated"
     poll_until(dashboard.poll, lambda: dashboard.session.opened.source == "simulated")
     assert "Open" not in field.groups
+
+
+def test_a_view_outside_a_server_draws_itself():
+    from app import LayoutView
+
+    view = LayoutView(read_gfa(get_sample("simulated")))
+    picture = view.picture.frames
+    pn.panel(view).get_root()
+    poll_until(view.poll, lambda: picture.view[()].dimension_values("index").max() > 0)
+    start = picture.viewport
+    view.run.is_paced = False
+    view.run.run()
+    poll_until(view.poll, lambda: view.run.state == "finished")
+    picture.view[()]
+    finished = picture.viewport
+    assert finished != start
+    view.picture.zoom(2)
+    picture.view[()]
+    assert picture.viewport == finished.zoomed(2)
+    view.picture.fit()
+    picture.view[()]
+    assert picture.viewport == finished

@@ -14,7 +14,7 @@ from app.pages.pangenome.live_picture import LivePicture
 from app.pages.pangenome.picture_bar import PictureBar
 from app.pages.pangenome.run_controls import RunControls
 from app.pages.pangenome.stress_chart import StressChart
-from app.pages.pangenome.styles import CARD, CHART_CARD, PICTURE_CARD
+from app.pages.pangenome.styles import CARD, PICTURE_CARD
 from genoviz.model import PangenomeGraph
 
 POLL_MILLISECONDS = 40
@@ -92,9 +92,9 @@ class LayoutView(pn.viewable.Viewer):
         )
         layout = pmui.Paper(self.controls.panel, **{**CARD, "sizing_mode": "stretch_width"})
         chart = pmui.Paper(
-            pmui.Typography("Sampled path stress", variant="subtitle2", margin=0),
+            pmui.Typography("Sampled path stress", variant="subtitle2", margin=(8, 10, 4, 10)),
             self.chart.pane,
-            **CHART_CARD,
+            **PICTURE_CARD,
         )
         side = pmui.Column(layout, chart, width=336, sizing_mode="stretch_height")
         return pmui.Row(

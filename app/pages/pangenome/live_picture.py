@@ -14,6 +14,7 @@ from app.pages.pangenome.fitting import Fitting
 from app.pages.pangenome.frames import FrameLoop
 from app.pages.pangenome.hovering import FoundNode, Hovering
 from app.pages.pangenome.layout_run import LayoutRun
+from app.pages.pangenome.notebook_frames import NotebookFrames
 from app.plots.graph_picture import live_picture
 from app.plots.legend import Legend
 from app.right_of_way import CORES
@@ -64,13 +65,15 @@ class LivePicture:
         self._colourings = ColouringCache()
         self._drawing: LayoutDrawing | None = None
         self._drawn_colouring: Colouring | None = None
-        self.frames = FrameLoop(self._draw, has_news=self._has_news, on_shown=self._take_shown)
         self.hovering = Hovering(self._find_node)
+        makes_frames = FrameLoop if is_served() else NotebookFrames
+        self.frames = makes_frames(self._draw, has_news=self._has_news, on_shown=self._take_shown)
         self.pane = pn.pane.HoloViews(
-            live_picture(self._take_figure),
+            live_picture(self._take_figure) if is_served() else self.frames.view,
             sizing_mode="stretch_both",
             min_height=240,
             linked_axes=False,
+            margin=0,
         )
 
     def poll(self) -> None:
@@ -170,6 +173,12 @@ class LivePicture:
     def _take_shown(self, frame: Frame) -> None:
         self.shown = frame.facts["shown"]
         self.hovering.refresh()
+
+
+def is_served() -> bool:
+    """Tell whether a server's browser tab is being made, rather than a notebook's output."""
+    document = pn.state.curdoc
+    return document is not None and document.session_context is not None
 
 
 def describe_node(graph: PangenomeGraph, node: int) -> str:

@@ -49,13 +49,12 @@ class PictureBar:
         self.zoom_out_button = _icon_button(
             "zoom_out", "Zoom out", lambda: picture.zoom(1 / ZOOM_STEP)
         )
-        self.aspect = pmui.ToggleIcon(
-            icon="aspect_ratio",
-            active_icon="aspect_ratio",
+        self.stretch = pmui.Switch(
+            label="Stretch",
             value=False,
-            description="Stretch the layout over the whole picture",
-            size="22px",
-            margin=0,
+            description="Fill the picture, rather than keep the layout's true shape",
+            size="small",
+            margin=(4, 4, 0, 6),
         )
         self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
         self.top = pmui.Row(
@@ -66,13 +65,13 @@ class PictureBar:
             self.zoom_in_button,
             self.zoom_out_button,
             self.fit_button,
-            self.aspect,
+            self.stretch,
             sizing_mode="stretch_width",
-            margin=(8, 8, 4, 8),
+            margin=(10, 8, 6, 8),
         )
         for widget in (self.mode, self.path, self.paths):
             widget.param.watch(self._take_colours, "value")
-        self.aspect.param.watch(self._take_aspect, "value")
+        self.stretch.param.watch(self._take_stretch, "value")
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Offer the paths of another graph."""
@@ -97,14 +96,14 @@ class PictureBar:
             return
         self._next_look = now + LOOK_SECONDS
         levels, stride = shown.picture.levels, shown.picture.stride
-        self.aspect.value = self._picture.fitting.is_stretched
-        stretch = stretch_text(shown.picture.viewport)
-        seen = (id(shown.colouring), stride, stretch, levels[-1], levels[len(levels) // 2])
+        self.stretch.value = self._picture.fitting.is_stretched
+        distortion = stretch_text(shown.picture.viewport)
+        seen = (id(shown.colouring), stride, distortion, levels[-1], levels[len(levels) // 2])
         if seen == self._seen_legend:
             return
         self._seen_legend = seen
         legend = legend_html(shown.legend, shown.colouring.palette)
-        notices = (stretch, _stride_text(stride, shown.n_nodes))
+        notices = (distortion, _stride_text(stride, shown.n_nodes))
         spans = "".join(
             f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
         )
@@ -120,7 +119,7 @@ class PictureBar:
         self._picture.paths = tuple(filter(None, chosen.get(mode, ())))
         self._picture.refresh()
 
-    def _take_aspect(self, event: Any) -> None:
+    def _take_stretch(self, event: Any) -> None:
         if event.new != self._picture.fitting.is_stretched:
             self._picture.fitting.wish = event.new
             self._picture.fit()

@@ -23,7 +23,7 @@ class StressChart:
         self._pipe = hv.streams.Pipe(data=((), 1))
         self._curve = hv.DynamicMap(_draw, streams=[self._pipe])
         self.pane = pn.pane.HoloViews(
-            self._curve, sizing_mode="stretch_both", min_height=180, linked_axes=False
+            self._curve, sizing_mode="stretch_both", min_height=180, linked_axes=False, margin=0
         )
 
     def poll(self) -> None:

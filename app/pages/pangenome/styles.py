@@ -15,11 +15,7 @@ CARD: dict[str, Any] = {
 }
 PICTURE_CARD: dict[str, Any] = {
     **CARD,
-    "sx": {"borderRadius": "8px", "padding": "0", "overflow": "hidden", "background": GROUND},
-}
-CHART_CARD: dict[str, Any] = {
-    **CARD,
-    "sx": {"borderRadius": "8px", "padding": "8px", "background": GROUND, "color": "#d5deea"},
+    "sx": {"borderRadius": "8px", "padding": "0", "overflow": "hidden"},
 }
 
 NUMBERS = """
@@ -33,7 +29,11 @@ ul { list-style: none; margin: 0; padding: 0; font-size: 12.5px; line-height: 1.
 li { padding: 6px 8px; margin: 0 0 6px; border-left: 3px solid #e0a33e; border-radius: 3px;
   background: rgba(224, 163, 62, 0.10); overflow-wrap: anywhere; }
 """
-LEGEND = """
+LEGEND = (
+    f"""
+:host {{ background: {GROUND}; }}
+"""
+    + """
 :host { color: #d5deea; font-size: 12px; }
 .strip { display: flex; flex-wrap: wrap; align-items: center; gap: 0 18px; min-height: 40px;
   padding: 2px 12px 4px; }
@@ -48,3 +48,4 @@ LEGEND = """
 .notice { color: #f3c26b; }
 .notice:first-of-type { margin-left: auto; }
 """
+)
