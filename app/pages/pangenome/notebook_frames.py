@@ -5,11 +5,12 @@ A notebook tells of a zoom through HoloViews' streams alone, and does not say wh
 
 from __future__ import annotations
 
-import math
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import holoviews as hv
+import numpy as np
 
 from app.pages.pangenome.browser_figure import Frame
 from app.pages.pangenome.frames import Draw
@@ -17,6 +18,7 @@ from app.plots.graph_picture import empty_image, index_image, streamed_picture
 from genoviz.analyses.viewport import Viewport
 
 SIZE = (700, 480)
+N_REMEMBERED = 16
 
 
 class NotebookFrames:
@@ -34,6 +36,8 @@ class NotebookFrames:
         self._draw, self._has_news, self._on_shown = draw, has_news, on_shown
         self._pipe = hv.streams.Pipe(data=0)
         self._own_view: Viewport | None = None
+        self._told: tuple = ()
+        self._shown: deque[tuple] = deque(maxlen=N_REMEMBERED)
         self.viewport: Viewport | None = None
         self.view = streamed_picture(self._make_image, [self._pipe, hv.streams.RangeXY()])
 
@@ -66,18 +70,17 @@ class NotebookFrames:
         frame = self._draw(*SIZE, self._own_view)
         if frame is None:
             return empty_image()
-        self.viewport = frame.viewport
+        view = self.viewport = frame.viewport
+        self._shown.append((view.x_min, view.x_max, view.y_min, view.y_max))
         self._on_shown(frame)
         return index_image(frame.indices, frame.viewport, frame.palette)
 
     def _is_moved(self, x_range: Any, y_range: Any) -> bool:
-        """Tell whether the ranges are a person's, rather than those of the last frame."""
-        if x_range is None or y_range is None or self.viewport is None:
+        """Tell whether the ranges are a person's, rather than those of a frame shown before."""
+        if x_range is None or y_range is None:
             return False
-        view = self.viewport
-        shown = (view.x_min, view.x_max, view.y_min, view.y_max)
-        slack = 1e-6 * max(view.x_max - view.x_min, view.y_max - view.y_min)
-        return not all(
-            math.isclose(now, then, abs_tol=slack)
-            for now, then in zip((*x_range, *y_range), shown, strict=True)
-        )
+        ranges = (*x_range, *y_range)
+        if ranges == self._told:
+            return False
+        self._told = ranges
+        return not any(np.allclose(ranges, shown, rtol=1e-6, atol=0) for shown in self._shown)
