@@ -19,7 +19,7 @@ def main() -> None:
     given = parser.parse_args()
     try:
         serve(given.files, port=given.port, address=given.address, show=not given.no_show)
-    except (GenovizError, OSError) as error:
+    except GenovizError as error:
         parser.exit(1, f"genoviz: {error}\n")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+
+from genoviz.errors import GenovizError
 
 UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024
 UNUSED_SESSION_MILLISECONDS = 3000
@@ -32,10 +35,8 @@ def serve(
 
     Raises
     ------
-    ParameterError
-        If one of the files does not exist.
-    OSError
-        If the port is taken.
+    GenovizError
+        If one of the files does not exist, or the port is taken.
     """
     import panel as pn
 
@@ -49,22 +50,26 @@ def serve(
     if address not in LOOPBACK:
         SETTINGS.folders = tuple({Path.cwd(), *(file.parent for file in SETTINGS.files)})
     prepare_server()
-    server = pn.serve(
-        {"/": make_tab},
-        title="genoviz",
-        port=port,
-        address=address,
-        show=show,
-        start=False,
-        liveness=True,
-        verbose=False,
-        extra_patterns=[("/status", StatusHandler)],
-        ico_path=str(FAVICON),
-        websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
-        unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,
-        check_unused_sessions_milliseconds=CHECK_SESSIONS_MILLISECONDS,
-        allow_websocket_origin=["*"] if address not in LOOPBACK else None,
-    )
+    try:
+        server = pn.serve(
+            {"/": make_tab},
+            title="genoviz",
+            port=port,
+            address=address,
+            show=show,
+            start=False,
+            liveness=True,
+            verbose=False,
+            extra_patterns=[("/status", StatusHandler)],
+            ico_path=str(FAVICON),
+            websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
+            unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,
+            check_unused_sessions_milliseconds=CHECK_SESSIONS_MILLISECONDS,
+        )
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise GenovizError(f"port {port} is taken; another is needed, or 0") from error
+        raise GenovizError(f"{address} cannot be listened at: {error.strerror}") from error
     host = "localhost" if address in LOOPBACK else address
     print(f"genoviz is at http://{host}:{server.port}", flush=True)  # noqa: T201
     server.start()

@@ -13,6 +13,7 @@ from app.plots.palettes import Palette
 
 RAMP_WIDTH = 220
 RAMP_HEIGHT = 10
+N_COLOURS_PER_STOP = 16
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,27 @@ def short_number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def length_text(length: float) -> str:
+    """Return a length in bp as people write it.
+
+    Examples
+    --------
+    >>> [length_text(x) for x in (50, 2_000, 5_000_000)]
+    ['50 bp', '2 kbp', '5 Mbp']
+    """
+    text = short_number(length)
+    return f"{text[:-1]} {text[-1]}bp" if text[-1] in "kMG" else f"{text} bp"
+
+
+def gradient_stops(colours: Sequence[str]) -> str:
+    """Return the stops of an SVG gradient through ``colours``."""
+    last = len(colours) - 1
+    return "".join(
+        f'<stop offset="{index / last:.3f}" stop-color="{colours[index]}"/>'
+        for index in sorted({*range(0, last, N_COLOURS_PER_STOP), last})
+    )
+
+
 def legend_html(legend: Legend, palette: Palette) -> str:
     """Return a legend as HTML."""
     title = f'<span class="legend-title">{escape(legend.title)}</span>'
@@ -127,14 +149,9 @@ def _swatches(items: Sequence[tuple[str, str]]) -> str:
 
 
 def _ramp_svg(legend: RampLegend, palette: Palette) -> str:
-    first = 1 if legend.missing else 0
-    colours = palette[1 + first :]
-    stops = "".join(
-        f'<stop offset="{index / (len(colours) - 1):.3f}" stop-color="{colours[index]}"/>'
-        for index in range(0, len(colours), 23)
-    )
+    colours, levels = legend.palette_part(palette)
     ticks = []
-    for value, place in ramp_ticks(legend.levels[first:], legend.high):
+    for value, place in ramp_ticks(levels, legend.high):
         x = place * RAMP_WIDTH
         anchor = "start" if x < 12 else "end" if x > RAMP_WIDTH - 12 else "middle"
         ticks.append(
@@ -144,7 +161,8 @@ def _ramp_svg(legend: RampLegend, palette: Palette) -> str:
         )
     return (
         f'<svg width="{RAMP_WIDTH}" height="{RAMP_HEIGHT + 16}" role="img" '
-        f'aria-label="{escape(legend.title)}"><defs><linearGradient id="ramp">{stops}'
+        f'aria-label="{escape(legend.title)}"><defs><linearGradient id="ramp">'
+        f"{gradient_stops(colours)}"
         f'</linearGradient></defs><rect width="{RAMP_WIDTH}" height="{RAMP_HEIGHT}" rx="2" '
         f'fill="url(#ramp)"/>{"".join(ticks)}</svg>'
     )

@@ -9,7 +9,15 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from app.plots.legend import Legend, NamedLegend, ramp_ticks, short_number
+from app.plots.legend import (
+    RAMP_WIDTH,
+    Legend,
+    NamedLegend,
+    gradient_stops,
+    length_text,
+    ramp_ticks,
+    short_number,
+)
 from app.plots.palettes import GROUND, Palette, parse_colour
 from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
@@ -113,7 +121,7 @@ def _scale_bar(view: Viewport) -> str:
     return (
         f'<path stroke="{TEXT}" stroke-width="2" d="M{left:.1f} {bottom}H{right}"/>'
         f'<text x="{(left + right) / 2:.1f}" y="{bottom - 6}" text-anchor="middle">'
-        f"{short_number(length)} bp</text>"
+        f"{length_text(length)}</text>"
     )
 
 
@@ -127,17 +135,14 @@ def _legend(legend: Legend, palette: Palette, view: Viewport) -> str:
             rows.append(f'<text x="{x + 14:.0f}" y="{top + 13}">{escape(name)}</text>')
             x += 30 + 7 * len(name)
         return "".join(rows)
-    first = 1 if legend.missing else 0
-    shown = palette[1 + first :]
-    width = 220 / len(shown)
-    ramp = "".join(
-        f'<rect x="{16 + index * width:.2f}" y="{top}" width="{width + 0.3:.2f}" height="10" '
-        f'fill="{colour}"/>'
-        for index, colour in enumerate(shown)
+    shown, levels = legend.palette_part(palette)
+    ramp = (
+        f'<defs><linearGradient id="ramp">{gradient_stops(shown)}</linearGradient></defs>'
+        f'<rect x="16" y="{top}" width="{RAMP_WIDTH}" height="10" fill="url(#ramp)"/>'
     )
     ticks = "".join(
-        f'<text x="{16 + place * 220:.1f}" y="{top + 24}" text-anchor="middle">'
+        f'<text x="{16 + place * RAMP_WIDTH:.1f}" y="{top + 24}" text-anchor="middle">'
         f"{short_number(value)}</text>"
-        for value, place in ramp_ticks(legend.levels[first:], legend.high)
+        for value, place in ramp_ticks(levels, legend.high)
     )
     return title + ramp + ticks

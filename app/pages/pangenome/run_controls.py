@@ -14,6 +14,7 @@ from app.pages.pangenome.styles import NUMBERS
 from app.plots.legend import short_number
 
 LOOK_SECONDS = 0.2
+STATE_NAME, ROLE = "State", ' role="status"'
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",
     RunState.READY: "Ready to run",
@@ -116,7 +117,7 @@ def _button(label: str, icon: str, explanation: str = "", *, color: str = "defau
 
 def numbers_html(state: RunState, progress: RunProgress | None) -> str:
     """Return the numbers of a run as a small table."""
-    rows = [("State", STATE_TEXT[state], "")]
+    rows = [(STATE_NAME, STATE_TEXT[state], "")]
     if progress is None:
         rows += [(name, "–", "") for name in ("Iteration", "Speed", "Time left", "Path stress")]
         return _table(rows)
@@ -160,7 +161,8 @@ def plain(value: float, digits: int) -> str:
 
 def _table(rows: list[tuple[str, str, str]]) -> str:
     cells = "".join(
-        f'<dt>{escape(name)}</dt><dd title="{escape(hint)}">{escape(text)}</dd>'
+        f"<dt>{escape(name)}</dt>"
+        f'<dd title="{escape(hint)}"{ROLE if name == STATE_NAME else ""}>{escape(text)}</dd>'
         for name, text, hint in rows
     )
     return f'<dl class="numbers">{cells}</dl>'
