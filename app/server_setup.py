@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from bokeh.util.warnings import BokehUserWarning
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +39,8 @@ SETTINGS = ServerSettings()
 def prepare_server() -> None:
     """Prepare this process for serving; calling it again does nothing."""
     send_small_frames_at_once()
+    # A browser repeats models that it shows late, in a tab or a section that is opened.
+    warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
         logging.getLogger(name).addFilter(_is_no_goodbye)
 

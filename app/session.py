@@ -71,9 +71,7 @@ class Session(param.Parameterized):
             return
         if self._uploads is None:
             self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
-        path = self._uploads / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        self._begin_opening(iter_open_file(path, title=name), name)
+        self._begin_opening(_iter_open_upload(self._uploads / name, content), name)
 
     def cancel_opening(self) -> None:
         """Stop the opening that is under way; what was open stays open."""
@@ -126,6 +124,12 @@ class Session(param.Parameterized):
         self._jobs = []
         if self._uploads is not None:
             shutil.rmtree(self._uploads, ignore_errors=True)
+
+
+def _iter_open_upload(path: Path, content: bytes | str) -> Iterator[OpeningProgress | None]:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    del content
+    yield from iter_open_file(path, title=path.name)
 
 
 def describe_problem(error: Exception | None) -> str:

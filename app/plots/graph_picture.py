@@ -94,7 +94,7 @@ def style_figure(figure: Any) -> None:
     figure.outline_line_color = LINES
     figure.min_border = 4
     figure.min_border_left = 64
-    figure.min_border_right = 14
+    figure.min_border_right = 24
     for axis in figure.axis:
         axis.axis_line_color = LINES
         axis.major_tick_line_color = LINES

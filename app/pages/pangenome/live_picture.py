@@ -24,6 +24,7 @@ from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
 HOVER_PIXELS = 8
+LIVE_PIXELS, STILL_PIXELS = 3e7, 2e8
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ class LivePicture:
             if view is None:
                 last = self.shown.picture.viewport if self.shown else None
                 view = self.fitting.fit(drawing.bounds, width, height, last)
-            picture = drawing.draw(view, **colouring.options, line_width=None)
+            budget = LIVE_PIXELS if self._run.state.is_active else STILL_PIXELS
+            picture = drawing.draw(view, **colouring.options, line_width=None, pixel_budget=budget)
         facts = {"shown": Shown(picture, colouring, graph.n_nodes)}
         return Frame(picture.indices, picture.viewport, colouring.palette, facts)
 

@@ -92,6 +92,8 @@ class SourcePicker:
     def _open_upload(self, event: Any) -> None:
         for name, content in event.new.items():
             self._session.open_upload(name, content)
+        if event.new:
+            self.upload.value = {}  # the session has it now; here it would stay in memory
 
     def _show_progress(self, event: Any) -> None:
         progress = event.new
