@@ -168,3 +168,11 @@ class Visit:
 @pytest.fixture
 def visit(tabs, dashboard_url):
     return Visit(tabs.new_page(), dashboard_url)
+
+
+@pytest.fixture(scope="module")
+def still_visit(chromium, dashboard_url):
+    """A tab for tests that do not run a layout."""
+    context = chromium.new_context(viewport={"width": 1366, "height": 768})
+    yield Visit(context.new_page(), dashboard_url)
+    context.close()
