@@ -16,6 +16,7 @@ from genoviz.analyses.layout import LayoutSnapshot, iter_path_sgd_layout
 from genoviz.analyses.stress import PathStress
 from genoviz.model import GraphLayout, PangenomeGraph
 
+SLICE_SECONDS = 0.025
 STRESS_SAMPLES = 200_000
 RATE_SECONDS = 2.0
 REHEAT_SHARE = 1 / 3
@@ -171,7 +172,7 @@ class LayoutRun:
             due = time.monotonic()
             _ = graph.node_depths  # made here, for it would hold the page up later
             for snapshot in iter_path_sgd_layout(
-                graph, **options, **more, stress_samples=STRESS_SAMPLES
+                graph, **options, **more, stress_samples=STRESS_SAMPLES, slice_seconds=SLICE_SECONDS
             ):
                 if snapshot.stress is not None:
                     history.append((snapshot.iteration, snapshot.stress))
