@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from bokeh.models import ColumnDataSource, CustomJS, Label
 
 from app.plots.palettes import GROUND
+from genoviz.analyses.viewport import Viewport
 
 LABEL_NAME = "node-label"
 MOVE_CODE = """
@@ -40,6 +42,26 @@ class FoundNode:
 
     text: str
     ends: tuple[float, float, float, float]
+
+
+def pixels_away(
+    x: float, y: float, ends: tuple[float, float, float, float], view: Viewport
+) -> float:
+    """Return how far a point is from a line on the screen, which may be stretched.
+
+    Parameters
+    ----------
+    x, y, ends
+        The point and the line's ends ``(x0, y0, x1, y1)``, in layout coordinates (bp).
+    view
+        What the screen shows.
+    """
+    x_scale, y_scale = view.bp_per_pixel
+    x0, y0 = (ends[0] - x) / x_scale, (ends[1] - y) / y_scale
+    dx, dy = (ends[2] - ends[0]) / x_scale, (ends[3] - ends[1]) / y_scale
+    length = dx * dx + dy * dy
+    share = min(max(-(x0 * dx + y0 * dy) / length, 0.0), 1.0) if length else 0.0
+    return math.hypot(x0 + share * dx, y0 + share * dy)
 
 
 class Hovering:

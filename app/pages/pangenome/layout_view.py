@@ -61,6 +61,7 @@ class LayoutView(pn.viewable.Viewer):
         """Take another graph and show where its nodes start."""
         self.run.set_graph(graph)
         self.bar.set_graph(graph)
+        self.picture.fitting.wish = None
         self.picture.fit()
 
     def poll(self) -> None:

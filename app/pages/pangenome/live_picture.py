@@ -12,7 +12,7 @@ from app.pages.pangenome.browser_figure import Frame
 from app.pages.pangenome.colouring import DENSITY_MODE, Colouring, ColouringCache
 from app.pages.pangenome.fitting import Fitting
 from app.pages.pangenome.frames import FrameLoop
-from app.pages.pangenome.hovering import FoundNode, Hovering
+from app.pages.pangenome.hovering import FoundNode, Hovering, pixels_away
 from app.pages.pangenome.layout_run import LayoutRun
 from app.pages.pangenome.notebook_frames import NotebookFrames
 from app.plots.graph_picture import live_picture
@@ -123,6 +123,8 @@ class LivePicture:
         if node < 0 or graph is None or snapshot is None:
             return None
         ends = tuple(float(value) for value in snapshot.coordinates[node].ravel())
+        if pixels_away(x, y, ends, self.frames.viewport) > HOVER_PIXELS:
+            return None
         return FoundNode(describe_node(graph, node), ends)
 
     def _take_figure(self, plot: Any) -> None:
