@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from app.pages.pangenome.fitting import Fitting
 from app.pages.pangenome.frames import FrameLoop
 from app.pages.pangenome.hovering import FoundNode, Hovering, pixels_away
 from app.pages.pangenome.layout_run import LayoutRun
+from app.pages.pangenome.marks import Mark, NodeLabel, PictureNotes
 from app.pages.pangenome.notebook_frames import NotebookFrames
 from app.plots.graph_picture import live_picture
 from app.plots.legend import Legend
@@ -25,6 +27,7 @@ from genoviz.model import PangenomeGraph
 
 HOVER_PIXELS = 8
 LIVE_PIXELS, STILL_PIXELS = 3e7, 2e8
+NODES_MARGIN = 0.2
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,11 @@ class LivePicture:
         self.paths: tuple[str, ...] = ()
         self.fitting = Fitting()
         self.shown: Shown | None = None
+        self.notes = PictureNotes()
+        self._click_callbacks: list[Callable[[int], None]] = []
+        self._select_callbacks: list[Callable[[np.ndarray], None]] = []
+        self._view_callbacks: list[Callable[[], None]] = []
+        self._only: np.ndarray | None = None
         self._run = run
         self._seen_version = -1
         self._colourings = ColouringCache()
@@ -94,6 +102,55 @@ class LivePicture:
         view = self.frames.viewport
         if view is not None:
             self.frames.show(view.zoomed(factor))
+
+    @property
+    def viewport(self) -> Viewport | None:
+        """What is shown now, in the plane of the picture; None before there is a picture."""
+        return self.frames.viewport
+
+    def look_at_nodes(self, nodes: np.ndarray) -> None:
+        """Show these nodes with a margin around them, and follow them while the layout moves."""
+        snapshot, view = self._run.latest, self.frames.viewport
+        if snapshot is None or view is None or len(nodes) == 0:
+            return
+        ends = snapshot.coordinates[nodes].reshape(-1, 2)
+        ends = ends if isinstance(ends, np.ndarray) else ends.get()
+        bounds = (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
+        self.frames.show(Viewport.fit(bounds, view.width, view.height, margin=NODES_MARGIN))
+
+    def set_mark(self, name: str, mark: Mark | None) -> None:
+        """Point out nodes in a colour, under a name; None takes the mark of that name away."""
+        self.notes.set_mark(name, mark)
+        self.refresh()
+
+    def set_labels(self, name: str, labels: Sequence[NodeLabel]) -> None:
+        """Write words beside nodes; they replace the words of the same name."""
+        self.notes.set_labels(name, labels)
+        self.refresh()
+
+    def draw_only(self, nodes: np.ndarray | None) -> None:
+        """Hide all other nodes; None shows all again."""
+        self._only = nodes
+        self.refresh()
+
+    def on_click(self, callback: Callable[[int], None]) -> None:
+        """Call back with the node that is clicked."""
+        self._click_callbacks.append(callback)
+
+    def on_select(self, callback: Callable[[np.ndarray], None]) -> None:
+        """Call back with the nodes (int64) in the box that is drawn with shift held; maybe none."""
+        self._select_callbacks.append(callback)
+
+    def on_view(self, callback: Callable[[], None]) -> None:
+        """Call back when another part is looked at."""
+        self._view_callbacks.append(callback)
+
+    def visible_nodes(self, limit: int) -> np.ndarray:
+        """Return nodes (int64) that touch the present view, at most ``limit``."""
+        view = self.frames.viewport
+        if self._drawing is None or view is None:
+            return np.empty(0, np.int64)
+        return self._drawing.visible_nodes(view, limit=limit)
 
     def current(self) -> tuple[LayoutDrawing, Viewport, Colouring]:
         """Return what a picture of the present view is made from.

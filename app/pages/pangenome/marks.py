@@ -1,0 +1,88 @@
+"""What is pointed out in the picture: nodes in a colour of their own, and words beside nodes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """Nodes that stand out from all others.
+
+    Attributes
+    ----------
+    nodes
+        int64, any number of them; numbers of the graph.
+    colour
+        ``#rrggbb``.
+    label
+        What they are; empty for nothing.
+    """
+
+    nodes: np.ndarray
+    colour: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class NodeLabel:
+    """A word beside a node, in a colour (``#rrggbb``)."""
+
+    node: int
+    text: str
+    colour: str = "#e8eef6"
+
+
+class PictureNotes:
+    """Named marks and labels of one picture; the first name is drawn first.
+
+    Attributes
+    ----------
+    version
+        Grows with every change.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._marks: dict[str, Mark] = {}
+        self._labels: dict[str, tuple[NodeLabel, ...]] = {}
+        self.version = 0
+
+    def set_mark(self, name: str, mark: Mark | None) -> None:
+        """Set, replace or take away (None) the mark of a name."""
+        with self._lock:
+            self._marks.pop(name, None)
+            if mark is not None and len(mark.nodes):
+                self._marks[name] = mark
+            self.version += 1
+
+    def set_labels(self, name: str, labels: Sequence[NodeLabel]) -> None:
+        """Replace the labels of a name."""
+        with self._lock:
+            self._labels.pop(name, None)
+            if labels:
+                self._labels[name] = tuple(labels)
+            self.version += 1
+
+    def clear(self) -> None:
+        """Forget everything: another graph is open."""
+        with self._lock:
+            self._marks.clear()
+            self._labels.clear()
+            self.version += 1
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks, in the order in which they are drawn."""
+        with self._lock:
+            return tuple(self._marks.values())
+
+    @property
+    def labels(self) -> tuple[NodeLabel, ...]:
+        """The labels of all names."""
+        with self._lock:
+            return tuple(label for labels in self._labels.values() for label in labels)
