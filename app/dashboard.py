@@ -135,7 +135,7 @@ class Dashboard:
 def default_source() -> str:
     """Return what a new tab opens: the server's first file, or a sample that needs no download."""
     if SETTINGS.files:
-        return str(SETTINGS.files[0])
+        return str(SETTINGS.files[0].path)
     bundled = [sample for sample in list_samples() if not sample.is_public]
     return bundled[0].name if bundled else ""
 

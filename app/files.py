@@ -8,11 +8,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.gfa import iter_read_gfa
 from genoviz.model import PangenomeGraph
-from genoviz.samples import iter_get_sample, list_samples
+from genoviz.samples import Sample, iter_get_sample, list_samples
 
 N_KEPT_GRAPHS = 4
 
@@ -38,7 +39,7 @@ class OpenGraph:
 
 @dataclass(frozen=True)
 class OpeningProgress:
-    """How far the opening of a graph has come.
+    """How far the opening of a graph, a layout or annotations has come.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ class OpeningProgress:
 
     text: str
     fraction: float | None = None
-    opened: OpenGraph | None = None
+    opened: Any = None
 
 
 class GraphCache:
@@ -109,6 +110,12 @@ GRAPHS = GraphCache()
 """The graphs of all tabs."""
 
 
+def find_sample(name: str) -> Sample | None:
+    """Return the sample of a name, in whatever case, or None."""
+    name = name.strip().lower()
+    return next((sample for sample in list_samples() if sample.name.lower() == name), None)
+
+
 def iter_open(source: str, *, folders: tuple[Path, ...] = ()) -> Iterator[OpeningProgress | None]:
     """Open a sample by name or a file on the server by path; the last progress has the graph.
 
@@ -119,8 +126,7 @@ def iter_open(source: str, *, folders: tuple[Path, ...] = ()) -> Iterator[Openin
     folders
         When given, only files below these folders are opened.
     """
-    name = source.strip().lower()
-    sample = next((sample for sample in list_samples() if sample.name.lower() == name), None)
+    sample = find_sample(source)
     if sample is None:
         path = check_path(source, folders)
         yield from iter_open_file(path, source=str(path), title=path.name)
@@ -155,7 +161,7 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
         names = ", ".join(str(folder) for folder in folders)
         raise ParameterError(f"{text.strip()} is not below {names}, where this server may read")
     if is_folder:
-        raise ParameterError(f"{path} is a folder; a GFA file is needed")
+        raise ParameterError(f"{path} is a folder; a file is needed")
     if not is_file:
         raise ParameterError(f"{path} does not exist on the server, nor is it a sample's name")
     return path

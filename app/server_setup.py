@@ -10,6 +10,8 @@ from pathlib import Path
 
 from bokeh.util.warnings import BokehUserWarning
 
+from app.served_files import ServedGraph
+
 log = logging.getLogger(__name__)
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -22,13 +24,13 @@ class ServerSettings:
     Attributes
     ----------
     files
-        Files to offer; a new tab opens the first.
+        Graphs to offer; a new tab opens the first.
     folders
         Folders below which files may be opened by path; empty for no limit, which is right for a
         server that only this machine can reach.
     """
 
-    files: tuple[Path, ...] = ()
+    files: tuple[ServedGraph, ...] = ()
     folders: tuple[Path, ...] = ()
 
 

@@ -24,7 +24,8 @@ def serve(
     Parameters
     ----------
     files
-        Graphs to offer; a new tab opens the first.
+        Graphs to offer, each with the layout and the annotations that are given after it; a new
+        tab opens the first graph.
     port
         TCP port; 0 takes a free one.
     address
@@ -36,19 +37,21 @@ def serve(
     Raises
     ------
     GenovizError
-        If one of the files does not exist, or the port is taken.
+        If one of the files does not exist or belongs to no graph, or the port is taken.
     """
     import panel as pn
 
     from app.dashboard import make_tab
     from app.files import check_path
+    from app.served_files import group_files
     from app.server_setup import LOOPBACK, SETTINGS, prepare_server
     from app.status import StatusHandler
     from app.theme import FAVICON
 
-    SETTINGS.files = tuple(check_path(str(file)) for file in files)
+    paths = [check_path(str(file)) for file in files]
+    SETTINGS.files = group_files(paths)
     if address not in LOOPBACK:
-        SETTINGS.folders = tuple({Path.cwd(), *(file.parent for file in SETTINGS.files)})
+        SETTINGS.folders = tuple({Path.cwd(), *(path.parent for path in paths)})
     prepare_server()
     try:
         server = pn.serve(

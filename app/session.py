@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,28 +12,33 @@ from typing import Any
 import param
 
 from app.address import Region
-from app.files import OpenGraph, OpeningProgress, iter_open, iter_open_file
+from app.files import OpenGraph, OpeningProgress, check_path, find_sample, iter_open, iter_open_file
 from app.jobs import FILES, KERNELS, Job, JobState, JobThread
+from app.layout_files import OpenLayout, iter_open_layout
+from app.served_files import FileKind, ServedGraph, file_kind
 from genoviz.errors import GenovizError
 
-GRAPH_SUFFIXES = (".gfa", ".gfa.gz", ".gfa.bgz")
+UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3 or .gtf (also with .gz)"
 
 
 class Session(param.Parameterized):
     """One browser tab.
 
-    Pages follow `opened`, `region` and `highlights` and publish to the last two; `poll` brings the
-    session up to date with its jobs and is called some twenty times a second.
+    Pages follow what is open, `region` and `highlights` and publish to the last two; `poll` brings
+    the session up to date with its jobs and is called some twenty times a second.
 
     Parameters
     ----------
     files
-        Files that the server was started with, for everybody to choose from.
+        Graphs that the server was started with, for everybody to choose from.
     folders
         When given, only files below these folders are opened.
     """
 
     opened = param.ClassSelector(class_=OpenGraph, allow_None=True, doc="The graph that is open.")
+    layout = param.ClassSelector(
+        class_=OpenLayout, allow_None=True, doc="The layout that was read for it."
+    )
     opening = param.ClassSelector(
         class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
     )
@@ -41,13 +47,14 @@ class Session(param.Parameterized):
     highlights = param.ClassSelector(class_=tuple, default=(), doc="Regions that pages highlight.")
 
     def __init__(
-        self, *, files: tuple[Path, ...] = (), folders: tuple[Path, ...] = (), **params: Any
+        self, *, files: tuple[ServedGraph, ...] = (), folders: tuple[Path, ...] = (), **params: Any
     ) -> None:
         super().__init__(**params)
         self.files = files
         self._folders = folders
         self._jobs: list[Job] = []
         self._opening_job: Job | None = None
+        self._next: deque[str] = deque()
         self._wanted_region: Region | None = None
         self._uploads: Path | None = None
         self.is_closed = False
@@ -58,23 +65,65 @@ class Session(param.Parameterized):
         self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
         return job
 
-    def open(self, source: str, *, region: Region | None = None) -> None:
-        """Begin to open a sample by name or a file on the server by path, and a region of it."""
+    def open(
+        self, source: str, *, region: Region | None = None, companions: tuple[str, ...] = ()
+    ) -> None:
+        """Begin to open a sample by name or a file on the server by path.
+
+        Parameters
+        ----------
+        source
+            Name of a sample, or path of a graph, or of a layout or annotations of the open graph.
+        region
+            What to show of a graph.
+        companions
+            Layout and annotations that are opened after the graph; those that the server was
+            started with are the default.
+        """
+        kind = file_kind(source) if find_sample(source) is None else FileKind.GRAPH
+        if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
+            self._begin_opening(self._iter_open_companion(source), source)
+            return
+        if not companions:
+            companions = next(
+                (served.companions for served in self.files if str(served.path) == source), ()
+            )
         self._begin_opening(iter_open(source, folders=self._folders), source)
         self._wanted_region = region
+        self._next.extend(str(companion) for companion in companions)
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Begin to open an uploaded file; it is kept until the tab closes."""
         name = Path(name).name
-        if not name.lower().endswith(GRAPH_SUFFIXES):
-            self.problem = f"{name} was not opened: its name needs to end in .gfa or .gfa.gz."
+        kind = file_kind(name)
+        if kind is None:
+            self.problem = f"{name} was not opened: its name needs to end {UPLOAD_ENDINGS}."
             return
         if self._uploads is None:
             self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
-        self._begin_opening(_iter_open_upload(self._uploads / name, content), name)
+        path = self._uploads / name
+        if kind is FileKind.GRAPH:
+            steps = iter_open_file(path, title=name)
+        else:
+            steps = self._iter_open_kind(kind, path, title=name)
+        self._begin_opening(_iter_after_writing(path, content, steps), name)
+
+    def _iter_open_companion(self, source: str) -> Iterator[OpeningProgress]:
+        path = check_path(source, self._folders)
+        kind = file_kind(path.name)
+        yield from self._iter_open_kind(kind, path, source=str(path), title=path.name)
+
+    def _iter_open_kind(
+        self, kind: FileKind, path: Path, *, source: str = "", title: str
+    ) -> Iterator[OpeningProgress]:
+        """Yield the opening of something that belongs to the open graph."""
+        if self.opened is None:
+            raise GenovizError(f"{title} holds the {kind} of a graph; open the graph first")
+        yield from iter_open_layout(path, self.opened.graph, source=source, title=title)
 
     def cancel_opening(self) -> None:
         """Stop the opening that is under way; what was open stays open."""
+        self._next.clear()
         if self._opening_job is not None:
             self._opening_job.cancel()
             self._opening_job = None
@@ -84,6 +133,9 @@ class Session(param.Parameterized):
         self.cancel_opening()
         self._wanted_region = None
         self.problem = ""
+        self._submit_opening(steps, source)
+
+    def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
         self.opening = OpeningProgress(f"Opening {source}")
         self._opening_job = self.submit(steps, title=f"open {source}", thread=FILES)
 
@@ -103,13 +155,22 @@ class Session(param.Parameterized):
             self.problem = describe_problem(job.error)
         elif job.state is JobState.FINISHED:
             self._take_opened(progress.opened)
+        if self._next and self.opened is not None:
+            source = self._next.popleft()
+            self._submit_opening(self._iter_open_companion(source), source)
 
-    def _take_opened(self, opened: OpenGraph) -> None:
+    def _take_opened(self, opened: OpenGraph | OpenLayout) -> None:
+        if isinstance(opened, OpenLayout):
+            self.layout = opened
+        else:
+            self._take_graph(opened)
+
+    def _take_graph(self, opened: OpenGraph) -> None:
         region = self._wanted_region
         if region is not None and region.path not in opened.graph.path_names:
             self.problem = f"{opened.title} has no path {region.path!r}."
             region = None
-        self.param.update(opened=opened, region=region, highlights=())
+        self.param.update(opened=opened, layout=None, region=region, highlights=())
 
     @property
     def is_busy(self) -> bool:
@@ -126,10 +187,12 @@ class Session(param.Parameterized):
             shutil.rmtree(self._uploads, ignore_errors=True)
 
 
-def _iter_open_upload(path: Path, content: bytes | str) -> Iterator[OpeningProgress | None]:
+def _iter_after_writing(
+    path: Path, content: bytes | str, steps: Iterator[OpeningProgress | None]
+) -> Iterator[OpeningProgress | None]:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     del content
-    yield from iter_open_file(path, title=path.name)
+    yield from steps
 
 
 def describe_problem(error: Exception | None) -> str:

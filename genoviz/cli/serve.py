@@ -14,6 +14,7 @@ from genoviz.errors import GenovizError
 EXAMPLES = examples(
     "genoviz serve",
     "genoviz serve graph.gfa.gz --port 8080",
+    "genoviz serve graph.gfa.gz graph.lay genes.bed",
     "ssh -L 5006:localhost:5006 server genoviz serve --no-browser",
 )
 
@@ -26,7 +27,11 @@ def register(cli: typer.Typer) -> None:
 def serve(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="Graphs to offer; the first is opened."),
+        typer.Argument(
+            metavar="FILE",
+            help="Graphs to offer, each followed by its layout and annotations if it has some; "
+            "the first graph is opened.",
+        ),
     ] = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.address import Region
 from app.files import GraphCache, check_path
 from app.jobs import JobState
+from app.served_files import ServedGraph, group_files
 from app.session import Session, describe_problem
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.model import PangenomeGraph
+from genoviz.io.layout_files import write_layout
+from genoviz.model import GraphLayout, PangenomeGraph
 from tests.app.conftest import GFA, poll_until
 
 
@@ -116,8 +119,50 @@ def test_an_upload_is_opened_and_removed_with_the_tab(session):
 def test_an_upload_of_another_kind_is_refused(session):
     session.open_upload("reads.fastq", b"@r1")
     assert session.problem == (
-        "reads.fastq was not opened: its name needs to end in .gfa or .gfa.gz."
+        "reads.fastq was not opened: its name needs to end in .gfa, .lay, .tsv, .bed, .gff3 "
+        "or .gtf (also with .gz)."
     )
+
+
+def test_a_layout_opens_with_its_graph_and_belongs_to_it(graph_file, tmp_path, graph):
+    layout = GraphLayout(np.arange(16.0).reshape(4, 2, 2))
+    path = tmp_path / "small.lay"
+    write_layout(layout, path)
+    session = Session(files=(ServedGraph(graph_file, (path,)),))
+    open_and_wait(session, str(graph_file))
+    poll_until(session.poll, lambda: session.layout is not None)
+    assert session.layout.source == str(path)
+    np.testing.assert_allclose(session.layout.layout.coordinates, layout.coordinates)
+    other = tmp_path / "other.gfa"
+    other.write_text(GFA)
+    open_and_wait(session, str(other))
+    assert session.layout is None
+    session.close()
+
+
+def test_a_layout_without_its_graph_or_of_another_is_one_sentence(session, graph_file, tmp_path):
+    path = tmp_path / "five.lay"
+    write_layout(GraphLayout(np.zeros((5, 2, 2))), path)
+    open_and_wait(session, str(path))
+    assert session.problem == "five.lay holds the layout of a graph; open the graph first."
+    open_and_wait(session, str(graph_file))
+    session.open_upload("mine.lay", path.read_bytes())
+    poll_until(session.poll, lambda: session.opening is None)
+    assert "lays out 5 nodes, but the graph has 4" in session.problem
+    assert session.opened.title == "small.gfa"
+
+
+def test_files_of_a_server_belong_to_the_graph_before_them():
+    names = ("a.gfa", "a.lay", "a.bed.gz", "b.gfa.gz", "b.gtf")
+    grouped = group_files([Path(name) for name in names])
+    assert [(served.path.name, len(served.companions)) for served in grouped] == [
+        ("a.gfa", 2),
+        ("b.gfa.gz", 1),
+    ]
+    with pytest.raises(
+        ParameterError, match=r"x\.lay holds the layout of a graph, and none comes before it"
+    ):
+        group_files([Path("x.lay")])
 
 
 def test_closing_a_tab_cancels_its_jobs():

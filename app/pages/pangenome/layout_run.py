@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Any, Protocol
@@ -13,7 +13,8 @@ from typing import Any, Protocol
 from app.jobs import Job, JobState
 from app.pages.pangenome.layout_settings import LayoutSettings
 from genoviz.analyses.layout import LayoutSnapshot, iter_path_sgd_layout
-from genoviz.analyses.stress import PathStress
+from genoviz.analyses.stress import PathStress, sampled_path_stress
+from genoviz.backend import array_module
 from genoviz.model import GraphLayout, PangenomeGraph
 
 SLICE_SECONDS = 0.025
@@ -28,6 +29,7 @@ class RunState(StrEnum):
 
     EMPTY = "empty"
     READY = "ready"
+    LOADED = "loaded"
     RUNNING = "running"
     PAUSED = "paused"
     STOPPED = "stopped"
@@ -163,6 +165,25 @@ class LayoutRun:
             self._job = self._submit(islice(self._iter_layout(), 1), title="start of a layout")
             self._is_start = True
 
+    def load(self, layout: GraphLayout) -> None:
+        """Show a layout that was computed before, and sample its stress."""
+        self._cancel()
+        self.snapshot, self.error = None, None
+        self._job = self._submit(self._iter_load(layout), title="layout from a file")
+        self._set_state(RunState.LOADED)
+
+    def _iter_load(self, layout: GraphLayout) -> Iterator[LayoutSnapshot]:
+        graph, history = self.graph, []
+        self.history = history
+        snapshot = loaded_snapshot(layout, backend=self.settings.backend)
+        yield snapshot
+        stress = sampled_path_stress(
+            graph, layout, n_samples=STRESS_SAMPLES, backend=self.settings.backend
+        )
+        if stress.n_terms:
+            history.append((0, stress))
+        yield replace(snapshot, stress=stress)
+
     def _iter_layout(self, **more: Any) -> Iterator[LayoutSnapshot | None]:
         """Yield the snapshots of a run and note its stress; all of it runs in the job thread."""
         graph, options, history = self.graph, self.settings.options(self.graph), []
@@ -224,7 +245,7 @@ class LayoutRun:
         self.error = job.error
         if job.state is JobState.FAILED:
             self._set_state(RunState.FAILED)
-        elif not was_start:
+        elif not was_start and self.state is not RunState.LOADED:
             self._set_state(RunState.FINISHED)
 
     @property
@@ -262,3 +283,19 @@ class LayoutRun:
             return None
         left = self.snapshot.n_updates_total - self.snapshot.n_updates
         return max(left, 0) * (last - first) / (n_last - n_first)
+
+
+def loaded_snapshot(layout: GraphLayout, *, backend: str) -> LayoutSnapshot:
+    """Return a layout that is not the work of a run as what a run would yield last."""
+    return LayoutSnapshot(
+        coordinates=array_module(backend).asarray(layout.coordinates),
+        iteration=0,
+        n_iterations=0,
+        n_updates=0,
+        n_updates_total=0,
+        eta=0.0,
+        seconds=0.0,
+        is_final=True,
+        note=layout.note,
+        components=layout.components,
+    )

@@ -15,7 +15,7 @@ from app.pages.pangenome.picture_bar import PictureBar
 from app.pages.pangenome.run_controls import RunControls
 from app.pages.pangenome.stress_chart import StressChart
 from app.pages.pangenome.styles import CARD, PICTURE_CARD
-from genoviz.model import PangenomeGraph
+from genoviz.model import GraphLayout, PangenomeGraph
 
 POLL_MILLISECONDS = 40
 
@@ -61,6 +61,12 @@ class LayoutView(pn.viewable.Viewer):
         """Take another graph and show where its nodes start."""
         self.run.set_graph(graph)
         self.bar.set_graph(graph)
+        self.picture.fitting.wish = None
+        self.picture.fit()
+
+    def load(self, layout: GraphLayout) -> None:
+        """Show a layout of the graph that was computed before."""
+        self.run.load(layout)
         self.picture.fitting.wish = None
         self.picture.fit()
 

@@ -46,6 +46,7 @@ class PangenomePage:
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         session.param.watch(self._take_opened, "opened")
+        session.param.watch(self._take_layout, "layout")
         self._take_opened()
 
     @property
@@ -105,6 +106,10 @@ class PangenomePage:
         self.form.set_graph(opened.graph if opened else None)
         self.view.set_graph(opened.graph if opened else None)
         self.facts.object = facts_html(opened)
+
+    def _take_layout(self, event: Any) -> None:
+        if event.new is not None:
+            self.view.load(event.new.layout)
 
     def _name(self) -> str:
         opened = self._session.opened

@@ -18,6 +18,7 @@ STATE_NAME, ROLE = "State", ' role="status"'
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",
     RunState.READY: "Ready to run",
+    RunState.LOADED: "Read from a file",
     RunState.RUNNING: "Running",
     RunState.PAUSED: "Paused",
     RunState.STOPPED: "Stopped",
@@ -122,6 +123,9 @@ def numbers_html(state: RunState, progress: RunProgress | None) -> str:
         rows += [(name, "–", "") for name in ("Iteration", "Speed", "Time left", "Path stress")]
         return _table(rows)
     rate = progress.updates_per_second
+    if state is RunState.LOADED:
+        rows.append(("Path stress", *_stress_text(progress)))
+        return _table(rows)
     rows.append(("Iteration", f"{progress.iteration} of {progress.n_iterations}", ""))
     rows.append(("Speed", f"{short_number(rate)} updates/s" if rate else "–", ""))
     if state.is_active:

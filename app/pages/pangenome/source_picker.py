@@ -1,4 +1,4 @@
-"""Where a graph comes from: a sample, a file on the server, or an upload."""
+"""Where graphs, layouts and annotations come from: samples, files on the server, uploads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FULL_WIDTH: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (14, 0, 
 
 
 class SourcePicker:
-    """Three ways to open a graph, and how far the opening is."""
+    """Three ways to open a file, and how far the opening is."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -33,7 +33,8 @@ class SourcePicker:
             label="Path on the server",
             placeholder="/data/graph.gfa.gz",
             size="small",
-            description="A GFA file (.gfa or .gfa.gz) that the server can read. Enter opens it.",
+            description="A graph (.gfa, .gfa.gz) that the server can read; or, for the open graph, "
+            "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf). Enter opens it.",
             **FULL_WIDTH,
         )
         self.open_button = pmui.Button(
@@ -69,7 +70,9 @@ class SourcePicker:
                 "Upload",
                 pmui.Column(
                     pmui.Typography(
-                        f"A GFA file of up to {UPLOAD_MEGABYTES} MB", variant="caption"
+                        f"A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF), "
+                        f"up to {UPLOAD_MEGABYTES} MB",
+                        variant="caption",
                     ),
                     self.upload,
                     margin=0,
@@ -133,7 +136,9 @@ def sample_groups(session: Session) -> dict[str, dict[str, str]]:
     """Return what can be chosen by name: titles and sources, in groups."""
     groups: dict[str, dict[str, str]] = {}
     if session.files:
-        groups["Files of this server"] = {path.name: str(path) for path in session.files}
+        groups["Files of this server"] = {
+            served.path.name: str(served.path) for served in session.files
+        }
     for sample in list_samples():
         if sample.kind != "gfa":
             continue

@@ -1,0 +1,84 @@
+"""Kinds of files by their names, and the files that a server is started with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from genoviz.errors import ParameterError
+
+
+class FileKind(StrEnum):
+    """What a file holds, as far as its name tells."""
+
+    GRAPH = "graph"
+    LAYOUT = "layout"
+    ANNOTATIONS = "annotations"
+
+
+ENDINGS = {
+    FileKind.GRAPH: (".gfa",),
+    FileKind.LAYOUT: (".lay", ".tsv", ".layout", ".json"),
+    FileKind.ANNOTATIONS: (".bed", ".gff", ".gff3", ".gtf"),
+}
+COMPRESSED = (".gz", ".bgz")
+
+
+@dataclass(frozen=True)
+class ServedGraph:
+    """A graph that the server offers, and the files that open with it.
+
+    Attributes
+    ----------
+    path
+        The graph.
+    companions
+        Its layout and its annotations, in the order in which they were given.
+    """
+
+    path: Path
+    companions: tuple[Path, ...] = ()
+
+
+def file_kind(name: str) -> FileKind | None:
+    """Return what a file holds by the ending of its name, or None if no kind has that ending.
+
+    Examples
+    --------
+    >>> file_kind("chr6.GFA.gz"), file_kind("genes.gff3"), file_kind("reads.fastq")
+    (<FileKind.GRAPH: 'graph'>, <FileKind.ANNOTATIONS: 'annotations'>, None)
+    """
+    name = name.lower()
+    for compressed in COMPRESSED:
+        name = name.removesuffix(compressed)
+    return next((kind for kind, endings in ENDINGS.items() if name.endswith(endings)), None)
+
+
+def group_files(paths: Iterable[Path]) -> tuple[ServedGraph, ...]:
+    """Return the graphs among files, each with the layouts and annotations that follow it.
+
+    Raises
+    ------
+    ParameterError
+        If a layout or annotations come before the first graph.
+
+    Examples
+    --------
+    >>> [graph.companions for graph in group_files([Path("a.gfa"), Path("a.lay"), Path("b.gfa")])]
+    [(PosixPath('a.lay'),), ()]
+    """
+    groups: list[tuple[Path, list[Path]]] = []
+    for path in paths:
+        kind = file_kind(path.name)
+        if kind in (None, FileKind.GRAPH):
+            groups.append((path, []))
+        elif groups:
+            groups[-1][1].append(path)
+        else:
+            raise ParameterError(
+                f"{path.name} holds the {kind} of a graph, and none comes before it; "
+                "give the graph first"
+            )
+    return tuple(ServedGraph(path, tuple(companions)) for path, companions in groups)
