@@ -6,42 +6,13 @@ on its own, and what is wrong is said.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode
 
 from genoviz.errors import ParameterError
+from genoviz.model import PathRegion
 
-_REGION = re.compile(r"^(?P<path>.+):(?P<start>[\d,]+)-(?P<end>[\d,]+)$")
-
-
-@dataclass(frozen=True)
-class Region:
-    """A stretch of a path; 0-based, half-open, bp."""
-
-    path: str
-    start: int
-    end: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.start}-{self.end}"
-
-    @classmethod
-    def parse(cls, text: str) -> Region:
-        """Return the region that ``path:start-end`` names; commas in numbers are allowed.
-
-        Examples
-        --------
-        >>> Region.parse("HG002#1#chr6:1,000-2,500")
-        Region(path='HG002#1#chr6', start=1000, end=2500)
-        """
-        match = _REGION.match(text.strip())
-        if match is None:
-            raise ParameterError(f"region is {text!r}, needs path:start-end")
-        start, end = (int(match[name].replace(",", "") or 0) for name in ("start", "end"))
-        if end <= start:
-            raise ParameterError(f"region {text!r} ends at {end}, needs an end after its start")
-        return cls(match["path"], start, end)
+Region = PathRegion
 
 
 @dataclass(frozen=True)
@@ -62,7 +33,7 @@ class Address:
 
     page: str = ""
     file: str = ""
-    region: Region | None = None
+    region: PathRegion | None = None
     complaints: tuple[str, ...] = ()
 
     @classmethod
@@ -77,7 +48,7 @@ class Address:
         region = None
         if "region" in values:
             try:
-                region = Region.parse(values["region"])
+                region = PathRegion.parse(values["region"])
             except ParameterError as error:
                 complaints.append(f"The link is not followed all the way: {error}.")
         return cls(page, values.get("file", ""), region, tuple(complaints))

@@ -28,7 +28,14 @@ _MODULES = {
     ),
     "genoviz.io.gfa": ("GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"),
     "genoviz.io.layout_files": ("read_layout", "write_layout"),
-    "genoviz.model": ("ByteStrings", "GraphLayout", "PangenomeGraph", "PathName"),
+    "genoviz.model": (
+        "ByteStrings",
+        "GraphLayout",
+        "Incidence",
+        "PangenomeGraph",
+        "PathName",
+        "PathRegion",
+    ),
     "genoviz.samples": ("get_sample", "list_samples"),
 }
 prepare_threading_layer()

@@ -32,6 +32,19 @@ def pytest_report_header() -> str | None:
     return None if HAS_PANEL else "Panel is not installed: tests/app and tests/browser are left out"
 
 
+REAL_GRAPHS = (
+    "DRB1-3123",
+    "DRB1-3123_unsorted",
+    "LPA",
+    "chr6.C4",
+    "chr5.yeast",
+    "micb-kir3dl1",
+    "MHC_4",
+    "hprc_RHCE",
+    "hprc_chrY.noseq",
+)
+
+
 def real_data(name: str) -> Path:
     """Return a file of real data, or skip the test, visibly, where it is absent."""
     path = DATA / name

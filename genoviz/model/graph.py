@@ -10,6 +10,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model.byte_strings import ByteStrings
+from genoviz.model.incidence import Incidence, index_edges, index_steps
 from genoviz.model.path_name import PathName
 
 MAX_NODES = 2**31 - 1
@@ -163,9 +164,31 @@ class PangenomeGraph:
         return np.bincount(self.steps >> 1, minlength=self.n_nodes)
 
     @cached_property
+    def node_step_index(self) -> Incidence:
+        """The numbers of the steps on each node, over all paths; `steps` has their handles."""
+        return index_steps(self.n_nodes, self.steps)
+
+    @cached_property
+    def node_edge_index(self) -> Incidence:
+        """The numbers of the edges that touch each node, a loop once."""
+        return index_edges(self.n_nodes, self.edges)
+
+    @cached_property
     def parsed_path_names(self) -> tuple[PathName, ...]:
         """The PanSN parts of each path's name."""
         return tuple(PathName.parse(name) for name in self.path_names)
+
+    @cached_property
+    def path_starts(self) -> np.ndarray:
+        """Contig coordinate of each path's first base, from its name; int64, shape (n_paths,), bp.
+
+        It is 0 for a name without range. A range that is one shorter than the path is taken for
+        1-based and closed, as NCBI writes it (``gi|568815592:32578768-32589835``).
+        """
+        names = self.parsed_path_names
+        starts = np.array([name.start for name in names], np.int64)
+        ends = np.array([-1 if name.end is None else name.end for name in names], np.int64)
+        return starts - ((ends >= 0) & (starts > 0) & (ends - starts + 1 == self.path_lengths))
 
     def path_steps(self, path: int) -> np.ndarray:
         """Return the handles of one path; uint32, shape (n_path_steps,)."""

@@ -1,0 +1,67 @@
+"""Paths walked step by step and base by base, in plain Python."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+
+@dataclass
+class WalkedStep:
+    """One step of a path; ``position`` is the offset of its first base."""
+
+    path: int
+    step: int
+    node: int
+    is_reverse: bool
+    position: int
+    length: int
+
+
+def walk_path(graph, path: int) -> list[WalkedStep]:
+    walked, position = [], 0
+    offset = int(graph.path_offsets[path])
+    for k, handle in enumerate(graph.path_steps(path).tolist()):
+        length = int(graph.node_lengths[handle // 2])
+        walked.append(WalkedStep(path, offset + k, handle // 2, handle % 2 == 1, position, length))
+        position += length
+    return walked
+
+
+def walk_bases(graph, path: int) -> list[tuple[int, int, bool, int]]:
+    """Return node, offset on the forward strand, strand and step of each base of a path."""
+    bases = []
+    for step in walk_path(graph, path):
+        offsets = range(step.length)
+        for offset in reversed(offsets) if step.is_reverse else offsets:
+            bases.append((step.node, offset, step.is_reverse, step.step))
+    return bases
+
+
+def visits_by_node(graph) -> dict[int, list[WalkedStep]]:
+    """Return the steps on each node, by path and then by position."""
+    visits = defaultdict(list)
+    for path in range(graph.n_paths):
+        for step in walk_path(graph, path):
+            visits[step.node].append(step)
+    return visits
+
+
+def edges_by_node(graph) -> dict[int, list[int]]:
+    touching = defaultdict(list)
+    for edge, (tail, head) in enumerate(graph.edges.tolist()):
+        for node in sorted({tail // 2, head // 2}):
+            touching[node].append(edge)
+    return touching
+
+
+_COMPLEMENT = str.maketrans("ACGTacgtN", "TGCAtgcaN")
+
+
+def path_sequence(graph, path: int) -> str:
+    """Return the bases of a path that has ACGTN alone."""
+    pieces = []
+    for step in walk_path(graph, path):
+        bases = graph.node_sequences[step.node]
+        pieces.append(bases[::-1].translate(_COMPLEMENT) if step.is_reverse else bases)
+    return "".join(pieces)
