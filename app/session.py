@@ -39,6 +39,9 @@ class Session(param.Parameterized):
     layout = param.ClassSelector(
         class_=OpenLayout, allow_None=True, doc="The layout that was read for it."
     )
+    annotations = param.Parameter(
+        None, doc="What was read of the graph's annotations, placed on its paths; or None."
+    )
     opening = param.ClassSelector(
         class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
     )
@@ -170,7 +173,9 @@ class Session(param.Parameterized):
         if region is not None and region.path not in opened.graph.path_names:
             self.problem = f"{opened.title} has no path {region.path!r}."
             region = None
-        self.param.update(opened=opened, layout=None, region=region, highlights=())
+        self.param.update(
+            opened=opened, layout=None, annotations=None, region=region, highlights=()
+        )
 
     @property
     def is_busy(self) -> bool:
