@@ -157,15 +157,19 @@ class PathProfile:
 
     def _steps_within(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first step of each stretch, and the first one behind it."""
-        first = np.searchsorted(self.positions, starts, side="right") - 1
-        stop = np.searchsorted(self.positions, ends, side="left")
-        first = np.clip(first, 0, self.n_steps - 1)
+        first = self._step_at(starts)
+        # Whole numbers: to look for floats, NumPy would copy all positions as floats.
+        stop = np.searchsorted(self.positions, np.ceil(ends).astype(np.int64), side="left")
         return first, np.maximum(np.minimum(stop, self.n_steps), first + 1)
+
+    def _step_at(self, places: np.ndarray) -> np.ndarray:
+        floors = np.floor(places).astype(np.int64)
+        steps = np.searchsorted(self.positions, floors, side="right") - 1
+        return np.clip(steps, 0, self.n_steps - 1)
 
     def _sum_up_to(self, places: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return the running sum up to places between steps, too; it is linear within a step."""
-        steps = np.searchsorted(self.positions, places, side="right") - 1
-        steps = np.clip(steps, 0, self.n_steps - 1)
+        steps = self._step_at(places)
         lengths = self.positions[steps + 1] - self.positions[steps]
         share = np.clip((places - self.positions[steps]) / np.maximum(lengths, 1), 0.0, 1.0)
         return sums[steps] + share * (sums[steps + 1] - sums[steps])
