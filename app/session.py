@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import param
 
 from app.address import Region
@@ -48,6 +49,9 @@ class Session(param.Parameterized):
     problem = param.String(doc="What went wrong last, as one sentence; empty when nothing.")
     region = param.ClassSelector(class_=Region, allow_None=True, doc="The stretch that pages show.")
     highlights = param.ClassSelector(class_=tuple, default=(), doc="Regions that pages highlight.")
+    picked = param.ClassSelector(
+        class_=np.ndarray, default=np.empty(0, np.int64), doc="Nodes that a person has picked."
+    )
 
     def __init__(
         self, *, files: tuple[ServedGraph, ...] = (), folders: tuple[Path, ...] = (), **params: Any
@@ -174,7 +178,12 @@ class Session(param.Parameterized):
             self.problem = f"{opened.title} has no path {region.path!r}."
             region = None
         self.param.update(
-            opened=opened, layout=None, annotations=None, region=region, highlights=()
+            opened=opened,
+            layout=None,
+            annotations=None,
+            region=region,
+            highlights=(),
+            picked=np.empty(0, np.int64),
         )
 
     @property
