@@ -1,4 +1,4 @@
-"""What a link carries: page, file and region, so that a view can be sent to a colleague.
+"""What a link carries: page, files, region, colours and view, so that a view can be sent on.
 
 Panel's own ``location.sync`` drops all values silently when one is wrong; here each is checked
 on its own, and what is wrong is said.
@@ -6,13 +6,15 @@ on its own, and what is wrong is said.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from genoviz.errors import ParameterError
-from genoviz.model import PathRegion
+from genoviz.model import PathRegion as Region
 
-Region = PathRegion
+View = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -25,37 +27,96 @@ class Address:
         Slug of the page, or "" for the first.
     file
         Name of a sample or path of a file on the server, or "" for none.
+    layout
+        Path of the layout of that graph, or "".
+    annotations
+        Paths of the annotations of that graph.
     region
         The region that pages show, or None.
+    colour
+        What the picture is coloured by, or "" for the default.
+    paths
+        The paths, or groups of paths, that the colours need.
+    view
+        What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
     complaints
         What was wrong with the link, one sentence each.
     """
 
     page: str = ""
     file: str = ""
-    region: PathRegion | None = None
+    layout: str = ""
+    annotations: tuple[str, ...] = ()
+    region: Region | None = None
+    colour: str = ""
+    paths: tuple[str, ...] = ()
+    view: View | None = None
     complaints: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, query: str, *, pages: tuple[str, ...]) -> Address:
         """Return what a query string such as ``?page=pangenome&file=drb1`` asks for."""
-        values = {name: items[-1] for name, items in parse_qs(query.lstrip("?")).items()}
+        values = parse_qs(query.lstrip("?"))
+        last = {name: items[-1] for name, items in values.items()}
         complaints = []
-        page = values.get("page", "")
+        page = last.get("page", "")
         if page and page not in pages:
             complaints.append(f"The link names page {page!r}; there are {', '.join(pages)}.")
             page = ""
-        region = None
-        if "region" in values:
+        checked: dict[str, Any] = {"region": None, "view": None}
+        for name, parse in (("region", Region.parse), ("view", parse_view)):
             try:
-                region = PathRegion.parse(values["region"])
+                checked[name] = parse(last[name]) if name in last else None
             except ParameterError as error:
                 complaints.append(f"The link is not followed all the way: {error}.")
-        return cls(page, values.get("file", ""), region, tuple(complaints))
+        return cls(
+            page=page,
+            file=last.get("file", ""),
+            layout=last.get("layout", ""),
+            annotations=tuple(values.get("annotations", ())),
+            colour=last.get("colour", ""),
+            paths=tuple(values.get("path", ())),
+            complaints=tuple(complaints),
+            **checked,
+        )
 
     @property
     def query(self) -> str:
         """The query string, with its question mark; "" when there is nothing to say."""
-        items = {"page": self.page, "file": self.file, "region": str(self.region or "")}
-        text = urlencode({name: value for name, value in items.items() if value}, safe="/:#")
+        items = {
+            "page": self.page,
+            "file": self.file,
+            "layout": self.layout,
+            "annotations": self.annotations,
+            "region": str(self.region or ""),
+            "colour": self.colour,
+            "path": self.paths,
+            "view": ",".join(f"{value:.12g}" for value in self.view or ()),
+        }
+        said = {name: value for name, value in items.items() if value}
+        text = urlencode(said, doseq=True, safe="/:#,")
         return f"?{text.replace('#', '%23')}" if text else ""
+
+
+def parse_view(text: str) -> View:
+    """Return the view that ``x_min,x_max,y_min,y_max`` names, in bp.
+
+    Raises
+    ------
+    ParameterError
+        If these are not four numbers of a rectangle.
+
+    Examples
+    --------
+    >>> parse_view("0,1e6,-5,250.5")
+    (0.0, 1000000.0, -5.0, 250.5)
+    """
+    try:
+        x_min, x_max, y_min, y_max = (float(part) for part in text.split(","))
+    except ValueError:
+        x_min = x_max = y_min = y_max = math.nan
+    if not (
+        math.isfinite(x_min) and x_min < x_max < math.inf and -math.inf < y_min < y_max < math.inf
+    ):
+        raise ParameterError(f"view is {text!r}, needs x_min,x_max,y_min,y_max in bp")
+    return x_min, x_max, y_min, y_max

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.address import Address, Region
+from app.address import Address, Region, parse_view
 from genoviz.errors import ParameterError
 
 PAGES = ("pangenome", "coverage")
@@ -16,7 +16,33 @@ def test_page_file_and_region_are_read():
     address = Address.parse(
         "?page=coverage&file=/data/a%20b.gfa&region=HG002%231%23chr6:10-2,500", pages=PAGES
     )
-    assert address == Address("coverage", "/data/a b.gfa", Region("HG002#1#chr6", 10, 2500))
+    assert address == Address(
+        page="coverage", file="/data/a b.gfa", region=Region("HG002#1#chr6", 10, 2500)
+    )
+
+
+def test_files_colours_and_view_are_read():
+    address = Address.parse(
+        "?file=c4&layout=/d/c4.lay&annotations=/d/a.bed&annotations=/d/b.gff"
+        "&colour=paths&path=HG002%231&path=a,b&view=0,10.5,-3e6,4",
+        pages=PAGES,
+    )
+    assert address == Address(
+        file="c4",
+        layout="/d/c4.lay",
+        annotations=("/d/a.bed", "/d/b.gff"),
+        colour="paths",
+        paths=("HG002#1", "a,b"),
+        view=(0.0, 10.5, -3e6, 4.0),
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1,2,3", "1,2,3,x", "2,1,0,1", "0,1,1,1", "0,inf,0,1", "nan,1,0,1"]
+)
+def test_what_is_no_view_is_named(text):
+    with pytest.raises(ParameterError, match=r"view is .*needs x_min,x_max,y_min,y_max"):
+        parse_view(text)
 
 
 def test_one_wrong_value_does_not_discard_the_others():
@@ -35,17 +61,34 @@ def test_what_is_no_region_is_named(text):
         Region.parse(text)
 
 
-@given(
-    st.sampled_from(["", *PAGES]),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
-    st.none()
-    | st.builds(
-        lambda path, start, length: Region(path, start, start + length),
-        st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1),
-        st.integers(0, 10**9),
-        st.integers(1, 10**9),
-    ),
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1)
+REGIONS = st.builds(
+    lambda path, start, length: Region(path, start, start + length),
+    NAMES,
+    st.integers(0, 10**9),
+    st.integers(1, 10**9),
 )
-def test_what_is_written_is_read_again(page, file, region):
-    address = Address(page, file, region)
+SPANS = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
+
+
+@given(
+    st.builds(
+        Address,
+        page=st.sampled_from(["", *PAGES]),
+        file=TEXTS,
+        layout=TEXTS,
+        annotations=st.lists(NAMES, max_size=2).map(tuple),
+        region=st.none() | REGIONS,
+        colour=TEXTS,
+        paths=st.lists(NAMES, max_size=3).map(tuple),
+        view=st.none()
+        | st.tuples(SPANS, SPANS).map(
+            lambda spans: tuple(
+                float(end) for start, length in spans for end in (start, start + length)
+            )
+        ),
+    )
+)
+def test_what_is_written_is_read_again(address):
     assert Address.parse(address.query, pages=PAGES) == address
