@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -23,6 +25,7 @@ from genoviz.samples import list_samples
 log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
+LINK_SECONDS = 0.5
 MAIN_HEIGHT = "calc(100vh - 54px)"
 TOAST_MILLISECONDS = 12_000
 
@@ -44,6 +47,7 @@ class Dashboard:
         slugs = tuple(page.slug for page in PAGES)
         self.address = Address.parse(query, pages=slugs)
         self._polling: PeriodicCallback | None = None
+        self._next_link = 0.0
         self.session = Session(files=SETTINGS.files, folders=SETTINGS.folders)
         chosen = next((page for page in PAGES if page.slug == self.address.page), PAGES[0])
         self.page = chosen(self.session)
@@ -59,11 +63,12 @@ class Dashboard:
         self.root = pmui.Page(
             title="genoviz",
             favicon=str(FAVICON),
-            header=[self.title, pn.layout.HSpacer(), self._backend_badge()],
+            header=[self.title, *self.page.header, pn.layout.HSpacer(), self._backend_badge()],
             sidebar=self.page.sidebar,
             main=[
                 pmui.Column(
                     self.problem,
+                    *self.page.messages,
                     self.page.content,
                     sizing_mode="stretch_both",
                     styles={"height": MAIN_HEIGHT, "min-height": "480px"},
@@ -79,13 +84,16 @@ class Dashboard:
         with edit_readonly(self.root):
             self.root.busy = False
         self.session.param.watch(self._show_problem, "problem")
-        self.session.param.watch(self._show_opened, ["opened", "region"])
+        self.session.param.watch(self._show_opened, "opened")
 
     def open_first(self) -> None:
         """Open what the link names, or else the first file or sample."""
         source = self.address.file or default_source()
         if source:
-            self.session.open(source, region=self.address.region)
+            link = self.address
+            companions = tuple(filter(None, (link.layout, *link.annotations)))
+            self.session.open(source, region=link.region, companions=companions)
+            self.page.follow(link)
         if self.address.complaints:
             self.session.problem = " ".join(self.address.complaints)
 
@@ -102,6 +110,10 @@ class Dashboard:
             return
         self.session.poll()
         self.page.poll()
+        now = time.monotonic()
+        if now >= self._next_link:
+            self._next_link = now + LINK_SECONDS
+            self._show_link()
 
     def close(self, *_context: Any) -> None:
         """Free what the tab holds; it is closed."""
@@ -122,13 +134,24 @@ class Dashboard:
     def _show_problem(self, event: Any) -> None:
         self.problem.param.update(object=event.new, visible=bool(event.new), closed=False)
 
-    def _show_opened(self, *_events: Any) -> None:
-        opened = self.session.opened
-        self.title.object = escape(opened.title) if opened else ""
-        location = pn.state.location
-        if location is not None and opened is not None:
-            page = self.page.slug if len(PAGES) > 1 else ""
-            address = Address(page, opened.source, self.session.region)
+    def _show_opened(self, event: Any) -> None:
+        self.title.object = escape(event.new.title) if event.new else ""
+
+    def _show_link(self) -> None:
+        """Let the browser's address be a link to what is shown."""
+        location, opened = pn.state.location, self.session.opened
+        if location is None or opened is None or self.session.opening is not None:
+            return
+        layout, annotations = self.session.layout, self.session.annotations
+        address = replace(
+            self.page.link,
+            page=self.page.slug if len(PAGES) > 1 else "",
+            file=opened.source,
+            layout=layout.source if layout is not None else "",
+            annotations=annotations.sources if annotations is not None else (),
+            region=self.session.region,
+        )
+        if location.search != address.query:
             location.search = address.query
 
 

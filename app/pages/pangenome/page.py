@@ -7,6 +7,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from app.address import Address
 from app.pages.pangenome.downloads import Downloads
 from app.pages.pangenome.graph_facts import facts_html, notices_html
 from app.pages.pangenome.layout_view import LayoutView
@@ -43,11 +44,26 @@ class PangenomePage:
             get_name=self._name,
             complain=self._complain,
         )
+        self.link = Address()
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         session.param.watch(self._take_opened, "opened")
         session.param.watch(self._take_layout, "layout")
         self._take_opened()
+
+    @property
+    def header(self) -> list[Any]:
+        """What stands in the header."""
+        return []
+
+    @property
+    def messages(self) -> list[Any]:
+        """What stands above the content when there is something to say."""
+        return []
+
+    def follow(self, link: Address) -> None:
+        """Show what a link asks for, once its graph is open."""
+        self.link = link
 
     @property
     def sidebar(self) -> list[Any]:
