@@ -14,7 +14,7 @@ from app.pages.pangenome.styles import NUMBERS
 from app.plots.legend import short_number
 
 LOOK_SECONDS = 0.2
-STATE_NAME, ROLE = "State", ' role="status"'
+STATE_NAME = "State"
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",
     RunState.READY: "Ready to run",
@@ -165,11 +165,15 @@ def plain(value: float, digits: int) -> str:
 
 def _table(rows: list[tuple[str, str, str]]) -> str:
     cells = "".join(
-        f"<dt>{escape(name)}</dt>"
-        f'<dd title="{escape(hint)}"{ROLE if name == STATE_NAME else ""}>{escape(text)}</dd>'
+        f'<dt>{escape(name)}</dt><dd title="{escape(hint)}">{_cell(name, text)}</dd>'
         for name, text, hint in rows
     )
     return f'<dl class="numbers">{cells}</dl>'
+
+
+def _cell(name: str, text: str) -> str:
+    """Return a value; the state is read out when it changes."""
+    return f'<span role="status">{escape(text)}</span>' if name == STATE_NAME else escape(text)
 
 
 def duration(seconds: float) -> str:
