@@ -17,6 +17,16 @@ _MODULES = {
     "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),
     "genoviz.analyses.layout_options": ("LayoutOptions",),
     "genoviz.analyses.layout_run": ("LayoutSnapshot",),
+    "genoviz.analyses.path_positions": (
+        "NodePosition",
+        "NodeVisits",
+        "PathSlice",
+        "find_node_visits",
+        "find_region_steps",
+        "locate_position",
+    ),
+    "genoviz.analyses.position_lift": ("LiftedPosition", "lift_position", "lift_positions"),
+    "genoviz.analyses.regions": ("resolve_region",),
     "genoviz.analyses.simulate": ("simulate_pangenome",),
     "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
     "genoviz.errors": (

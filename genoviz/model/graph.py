@@ -11,7 +11,9 @@ import numpy as np
 from genoviz.errors import ParameterError
 from genoviz.model.byte_strings import ByteStrings
 from genoviz.model.incidence import Incidence, index_edges, index_steps
+from genoviz.model.path_directory import PathDirectory
 from genoviz.model.path_name import PathName
+from genoviz.model.position_index import PositionIndex
 
 MAX_NODES = 2**31 - 1
 
@@ -154,9 +156,12 @@ class PangenomeGraph:
     @cached_property
     def path_lengths(self) -> np.ndarray:
         """Length of each path; int64, shape (n_paths,), bp."""
-        cumulative = np.zeros(self.n_steps + 1, np.int64)
-        np.cumsum(self.node_lengths[self.steps >> 1], out=cumulative[1:])
-        return np.diff(cumulative[self.path_offsets])
+        return self.position_index.path_lengths
+
+    @cached_property
+    def position_index(self) -> PositionIndex:
+        """Positions of steps and steps at positions, in little memory; see `step_positions`."""
+        return PositionIndex.build(self.steps, self.node_lengths, self.path_offsets)
 
     @cached_property
     def node_depths(self) -> np.ndarray:
@@ -177,6 +182,11 @@ class PangenomeGraph:
     def parsed_path_names(self) -> tuple[PathName, ...]:
         """The PanSN parts of each path's name."""
         return tuple(PathName.parse(name) for name in self.path_names)
+
+    @cached_property
+    def path_directory(self) -> PathDirectory:
+        """The paths by name, contig and sample."""
+        return PathDirectory(self.parsed_path_names)
 
     @cached_property
     def path_starts(self) -> np.ndarray:

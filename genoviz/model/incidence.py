@@ -69,7 +69,7 @@ def _count_steps(steps, ends):
 
 @njit(nogil=True, cache=True)
 def _place_steps(steps, offsets, items):
-    """Counting sort; ``offsets`` end up moved by one node."""
+    """Sort by counting; ``offsets`` end up moved by one node."""
     for step in range(len(steps)):
         node = steps[step] >> 1
         items[offsets[node]] = step

@@ -65,3 +65,29 @@ def path_sequence(graph, path: int) -> str:
         bases = graph.node_sequences[step.node]
         pieces.append(bases[::-1].translate(_COMPLEMENT) if step.is_reverse else bases)
     return "".join(pieces)
+
+
+def nearest_shared_bases(graph, source: int, target: int, places) -> list[tuple]:
+    """Return distance, node, position on ``target``, opposition and visits there of each place."""
+    bases = walk_bases(graph, source)
+    steps = walk_path(graph, source)
+    others = defaultdict(list)
+    for step in walk_path(graph, target):
+        others[step.node].append(step)
+    found = []
+    for place in places:
+        distance = 0
+        while True:
+            near = [p for p in (place - distance, place + distance) if 0 <= p < len(bases)]
+            shared = [p for p in near if bases[p][0] in others]
+            if shared:
+                break
+            distance += 1
+        node, offset, is_reverse, number = bases[shared[0]]
+        rank = [step.step for step in steps if step.node == node].index(number)
+        visits = others[node]
+        visit = visits[min(rank, len(visits) - 1)]
+        inside = visit.length - 1 - offset if visit.is_reverse else offset
+        is_opposite = is_reverse != visit.is_reverse
+        found.append((distance, node, visit.position + inside, is_opposite, len(visits)))
+    return found
