@@ -165,7 +165,7 @@ def default_source() -> str:
 
 def make_tab() -> Any:
     """Return the dashboard of a new tab, its jobs tied to the tab's life."""
-    pn.extension("filedropper", notifications=True, exception_handler=_report)
+    pn.extension("filedropper", "tabulator", notifications=True, exception_handler=_report)
     prepare_server()
     if pn.state.curdoc is not None:
         pn.state.curdoc.theme = Theme(json=CHART_THEME)
