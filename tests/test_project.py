@@ -86,9 +86,10 @@ def test_what_is_imported_is_a_dependency(folder):
 def test_conda_environment_has_the_dependencies_of_pyproject():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert environment["channels"][0] == "conda-forge"
+    *from_conda, from_pip = environment["dependencies"]
     in_conda = {
         requirement.name: requirement.specifier
-        for requirement in map(Requirement, environment["dependencies"])
+        for requirement in map(Requirement, [*from_conda, *from_pip["pip"]])
     }
     assert in_conda.pop("python") == Requirement(f"python{PROJECT['requires-python']}").specifier
     in_conda.pop("pip")
