@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from genoviz.analyses.palette import HOWS, How, check_range, count_levels, value_levels
+from genoviz.analyses.fold import Fold, Strip, whole_strip
+from genoviz.analyses.marks import MIN_MARK_WIDTH, MarkLayer, check_nodes
+from genoviz.analyses.palette import (
+    HOWS,
+    MAX_INDEX,
+    How,
+    check_range,
+    count_levels,
+    value_levels,
+)
 from genoviz.analyses.viewport import Viewport
-from genoviz.backend import Backend, load_kernel, resolve_backend
+from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
+from genoviz.kernels.nearest_segment import Aim
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 from genoviz.kernels.segment_raster import (
     PixelGrid,
+    clip_grid,
     key_values,
     make_grid,
     order_keys,
@@ -24,6 +36,7 @@ from genoviz.kernels.segment_raster import (
 By = Literal["count", "mean", "max"]
 BYS: tuple[str, ...] = ("count", "mean", "max")
 N_SAMPLES = 4096
+LIVE_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +56,10 @@ class Picture:
         Every ``stride``-th node was drawn; 1 if all were.
     line_width
         Width of the lines in pixels.
+    mark_stride
+        Every ``mark_stride``-th node of the largest mark was drawn; 1 if all were.
+    fold
+        How the layout was folded, or None; the viewport is one of its plane.
     """
 
     indices: np.ndarray
@@ -50,6 +67,8 @@ class Picture:
     levels: np.ndarray
     stride: int
     line_width: int
+    mark_stride: int = 1
+    fold: Fold | None = None
 
 
 class LayoutDrawing:
@@ -59,47 +78,88 @@ class LayoutDrawing:
     ----------
     coordinates
         float64, shape (n_nodes, 2, 2), C order, as of :class:`GraphLayout`: NumPy or CuPy array. It
-        must not change. A node with a coordinate that is not finite is left out.
+        must not change, unless for :meth:`with_coordinates` with ``live``. A node with a coordinate
+        that is not finite is left out.
     node_values
         float32, shape (n_nodes,), for drawings by mean or max: what a node is coloured by. NaN for
         a node without a value.
+    nodes
+        Numbers of the nodes that are drawn and found; None for all. Marks may be of any node.
     backend
-        Where to draw; ``"auto"`` draws CuPy coordinates on their GPU.
+        Where to draw; ``"auto"`` draws CuPy coordinates on their GPU. Coordinates do not leave a
+        GPU: palette indices, numbers of chosen nodes and the coordinates of these do.
 
     Raises
     ------
     ParameterError
-        If the arrays do not have these shapes and types.
+        If the arrays do not have these shapes and types, or there is no such node.
     """
 
     def __init__(
-        self, coordinates: Any, *, node_values: Any = None, backend: Backend = "auto"
+        self,
+        coordinates: Any,
+        *,
+        node_values: Any = None,
+        nodes: Any = None,
+        backend: Backend = "auto",
     ) -> None:
         self.backend = resolve_backend(backend)
         self._raster = load_kernel("segment_raster", self.backend)
         self._palette = load_kernel("palette_index", self.backend)
-        self._values = self._keys = None
+        self._all_values = self._values = self._keys = None
+        self._nodes = self._nodes_there = None
+        self._is_live, self._phase = False, 0
         self._set_coordinates(coordinates)
+        if nodes is not None:
+            self._set_nodes(nodes)
+        self._find_boxes()
         if node_values is not None:
             self._set_node_values(node_values)
 
-    def with_coordinates(self, coordinates: Any) -> LayoutDrawing:
-        """Return a drawing of the same nodes elsewhere, which shares the node values."""
-        if coordinates.shape != self._coordinates.shape:
+    def with_coordinates(self, coordinates: Any, *, live: bool = False) -> LayoutDrawing:
+        """Return a drawing of the same nodes elsewhere, which shares the node values.
+
+        Parameters
+        ----------
+        coordinates
+            As of the class; may be the array of this drawing.
+        live
+            For a layout that moves: the array may be written while it is drawn, and the boxes by
+            which nodes outside a view are passed over are not all found anew, which for 10 million
+            nodes would take as long as the picture. Blocks of nodes that are drawn get their boxes
+            on the way; of all others, one of ``LIVE_PARTS`` in each drawing. So a node that has
+            come from outside the view may be missing, or not be found, for as many drawings. Once
+            the layout rests, make a drawing without ``live``: it is exact.
+        """
+        if coordinates.shape != self._all.shape:
             raise ParameterError(
-                f"the drawing has coordinates {self._coordinates.shape}, "
+                f"the drawing has coordinates {self._all.shape}, "
                 f"and the new ones are {coordinates.shape}"
             )
         other = copy.copy(self)
         other._set_coordinates(coordinates)
+        other._is_live = live
+        if live:
+            other._boxes, other._phase = self._boxes.copy(), self._phase + 1
+        else:
+            other._find_boxes()
         return other
 
     def with_node_values(self, node_values: Any) -> LayoutDrawing:
         """Return a drawing of the same coordinates with other values, or with None."""
         other = copy.copy(self)
-        other._values = other._keys = None
+        other._all_values = other._values = other._keys = None
         if node_values is not None:
             other._set_node_values(node_values)
+        return other
+
+    def with_nodes(self, nodes: Any) -> LayoutDrawing:
+        """Return a drawing in which only these nodes are drawn and found; None for all."""
+        other = copy.copy(self)
+        other._set_nodes(nodes)
+        other._find_boxes()
+        if other._all_values is not None:
+            other._set_node_values(other._all_values)
         return other
 
     def _set_coordinates(self, coordinates: Any) -> None:
@@ -108,7 +168,23 @@ class LayoutDrawing:
                 f"coordinates are {coordinates.dtype} {coordinates.shape}, "
                 "need float64 (n_nodes, 2, 2)"
             )
-        self._coordinates = _place(coordinates, self.backend)
+        self._all = _place(coordinates, self.backend)
+        self._gather()
+
+    def _set_nodes(self, nodes: Any) -> None:
+        self._nodes = None if nodes is None else np.unique(check_nodes(nodes, self.n_nodes))
+        self._nodes_there = None if nodes is None else _place(self._nodes, self.backend)
+        self._gather()
+
+    def _gather(self) -> None:
+        """Take the coordinates of the nodes that are drawn."""
+        self._coordinates = (
+            self._all
+            if self._nodes is None
+            else self._raster.gather_segments(self._all, self._nodes_there)
+        )
+
+    def _find_boxes(self) -> None:
         self._boxes = self._raster.find_boxes(self._coordinates)
 
     def _set_node_values(self, node_values: Any) -> None:
@@ -117,47 +193,61 @@ class LayoutDrawing:
                 f"there are {self.n_nodes:,} nodes, and node_values is {node_values.shape}; "
                 "it needs one value for each node"
             )
-        self._values = _place(node_values, self.backend).astype(np.float32, copy=False)
+        self._all_values = _place(node_values, self.backend).astype(np.float32, copy=False)
+        self._values = (
+            self._all_values if self._nodes is None else self._all_values[self._nodes_there]
+        )
         self._keys = None
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
+        """Number of nodes, drawn or not."""
+        return len(self._all)
+
+    @property
+    def n_drawn(self) -> int:
+        """Number of nodes that are drawn."""
         return len(self._coordinates)
 
     @property
     def coordinates(self) -> Any:
-        """The coordinates where they are drawn from: a NumPy or a CuPy array."""
-        return self._coordinates
+        """The coordinates of all nodes where they are drawn from: a NumPy or a CuPy array."""
+        return self._all
+
+    @property
+    def is_live(self) -> bool:
+        """Whether this is a drawing of a moving layout, which may miss nodes for a moment."""
+        return self._is_live
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """The box ``(x_min, y_min, x_max, y_max)`` around all nodes; zeros without nodes."""
+        """The box ``(x_min, y_min, x_max, y_max)`` around all drawn nodes; zeros without any."""
         boxes = _place(self._boxes, "cpu")
         if len(boxes) == 0 or np.isinf(boxes).all():
             return (0.0, 0.0, 0.0, 0.0)
         return (*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist())
 
-    def count(self, viewport: Viewport, *, stride: int = 1) -> np.ndarray:
+    def count(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return how many nodes touch each pixel; uint32, shape (height, width).
 
-        Equal to Datashader's ``Canvas.line(..., axis=1, agg=count())`` of the same view.
+        Equal to Datashader's ``Canvas.line(..., axis=1, agg=count())`` of the same view, unless
+        pixels are so small that float64 needs a local origin (see ``segment_raster``).
         """
-        return _place(self._image(viewport, "count", stride), "cpu")
+        return _place(self._image(viewport, "count", stride, fold), "cpu")
 
-    def mean(self, viewport: Viewport, *, stride: int = 1) -> np.ndarray:
+    def mean(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return the mean value of the nodes that touch each pixel; float32, NaN where none."""
-        return key_values(_place(self._image(viewport, "mean", stride), "cpu"))
+        return key_values(_place(self._image(viewport, "mean", stride, fold), "cpu"))
 
-    def max(self, viewport: Viewport, *, stride: int = 1) -> np.ndarray:
+    def max(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return the largest value of the nodes that touch each pixel; float32, NaN where none."""
-        return key_values(_place(self._image(viewport, "max", stride), "cpu"))
+        return key_values(_place(self._image(viewport, "max", stride, fold), "cpu"))
 
-    def budget_stride(self, viewport: Viewport, pixel_budget: float) -> int:
+    def budget_stride(
+        self, viewport: Viewport, pixel_budget: float, *, fold: Fold | None = None
+    ) -> int:
         """Return the stride with which about ``pixel_budget`` pixels are touched, at least 1."""
-        grid = _grid(viewport)
-        per_node = self._raster.pixels_per_segment(self._coordinates, grid, N_SAMPLES)
-        return max(1, math.ceil(per_node * self.n_nodes / pixel_budget))
+        return self._stride_of(self._coordinates, _strips(viewport, fold), pixel_budget)
 
     def draw(
         self,
@@ -169,13 +259,16 @@ class LayoutDrawing:
         show_missing: bool = False,
         line_width: int | None = 1,
         pixel_budget: float | None = 3e7,
+        max_index: int = 255,
+        marks: Sequence[MarkLayer] = (),
+        fold: Fold | None = None,
     ) -> Picture:
         """Return a picture of a viewport as palette indices.
 
         Parameters
         ----------
         viewport
-            What to draw.
+            What to draw, in layout coordinates, or in those of the plane of ``fold``.
         by
             What is mapped to indices: the number of nodes of a pixel, or the mean or the largest of
             their values.
@@ -192,7 +285,14 @@ class LayoutDrawing:
             Width of lines in pixels, 1 to 9; None: 1 to 3, wider if few pixels are used.
         pixel_budget
             About how many pixels may be touched before nodes are left out, evenly: early in a
-            layout its lines are long. None draws all nodes.
+            layout its lines are long. None draws all nodes. Each mark has the same budget.
+        max_index
+            The highest palette index for nodes, 2 to 255; those above are left to marks.
+        marks
+            Nodes to draw over all others, the last ones on top, in lines at least
+            ``MIN_MARK_WIDTH`` pixels wide, whether or not they are among the drawn nodes.
+        fold
+            Draws the layout in rows; levels are those of the whole picture.
 
         Raises
         ------
@@ -206,33 +306,101 @@ class LayoutDrawing:
             raise ParameterError(f"line_width is {line_width}, needs 1 to {MAX_LINE_WIDTH}")
         if pixel_budget is not None and not pixel_budget > 0:
             raise ParameterError(f"pixel_budget is {pixel_budget}, needs a positive number or None")
-        stride = 1 if pixel_budget is None else self.budget_stride(viewport, pixel_budget)
-        image = self._image(viewport, by, stride)
+        if not 2 <= max_index <= MAX_INDEX:
+            raise ParameterError(f"max_index is {max_index}, needs 2 to {MAX_INDEX}")
+        strips = _strips(viewport, fold)
+        stride = self._stride_of(self._coordinates, strips, pixel_budget)
+        image = self._image(viewport, by, stride, fold)
+        options = {"how": how, "value_range": value_range, "n_levels": max_index}
         if by == "count":
-            levels = count_levels(image, self._palette, how=how, value_range=value_range)
+            levels = count_levels(image, self._palette, **options)
         else:
-            levels = value_levels(
-                image, self._palette, how=how, value_range=value_range, show_missing=show_missing
-            )
+            levels = value_levels(image, self._palette, show_missing=show_missing, **options)
         indices = self._palette.apply_levels(image, levels.numbers)
         if line_width is None:
             n_used = self._palette.image_range(image, int(levels.numbers[0]))[2]
             line_width = _automatic_line_width(n_used, image.size)
         indices = self._palette.spread(indices, line_width)
-        return Picture(_place(indices, "cpu"), viewport, levels.values, stride, line_width)
+        mark_strides = [
+            self._draw_mark(mark, indices, viewport, strips, line_width, pixel_budget)
+            for mark in marks
+        ]
+        return Picture(
+            _place(indices, "cpu"),
+            viewport,
+            levels.values,
+            stride,
+            line_width,
+            max(mark_strides, default=1),
+            fold,
+        )
 
     def palette_indices(self, viewport: Viewport, **options: Any) -> np.ndarray:
         """Return the indices of :meth:`draw`, which has the same options; uint8, 0 is empty."""
         return self.draw(viewport, **options).indices
 
-    def nearest(self, x: float, y: float, max_distance: float = math.inf) -> int:
-        """Return the node whose line is nearest to a point, or -1 if none is near enough."""
-        kernel = load_kernel("nearest_segment", self.backend)
-        return kernel.nearest_segment(
-            self._coordinates, self._boxes, float(x), float(y), float(max_distance)
-        )
+    def nearest(
+        self,
+        x: float,
+        y: float,
+        max_distance: float = math.inf,
+        *,
+        viewport: Viewport | None = None,
+        fold: Fold | None = None,
+    ) -> int:
+        """Return the node whose line is nearest to a point, or -1 if none is near enough.
 
-    def _image(self, viewport: Viewport, by: By, stride: int) -> Any:
+        Parameters
+        ----------
+        x, y
+            The point, in layout coordinates, or in those of the plane of ``fold``; there, a node
+            is where its parts are drawn, and the nearest may be in another row.
+        max_distance
+            How far the node may be, bp.
+        viewport
+            With it, distances are those on the screen, in its pixels, also in a stretched view.
+        fold
+            As of :meth:`draw`.
+        """
+        kernel = load_kernel("nearest_segment", self.backend)
+        scales = (1.0, 1.0) if viewport is None else tuple(1 / v for v in viewport.bp_per_pixel)
+        node, distance = -1, float(max_distance)
+        for x_shift, y_shift, low, high in _rows_near(fold, y):
+            aim = Aim(x + x_shift, y + y_shift, distance, *scales, low, high)
+            found, near = kernel.nearest_segment(
+                self._coordinates, self._boxes, Aim(*map(float, aim))
+            )
+            if found >= 0 and (near < distance or node < 0):
+                node, distance = found, near
+        return node if self._nodes is None or node < 0 else int(self._nodes[node])
+
+    def visible_nodes(
+        self, viewport: Viewport, *, limit: int, fold: Fold | None = None
+    ) -> np.ndarray:
+        """Return the drawn nodes whose lines touch a view; int64, ascending.
+
+        Of more than ``limit`` nodes, the first ones are returned, without looking at the others.
+        """
+        if limit < 0:
+            raise ParameterError(f"limit is {limit}, needs at least 0")
+        kernel = load_kernel("visible_segments", self.backend)
+        views = _boxes_of(_strips(viewport, fold))
+        found = kernel.visible_segments(self._coordinates, self._boxes, views, limit)
+        return found if self._nodes is None else self._nodes[found]
+
+    def count_visible(self, viewport: Viewport, *, fold: Fold | None = None) -> int:
+        """Return how many drawn nodes touch a view."""
+        kernel = load_kernel("visible_segments", self.backend)
+        views = _boxes_of(_strips(viewport, fold))
+        return kernel.count_visible(self._coordinates, self._boxes, views)
+
+    def node_ends(self, nodes: Any) -> np.ndarray:
+        """Return the coordinates of some nodes, drawn or not; float64, shape (n, 2, 2), a copy."""
+        nodes = check_nodes(nodes, self.n_nodes)
+        there = _place(nodes, self.backend)
+        return _place(self._raster.gather_segments(self._all, there), "cpu")
+
+    def _image(self, viewport: Viewport, by: By, stride: int, fold: Fold | None) -> Any:
         if by != "count" and self._values is None:
             raise ParameterError(f"drawing by {by} needs node_values, and there are none")
         if stride < 1:
@@ -241,14 +409,82 @@ class LayoutDrawing:
             self._keys = _place(order_keys(_place(self._values, "cpu")), self.backend)
         numbers = {"count": (), "mean": (self._values,), "max": (self._keys,)}[by]
         draw = getattr(self._raster, f"raster_{by}")
-        return draw(self._coordinates, *numbers, _grid(viewport), self._boxes, stride)
+        if self._is_live and self.backend == "cpu":
+            first = self._phase % LIVE_PARTS
+            self._raster.refresh_boxes(self._coordinates, self._boxes, first, LIVE_PARTS)
+            self._phase += 1
+
+        def draw_strip(grid: PixelGrid) -> Any:
+            return draw(self._coordinates, *numbers, grid, self._boxes, stride, self._is_live)
+
+        return self._compose(viewport, _strips(viewport, fold), draw_strip)
+
+    def _compose(self, viewport: Viewport, strips: tuple[Strip, ...], draw_strip: Any) -> Any:
+        """Return the image whose parts are the drawn strips."""
+        shape = viewport.height, viewport.width
+        if len(strips) == 1 and (strips[0].viewport.height, strips[0].viewport.width) == shape:
+            return draw_strip(_grid(strips[0]))
+        image = array_module(self.backend).zeros(shape, np.uint32)
+        for strip in strips:
+            part, row, column = strip.viewport, strip.first_row, strip.first_column
+            rows, columns = slice(row, row + part.height), slice(column, column + part.width)
+            image[rows, columns] = draw_strip(_grid(strip))
+        return image
+
+    def _draw_mark(
+        self,
+        mark: MarkLayer,
+        indices: Any,
+        viewport: Viewport,
+        strips: tuple[Strip, ...],
+        line_width: int,
+        pixel_budget: float | None,
+    ) -> int:
+        """Draw a mark's nodes over what is there; return the stride."""
+        nodes = _place(check_nodes(mark.nodes, self.n_nodes), self.backend)
+        ends = self._raster.gather_segments(self._all, nodes)
+        boxes = self._raster.find_boxes(ends)
+        stride = self._stride_of(ends, strips, pixel_budget)
+
+        def draw_strip(grid: PixelGrid) -> Any:
+            return self._raster.raster_count(ends, grid, boxes, stride, False)
+
+        image = self._compose(viewport, strips, draw_strip)
+        self._palette.stamp(indices, image, mark.index, max(line_width, MIN_MARK_WIDTH))
+        return stride
+
+    def _stride_of(
+        self, coordinates: Any, strips: tuple[Strip, ...], pixel_budget: float | None
+    ) -> int:
+        if pixel_budget is None:
+            return 1
+        grids = [_grid(strip) for strip in strips]
+        per_node = self._raster.pixels_per_segment(coordinates, grids, N_SAMPLES)
+        return max(1, math.ceil(per_node * len(coordinates) / pixel_budget))
 
 
-def _grid(viewport: Viewport) -> PixelGrid:
-    return make_grid(
-        viewport.x_min, viewport.x_max, viewport.y_min, viewport.y_max,
-        viewport.width, viewport.height,
-    )  # fmt: skip
+def _strips(viewport: Viewport, fold: Fold | None) -> tuple[Strip, ...]:
+    return whole_strip(viewport) if fold is None else fold.strips(viewport)
+
+
+def _boxes_of(strips: tuple[Strip, ...]) -> np.ndarray:
+    return np.array([strip.box for strip in strips], np.float64).reshape(-1, 4)
+
+
+def _rows_near(fold: Fold | None, y: float) -> list[tuple[float, float, float, float]]:
+    """Return shifts and range of each row, those nearest to a height of the plane first."""
+    if fold is None:
+        return [(0.0, 0.0, -math.inf, math.inf)]
+    at = fold.row_at(y)
+    rows = sorted(range(fold.n_rows), key=lambda row: abs(row - at))
+    return [(*fold.row_shift(row), *fold.row_range(row)) for row in rows]
+
+
+def _grid(strip: Strip) -> PixelGrid:
+    view = strip.viewport
+    grid = make_grid(view.x_min, view.x_max, view.y_min, view.y_max, view.width, view.height)
+    is_whole = (strip.x_min, strip.x_max) == (view.x_min, view.x_max)
+    return grid if is_whole else clip_grid(grid, strip.x_min, strip.x_max)
 
 
 def _place(array: Any, backend: str) -> Any:

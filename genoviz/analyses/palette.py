@@ -28,20 +28,25 @@ class Levels(NamedTuple):
 
 
 def count_levels(
-    image: Any, kernels: ModuleType, *, how: How, value_range: tuple[float, float] | None
+    image: Any,
+    kernels: ModuleType,
+    *,
+    how: How,
+    value_range: tuple[float, float] | None,
+    n_levels: int = MAX_INDEX,
 ) -> Levels:
     """Return the levels of a count image.
 
-    The counts from 0 to the largest are mapped to indices 1 to 255 by ``log(1 + count)``, linearly,
-    or by the share of the used pixels that have no larger count.
+    The counts from 0 to the largest are mapped to indices from 1 on by ``log(1 + count)``,
+    linearly, or by the share of the used pixels that have no larger count.
     """
     _, largest, n_used = kernels.image_range(image, 1)
     low, high = value_range or (0.0, float(largest))
     if how == "eq_hist":
         used = kernels.used_numbers(image, 1, n_used, N_WANTED)
-        numbers = _equalised_levels(used, max(1, round(low)), max(1, round(high)), MAX_INDEX)
+        numbers = _equalised_levels(used, max(1, round(low)), max(1, round(high)), n_levels)
     else:
-        spaced = np.ceil(_spaced_levels(how, low, high, MAX_INDEX))
+        spaced = np.ceil(_spaced_levels(how, low, high, n_levels))
         numbers = np.clip(spaced, 1, np.iinfo(np.uint32).max).astype(np.uint32)
     numbers[0] = 1
     return Levels(numbers, numbers.astype(np.float64))
@@ -54,12 +59,13 @@ def value_levels(
     how: How,
     value_range: tuple[float, float] | None,
     show_missing: bool,
+    n_levels: int = MAX_INDEX,
 ) -> Levels:
     """Return the levels of an image of keys.
 
     With ``show_missing``, index 1 is for pixels that hold only nodes without a value.
     """
-    lowest, n_levels = KEY_MISSING + 1, MAX_INDEX - show_missing
+    lowest, n_levels = KEY_MISSING + 1, n_levels - show_missing
     smallest, largest, n_used = kernels.image_range(image, lowest)
     if value_range is not None:
         smallest, largest = (int(key) for key in order_keys(np.array(value_range)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from genoviz.backend import load_kernel
+from genoviz.kernels.nearest_segment import Aim
 
 N_SEGMENTS = 3000
 
@@ -15,7 +16,9 @@ def find_nearest(backend, segments, x, y, max_distance):
         segments = cupy.asarray(segments)
     boxes = load_kernel("segment_raster", backend).find_boxes(segments)
     kernel = load_kernel("nearest_segment", backend)
-    return kernel.nearest_segment(segments, boxes, x, y, max_distance)
+    return kernel.nearest_segment(segments, boxes, Aim(x, y, max_distance, 1, 1, -np.inf, np.inf))[
+        0
+    ]
 
 
 def distances(segments, x, y):

@@ -85,9 +85,9 @@ def rasters(backend, segments, view, *, values=None, width=WIDTH, height=HEIGHT,
     grid, segments = make_grid(*view, width, height), array(segments)
     boxes = kernel.find_boxes(segments)
     images = (
-        kernel.raster_count(segments, grid, boxes, stride),
-        kernel.raster_max(segments, array(order_keys(values)), grid, boxes, stride),
-        kernel.raster_mean(segments, array(values), grid, boxes, stride),
+        kernel.raster_count(segments, grid, boxes, stride, False),
+        kernel.raster_max(segments, array(order_keys(values)), grid, boxes, stride, False),
+        kernel.raster_mean(segments, array(values), grid, boxes, stride, False),
     )
     return [image.get() for image in images] if backend == "cuda" else images
 
@@ -228,7 +228,7 @@ def test_pixels_per_segment_of_all_segments_is_their_mean_count(backend):
     for view in views(with_missing())[:3]:
         grid = make_grid(*view, WIDTH, HEIGHT)
         counts = rasters(backend, with_missing(), view)[0]
-        per_segment = kernel.pixels_per_segment(segments, grid, len(segments))
+        per_segment = kernel.pixels_per_segment(segments, [grid], len(segments))
         assert per_segment == pytest.approx(counts.sum() / len(segments))
 
 

@@ -15,6 +15,8 @@
   that leaves at most ``n_wanted``.
 - ``apply_levels(image, levels)``: ``indices``.
 - ``spread(indices, line_width)``: each pixel gets the largest index in the disc around it.
+- ``stamp(indices, image, index, line_width)``: gives ``index`` to the discs around all pixels of
+  ``image`` that are not 0, in place.
 """
 
 from __future__ import annotations

@@ -43,6 +43,11 @@ def spread(indices, line_width: int):
     return _spread(indices, np.array(disc_rows(line_width), dtype=np.int64))
 
 
+def stamp(indices, image, index: int, line_width: int) -> None:
+    """Give an index to the discs around all used pixels of another image."""
+    _stamp(indices, image, np.uint8(index), np.array(disc_rows(line_width), dtype=np.int64))
+
+
 @njit(nogil=True, cache=True)
 def _image_range(image, lowest):
     smallest, largest, n_used = np.uint32(0xFFFFFFFF), np.uint32(0), 0
@@ -95,3 +100,17 @@ def _spread(indices, disc):
                     for x in range(min(to.shape[0], source.shape[0])):
                         to[x] = max(to[x], source[x])
     return result
+
+
+@njit(nogil=True, cache=True)
+def _stamp(indices, image, index, disc):
+    height, width = indices.shape
+    for y in range(height):
+        for x in range(width):
+            if image[y, x] == 0:
+                continue
+            for k in range(disc.shape[0]):
+                to_y = y + disc[k, 0]
+                if 0 <= to_y < height:
+                    for to_x in range(max(0, x + disc[k, 1]), min(width, x + disc[k, 2] + 1)):
+                        indices[to_y, to_x] = index

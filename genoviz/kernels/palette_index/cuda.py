@@ -65,6 +65,23 @@ def spread(indices, line_width: int):
     return result
 
 
+def stamp(indices, image, index: int, line_width: int) -> None:
+    """Give an index to the discs around all used pixels of another image."""
+    height, width = indices.shape
+    disc = np.array(disc_rows(line_width), np.int32)
+    _launch(
+        "stamp",
+        image.size,
+        image,
+        np.int32(width),
+        np.int32(height),
+        cupy.asarray(disc),
+        np.int32(len(disc)),
+        np.uint8(index),
+        indices,
+    )
+
+
 def _launch(name: str, n_items: int, *arguments) -> None:
     """Start a kernel with enough threads for the items, which they take in strides."""
     module = load_module(__package__, "palette_index.cu", options=COMPILE_OPTIONS[0])

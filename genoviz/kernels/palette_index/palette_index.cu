@@ -85,3 +85,20 @@ extern "C" __global__ void spread(const u8* __restrict__ indices, int width, int
         result[i] = largest;
     }
 }
+
+// disc: rows of (dy, first dx, last dx).
+extern "C" __global__ void stamp(const u32* __restrict__ image, int width, int height,
+                                 const int* __restrict__ disc, int n_rows, u8 index,
+                                 u8* __restrict__ indices) {
+    for (long long i = thread_number(); i < (long long)width * height; i += n_threads()) {
+        if (image[i] == 0) continue;
+        const int x = (int)(i % width), y = (int)(i / width);
+        for (int k = 0; k < n_rows; k++) {
+            const int to_y = y + disc[3 * k];
+            if (to_y < 0 || to_y >= height) continue;
+            for (int to_x = max(0, x + disc[3 * k + 1]); to_x <= min(width - 1, x + disc[3 * k + 2]);
+                 to_x++)
+                indices[(long long)to_y * width + to_x] = index;
+        }
+    }
+}

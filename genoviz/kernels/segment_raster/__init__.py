@@ -11,19 +11,24 @@ Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
 ``boxes``        float64, (n_blocks, 4): ``x_min, y_min, x_max, y_max`` of the finite segments of
                  each block of ``BLOCK_SIZE`` consecutive segments; inf and -inf for none
 ``stride``       draw the segments whose number is a multiple of it; 1 draws all
+``is_live``      whether ``coordinates`` may have changed, or go on changing, since the boxes were
+                 found: blocks drawn without a stride then get their boxes anew, in place
 ``keys``         uint32, (n,): values as ordered integers (:func:`order_keys`)
 ``values``       float32, (n,): a value of each segment; NaN where it has none
 ==============  =================================================================================
 
-- ``raster_count(coordinates, grid, boxes, stride)``: uint32 (height, width), the
+- ``raster_count(coordinates, grid, boxes, stride, is_live)``: uint32 (height, width), the
   number of segments that touch each pixel.
 - ``raster_max(coordinates, keys, ...)``: uint32 (height, width), the largest key of each pixel.
 - ``raster_mean(coordinates, values, ...)``: uint32 (height, width), the key of the mean value of
   each pixel, summed in float64. Keys of pixels without a segment are ``KEY_EMPTY``, of those where
   no segment has a value ``KEY_MISSING``.
 - ``find_boxes(coordinates)``: ``boxes``.
-- ``pixels_per_segment(coordinates, grid, n_samples)``: mean number of pixels that a segment
-  touches, from evenly spaced segments.
+- ``refresh_boxes(coordinates, boxes, first, step)``: finds the boxes of blocks ``first``,
+  ``first + step``, ... anew, in place.
+- ``pixels_per_segment(coordinates, grids, n_samples)``: mean number of pixels that a segment
+  touches in all grids together, from evenly spaced segments.
+- ``gather_segments(coordinates, nodes)``: the segments of ``nodes`` (int64), in this order.
 
 Row 0 of an image is the lowest y, as in Datashader.
 """
@@ -40,8 +45,14 @@ KEY_EMPTY = 0
 KEY_MISSING = 1
 
 
+LOCAL_PIXELS = 2.0**32
+
+
 class PixelGrid(NamedTuple):
-    """A view, and how it maps onto pixels: ``column = int(x * x_scale + x_shift)``."""
+    """A view, and how it maps onto pixels: ``column = int((x - x_origin) * x_scale + x_shift)``.
+
+    ``x_min`` to ``y_max`` are what segments are clipped to, less the origin.
+    """
 
     x_scale: float
     x_shift: float
@@ -55,20 +66,41 @@ class PixelGrid(NamedTuple):
     height: int
     x_end: int
     y_end: int
+    x_origin: float
+    y_origin: float
 
 
 def make_grid(
     x_min: float, x_max: float, y_min: float, y_max: float, width: int, height: int
 ) -> PixelGrid:
-    """Return the grid of a view, with Datashader's arithmetic in float64."""
+    """Return the grid of a view, with Datashader's arithmetic in float64.
+
+    That is right to a millionth of a pixel as long as coordinates are less than ``LOCAL_PIXELS``
+    pixels away from 0. Beyond, they are taken from the corner of the view, which keeps each
+    coordinate as exact as it is.
+    """
+    x_origin = _local_origin(x_min, x_max, width)
+    y_origin = _local_origin(y_min, y_max, height)
+    x_min, x_max = x_min - x_origin, x_max - x_origin
+    y_min, y_max = y_min - y_origin, y_max - y_origin
     x_scale = width / (x_max - x_min)
     x_shift = -x_min * x_scale
     y_scale = height / (y_max - y_min)
     y_shift = -y_min * y_scale
     return PixelGrid(
         x_scale, x_shift, y_scale, y_shift, x_min, x_max, y_min, y_max, width, height,
-        round(x_max * x_scale + x_shift), round(y_max * y_scale + y_shift),
+        round(x_max * x_scale + x_shift), round(y_max * y_scale + y_shift), x_origin, y_origin,
     )  # fmt: skip
+
+
+def _local_origin(low: float, high: float, size: int) -> float:
+    is_far = max(abs(low), abs(high)) * (size / (high - low)) > LOCAL_PIXELS
+    return low if is_far else 0.0
+
+
+def clip_grid(grid: PixelGrid, x_min: float, x_max: float) -> PixelGrid:
+    """Return the same pixels, with segments clipped to a part of the view's width."""
+    return grid._replace(x_min=x_min - grid.x_origin, x_max=x_max - grid.x_origin)
 
 
 def order_keys(values: np.ndarray) -> np.ndarray:

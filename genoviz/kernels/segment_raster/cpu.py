@@ -6,65 +6,102 @@ import numpy as np
 from numba import njit, prange
 
 from genoviz.kernels.segment_raster import BLOCK_SIZE, PixelGrid
-from genoviz.kernels.segment_raster.cpu_boxes import find_boxes, n_sharing
+from genoviz.kernels.segment_raster.cpu_boxes import (
+    find_boxes,
+    gather_segments,
+    n_sharing,
+    refresh_boxes,
+)
 from genoviz.kernels.segment_raster.cpu_images import mean_keys, merge
 
-__all__ = ["find_boxes", "pixels_per_segment", "raster_count", "raster_max", "raster_mean"]
+__all__ = [
+    "find_boxes",
+    "gather_segments",
+    "pixels_per_segment",
+    "raster_count",
+    "raster_max",
+    "raster_mean",
+    "refresh_boxes",
+]
 
 COUNT, LARGEST, SUM = range(3)
 
 
-def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
+def raster_count(coordinates, grid: PixelGrid, boxes, stride: int, is_live: bool):
     """Return the number of segments that touch each pixel."""
-    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grid, boxes, stride)
+    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grid, boxes, stride, is_live)
     return merge(counts, False).reshape(grid.height, grid.width)
 
 
-def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
+def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int, is_live: bool):
     """Return the largest key of the segments that touch each pixel."""
-    largest, _ = _raster(LARGEST, coordinates, keys, grid, boxes, stride)
+    largest, _ = _raster(LARGEST, coordinates, keys, grid, boxes, stride, is_live)
     return merge(largest, True).reshape(grid.height, grid.width)
 
 
-def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
+def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int, is_live: bool):
     """Return the key of the mean value of the segments that touch each pixel."""
-    counts, sums = _raster(SUM, coordinates, values, grid, boxes, stride)
+    counts, sums = _raster(SUM, coordinates, values, grid, boxes, stride, is_live)
     return mean_keys(merge(sums, False), merge(counts, False)).reshape(grid.height, grid.width)
 
 
-def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
+def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> float:
     """Return the mean number of pixels that a segment touches, from evenly spaced segments."""
-    return _pixels_per_segment(coordinates, grid, max(1, len(coordinates) // n_samples))
+    step = max(1, len(coordinates) // n_samples)
+    return sum(_pixels_per_segment(coordinates, grid, step) for grid in grids)
 
 
-def _raster(ink, coordinates, values, grid, boxes, stride):
+def _raster(ink, coordinates, values, grid, boxes, stride, is_live):
     """Return for each worker an image of counts or keys, and one of sums."""
     blocks = _visible_blocks(boxes, grid)
     n_workers = n_sharing(len(blocks))
     n_pixels = grid.width * grid.height
     pixels = np.empty(n_workers * n_pixels * (2 if ink == SUM else 1), dtype=np.uint32)
     sums = np.empty(n_workers * n_pixels if ink == SUM else 0)
-    arguments = ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers
+    finds_boxes = is_live and stride == 1
+    arguments = ink, coordinates, values, grid, boxes, stride, finds_boxes, blocks, pixels, sums
     if n_workers == 1:
-        _draw_blocks(*arguments, 0)
+        _draw_blocks(*arguments, n_workers, 0)
     else:
-        _draw_blocks_in_parallel(*arguments)
+        _draw_blocks_in_parallel(*arguments, n_workers)
     return pixels.reshape(n_workers, -1), sums.reshape(n_workers, -1)
 
 
 @njit(nogil=True, parallel=True, cache=True)
 def _draw_blocks_in_parallel(
-    ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers
+    ink, coordinates, values, grid, boxes, stride, finds_boxes, blocks, pixels, sums, n_workers
 ):
     for worker in prange(n_workers):
         _draw_blocks(
-            ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers, worker
+            ink,
+            coordinates,
+            values,
+            grid,
+            boxes,
+            stride,
+            finds_boxes,
+            blocks,
+            pixels,
+            sums,
+            n_workers,
+            worker,
         )
 
 
 @njit(nogil=True, cache=True)
 def _draw_blocks(
-    ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers, worker
+    ink,
+    coordinates,
+    values,
+    grid,
+    boxes,
+    stride,
+    finds_boxes,
+    blocks,
+    pixels,
+    sums,
+    n_workers,
+    worker,
 ):
     """Draw a worker's share of the blocks into its own image."""
     _clear(pixels, n_workers, worker)
@@ -75,6 +112,8 @@ def _draw_blocks(
         start = blocks[k] * BLOCK_SIZE
         stop = min(start + BLOCK_SIZE, coordinates.shape[0])
         first = (start + stride - 1) // stride * stride
+        if finds_boxes:
+            _find_box(coordinates, start, stop, boxes[blocks[k]])
         _, inside = _compare_box(boxes[blocks[k]], grid)
         if inside:
             n_remaining = _draw_points(
@@ -94,14 +133,15 @@ def _draw_points(
 ):
     """Draw the segments that are a single pixel, and list the others; none needs clipping."""
     x_scale, x_shift, y_scale, y_shift = grid.x_scale, grid.x_shift, grid.y_scale, grid.y_shift
+    x_origin, y_origin = grid.x_origin, grid.y_origin
     n_columns = np.uint64(max(0, min(grid.width, grid.x_end)))
     n_rows = np.uint64(max(0, min(grid.height, grid.y_end)))
     n_remaining = 0
     for segment in range(first, stop, stride):
-        column = int(coordinates[segment, 0, 0] * x_scale + x_shift)
-        row = int(coordinates[segment, 0, 1] * y_scale + y_shift)
-        end_column = int(coordinates[segment, 1, 0] * x_scale + x_shift)
-        end_row = int(coordinates[segment, 1, 1] * y_scale + y_shift)
+        column = int((coordinates[segment, 0, 0] - x_origin) * x_scale + x_shift)
+        row = int((coordinates[segment, 0, 1] - y_origin) * y_scale + y_shift)
+        end_column = int((coordinates[segment, 1, 0] - x_origin) * x_scale + x_shift)
+        end_row = int((coordinates[segment, 1, 1] - y_origin) * y_scale + y_shift)
         if (
             column == end_column
             and row == end_row
@@ -131,10 +171,10 @@ def _draw_lines(ink, coordinates, values, grid, segments, origin, pixels, sums):
     for segment in segments:
         visible, column, row, dx, dy = _find_line(
             grid,
-            coordinates[segment, 0, 0],
-            coordinates[segment, 0, 1],
-            coordinates[segment, 1, 0],
-            coordinates[segment, 1, 1],
+            coordinates[segment, 0, 0] - grid.x_origin,
+            coordinates[segment, 0, 1] - grid.y_origin,
+            coordinates[segment, 1, 0] - grid.x_origin,
+            coordinates[segment, 1, 1] - grid.y_origin,
         )
         if not visible:
             continue
@@ -160,6 +200,23 @@ def _draw_lines(ink, coordinates, values, grid, segments, origin, pixels, sums):
 
 
 @njit(nogil=True, cache=True)
+def _find_box(coordinates, start, stop, box):
+    """Do what the function of this name in ``cpu_boxes`` does."""
+    x_min, y_min, x_max, y_max = np.inf, np.inf, -np.inf, -np.inf
+    for segment in range(start, stop):
+        x0 = coordinates[segment, 0, 0]
+        y0 = coordinates[segment, 0, 1]
+        x1 = coordinates[segment, 1, 0]
+        y1 = coordinates[segment, 1, 1]
+        if np.isfinite(x0 + y0 + x1 + y1):
+            x_min = min(x_min, x0, x1)
+            x_max = max(x_max, x0, x1)
+            y_min = min(y_min, y0, y1)
+            y_max = max(y_max, y0, y1)
+    box[0], box[1], box[2], box[3] = x_min, y_min, x_max, y_max
+
+
+@njit(nogil=True, cache=True)
 def _clear(array, n_workers, worker):
     size = array.shape[0] // n_workers
     array[worker * size : (worker + 1) * size] = 0
@@ -179,7 +236,8 @@ def _visible_blocks(boxes, grid):
 @njit(nogil=True, cache=True)
 def _compare_box(box, grid):
     """Tell whether any, and whether all, of a box can be seen."""
-    x_min, y_min, x_max, y_max = box[0], box[1], box[2], box[3]
+    x_min, y_min = box[0] - grid.x_origin, box[1] - grid.y_origin
+    x_max, y_max = box[2] - grid.x_origin, box[3] - grid.y_origin
     visible = (
         x_min <= grid.x_max and x_max >= grid.x_min and y_min <= grid.y_max and y_max >= grid.y_min
     )
@@ -292,7 +350,14 @@ def _find_steps(dx, dy, width):
 def _pixels_per_segment(coordinates, grid, step):
     n_pixels, n_segments = 0, 0
     for segment in range(step // 2, coordinates.shape[0], step):
-        (x0, y0), (x1, y1) = coordinates[segment]
+        x0, x1 = (
+            coordinates[segment, 0, 0] - grid.x_origin,
+            coordinates[segment, 1, 0] - grid.x_origin,
+        )
+        y0, y1 = (
+            coordinates[segment, 0, 1] - grid.y_origin,
+            coordinates[segment, 1, 1] - grid.y_origin,
+        )
         visible, x0, y0, x1, y1 = _clip(grid, x0, y0, x1, y1)
         n_segments += 1
         if visible:

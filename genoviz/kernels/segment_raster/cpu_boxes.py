@@ -14,12 +14,28 @@ BLOCKS_PER_WORKER = 256
 def find_boxes(coordinates):
     """Return the box around each block of segments."""
     boxes = np.empty((-(-len(coordinates) // BLOCK_SIZE), 4))
-    n_workers = n_sharing(len(boxes))
-    if n_workers == 1:
-        _find_boxes(coordinates, boxes, 1, 0)
-    else:
-        _find_boxes_in_parallel(coordinates, boxes, n_workers)
+    refresh_boxes(coordinates, boxes, 0, 1)
     return boxes
+
+
+def refresh_boxes(coordinates, boxes, first: int, step: int) -> None:
+    """Find the boxes of every ``step``-th block anew, in place."""
+    n_workers = n_sharing(len(boxes) // step)
+    if n_workers == 1:
+        _find_boxes(coordinates, boxes, first, step)
+    else:
+        _find_boxes_in_parallel(coordinates, boxes, first, step, n_workers)
+
+
+def gather_segments(coordinates, nodes):
+    """Return the segments of some nodes."""
+    segments = np.empty((len(nodes), 2, 2))
+    n_workers = n_sharing(len(nodes) // BLOCK_SIZE)
+    if n_workers == 1:
+        _gather(coordinates, nodes, segments, 0, len(nodes))
+    else:
+        _gather_in_parallel(coordinates, nodes, segments, n_workers)
+    return segments
 
 
 def n_sharing(n_blocks: int) -> int:
@@ -28,14 +44,14 @@ def n_sharing(n_blocks: int) -> int:
 
 
 @njit(nogil=True, parallel=True, cache=True)
-def _find_boxes_in_parallel(coordinates, boxes, n_workers):
+def _find_boxes_in_parallel(coordinates, boxes, first, step, n_workers):
     for worker in prange(n_workers):
-        _find_boxes(coordinates, boxes, n_workers, worker)
+        _find_boxes(coordinates, boxes, first + worker * step, n_workers * step)
 
 
 @njit(nogil=True, cache=True)
-def _find_boxes(coordinates, boxes, n_workers, worker):
-    for block in range(worker, boxes.shape[0], n_workers):
+def _find_boxes(coordinates, boxes, first, step):
+    for block in range(first, boxes.shape[0], step):
         start = block * BLOCK_SIZE
         stop = min(start + BLOCK_SIZE, coordinates.shape[0])
         _find_box(coordinates, start, stop, boxes[block])
@@ -55,3 +71,22 @@ def _find_box(coordinates, start, stop, box):
             y_min = min(y_min, y0, y1)
             y_max = max(y_max, y0, y1)
     box[0], box[1], box[2], box[3] = x_min, y_min, x_max, y_max
+
+
+@njit(nogil=True, parallel=True, cache=True)
+def _gather_in_parallel(coordinates, nodes, segments, n_workers):
+    n = nodes.shape[0]
+    for worker in prange(n_workers):
+        _gather(
+            coordinates, nodes, segments, n * worker // n_workers, n * (worker + 1) // n_workers
+        )
+
+
+@njit(nogil=True, cache=True)
+def _gather(coordinates, nodes, segments, start, stop):
+    for k in range(start, stop):
+        node = nodes[k]
+        segments[k, 0, 0] = coordinates[node, 0, 0]
+        segments[k, 0, 1] = coordinates[node, 0, 1]
+        segments[k, 1, 0] = coordinates[node, 1, 0]
+        segments[k, 1, 1] = coordinates[node, 1, 1]

@@ -15,26 +15,26 @@ THREADS_PER_BLOCK = 256
 COMPILE_OPTIONS = (("--fmad=false",),)
 
 
-def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
+def raster_count(coordinates, grid: PixelGrid, boxes, stride: int, is_live: bool):
     """Return the number of segments that touch each pixel."""
     image = cupy.zeros((grid.height, grid.width), np.uint32)
-    _draw("draw_counts", coordinates, grid, boxes, stride, image)
+    _draw("draw_counts", coordinates, grid, boxes, stride, is_live, image)
     return image
 
 
-def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
+def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int, is_live: bool):
     """Return the largest key of the segments that touch each pixel."""
     image = cupy.zeros((grid.height, grid.width), np.uint32)
-    _draw("draw_largest", coordinates, grid, boxes, stride, keys, image)
+    _draw("draw_largest", coordinates, grid, boxes, stride, is_live, keys, image)
     return image
 
 
-def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
+def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int, is_live: bool):
     """Return the key of the mean value of the segments that touch each pixel."""
     image = cupy.empty((grid.height, grid.width), np.uint32)
     sums = cupy.zeros(image.shape)
     counts = cupy.zeros((*image.shape, 2), np.uint32)
-    _draw("draw_sums", coordinates, grid, boxes, stride, values, sums, counts)
+    _draw("draw_sums", coordinates, grid, boxes, stride, is_live, values, sums, counts)
     n_blocks = -(-image.size // THREADS_PER_BLOCK)
     _launch("find_mean_keys", n_blocks, sums, counts, np.int64(image.size), image)
     return image
@@ -43,29 +43,42 @@ def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
 def find_boxes(coordinates):
     """Return the box around each block of segments."""
     boxes = cupy.empty((-(-len(coordinates) // BLOCK_SIZE), 4))
-    _launch("find_boxes", len(boxes), coordinates, np.int64(len(coordinates)), boxes)
+    refresh_boxes(coordinates, boxes, 0, 1)
     return boxes
 
 
-def pixels_per_segment(coordinates, grid: PixelGrid, n_samples: int) -> float:
+def refresh_boxes(coordinates, boxes, first: int, step: int) -> None:
+    """Find the boxes of every ``step``-th block anew, in place."""
+    n_segments = np.int64(len(coordinates))
+    n_blocks = len(range(first, len(boxes), step))
+    _launch("find_boxes", n_blocks, coordinates, n_segments, np.int64(first), np.int64(step), boxes)
+
+
+def gather_segments(coordinates, nodes):
+    """Return the segments of some nodes."""
+    return coordinates[nodes]
+
+
+def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> float:
     """Return the mean number of pixels that a segment touches, from evenly spaced segments."""
     n_segments = len(coordinates)
     step = max(1, n_segments // n_samples)
     n_drawn = len(range(step // 2, n_segments, step))
     n_pixels = cupy.zeros(1, np.uint64)
-    _launch(
-        "count_line_pixels",
-        -(-n_drawn // THREADS_PER_BLOCK),
-        coordinates,
-        np.int64(n_segments),
-        cupy.asarray(np.array(grid, np.float64)),
-        np.int64(step),
-        n_pixels,
-    )
+    for grid in grids:
+        _launch(
+            "count_line_pixels",
+            -(-n_drawn // THREADS_PER_BLOCK),
+            coordinates,
+            np.int64(n_segments),
+            cupy.asarray(np.array(grid, np.float64)),
+            np.int64(step),
+            n_pixels,
+        )
     return int(n_pixels[0]) / max(1, n_drawn)
 
 
-def _draw(name, coordinates, grid, boxes, stride, *arrays) -> None:
+def _draw(name, coordinates, grid, boxes, stride, is_live, *arrays) -> None:
     _launch(
         name,
         -(-len(coordinates) // BLOCK_SIZE),
@@ -74,6 +87,7 @@ def _draw(name, coordinates, grid, boxes, stride, *arrays) -> None:
         boxes,
         cupy.asarray(np.array(grid, np.float64)),
         np.int64(stride),
+        np.int32(is_live),
         *arrays,
     )
 

@@ -13,7 +13,7 @@ constexpr u32 KEY_MISSING = 1;
 
 struct Grid {
     double x_scale, x_shift, y_scale, y_shift, x_min, x_max, y_min, y_max;
-    double width_, height_, x_end_, y_end_;
+    double width_, height_, x_end_, y_end_, x_origin, y_origin;
 
     __device__ int width() const { return (int)width_; }
     __device__ int height() const { return (int)height_; }
@@ -34,6 +34,11 @@ struct Line {
 struct Box {
     double x_min, y_min, x_max, y_max;
 
+    __device__ Box from(const Grid& grid) const {
+        return {x_min - grid.x_origin, y_min - grid.y_origin, x_max - grid.x_origin,
+                y_max - grid.y_origin};
+    }
+
     __device__ bool is_visible(const Grid& grid) const {
         return x_min <= grid.x_max && x_max >= grid.x_min && y_min <= grid.y_max &&
                y_max >= grid.y_min;
@@ -49,6 +54,14 @@ __device__ __forceinline__ Segment load(const double2* __restrict__ coordinates,
                                         long long segment) {
     const double2 a = coordinates[2 * segment], b = coordinates[2 * segment + 1];
     return {a.x, a.y, b.x, b.y};
+}
+
+// A segment from the grid's origin.
+__device__ __forceinline__ Segment load(const double2* __restrict__ coordinates, long long segment,
+                                        const Grid& grid) {
+    const Segment s = load(coordinates, segment);
+    return {s.x0 - grid.x_origin, s.y0 - grid.y_origin, s.x1 - grid.x_origin,
+            s.y1 - grid.y_origin};
 }
 
 __device__ __forceinline__ bool clip_side(double p, double q, double& t0, double& t1) {
@@ -191,11 +204,11 @@ struct SumBrush {
 template <typename MakeBrush>
 __device__ __forceinline__ void draw_block(const double2* __restrict__ coordinates,
                                            long long n_segments, const Box* __restrict__ boxes,
-                                           const Grid& grid, long long stride,
+                                           const Grid& grid, long long stride, int is_live,
                                            const MakeBrush& make_brush) {
-    const Box box = boxes[blockIdx.x];
+    const Box box = boxes[blockIdx.x].from(grid);
     if (!box.is_visible(grid)) return;
-    const bool is_inside = box.is_inside(grid);
+    const bool is_inside = !is_live && box.is_inside(grid);
     const long long start = (long long)blockIdx.x * BLOCK_SIZE;
     const long long stop = min(start + BLOCK_SIZE, n_segments);
     const long long first = (start + stride - 1) / stride * stride;
@@ -205,7 +218,7 @@ __device__ __forceinline__ void draw_block(const double2* __restrict__ coordinat
         Line line;
         int pixel = -1;
         if (segment < stop) {
-            Segment s = load(coordinates, segment);
+            Segment s = load(coordinates, segment, grid);
             if (s.is_finite() && (is_inside || clip(grid, s))) {
                 line = to_line(grid, s);
                 pixel = line.row0 * grid.width() + line.column0;
@@ -220,25 +233,27 @@ __device__ __forceinline__ void draw_block(const double2* __restrict__ coordinat
 extern "C" __global__ void draw_counts(const double2* __restrict__ coordinates,
                                        long long n_segments, const Box* __restrict__ boxes,
                                        const Grid* __restrict__ grid, long long stride,
-                                       u32* __restrict__ image) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride,
+                                       int is_live, u32* __restrict__ image) {
+    draw_block(coordinates, n_segments, boxes, *grid, stride, is_live,
                [=](long long) { return CountBrush{image}; });
 }
 
 extern "C" __global__ void draw_largest(const double2* __restrict__ coordinates,
                                         long long n_segments, const Box* __restrict__ boxes,
                                         const Grid* __restrict__ grid, long long stride,
-                                        const u32* __restrict__ keys, u32* __restrict__ image) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride, [=](long long segment) {
+                                        int is_live, const u32* __restrict__ keys,
+                                        u32* __restrict__ image) {
+    draw_block(coordinates, n_segments, boxes, *grid, stride, is_live, [=](long long segment) {
         return MaxBrush{image, segment < 0 ? KEY_EMPTY : keys[segment]};
     });
 }
 
 extern "C" __global__ void draw_sums(const double2* __restrict__ coordinates, long long n_segments,
                                      const Box* __restrict__ boxes, const Grid* __restrict__ grid,
-                                     long long stride, const float* __restrict__ values,
-                                     double* __restrict__ sums, u32* __restrict__ counts) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride, [=](long long segment) {
+                                     long long stride, int is_live,
+                                     const float* __restrict__ values, double* __restrict__ sums,
+                                     u32* __restrict__ counts) {
+    draw_block(coordinates, n_segments, boxes, *grid, stride, is_live, [=](long long segment) {
         return SumBrush{sums, counts, segment < 0 ? 0.0f : values[segment]};
     });
 }
@@ -258,9 +273,10 @@ extern "C" __global__ void find_mean_keys(const double* __restrict__ sums,
 }
 
 extern "C" __global__ void find_boxes(const double2* __restrict__ coordinates, long long n_segments,
-                                      Box* __restrict__ boxes) {
+                                      long long first, long long step, Box* __restrict__ boxes) {
     __shared__ Box warp_boxes[BLOCK_SIZE / WARP];
-    const long long start = (long long)blockIdx.x * BLOCK_SIZE;
+    const long long block = first + blockIdx.x * step;
+    const long long start = block * BLOCK_SIZE;
     const long long stop = min(start + BLOCK_SIZE, n_segments);
     const double infinite = __longlong_as_double(0x7FF0000000000000ll);
     Box box = {infinite, infinite, -infinite, -infinite};
@@ -285,7 +301,7 @@ extern "C" __global__ void find_boxes(const double2* __restrict__ coordinates, l
         box.x_max = fmax(box.x_max, warp_boxes[warp].x_max);
         box.y_max = fmax(box.y_max, warp_boxes[warp].y_max);
     }
-    boxes[blockIdx.x] = box;
+    boxes[block] = box;
 }
 
 extern "C" __global__ void count_line_pixels(const double2* __restrict__ coordinates,
@@ -294,7 +310,7 @@ extern "C" __global__ void count_line_pixels(const double2* __restrict__ coordin
     const long long sample = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     const long long segment = step / 2 + sample * step;
     if (segment >= n_segments) return;
-    Segment s = load(coordinates, segment);
+    Segment s = load(coordinates, segment, *grid);
     if (!s.is_finite() || !clip(*grid, s)) return;
     const Line line = to_line(*grid, s);
     const int far = max(abs(line.column1 - line.column0), abs(line.row1 - line.row0));
