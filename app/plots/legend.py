@@ -1,126 +1,43 @@
-"""Legends as small SVG drawings: ramps with their true scale, and named colours."""
+"""Legends as HTML: ramps as small SVG drawings, and named colours."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
-import numpy as np
+from genoviz.analyses.legend import (
+    Legend,
+    NamedLegend,
+    RampLegend,
+    length_text,
+    ramp_ticks,
+    short_number,
+)
+from genoviz.analyses.palettes import Palette
 
-from app.plots.palettes import Palette
+__all__ = [
+    "Legend",
+    "NamedLegend",
+    "RampLegend",
+    "legend_html",
+    "length_text",
+    "ramp_ticks",
+    "short_number",
+]
 
 RAMP_WIDTH = 220
 RAMP_HEIGHT = 10
 N_COLOURS_PER_STOP = 16
 
 
-@dataclass(frozen=True)
-class RampLegend:
-    """A colour ramp from one number to another.
-
-    Attributes
-    ----------
-    title
-        What the numbers are, with their unit.
-    levels
-        Where each palette index from 1 on begins; NaN for nodes without a value.
-    high
-        The largest number.
-    missing
-        What pixels of index 1 are, when they have no number.
-    """
-
-    title: str
-    levels: np.ndarray
-    high: float
-    missing: str = ""
-
-    def palette_part(self, palette: Palette) -> tuple[Palette, np.ndarray]:
-        """Return the colours of the ramp, and where each begins."""
-        first = 1 if self.missing else 0
-        return palette[1 + first :], self.levels[first:]
-
-
-@dataclass(frozen=True)
-class NamedLegend:
-    """Colours with a name each."""
-
-    title: str
-    items: tuple[tuple[str, str], ...]
-
-
-Legend = RampLegend | NamedLegend
-
-
-def ramp_ticks(levels: np.ndarray, high: float) -> list[tuple[float, float]]:
-    """Return round numbers with their place on the ramp (0 to 1), as the picture uses it.
-
-    Parameters
-    ----------
-    levels
-        float, ascending: where each index begins.
-    high
-        The largest number on the ramp.
-    """
-    low = float(levels[0])
-    ticks = []
-    last_place = -1.0
-    for value in _round_numbers(low, high, is_even=_is_even(levels)):
-        place = (np.searchsorted(levels, value, side="right") - 1) / max(len(levels) - 1, 1)
-        if place - last_place > 0.13:
-            ticks.append((value, float(np.clip(place, 0, 1))))
-            last_place = place
-    return ticks
-
-
-def _is_even(levels: np.ndarray) -> bool:
-    """Whether equal steps of the index are about equal steps of the number."""
-    if len(levels) < 3 or levels[-1] <= levels[0]:
-        return True
-    middle = (levels[len(levels) // 2] - levels[0]) / (levels[-1] - levels[0])
-    return bool(0.4 < middle < 0.6)
-
-
-def _round_numbers(low: float, high: float, *, is_even: bool) -> list[float]:
-    if not high > low:
-        return [low]
-    if is_even:
-        step = 10.0 ** math.floor(math.log10((high - low) / 4))
-        step *= next(m for m in (1, 2, 5, 10) if (high - low) / (step * m) <= 5)
-        first = math.ceil(low / step - 1e-9)
-        return [step * k for k in range(first, math.floor(high / step + 1e-9) + 1)]
-    powers = range(math.floor(math.log10(max(high, 1))) + 1)
-    numbers = [m * 10.0**power for power in powers for m in (1, 2, 5)]
-    start = [low] if low < numbers[0] else []
-    return start + [number for number in numbers if low <= number <= high]
-
-
-def short_number(value: float) -> str:
-    """Return a number as people write it: 850, 12k, 3.4M.
-
-    Examples
-    --------
-    >>> [short_number(x) for x in (0, 0.25, 850, 12_000, 3_400_000, 2e9)]
-    ['0', '0.25', '850', '12k', '3.4M', '2G']
-    """
-    for factor, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= factor:
-            return f"{value / factor:.3g}{unit}"
-    return f"{value:.3g}"
-
-
-def length_text(length: float) -> str:
-    """Return a length in bp as people write it.
-
-    Examples
-    --------
-    >>> [length_text(x) for x in (50, 2_000, 5_000_000)]
-    ['50 bp', '2 kbp', '5 Mbp']
-    """
-    text = short_number(length)
-    return f"{text[:-1]} {text[-1]}bp" if text[-1] in "kMG" else f"{text} bp"
+def legend_html(legend: Legend, palette: Palette) -> str:
+    """Return a legend as HTML."""
+    title = f'<span class="legend-title">{escape(legend.title)}</span>'
+    if isinstance(legend, NamedLegend):
+        note = f'<span class="legend-note">{escape(legend.note)}</span>' if legend.note else ""
+        return f'<div class="legend">{title}{_swatches(legend.items)}{note}</div>'
+    missing = _swatches([(palette[1], legend.missing)]) if legend.missing else ""
+    return f'<div class="legend">{title}{_ramp_svg(legend, palette)}{missing}</div>'
 
 
 def gradient_stops(colours: Sequence[str]) -> str:
@@ -132,26 +49,18 @@ def gradient_stops(colours: Sequence[str]) -> str:
     )
 
 
-def legend_html(legend: Legend, palette: Palette) -> str:
-    """Return a legend as HTML."""
-    title = f'<span class="legend-title">{escape(legend.title)}</span>'
-    if isinstance(legend, NamedLegend):
-        return f'<div class="legend">{title}{_swatches(legend.items)}</div>'
-    missing = _swatches([(palette[1], legend.missing)]) if legend.missing else ""
-    return f'<div class="legend">{title}{_ramp_svg(legend, palette)}{missing}</div>'
-
-
 def _swatches(items: Sequence[tuple[str, str]]) -> str:
     return "".join(
-        f'<span class="legend-item"><i style="background:{colour}"></i>{escape(name)}</span>'
+        f'<span class="legend-item" title="{escape(name)}"><i style="background:{colour}"></i>'
+        f"<b>{escape(name)}</b></span>"
         for colour, name in items
     )
 
 
 def _ramp_svg(legend: RampLegend, palette: Palette) -> str:
-    colours, levels = legend.palette_part(palette)
+    colours, _ = legend.palette_part(palette)
     ticks = []
-    for value, place in ramp_ticks(levels, legend.high):
+    for value, place in legend.ticks():
         x = place * RAMP_WIDTH
         anchor = "start" if x < 12 else "end" if x > RAMP_WIDTH - 12 else "middle"
         ticks.append(

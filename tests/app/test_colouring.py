@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
-from app.pages.pangenome.colouring import ColouringCache, make_colouring
-from app.plots.legend import NamedLegend, RampLegend, legend_html, ramp_ticks, short_number
-from app.plots.palettes import (
-    CATEGORIES,
-    GROUND,
-    OTHER,
-    SHARED,
-    blend,
-    category_palette,
-    ramp_palette,
-)
+from app.pages.pangenome import colouring as colouring_module
+from app.pages.pangenome.colouring import ColouringCache
+from app.plots.legend import legend_html
+from genoviz.analyses.colouring import ColourChoice, make_colouring
 from genoviz.analyses.drawing import LayoutDrawing
+from genoviz.analyses.legend import NamedLegend, RampLegend, ramp_ticks, short_number
+from genoviz.analyses.palettes import DARK, blend, category_palette, ramp_palette
 from genoviz.analyses.viewport import Viewport
+from tests.app.conftest import poll_until
 
 VIEW = Viewport(0, 4, 0, 4, 4, 4)
 
@@ -27,7 +25,7 @@ def draw(graph, mode, paths=()):
     coordinates = np.zeros((4, 2, 2))
     coordinates[:, :, 1] = np.arange(4)[:, None] + 0.5
     coordinates[:, 1, 0] = 3.9
-    colouring = make_colouring(graph, mode, paths)
+    colouring = make_colouring(graph, ColourChoice(mode, tuple(paths)))
     drawing = LayoutDrawing(coordinates, node_values=colouring.node_values, backend="cpu")
     picture = drawing.draw(VIEW, **colouring.options)
     colours = [colouring.palette[row[1]] for row in picture.indices]
@@ -36,32 +34,34 @@ def draw(graph, mode, paths=()):
 
 def test_a_path_has_its_colour_and_all_else_is_dim(graph):
     colours, colouring, picture = draw(graph, "paths", ["alt"])
-    path = CATEGORIES[0]
-    assert colours == [path, OTHER, path, path]
+    path = DARK.categories[0]
+    assert colours == [path, DARK.other, path, path]
     assert colouring.legend(picture) == NamedLegend(
-        "On path", ((path, "alt"), (OTHER, "other nodes"))
+        "On path (nodes)", ((path, "alt (3)"), (DARK.other, "other nodes (1)"))
     )
 
 
 def test_nodes_on_several_of_the_chosen_paths_are_told_apart(graph):
     colours, colouring, picture = draw(graph, "paths", ["alt", "ref"])
-    alt, ref = CATEGORIES[:2]
-    assert colours == [SHARED, ref, alt, SHARED]
-    assert (SHARED, "several of them") in colouring.legend(picture).items
+    alt, ref = DARK.categories[:2]
+    assert colours == [DARK.everything, ref, alt, DARK.everything]
+    assert colouring.legend(picture).items == (
+        (alt, "alt (1)"),
+        (ref, "ref (1)"),
+        (DARK.everything, "both (2)"),
+    )
 
 
-def test_many_paths_still_get_their_own_stretch_of_the_palette():
-    colours = [f"#{i:02x}0000" for i in range(30)]
+def test_many_categories_still_get_their_own_index_of_the_palette():
+    colours = [f"#{i:02x}0000" for i in range(255)]
     palette = category_palette(colours)
     assert len(palette) == 256
-    for value, colour in enumerate(colours):
-        index = min(1 + int(255 * value / 29), 255)
-        assert palette[index] == colour
+    assert list(palette[1:]) == colours
 
 
 def test_position_rises_along_the_path_and_other_nodes_are_dim(graph):
     colours, colouring, picture = draw(graph, "position", ["alt"])
-    assert colours[1] == OTHER
+    assert colours[1] == DARK.other
     legend = colouring.legend(picture)
     assert (legend.title, legend.missing, legend.high) == (
         "Position on alt (bp)",
@@ -86,17 +86,38 @@ def test_density_counts_nodes(graph):
 
 
 @pytest.mark.parametrize(
-    ("mode", "paths"), [("paths", []), ("position", ["chr9"]), ("paths", ["x"])]
+    ("mode", "paths"), [("position", ["chr9"]), ("paths", ["x"]), ("gc", []), ("table", [])]
 )
-def test_without_a_known_path_density_is_shown(graph, mode, paths):
-    assert make_colouring(graph, mode, paths).node_values is None
-
-
-def test_a_colouring_is_made_once(graph):
+def test_what_cannot_be_coloured_is_said_and_density_is_shown(graph, mode, paths):
     cache = ColouringCache()
-    first = cache.get(graph, "depth", ())
-    assert cache.get(graph, "depth", ()) is first
-    assert cache.get(graph, "paths", ("ref",)) is not first
+    assert cache.get(graph, ColourChoice(mode, tuple(paths))).node_values is None
+    assert cache.problem.startswith("Not coloured so: ")
+    cache.get(graph, ColourChoice())
+    assert cache.problem == ""
+
+
+def test_a_colouring_is_made_once_and_again_when_its_table_changes(graph):
+    cache = ColouringCache()
+    first = cache.get(graph, ColourChoice("depth"))
+    assert cache.get(graph, ColourChoice("depth")) is first
+    cache.annotations = object()
+    assert cache.get(graph, ColourChoice("depth")) is not first
+
+
+def test_the_last_colours_are_shown_while_others_are_made(graph, monkeypatch):
+    cache, may_end = ColouringCache(), threading.Event()
+    first = cache.get(graph, ColourChoice("depth"))
+
+    def make_slowly(*arguments, **options):
+        assert may_end.wait(20)
+        return make_colouring(*arguments, **options)
+
+    monkeypatch.setattr(colouring_module, "make_colouring", make_slowly)
+    assert cache.get(graph, ColourChoice("length")) is first
+    before = cache.version
+    may_end.set()
+    poll_until(lambda: None, lambda: cache.version > before)
+    assert cache.get(graph, ColourChoice("length")).title == "Node length (bp)"
 
 
 @pytest.mark.parametrize("how", ["log", "linear"])
@@ -132,7 +153,7 @@ def test_names_in_legends_are_text_not_markup():
 def test_ramps_begin_and_end_with_their_stops():
     palette = ramp_palette(["#102030", "#ff0000", "#ffffff"])
     assert (palette[0], palette[1], palette[128], palette[255]) == (
-        GROUND,
+        DARK.ground,
         "#102030",
         "#ff0000",
         "#ffffff",

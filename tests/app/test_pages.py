@@ -8,6 +8,7 @@ import pytest
 from app.dashboard import Dashboard
 from app.pages import PAGES
 from app.session import OpenGraph, Session
+from genoviz.analyses.colouring import ColourChoice
 from genoviz.io.gfa import read_gfa
 from genoviz.model import GraphLayout
 from genoviz.samples import get_sample, list_samples
@@ -76,20 +77,22 @@ def test_notes_of_the_reader_and_of_the_layout_are_shown(dashboard, tmp_path):
     poll_until(dashboard.poll, lambda: "nothing guides the layout" in page.notices.object)
     notes = dashboard.session.opened.graph.notes
     assert all(note in page.notices.object for note in notes)
-    assert set(page.view.bar.mode.disabled_options) == {"depth", "position", "paths"}
+    assert {"depth", "position", "paths"} <= set(page.view.bar.colours.mode.disabled_options)
 
 
 def test_choosing_colours_offers_the_paths_that_they_need(dashboard):
-    bar, picture = dashboard.page.view.bar, dashboard.page.view.picture
+    bar, picture = dashboard.page.view.bar.colours, dashboard.page.view.picture
     names = dashboard.session.opened.graph.path_names
-    assert (bar.path.visible, bar.paths.visible) == (False, False)
+    assert not bar.details.visible
     bar.mode.value = "position"
-    assert (bar.path.visible, picture.mode, picture.paths) == (True, "position", names[:1])
+    assert (bar.path.visible, bar.groups.visible) == (True, False)
+    assert picture.choice == ColourChoice("position", names[:1])
     bar.mode.value = "paths"
-    bar.paths.value = list(names[1:3])
-    assert (bar.paths.visible, picture.paths) == (True, names[1:3])
+    bar.groups.value = list(names[1:3])
+    assert (bar.path.visible, bar.groups.visible) == (False, True)
+    assert picture.choice == ColourChoice("paths", names[1:3])
     bar.mode.value = "density"
-    assert (bar.path.visible, bar.paths.visible) == (False, False)
+    assert not bar.details.visible
 
 
 def test_another_start_is_shown_at_once_before_the_run(dashboard):

@@ -1,157 +1,87 @@
-"""By what the picture is coloured, and the legend that goes with it."""
+"""The colouring of the picture, made where it holds nothing up, and kept until it changes."""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from app.plots.legend import Legend, NamedLegend, RampLegend
-from app.plots.palettes import (
-    CATEGORIES,
-    DENSITY,
-    DEPTH,
-    GROUND,
-    OTHER,
-    POSITION,
-    SHARED,
-    Palette,
-    category_palette,
-    ramp_palette,
-)
-from genoviz.analyses.drawing import Picture
-from genoviz.analyses.node_values import node_path_ranks, node_positions
+from genoviz.analyses.colour_modes import by_density
+from genoviz.analyses.colouring import ColourChoice, Colouring, make_colouring
+from genoviz.errors import GenovizError
 from genoviz.model import PangenomeGraph
+from genoviz.model.node_table import NodeTable
 
-DENSITY_MODE, POSITION_MODE, PATHS_MODE, DEPTH_MODE = "density", "position", "paths", "depth"
-MODES = {
-    "Density": DENSITY_MODE,
-    "Position on a path": POSITION_MODE,
-    "Paths": PATHS_MODE,
-    "Depth": DEPTH_MODE,
-}
+if TYPE_CHECKING:
+    from genoviz.analyses.annotate import PlacedAnnotations
 
+PATIENCE = 0.1
 
-@dataclass(frozen=True, eq=False)
-class Colouring:
-    """How nodes become colours.
+MAKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-colour")
+"""Makes the colourings of all tabs."""
 
-    Attributes
-    ----------
-    palette
-        256 colours, the first for the ground.
-    options
-        Options of `LayoutDrawing.draw`.
-    node_values
-        float32, shape (n_nodes,), or None to colour by the number of nodes of a pixel.
-    title
-        What the colours mean, with the unit.
-    items
-        Colours and names, when the colours are names rather than numbers.
-    missing
-        What nodes without a value are.
-    """
-
-    palette: Palette
-    options: dict[str, Any]
-    node_values: np.ndarray | None = None
-    title: str = ""
-    items: tuple[tuple[str, str], ...] = ()
-    missing: str = ""
-    high: float = field(default=0.0)
-
-    def legend(self, picture: Picture) -> Legend:
-        """Return the legend of a picture that was drawn with these colours."""
-        if self.items:
-            return NamedLegend(self.title, self.items)
-        high = self.high or float(np.nanmax(picture.levels))
-        return RampLegend(self.title, picture.levels, high, self.missing)
-
-
-def by_density() -> Colouring:
-    """Colour by the number of nodes that a pixel shows."""
-    return Colouring(ramp_palette(DENSITY), {"by": "count", "how": "log"}, title="Nodes in a pixel")
-
-
-def by_depth(graph: PangenomeGraph) -> Colouring:
-    """Colour by how many path steps a node has."""
-    values = graph.node_depths.astype(np.float32)
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-    high = max(high, low + 1)
-    return Colouring(
-        ramp_palette(DEPTH),
-        {"by": "mean", "how": "log", "value_range": (low, high)},
-        values,
-        title="Depth (path steps on a node)",
-        high=high,
-    )
-
-
-def by_position(graph: PangenomeGraph, path: str) -> Colouring:
-    """Colour by where a node lies on one path."""
-    length = float(graph.path_lengths[graph.find_path(path)])
-    ramp = ramp_palette(POSITION)
-    return Colouring(
-        (GROUND, OTHER, *ramp[1:255]),
-        {
-            "by": "mean",
-            "how": "linear",
-            "value_range": (0.0, max(length, 1.0)),
-            "show_missing": True,
-        },
-        node_positions(graph, path),
-        title=f"Position on {path} (bp)",
-        missing="not on it",
-        high=max(length, 1.0),
-    )
-
-
-def by_paths(graph: PangenomeGraph, paths: Sequence[str]) -> Colouring:
-    """Colour by which of some paths a node lies on."""
-    colours = [CATEGORIES[index % len(CATEGORIES)] for index in range(len(paths))]
-    items = list(zip(colours, paths, strict=True))
-    everything = [OTHER, *colours]
-    if len(paths) > 1:
-        everything.append(SHARED)
-        items.append((SHARED, "several of them"))
-    items.append((OTHER, "none of them" if len(paths) > 1 else "other nodes"))
-    return Colouring(
-        category_palette(everything),
-        {"by": "max", "how": "linear", "value_range": (0.0, float(max(len(everything) - 1, 1)))},
-        node_path_ranks(graph, paths),
-        title="On path" if len(paths) == 1 else "On paths",
-        items=tuple(items),
-    )
+log = logging.getLogger(__name__)
 
 
 class ColouringCache:
-    """Makes the colouring of a graph when it is first drawn, and keeps it until it changes."""
+    """Makes the colouring of a graph when it is first drawn, and keeps it until it changes.
+
+    Attributes
+    ----------
+    annotations, table
+        What the graph has besides itself, or None.
+    problem
+        Why the choice could not be followed, as one sentence; empty when it could.
+    version
+        Grows when a colouring is ready that a picture did not wait for.
+    """
 
     def __init__(self) -> None:
+        self.annotations: PlacedAnnotations | None = None
+        self.table: NodeTable | None = None
+        self.problem = ""
+        self.version = 0
         self._lock = threading.Lock()
         self._wish: tuple = ()
         self._made: Colouring | None = None
+        self._making: Future | None = None
 
-    def get(self, graph: PangenomeGraph, mode: str, paths: tuple[str, ...]) -> Colouring:
-        """Return the colouring for a graph, a mode and the paths that it needs."""
-        wish = (graph, mode, paths)
+    def get(self, graph: PangenomeGraph, choice: ColourChoice) -> Colouring:
+        """Return the colouring of a choice; the last one of the graph while it is being made.
+
+        Density is shown when the choice cannot be followed; `problem` says why.
+        """
         with self._lock:
-            if wish != self._wish or self._made is None:
-                self._made = make_colouring(graph, mode, paths)
+            wish = (graph, choice, self.annotations, self.table)
+            is_new = wish != self._wish
+            if is_new:
+                if not self._wish or self._wish[0] is not graph:
+                    self._made = None
                 self._wish = wish
-            return self._made
+                self._making = MAKER.submit(self._make, wish)
+            making = self._making
+        try:
+            return making.result(PATIENCE if is_new else 0)
+        except NotYet:
+            with self._lock:
+                if self._made is None:
+                    self._made = by_density()
+                return self._made
 
-
-def make_colouring(graph: PangenomeGraph, mode: str, paths: Sequence[str]) -> Colouring:
-    """Return the colouring of a mode; density when the mode needs paths and there are none."""
-    known = [path for path in paths if path in graph.path_names]
-    if mode == DEPTH_MODE and graph.n_paths:
-        return by_depth(graph)
-    if mode == POSITION_MODE and known:
-        return by_position(graph, known[0])
-    if mode == PATHS_MODE and known:
-        return by_paths(graph, known)
-    return by_density()
+    def _make(self, wish: tuple) -> Colouring:
+        graph, choice, annotations, table = wish
+        problem = ""
+        try:
+            made = make_colouring(graph, choice, annotations=annotations, table=table)
+        except GenovizError as error:
+            made, problem = by_density(), f"Not coloured so: {error}."
+        except Exception:
+            log.exception("a colouring could not be made")
+            made, problem = by_density(), "Not coloured so; the server's log has the details."
+        with self._lock:
+            if wish == self._wish:
+                self._made, self.problem = made, problem
+                self.version += 1
+        return made

@@ -10,7 +10,7 @@ import numpy as np
 import panel as pn
 
 from app.pages.pangenome.browser_figure import Frame
-from app.pages.pangenome.colouring import DENSITY_MODE, Colouring, ColouringCache
+from app.pages.pangenome.colouring import ColouringCache
 from app.pages.pangenome.fitting import Fitting
 from app.pages.pangenome.frames import FrameLoop
 from app.pages.pangenome.hovering import FoundNode, Hovering, pixels_away
@@ -18,9 +18,10 @@ from app.pages.pangenome.layout_run import LayoutRun
 from app.pages.pangenome.marks import Mark, NodeLabel, PictureNotes
 from app.pages.pangenome.notebook_frames import NotebookFrames
 from app.plots.graph_picture import live_picture
-from app.plots.legend import Legend
 from app.right_of_way import CORES
+from genoviz.analyses.colouring import ColourChoice, Colouring
 from genoviz.analyses.drawing import LayoutDrawing, Picture
+from genoviz.analyses.legend import Legend
 from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
@@ -51,8 +52,10 @@ class LivePicture:
     ----------
     pane
         The Panel object to place on a page.
-    mode, paths
-        What to colour by, and the paths that this needs; call `refresh` after a change.
+    choice
+        What to colour by; call `refresh` after a change.
+    colourings
+        Makes the colours; has the annotations and the table that they may need.
     fitting
         Whether the fitted view is stretched; call `fit` after a change.
     shown
@@ -60,8 +63,7 @@ class LivePicture:
     """
 
     def __init__(self, run: LayoutRun) -> None:
-        self.mode = DENSITY_MODE
-        self.paths: tuple[str, ...] = ()
+        self.choice = ColourChoice()
         self.fitting = Fitting()
         self.shown: Shown | None = None
         self.notes = PictureNotes()
@@ -70,8 +72,8 @@ class LivePicture:
         self._view_callbacks: list[Callable[[], None]] = []
         self._only: np.ndarray | None = None
         self._run = run
-        self._seen_version = -1
-        self._colourings = ColouringCache()
+        self._seen_version: tuple = ()
+        self.colourings = ColouringCache()
         self._drawing: LayoutDrawing | None = None
         self._drawn_colouring: Colouring | None = None
         self.hovering = Hovering(self._find_node)
@@ -193,8 +195,9 @@ class LivePicture:
     def _has_news(self) -> bool:
         """Tell, once, whether the run has moved on."""
         self._run.poll()
-        has_news = self._run.version != self._seen_version
-        self._seen_version = self._run.version
+        version = (self._run.version, self.colourings.version)
+        has_news = version != self._seen_version
+        self._seen_version = version
         return has_news
 
     def _draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
@@ -202,7 +205,7 @@ class LivePicture:
         graph = self._run.graph
         if graph is None or not graph.n_nodes:
             return None
-        colouring = self._colourings.get(graph, self.mode, self.paths)
+        colouring = self.colourings.get(graph, self.choice)
         with CORES.short():
             snapshot = self._run.latest
             if snapshot is None or len(snapshot.coordinates) != graph.n_nodes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import panel_material_ui as pmui
@@ -14,7 +15,12 @@ LISTED_AT_ONCE = 200
 
 def listed_paths(graph: PangenomeGraph | None) -> list[str]:
     """Return the paths that a field offers: those of the graph, up to some thousands."""
-    return [] if graph is None else list(graph.path_names[:MAX_LISTED_PATHS])
+    return [] if graph is None else listed_names(graph.path_names)
+
+
+def listed_names(names: Sequence[str]) -> list[str]:
+    """Return the names that a field offers, up to some thousands."""
+    return list(names[:MAX_LISTED_PATHS])
 
 
 def choose_paths(**options: Any) -> pmui.MultiChoice:

@@ -9,23 +9,15 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.pangenome.colouring import (
-    DENSITY_MODE,
-    DEPTH_MODE,
-    MODES,
-    PATHS_MODE,
-    POSITION_MODE,
-)
+from app.pages.pangenome.colour_bar import ColourBar
 from app.pages.pangenome.fitting import stretch_text
 from app.pages.pangenome.live_picture import LivePicture
-from app.pages.pangenome.path_choice import choose_paths, listed_paths
 from app.pages.pangenome.styles import LEGEND
 from app.plots.legend import legend_html
 from genoviz.model import PangenomeGraph
 
 ZOOM_STEP = 1.6
 LOOK_SECONDS = 0.3
-SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
 
 
 class PictureBar:
@@ -35,15 +27,7 @@ class PictureBar:
         self._picture = picture
         self._seen_legend: tuple = ()
         self._next_look = 0.0
-        self.mode = pmui.Select(
-            label="Colour by", options=dict(MODES), value=DENSITY_MODE, width=200, **SMALL
-        )
-        self.path = pmui.Select(
-            label="Path", options=[], width=230, visible=False, searchable=True, **SMALL
-        )
-        self.paths = choose_paths(
-            label="Highlighted paths", width=300, visible=False, margin=(0, 8, 0, 0)
-        )
+        self.colours = ColourBar(picture)
         self.fit_button = _icon_button("fit_screen", "Fit to view", picture.fit)
         self.zoom_in_button = _icon_button("zoom_in", "Zoom in", lambda: picture.zoom(ZOOM_STEP))
         self.zoom_out_button = _icon_button(
@@ -57,34 +41,22 @@ class PictureBar:
             margin=(4, 4, 0, 6),
         )
         self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
-        self.top = pmui.Row(
-            self.mode,
-            self.path,
-            self.paths,
+        row = pmui.Row(
+            self.colours.mode,
             pn.layout.HSpacer(),
             self.zoom_in_button,
             self.zoom_out_button,
             self.fit_button,
             self.stretch,
             sizing_mode="stretch_width",
-            margin=(10, 8, 6, 8),
+            margin=(10, 8, 4, 8),
         )
-        for widget in (self.mode, self.path, self.paths):
-            widget.param.watch(self._take_colours, "value")
+        self.top = pmui.Column(row, self.colours.details, sizing_mode="stretch_width", margin=0)
         self.stretch.param.watch(self._take_stretch, "value")
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Offer the paths of another graph."""
-        names = listed_paths(graph)
-        has_paths = bool(names)
-        with pn.io.hold():
-            self.path.param.update(options=names, value=names[0] if names else None)
-            self.paths.param.update(options=names, value=names[:1])
-            self.mode.disabled_options = (
-                [] if has_paths else [DEPTH_MODE, POSITION_MODE, PATHS_MODE]
-            )
-            if not has_paths:
-                self.mode.value = DENSITY_MODE
+        self.colours.set_graph(graph)
 
     def poll(self) -> None:
         """Show the legend of the picture, and say what is left out of it."""
@@ -98,26 +70,24 @@ class PictureBar:
         levels, stride = shown.picture.levels, shown.picture.stride
         self.stretch.value = self._picture.fitting.is_stretched
         distortion = stretch_text(shown.picture.viewport)
-        seen = (id(shown.colouring), stride, distortion, levels[-1], levels[len(levels) // 2])
+        problem = self._picture.colourings.problem
+        seen = (
+            id(shown.colouring),
+            problem,
+            stride,
+            distortion,
+            levels[-1],
+            levels[len(levels) // 2],
+        )
         if seen == self._seen_legend:
             return
         self._seen_legend = seen
         legend = legend_html(shown.legend, shown.colouring.palette)
-        notices = (distortion, _stride_text(stride, shown.n_nodes))
+        notices = (problem, distortion, _stride_text(stride, shown.n_nodes))
         spans = "".join(
             f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
         )
         self.legend.object = f'<div class="strip">{legend}{spans}</div>'
-
-    def _take_colours(self, _event: Any) -> None:
-        mode = self.mode.value
-        with pn.io.hold():
-            self.path.visible = mode == POSITION_MODE
-            self.paths.visible = mode == PATHS_MODE
-        chosen = {POSITION_MODE: (self.path.value,), PATHS_MODE: tuple(self.paths.value or ())}
-        self._picture.mode = mode
-        self._picture.paths = tuple(filter(None, chosen.get(mode, ())))
-        self._picture.refresh()
 
     def _take_stretch(self, event: Any) -> None:
         if event.new != self._picture.fitting.is_stretched:

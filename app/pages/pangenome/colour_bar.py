@@ -1,0 +1,199 @@
+"""What the picture is coloured by: a field for the mode, and those that the mode needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.pages.pangenome.live_picture import LivePicture
+from app.pages.pangenome.path_choice import choose_paths, listed_names
+from genoviz.analyses.colouring import MODES, PATH_MODES, ColourChoice
+from genoviz.analyses.path_groups import GROUPINGS, group_paths
+from genoviz.model import PangenomeGraph
+
+SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
+GROUP_MODES = ("paths", "sharing", "class")
+KINDS = {
+    "Nodes": ("density", "length", "gc", "component"),
+    "Paths": ("depth", "path-depth", "strand", "position", "paths", "sharing", "class"),
+    "Other": ("annotation", "table"),
+}
+GROUP_LABELS = {plural.capitalize(): by for by, plural in GROUPINGS.items()}
+ANNOTATE_BY = {"The file's colours, or names": "", "Name": "name", "Type": "type"}
+DEFAULT_GROUPS = 5
+
+
+class ColourBar:
+    """Fields for the colours of a picture.
+
+    Attributes
+    ----------
+    mode
+        The field for the mode, for a bar.
+    details
+        A row with what the mode needs besides; hidden when it needs nothing.
+    """
+
+    def __init__(self, picture: LivePicture) -> None:
+        self._picture = picture
+        self._graph: PangenomeGraph | None = None
+        self._is_setting = False
+        self.mode = pmui.Select(
+            label="Colour by",
+            groups={kind: {MODES[mode]: mode for mode in modes} for kind, modes in KINDS.items()},
+            value="density",
+            width=210,
+            **SMALL,
+        )
+        self.path = pmui.Select(label="Path", options=[], width=280, searchable=True, **SMALL)
+        self.group_by = pmui.Select(
+            label="Group by", options=GROUP_LABELS, value="path", width=130, **SMALL
+        )
+        self.groups = choose_paths(label="Groups", width=360, margin=(0, 8, 0, 0))
+        self.annotate_by = pmui.Select(
+            label="Colours from", options=ANNOTATE_BY, value="", width=230, **SMALL
+        )
+        self.column = pmui.Select(label="Column", options=[], width=180, **SMALL)
+        self._fields = {
+            self.path: ("position",),
+            self.group_by: GROUP_MODES,
+            self.groups: GROUP_MODES,
+            self.annotate_by: ("annotation",),
+            self.column: ("table",),
+        }
+        self.details = pmui.Row(
+            *self._fields, visible=False, sizing_mode="stretch_width", margin=(2, 8, 6, 8)
+        )
+        self.mode.param.watch(self._take_mode, "value")
+        self.group_by.param.watch(self._take_grouping, "value")
+        for field in (self.path, self.groups, self.annotate_by, self.column):
+            field.param.watch(self._take, "value")
+
+    @property
+    def choice(self) -> ColourChoice:
+        """What is chosen."""
+        mode = self.mode.value
+        paths = {"position": (self.path.value,)}
+        if mode in GROUP_MODES:
+            paths[mode] = tuple(self.groups.value or ())
+        return ColourChoice(
+            mode=mode,
+            paths=tuple(filter(None, paths.get(mode, ()))),
+            group_by=self.group_by.value if mode in GROUP_MODES else "path",
+            column=(self.column.value or "") if mode == "table" else "",
+            annotate_by=self.annotate_by.value if mode == "annotation" else "",
+        )
+
+    def choose(self, choice: ColourChoice) -> None:
+        """Show a choice in the fields, and colour by it."""
+        self._is_setting = True
+        with pn.io.hold():
+            self.mode.value = choice.mode
+            if choice.mode == "position" and choice.paths:
+                self.path.value = choice.paths[0]
+            elif choice.mode in GROUP_MODES:
+                self.group_by.value = choice.group_by
+                self._offer_groups()
+                self.groups.value = [name for name in choice.paths if name in self.groups.options]
+            elif choice.mode == "annotation":
+                self.annotate_by.value = choice.annotate_by
+            elif choice.mode == "table" and choice.column:
+                self.column.value = choice.column
+            self._show_details()
+        self._is_setting = False
+        self._publish(choice)
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Offer what another graph has."""
+        self._graph = graph
+        names = listed_names(graph.path_names if graph else ())
+        self._picture.colourings.table = None
+        self._is_setting = True
+        with pn.io.hold():
+            self.path.param.update(options=names, value=names[0] if names else None)
+            self._offer_groups()
+            self.column.param.update(options=[], value=None)
+            self._offer_modes()
+            if self.mode.value in self.mode.disabled_options:
+                self.mode.value = "density"
+            self._show_details()
+        self._is_setting = False
+        self._publish(self.choice)
+
+    def set_annotations(self, annotations: Any) -> None:
+        """Offer annotations (a `PlacedAnnotations`), or None."""
+        colourings = self._picture.colourings
+        if annotations is colourings.annotations:
+            return
+        colourings.annotations = annotations
+        self._offer_modes()
+        if annotations is None and self.mode.value == "annotation":
+            self.mode.value = "density"
+        self._picture.refresh()
+
+    def set_table(self, table: Any) -> None:
+        """Offer a table of nodes (a `NodeTable`), and colour by its first column."""
+        self._picture.colourings.table = table
+        names = [column.name for column in table.columns]
+        self._is_setting = True
+        with pn.io.hold():
+            self.column.param.update(options=names, value=names[0])
+            self._offer_modes()
+        self._is_setting = False
+        self.choose(ColourChoice("table", column=names[0]))
+
+    def _offer_modes(self) -> None:
+        graph, colourings = self._graph, self._picture.colourings
+        lacking = set() if graph is not None and graph.n_paths else set(PATH_MODES)
+        if graph is None or graph.node_sequences is None or not len(graph.node_sequences.data):
+            lacking.add("gc")
+        if colourings.annotations is None:
+            lacking.add("annotation")
+        if colourings.table is None:
+            lacking.add("table")
+        self.mode.disabled_options = [mode for mode in MODES if mode in lacking]
+
+    def _offer_groups(self) -> None:
+        by, graph = self.group_by.value, self._graph
+        names = listed_names(group_paths(graph, by).names if graph is not None else ())
+        wanted = names[:1] if by == "path" else names[:DEFAULT_GROUPS]
+        label = GROUPINGS[by].capitalize()
+        self.groups.param.update(options=names, value=wanted, label=f"{label} (none: all)")
+
+    def _take_mode(self, _event: Any) -> None:
+        if self._is_setting:
+            return
+        with pn.io.hold():
+            if self.mode.value in ("sharing", "class"):
+                self.groups.value = []
+            elif self.mode.value == "paths" and not self.groups.value:
+                self._offer_groups()
+            self._show_details()
+        self._take()
+
+    def _take_grouping(self, _event: Any) -> None:
+        if self._is_setting:
+            return
+        self._is_setting = True
+        self._offer_groups()
+        if self.mode.value != "paths":
+            self.groups.value = []
+        self._is_setting = False
+        self._take()
+
+    def _show_details(self) -> None:
+        mode = self.mode.value
+        for field, modes in self._fields.items():
+            field.visible = mode in modes
+        self.details.visible = any(mode in modes for modes in self._fields.values())
+
+    def _take(self, *_events: Any) -> None:
+        if not self._is_setting:
+            self._publish(self.choice)
+
+    def _publish(self, choice: ColourChoice) -> None:
+        if choice != self._picture.choice:
+            self._picture.choice = choice
+            self._picture.refresh()

@@ -1,0 +1,114 @@
+"""How nodes become colours: their values, how these are scaled, and what the colours mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.drawing import Picture
+from genoviz.analyses.legend import Legend, NamedLegend, RampLegend
+from genoviz.analyses.palettes import (
+    DARK,
+    Colour,
+    Palette,
+    Theme,
+    category_palette,
+    ramp_palette,
+)
+
+MAX_CATEGORIES = 255
+CATEGORY_OPTIONS: dict[str, Any] = {
+    "by": "max",
+    "how": "linear",
+    "value_range": (0.0, float(MAX_CATEGORIES)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """How nodes become colours.
+
+    Attributes
+    ----------
+    title
+        What the colours mean, with the unit.
+    options
+        Options of `LayoutDrawing.draw`.
+    node_values
+        float32, shape (n_nodes,), or None to colour by the number of nodes of a pixel. Categories
+        are whole numbers from 0 on; where several meet in a pixel, it shows the largest.
+    ramp
+        Which ramp of the theme; empty for categories.
+    high
+        The largest number of a ramp; 0 to take it from the picture.
+    missing
+        What nodes without a value are; empty when there are none.
+    colours
+        Colour of each category, at most 255.
+    items
+        Colours and names of the legend.
+    note
+        What else the legend says.
+    theme
+        Dark or light.
+    """
+
+    title: str
+    options: dict[str, Any]
+    node_values: np.ndarray | None = None
+    ramp: str = ""
+    high: float = 0.0
+    missing: str = ""
+    colours: tuple[Colour, ...] = ()
+    items: tuple[tuple[Colour, str], ...] = ()
+    note: str = ""
+    theme: Theme = field(default=DARK)
+
+    def on(self, theme: Theme) -> Colouring:
+        """Return the same in the colours of another theme."""
+        return self if theme is self.theme else replace(self, theme=theme)
+
+    @cached_property
+    def palette(self) -> Palette:
+        """The colours of the palette indices, the first for the ground."""
+        theme = self.theme
+        if not self.ramp:
+            colours = [theme.colour(colour) for colour in self.colours]
+            return category_palette(colours, ground=theme.ground)
+        palette = ramp_palette(theme.ramps[self.ramp], ground=theme.ground)
+        return (palette[0], theme.other, *palette[1:255]) if self.missing else palette
+
+    def legend(self, picture: Picture) -> Legend:
+        """Return the legend of a picture that was drawn with these colours."""
+        if not self.ramp:
+            items = tuple((self.theme.colour(colour), name) for colour, name in self.items)
+            return NamedLegend(self.title, items, self.note)
+        high = self.high or float(np.nanmax(picture.levels))
+        return RampLegend(self.title, picture.levels, high, self.missing)
+
+    def node_indices(self, nodes: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """Return the palette index of single nodes, as a picture of them alone would have it.
+
+        Parameters
+        ----------
+        nodes
+            Node numbers, shape (n,).
+        levels
+            Of the picture that they are to fit.
+
+        Returns
+        -------
+        numpy.ndarray
+            uint8, shape (n,).
+        """
+        if self.node_values is None:
+            index = np.searchsorted(levels, 1.0, side="right")
+            return np.full(len(nodes), max(index, 1), np.uint8)
+        values = self.node_values[nodes]
+        first = 1 if self.missing else 0
+        indices = np.searchsorted(levels[first + 1 :], values, side="right") + 1 + first
+        indices[np.isnan(values)] = first
+        return indices.astype(np.uint8)

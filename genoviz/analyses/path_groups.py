@@ -1,0 +1,122 @@
+"""Groups of paths by the parts of their names, and how many of them run through each node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph, PathName
+
+GROUPINGS = {"path": "paths", "sample": "samples", "haplotype": "haplotypes", "contig": "contigs"}
+"""By what paths can be grouped, with the plural."""
+
+
+@dataclass(frozen=True, eq=False)
+class PathGroups:
+    """Groups of paths.
+
+    Attributes
+    ----------
+    by
+        A key of `GROUPINGS`.
+    names
+        Of the groups, in the order of their first paths.
+    of_path
+        int32, shape (n_paths,): the group of each path, or -1.
+    """
+
+    by: str
+    names: tuple[str, ...]
+    of_path: np.ndarray
+
+    def select(self, names: Sequence[str]) -> PathGroups:
+        """Return only the groups of these names, in this order.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such group.
+        """
+        numbers = {name: number for number, name in enumerate(self.names)}
+        renumbered = np.full(len(self.names) + 1, -1, np.int32)
+        for rank, name in enumerate(names):
+            if name not in numbers:
+                examples = ", ".join(self.names[:3]) or "none at all"
+                raise ParameterError(f"no {self.by} is named {name!r}; the graph has {examples}")
+            renumbered[numbers[name]] = rank
+        return PathGroups(self.by, tuple(names), renumbered[self.of_path])
+
+
+def group_paths(graph: PangenomeGraph, by: str) -> PathGroups:
+    """Return the paths of a graph in groups by ``"path"``, ``"sample"`` or another grouping.
+
+    A haplotype is named ``sample#haplotype``. A path whose name lacks a PanSN field belongs to the
+    group of what it has: without a sample, to one of its whole name without ``:start-end``.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such grouping.
+    """
+    if by not in GROUPINGS:
+        raise ParameterError(f"paths are grouped by {by!r}, needs one of {', '.join(GROUPINGS)}")
+    if by == "path":
+        return PathGroups(by, graph.path_names, np.arange(graph.n_paths, dtype=np.int32))
+    numbers: dict[str, int] = {}
+    of_path = [
+        numbers.setdefault(_group_name(name, by), len(numbers)) for name in graph.parsed_path_names
+    ]
+    return PathGroups(by, tuple(numbers), np.array(of_path, np.int32))
+
+
+def _group_name(name: PathName, by: str) -> str:
+    if by == "contig" or name.sample is None:
+        return name.contig
+    if by == "sample" or name.haplotype is None:
+        return name.sample
+    return f"{name.sample}#{name.haplotype}"
+
+
+@dataclass(frozen=True, eq=False)
+class NodeGroups:
+    """Which groups run through each node.
+
+    Attributes
+    ----------
+    counts
+        int32, shape (n_nodes,): how many.
+    first
+        int32, shape (n_nodes,): the first of them, or -1.
+    """
+
+    counts: np.ndarray
+    first: np.ndarray
+
+
+def count_node_groups(graph: PangenomeGraph, groups: PathGroups) -> NodeGroups:
+    """Return how many groups run through each node, each counted once."""
+    of_path = groups.of_path
+    order = np.argsort(of_path, kind="stable")
+    order = order[np.searchsorted(of_path[order], 0) :]
+    return NodeGroups(*_count(graph.steps, graph.path_offsets, order, of_path, graph.n_nodes))
+
+
+@njit(nogil=True, cache=True)
+def _count(steps, path_offsets, order, of_path, n_nodes):
+    counts = np.zeros(n_nodes, np.int32)
+    first = np.full(n_nodes, -1, np.int32)
+    last = np.full(n_nodes, -1, np.int32)
+    for path in order:
+        group = of_path[path]
+        for step in range(path_offsets[path], path_offsets[path + 1]):
+            node = steps[step] >> 1
+            if last[node] != group:
+                if last[node] < 0:
+                    first[node] = group
+                last[node] = group
+                counts[node] += 1
+    return counts, first
