@@ -42,6 +42,7 @@ _MODULES = {
         "ByteStrings",
         "GraphLayout",
         "Incidence",
+        "Intervals",
         "PangenomeGraph",
         "PathName",
         "PathRegion",

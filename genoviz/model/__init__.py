@@ -3,8 +3,17 @@
 from genoviz.model.byte_strings import ByteStrings
 from genoviz.model.graph import PangenomeGraph
 from genoviz.model.incidence import Incidence
+from genoviz.model.intervals import Intervals
 from genoviz.model.layout import GraphLayout
 from genoviz.model.path_name import PathName
 from genoviz.model.path_region import PathRegion
 
-__all__ = ["ByteStrings", "GraphLayout", "Incidence", "PangenomeGraph", "PathName", "PathRegion"]
+__all__ = [
+    "ByteStrings",
+    "GraphLayout",
+    "Incidence",
+    "Intervals",
+    "PangenomeGraph",
+    "PathName",
+    "PathRegion",
+]

@@ -66,6 +66,15 @@ class ByteStrings:
             values //= 10
         return cls(data, offsets)
 
+    def take(self, indices: np.ndarray) -> ByteStrings:
+        """Return the strings at ``indices``, integers of any order."""
+        starts, lengths = self.offsets[:-1][indices], self.lengths[indices]
+        offsets = np.zeros(len(starts) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        places = np.repeat(starts - offsets[:-1], lengths)
+        places += np.arange(offsets[-1])
+        return ByteStrings(self.data[places], offsets)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
