@@ -13,7 +13,9 @@ from genoviz.threading_layer import prepare_threading_layer
 __version__ = "0.1.0"
 
 _MODULES = {
+    "genoviz.analyses.detail": ("Detail", "find_detail"),
     "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
+    "genoviz.analyses.fold": ("Fold",),
     "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),
     "genoviz.analyses.layout_options": ("LayoutOptions",),
     "genoviz.analyses.layout_run": ("LayoutSnapshot",),
@@ -27,6 +29,7 @@ _MODULES = {
     ),
     "genoviz.analyses.position_lift": ("LiftedPosition", "lift_position", "lift_positions"),
     "genoviz.analyses.regions": ("resolve_region",),
+    "genoviz.analyses.marks": ("MarkLayer",),
     "genoviz.analyses.simulate": ("simulate_pangenome",),
     "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
     "genoviz.errors": (

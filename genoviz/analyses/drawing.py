@@ -205,6 +205,11 @@ class LayoutDrawing:
         return len(self._all)
 
     @property
+    def nodes(self) -> np.ndarray | None:
+        """Numbers of the nodes that are drawn; int64, ascending, or None for all."""
+        return self._nodes
+
+    @property
     def n_drawn(self) -> int:
         """Number of nodes that are drawn."""
         return len(self._coordinates)
