@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from genoviz.analyses.colours import CATEGORY_OPTIONS, MAX_CATEGORIES, Colouring
+from genoviz.analyses.colours import CATEGORY_OPTIONS, MAX_CATEGORIES, MAX_INDEX, Colouring
 from genoviz.analyses.node_values import node_gc_shares, node_positions, node_reverse_shares
 from genoviz.analyses.palettes import ALL, DARK, OTHER, SOME, Colour
 from genoviz.analyses.path_groups import GROUPINGS, NodeGroups, PathGroups, count_node_groups
@@ -20,7 +20,9 @@ HEAVY_TAIL = 50
 
 def by_density() -> Colouring:
     """Colour by the number of nodes that a pixel shows."""
-    return Colouring("Nodes in a pixel", {"by": "count", "how": "log"}, ramp="density")
+    return Colouring(
+        "Nodes in a pixel", {"by": "count", "how": "log", "max_index": MAX_INDEX}, ramp="density"
+    )
 
 
 def by_depth(graph: PangenomeGraph) -> Colouring:
@@ -87,6 +89,7 @@ def by_numbers(
             "how": "log" if is_heavy_tailed else "linear",
             "value_range": (low, high if high > low else low + 1),
             "show_missing": has_missing,
+            "max_index": MAX_INDEX,
         },
         values,
         ramp=ramp,
@@ -116,7 +119,9 @@ def by_names(
     colours = list(colours if colours is not None else range(len(names)))
     counts = np.bincount(codes, minlength=len(names) + 1)
     if len(names) >= MAX_CATEGORIES:
-        raise ParameterError(f"there are {len(names):,} names, and a picture tells 254 apart")
+        raise ParameterError(
+            f"there are {len(names):,} names, and a picture tells {MAX_CATEGORIES - 1} apart"
+        )
     items = [(c, f"{name} ({n:,})") for c, name, n in zip(colours, names, counts[1:], strict=True)]
     if len(items) > MAX_LISTED:
         order = np.argsort(-counts[1:], kind="stable")[:MAX_LISTED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,11 +20,16 @@ from genoviz.analyses.palettes import (
     ramp_palette,
 )
 
-MAX_CATEGORIES = 255
+MAX_INDEX = 239
+"""The highest palette index of nodes; those above are for marks."""
+
+N_MARK_COLOURS = 255 - MAX_INDEX
+MAX_CATEGORIES = MAX_INDEX
 CATEGORY_OPTIONS: dict[str, Any] = {
     "by": "max",
     "how": "linear",
     "value_range": (0.0, float(MAX_CATEGORIES)),
+    "max_index": MAX_INDEX,
 }
 
 
@@ -36,7 +42,7 @@ class Colouring:
     title
         What the colours mean, with the unit.
     options
-        Options of `LayoutDrawing.draw`.
+        Options of `LayoutDrawing.draw`; they keep the indices above `MAX_INDEX` free for marks.
     node_values
         float32, shape (n_nodes,), or None to colour by the number of nodes of a pixel. Categories
         are whole numbers from 0 on; where several meet in a pixel, it shows the largest.
@@ -47,7 +53,7 @@ class Colouring:
     missing
         What nodes without a value are; empty when there are none.
     colours
-        Colour of each category, at most 255.
+        Colour of each category, at most `MAX_CATEGORIES`.
     items
         Colours and names of the legend.
     note
@@ -73,13 +79,26 @@ class Colouring:
 
     @cached_property
     def palette(self) -> Palette:
-        """The colours of the palette indices, the first for the ground."""
+        """The colours of the palette indices: ground, nodes, and ink for the marks."""
+        return self.palette_with(())
+
+    def palette_with(self, mark_colours: Sequence[str]) -> Palette:
+        """Return the palette with colours of marks, the first at index ``MAX_INDEX + 1``."""
+        inks = [self.theme.ink] * N_MARK_COLOURS
+        marks = [*mark_colours, *inks][:N_MARK_COLOURS]
+        return (*self._node_palette, *marks)
+
+    @cached_property
+    def _node_palette(self) -> Palette:
         theme = self.theme
+        room: dict[str, Any] = {"ground": theme.ground, "n_colours": MAX_INDEX}
         if not self.ramp:
-            colours = [theme.colour(colour) for colour in self.colours]
-            return category_palette(colours, ground=theme.ground)
-        palette = ramp_palette(theme.ramps[self.ramp], ground=theme.ground)
-        return (palette[0], theme.other, *palette[1:255]) if self.missing else palette
+            return category_palette([theme.colour(colour) for colour in self.colours], **room)
+        if not self.missing:
+            return ramp_palette(theme.ramps[self.ramp], **room)
+        room["n_colours"] -= 1
+        palette = ramp_palette(theme.ramps[self.ramp], **room)
+        return (palette[0], theme.other, *palette[1:])
 
     def legend(self, picture: Picture) -> Legend:
         """Return the legend of a picture that was drawn with these colours."""

@@ -36,7 +36,7 @@ class RampLegend:
     def palette_part(self, palette: Palette) -> tuple[Palette, np.ndarray]:
         """Return the colours of the ramp, and where each begins."""
         first = 1 if self.missing else 0
-        return palette[1 + first :], self.levels[first:]
+        return palette[1 + first : 1 + len(self.levels)], self.levels[first:]
 
     def ticks(self) -> list[tuple[float, float]]:
         """Return round numbers with their place on the ramp (0 to 1), as the picture uses it."""

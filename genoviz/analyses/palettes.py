@@ -107,14 +107,18 @@ LIGHT = Theme(
 THEMES = {theme.name: theme for theme in (DARK, LIGHT)}
 
 
-def ramp_palette(stops: Sequence[str], *, ground: str = DARK.ground) -> Palette:
-    """Return the ground colour and 255 colours that run evenly through ``stops``."""
-    return (ground, *(blend(stops, index / 254) for index in range(255)))
+def ramp_palette(
+    stops: Sequence[str], *, ground: str = DARK.ground, n_colours: int = 255
+) -> Palette:
+    """Return the ground colour and colours that run evenly through ``stops``."""
+    return (ground, *(blend(stops, index / (n_colours - 1)) for index in range(n_colours)))
 
 
-def category_palette(colours: Sequence[str], *, ground: str = DARK.ground) -> Palette:
-    """Return the ground colour and up to 255 colours; index ``i + 1`` is ``colours[i]``."""
-    return (ground, *(colours[min(index, len(colours) - 1)] for index in range(255)))
+def category_palette(
+    colours: Sequence[str], *, ground: str = DARK.ground, n_colours: int = 255
+) -> Palette:
+    """Return the ground colour, then ``colours``, the last one as often as there is room."""
+    return (ground, *(colours[min(index, len(colours) - 1)] for index in range(n_colours)))
 
 
 def blend(stops: Sequence[str], share: float) -> str:

@@ -11,7 +11,7 @@ from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 from genoviz.model.node_table import NodeColumn, NodeTable
 
-MAX_TEXTS = 250
+MAX_TEXTS = 200
 NOT_NAMED = "not in the table"
 
 
@@ -63,7 +63,7 @@ def _by_texts(column: NodeColumn) -> Colouring:
 
 
 def _by_own_colours(column: NodeColumn) -> Colouring:
-    """Keep up to 250 colours as they are; of more, each becomes the nearest frequent one."""
+    """Keep up to 200 colours as they are; of more, each becomes the nearest frequent one."""
     codes = column.values.astype(np.int64) + 1
     counts = np.bincount(codes, minlength=len(column.texts) + 1)[1:]
     kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_TEXTS])

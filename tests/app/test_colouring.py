@@ -69,7 +69,7 @@ def test_position_rises_along_the_path_and_other_nodes_are_dim(graph):
         11.0,
     )
     # s1, s3, s4 have their middles at 2, 7 and 10.5 of 11 bp.
-    expected = [1 + round(share * 254) for share in (2 / 11, 7 / 11, 10.5 / 11)]
+    expected = [1 + round(share * 238) for share in (2 / 11, 7 / 11, 10.5 / 11)]
     indices = [colouring.palette.index(colours[node]) for node in (0, 2, 3)]
     assert np.abs(np.array(indices) - expected).max() <= 2
 
