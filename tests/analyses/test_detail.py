@@ -154,7 +154,7 @@ def test_visible_bases_are_those_whose_places_are_in_view():
     graph, coordinates = make_graph(), make_coordinates()
     drawing = LayoutDrawing(coordinates, backend="cpu")
     n_found = 0
-    for view in (*VIEWS, Viewport(2000, 2100, -50, 50, 7000, 7000)):
+    for view in (*VIEWS, Viewport(2000, 2300, -80, 80, 9000, 7000)):
         detail = find_detail(graph, drawing, view)
         found = {
             int(detail.nodes[bases.piece]): (bases.start, bases.sequence) for bases in detail.bases
