@@ -31,6 +31,14 @@ _MODULES = {
     "genoviz.analyses.regions": ("resolve_region",),
     "genoviz.analyses.marks": ("MarkLayer",),
     "genoviz.analyses.simulate": ("simulate_pangenome",),
+    "genoviz.analyses.site_alleles": ("SiteAlleles", "site_alleles"),
+    "genoviz.analyses.site_kinds": ("SiteKind",),
+    "genoviz.analyses.sites": (
+        "SitesProgress",
+        "VariationSites",
+        "find_sites",
+        "iter_find_sites",
+    ),
     "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
     "genoviz.errors": (
         "BackendError",

@@ -1,0 +1,195 @@
+"""What paths do at variation sites: which they traverse, and by which alleles.
+
+A path traverses a site from its source to its sink, or the other way round on the other strand.
+``gates`` says what begins and ends where: int32, shape (2 * n_nodes, 2), the site that is entered
+after a handle and the one that is left at it, or -1. Sites are nested or apart, so those that a
+path is in are a stack.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SITE, HASH, COUNT, N_PATHS, LAST_PATH, LENGTH, FIRST_STEP, N_STEPS = range(8)
+"""Columns of an allele table, int64.
+
+An allele is known by its site and the sum of the hashes of its handles: a site has no cycle, so a
+set of handles can be walked in one order only. FIRST_STEP is the step at which its first traversal
+enters, or ``~step`` where that is on the other strand; N_STEPS counts the steps between.
+"""
+
+
+@njit(nogil=True, cache=True)
+def follow_reference(steps, gates, n_bubbles):
+    """Return first and last step of the first traversal of each bubble, and their number.
+
+    The traversals are on the strand of the reference; int64, shape (n_bubbles, 3), -1 and 0 for
+    none.
+    """
+    found = np.full((n_bubbles, 3), -1, np.int64)
+    found[:, 2] = 0
+    inside = np.empty((len(steps), 2), np.int64)
+    depth = 0
+    for step in range(len(steps)):
+        enters, leaves = gates[steps[step]]
+        if leaves >= 0 and depth and inside[depth - 1, 0] == leaves:
+            depth -= 1
+            if found[leaves, 2] == 0:
+                found[leaves, 0] = inside[depth, 1]
+                found[leaves, 1] = step
+            found[leaves, 2] += 1
+        if enters >= 0:
+            inside[depth, 0] = enters
+            inside[depth, 1] = step
+            depth += 1
+    return found
+
+
+@njit(nogil=True, cache=True)
+def nest_sites(steps, gates, n_sites):
+    """Return the innermost site around each site, or -1, and how many sites are around a step.
+
+    The second array, shape (n_steps,), counts the complete traversals of the reference that are
+    under way between a step and the next.
+    """
+    parents = np.full(n_sites, -1, np.int64)
+    covers = np.zeros(len(steps), np.int64)
+    inside = np.empty((len(steps), 2), np.int64)
+    depth = 0
+    for step in range(len(steps)):
+        enters, leaves = gates[steps[step]]
+        if leaves >= 0 and depth and inside[depth - 1, 0] == leaves:
+            depth -= 1
+            covers[inside[depth, 1]] += 1
+            covers[step] -= 1
+        if enters >= 0:
+            if depth:
+                parents[enters] = inside[depth - 1, 0]
+            inside[depth, 0] = enters
+            inside[depth, 1] = step
+            depth += 1
+    return parents, np.cumsum(covers)
+
+
+@njit(nogil=True, cache=True)
+def find_plain_steps(steps, offsets, targets):
+    """Tell for each step whether the graph leaves no choice between it and the next."""
+    is_plain = np.ones(len(steps), np.bool_)
+    for step in range(len(steps) - 1):
+        origin, target = np.int64(steps[step]), np.int64(steps[step + 1])
+        for index in range(offsets[origin], offsets[origin + 1]):
+            is_plain[step] &= targets[index] == target
+        for index in range(offsets[target ^ 1], offsets[(target ^ 1) + 1]):
+            is_plain[step] &= targets[index] == origin ^ 1
+    return is_plain
+
+
+@njit(nogil=True, cache=True)
+def _mix(value):
+    """Return 64 random-looking bits for a number (the finaliser of SplitMix64)."""
+    value = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def _slot_of(site, allele_hash, slots, alleles):
+    """Return the slot that holds an allele, or the free one where it belongs."""
+    mask = np.int64(len(slots) - 1)
+    slot = np.int64(_mix(np.uint64(allele_hash) + _mix(site)) & np.uint64(mask))
+    while slots[slot] >= 0:
+        row = slots[slot]
+        if alleles[row, SITE] == site and alleles[row, HASH] == allele_hash:
+            break
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(nogil=True, cache=True)
+def _grow(slots, alleles):
+    """Return tables of twice the size with the same alleles."""
+    more = np.empty((2 * len(alleles), alleles.shape[1]), np.int64)
+    more[: len(alleles)] = alleles
+    more_slots = np.full(2 * len(slots), -1, np.int64)
+    for row in range(len(alleles)):
+        slot = _slot_of(alleles[row, SITE], alleles[row, HASH], more_slots, more)
+        more_slots[slot] = row
+    return more_slots, more
+
+
+@njit(nogil=True, cache=True)
+def count_alleles(
+    paths, steps, path_offsets, gates, sources, node_lengths, slots, alleles, n_alleles, visits
+):
+    """Count the traversals of some paths into an allele table; all sites in one pass.
+
+    Parameters
+    ----------
+    paths
+        int64: the paths; no path may come twice.
+    gates, sources
+        What sites begin and end where, and the first handle of each site.
+    slots, alleles, n_alleles
+        Hash table (int64, a power of two long, at least twice as long as ``alleles``), the table
+        and how many of its rows are used. They may be replaced by larger ones.
+    visits
+        int64, shape (n_sites, 2): number of paths that traverse a site, and the last of them.
+
+    Returns
+    -------
+    slots, alleles, n_alleles
+    """
+    depth, room = 0, 64
+    inside = np.empty((room, 5), np.int64)
+    for path in paths:
+        depth = 0
+        forward, backward, length = np.int64(0), np.int64(0), np.int64(0)
+        for step in range(path_offsets[path], path_offsets[path + 1]):
+            handle = steps[step]
+            enters, leaves = gates[handle]
+            if leaves >= 0 and depth and inside[depth - 1, 0] == leaves:
+                depth -= 1
+                entry = inside[depth]
+                is_reverse = steps[entry[1]] != sources[leaves]
+                allele_hash = backward - entry[3] if is_reverse else forward - entry[2]
+                slot = _slot_of(leaves, allele_hash, slots, alleles)
+                if slots[slot] < 0:
+                    if n_alleles == len(alleles):
+                        slots, alleles = _grow(slots, alleles)
+                        slot = _slot_of(leaves, allele_hash, slots, alleles)
+                    slots[slot] = n_alleles
+                    row = alleles[n_alleles]
+                    row[SITE] = leaves
+                    row[HASH] = allele_hash
+                    row[COUNT] = 0
+                    row[N_PATHS] = 0
+                    row[LAST_PATH] = -1
+                    row[LENGTH] = length - entry[4]
+                    row[FIRST_STEP] = ~entry[1] if is_reverse else entry[1]
+                    row[N_STEPS] = step - entry[1] - 1
+                    n_alleles += 1
+                row = alleles[slots[slot]]
+                row[COUNT] += 1
+                row[N_PATHS] += row[LAST_PATH] != path
+                row[LAST_PATH] = path
+                visits[leaves, 0] += visits[leaves, 1] != path
+                visits[leaves, 1] = path
+            if depth:
+                forward += np.int64(_mix(handle))
+                backward += np.int64(_mix(handle ^ np.uint32(1)))
+                length += node_lengths[handle >> 1]
+            if enters >= 0:
+                if depth == room:
+                    room *= 2
+                    deeper = np.empty((room, 5), np.int64)
+                    deeper[:depth] = inside
+                    inside = deeper
+                inside[depth, 0] = enters
+                inside[depth, 1] = step
+                inside[depth, 2] = forward
+                inside[depth, 3] = backward
+                inside[depth, 4] = length
+                depth += 1
+    return slots, alleles, n_alleles

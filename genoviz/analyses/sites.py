@@ -1,0 +1,372 @@
+"""Variation sites along a reference path, and the alleles that the paths have there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from genoviz.analyses.handle_graph import HandleGraph
+from genoviz.analyses.site_kinds import SiteKind, classify_sites
+from genoviz.analyses.site_walks import (
+    COUNT,
+    FIRST_STEP,
+    LENGTH,
+    N_PATHS,
+    SITE,
+    count_alleles,
+    find_plain_steps,
+    follow_reference,
+    nest_sites,
+)
+from genoviz.analyses.superbubbles import Superbubbles, iter_find_superbubbles
+from genoviz.model import PangenomeGraph
+
+BLOCK_STEPS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VariationSites:
+    """The variation sites of a graph along one path, sorted by start, outer before inner.
+
+    Attributes
+    ----------
+    reference
+        Index of the reference path.
+    starts, ends
+        int64, shape (n_sites,), bp from the reference path's own first base, 0-based half-open:
+        what lies between the boundary nodes where the path first traverses the site. They are
+        equal where the reference allele is empty.
+    sources, sinks
+        uint32: the handles that bound the site, as the reference path has them.
+    n_nodes
+        int64: number of nodes between source and sink.
+    levels, parents
+        int64: how many sites lie around the site, and which is the innermost of them, or -1.
+    n_alleles, n_paths, n_traversals
+        int64: number of different alleles, of paths that traverse the site from one boundary to
+        the other, and of their traversals, of which a path may make several.
+    reference_lengths, min_lengths, max_lengths
+        int64, bp: length of the reference allele, and of the shortest and the longest allele.
+    kinds
+        uint8: the `SiteKind` of each site.
+    n_reference_visits
+        int64: how often the reference path traverses the site.
+    allele_offsets
+        int64, shape (n_sites + 1,): site ``i`` has the alleles ``allele_offsets[i]`` to
+        ``allele_offsets[i + 1]`` of the following arrays, the reference allele first, then by
+        falling number of traversals.
+    allele_counts, allele_n_paths, allele_lengths
+        int64: traversals that have the allele, paths among them, bp.
+    allele_steps
+        int64: the step (of all paths) at which the first traversal enters, or ``~step`` where it
+        enters by the sink, on the other strand.
+    gap_starts, gap_ends
+        int64, bp on the reference: stretches where the graph leaves a choice but no site is: in
+        cycles, at inversions, at tips, or where the reference begins or ends within a superbubble.
+    notes
+        What the user should know, one sentence each.
+    """
+
+    reference: int
+    starts: np.ndarray
+    ends: np.ndarray
+    sources: np.ndarray
+    sinks: np.ndarray
+    n_nodes: np.ndarray
+    levels: np.ndarray
+    parents: np.ndarray
+    n_alleles: np.ndarray
+    n_paths: np.ndarray
+    n_traversals: np.ndarray
+    reference_lengths: np.ndarray
+    min_lengths: np.ndarray
+    max_lengths: np.ndarray
+    kinds: np.ndarray
+    n_reference_visits: np.ndarray
+    allele_offsets: np.ndarray
+    allele_counts: np.ndarray
+    allele_n_paths: np.ndarray
+    allele_lengths: np.ndarray
+    allele_steps: np.ndarray
+    gap_starts: np.ndarray
+    gap_ends: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __repr__(self) -> str:
+        return (
+            f"VariationSites({len(self):,} sites, {len(self.allele_counts):,} alleles, "
+            f"{len(self.gap_starts):,} stretches without a site)"
+        )
+
+    def count_kinds(self) -> dict[str, int]:
+        """Return the number of sites of each kind that occurs."""
+        counts = np.bincount(self.kinds, minlength=len(SiteKind)).tolist()
+        return {kind.label: counts[kind] for kind in SiteKind if counts[kind]}
+
+
+@dataclass(frozen=True)
+class SitesProgress:
+    """How far the search is.
+
+    Attributes
+    ----------
+    stage
+        What is being done.
+    n_done, n_total
+        What the stage has behind it and has in all; ``n_total`` is None where that is unknown.
+    sites
+        The sites, in the last report only.
+    """
+
+    stage: str
+    n_done: int = 0
+    n_total: int | None = None
+    sites: VariationSites | None = None
+
+
+def find_sites(graph: PangenomeGraph, reference: str | int) -> VariationSites:
+    """Return the variation sites along a path; see :func:`iter_find_sites`."""
+    for progress in iter_find_sites(graph, reference):
+        sites = progress.sites
+    return sites
+
+
+def iter_find_sites(graph: PangenomeGraph, reference: str | int) -> Iterator[SitesProgress]:
+    """Yield how far the search for variation sites is; the last report has them.
+
+    A site is a superbubble (see `genoviz.analyses.superbubbles`) whose source and sink are joined
+    by a traversal of the reference path; on whichever strand, it is listed once, where the path
+    first traverses it. Edges of the graph and steps of the paths count alike. A cycle, such as a
+    tandem repeat, is no site, nor is an inversion, which lets a walk turn round and leave where it
+    came in; there may be sites within. Where the graph leaves a choice and no site covers it, the
+    result has a gap. Superbubbles away from the reference, within an insertion for example, belong
+    to the site around them.
+
+    Alleles are the traversals of the paths, in either direction, from boundary to boundary; what
+    lies on a path that ends within the site is not counted.
+
+    Parameters
+    ----------
+    graph
+        The graph; it needs no sequences.
+    reference
+        Name or index of the path that gives the coordinates.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no such path.
+
+    Notes
+    -----
+    Time is linear in nodes, edges and steps: one depth-first search, one sweep, and one pass over
+    the steps of all paths for the alleles of all sites, however they are nested.
+    """
+    index = _path_index(graph, reference)
+    ref_steps = graph.path_steps(index)
+    if len(ref_steps) == 0:
+        yield SitesProgress("Nothing to search", sites=_no_sites(index))
+        return
+    yield SitesProgress("Linking nodes", 0, None)
+    handles = HandleGraph.of(graph)
+    for found in iter_find_superbubbles(handles, int(ref_steps[0])):
+        if isinstance(found, int):
+            yield SitesProgress("Searching superbubbles", found, 2 * graph.n_nodes)
+    table = _SiteTable(graph, handles, index, found)
+    for n_done in table.iter_count():
+        yield SitesProgress("Counting alleles", n_done, graph.n_steps)
+    yield SitesProgress("Naming the sites", graph.n_steps, graph.n_steps)
+    yield SitesProgress("Done", graph.n_steps, graph.n_steps, table.finish())
+
+
+def _path_index(graph: PangenomeGraph, path: str | int) -> int:
+    return int(graph.path_indices([path])[0])
+
+
+def _no_sites(reference: int) -> VariationSites:
+    dtypes = {"sources": np.uint32, "sinks": np.uint32, "kinds": np.uint8}
+    arrays = {
+        field.name: np.empty(0, dtypes.get(field.name, np.int64))
+        for field in fields(VariationSites)
+        if field.name not in ("reference", "notes")
+    }
+    return VariationSites(reference, **{**arrays, "allele_offsets": np.zeros(1, np.int64)})
+
+
+def _gates(n_handles: int, enters: tuple, leaves: tuple) -> np.ndarray:
+    """Return what begins and ends at each handle; the arrays are numbered from 0."""
+    gates = np.full((n_handles, 2), -1, np.int32)
+    for column, ends in enumerate((enters, leaves)):
+        for handles in ends:
+            gates[handles, column] = np.arange(len(handles), dtype=np.int32)
+    return gates
+
+
+class _SiteTable:
+    """The sites on their way: which superbubbles they are, then their alleles."""
+
+    def __init__(
+        self, graph: PangenomeGraph, handles: HandleGraph, reference: int, bubbles: Superbubbles
+    ) -> None:
+        self.graph, self.handles, self.reference = graph, handles, reference
+        self.ref_steps = graph.path_steps(reference)
+        self.chosen, self.visits = self._choose(bubbles)
+        places = bubbles.last_places - bubbles.first_places.astype(np.int64)
+        self.n_nodes = places[self.chosen] - 1
+        self.sources = bubbles.sources[self.chosen]
+        self.sinks = bubbles.sinks[self.chosen]
+        self.gates = _gates(
+            2 * graph.n_nodes, (self.sources, self.sinks ^ 1), (self.sinks, self.sources ^ 1)
+        )
+
+    def _choose(self, bubbles: Superbubbles) -> tuple[np.ndarray, np.ndarray]:
+        """Return which superbubbles are sites, in order, and the reference's traversals of them."""
+        sources, sinks = bubbles.sources, bubbles.sinks
+        gates = _gates(2 * self.graph.n_nodes, (sources,), (sinks,))
+        visits = follow_reference(self.ref_steps, gates, len(sources))
+        mirrors = gates[sinks ^ 1, 0]
+        is_mirrored = (mirrors >= 0) & (sinks[mirrors] == sources ^ 1)
+        other = visits[mirrors]
+        is_later = is_mirrored & (other[:, 2] > 0) & (other[:, 0] < visits[:, 0])
+        chosen = np.flatnonzero((visits[:, 2] > 0) & ~is_later)
+        chosen = chosen[np.lexsort((-visits[chosen, 1], visits[chosen, 0]))]
+        n_both = visits[:, 2] + np.where(is_mirrored, other[:, 2], 0)
+        return chosen, np.column_stack([visits[:, :2], n_both])[chosen]
+
+    def iter_count(self) -> Iterator[int]:
+        """Count alleles, some paths after the other, and yield how many steps are counted."""
+        graph = self.graph
+        n_rows = max(2 * len(self.sources), 16)
+        slots = np.full(2 ** int(np.ceil(np.log2(2 * n_rows))), -1, np.int64)
+        self.alleles, self.n_rows = np.empty((n_rows, 8), np.int64), 0
+        self.site_visits = np.full((len(self.sources), 2), -1, np.int64)
+        self.site_visits[:, 0] = 0
+        n_done = 0
+        for paths in self._path_blocks():
+            slots, self.alleles, self.n_rows = count_alleles(
+                paths,
+                graph.steps,
+                graph.path_offsets,
+                self.gates,
+                self.sources,
+                graph.node_lengths,
+                slots,
+                self.alleles,
+                self.n_rows,
+                self.site_visits,
+            )
+            n_done += int((graph.path_offsets[paths + 1] - graph.path_offsets[paths]).sum())
+            yield n_done
+
+    def _path_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the reference, whose alleles are to come first, then paths of some steps each."""
+        reference = np.array([self.reference])
+        yield reference
+        others = np.delete(np.arange(self.graph.n_paths), reference)
+        n_steps = np.cumsum(np.diff(self.graph.path_offsets)[others])
+        yield from (
+            block
+            for block in np.split(others, np.flatnonzero(np.diff(n_steps // BLOCK_STEPS)) + 1)
+            if len(block)
+        )
+
+    def finish(self) -> VariationSites:
+        """Return the sites."""
+        graph, visits = self.graph, self.visits
+        positions = graph.step_positions[graph.path_offsets[self.reference] :]
+        parents, covers = nest_sites(self.ref_steps, self.gates, len(self.sources))
+        starts = positions[visits[:, 0]] + graph.node_lengths[self.sources >> 1]
+        gap_starts, gap_ends = self._gaps(covers, positions)
+        alleles, allele_offsets = self._sort_alleles()
+        firsts, counts = allele_offsets[:-1], np.diff(allele_offsets)
+        lengths = alleles[:, LENGTH]
+        others = lengths.copy()
+        others[firsts] = -1
+        reduced = _reduce(firsts, lengths, others, alleles[:, COUNT])
+        shape = (counts, lengths[firsts], *reduced[:3])
+        return VariationSites(
+            reference=self.reference,
+            starts=starts,
+            ends=positions[visits[:, 1]],
+            sources=self.sources,
+            sinks=self.sinks,
+            n_nodes=self.n_nodes,
+            levels=_levels(parents),
+            parents=parents,
+            n_alleles=counts,
+            n_paths=self.site_visits[:, 0].copy(),
+            n_traversals=reduced[3],
+            reference_lengths=lengths[firsts],
+            min_lengths=reduced[0],
+            max_lengths=reduced[1],
+            kinds=classify_sites(*shape),
+            n_reference_visits=visits[:, 2].copy(),
+            allele_offsets=allele_offsets,
+            allele_counts=alleles[:, COUNT].copy(),
+            allele_n_paths=alleles[:, N_PATHS].copy(),
+            allele_lengths=lengths.copy(),
+            allele_steps=alleles[:, FIRST_STEP].copy(),
+            gap_starts=gap_starts,
+            gap_ends=gap_ends,
+            notes=self._notes(),
+        )
+
+    def _gaps(self, covers: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the stretches of the reference where there is a choice but no site; bp."""
+        is_plain = find_plain_steps(self.ref_steps, self.handles.offsets, self.handles.targets)
+        is_gap = np.zeros(len(covers) + 1, np.int8)
+        is_gap[1:] = (covers == 0) & ~is_plain
+        changes = np.diff(is_gap)
+        before, after = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
+        lengths = self.graph.node_lengths[self.ref_steps[before] >> 1]
+        return positions[before] + lengths, positions[after].copy()
+
+    def _sort_alleles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the allele table sorted by site, and where the rows of each site begin."""
+        alleles = self.alleles[: self.n_rows]
+        is_other = np.ones(len(alleles), bool)
+        is_other[np.unique(alleles[:, SITE], return_index=True)[1]] = False
+        order = np.lexsort((-alleles[:, COUNT], is_other, alleles[:, SITE]))
+        counts = np.bincount(alleles[:, SITE], minlength=len(self.sources))
+        return alleles[order], np.concatenate([[0], np.cumsum(counts)])
+
+    def _notes(self) -> tuple[str, ...]:
+        n_added = self.handles.n_added
+        if not n_added:
+            return ()
+        return (f"{n_added:,} edges that paths take are not in the graph; they count as edges.",)
+
+
+def _reduce(
+    firsts: np.ndarray, lengths: np.ndarray, others: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return shortest, longest, longest that is not the reference's, and traversals by site."""
+    if len(firsts) == 0:
+        return (firsts,) * 4
+    return (
+        np.minimum.reduceat(lengths, firsts),
+        np.maximum.reduceat(lengths, firsts),
+        np.maximum.reduceat(others, firsts),
+        np.add.reduceat(counts, firsts),
+    )
+
+
+def _levels(parents: np.ndarray) -> np.ndarray:
+    """Return how many ancestors each site has."""
+    levels = np.zeros(len(parents), np.int64)
+    ancestors = parents.copy()
+    while (has_one := ancestors >= 0).any():
+        levels += has_one
+        ancestors = np.where(has_one, parents[ancestors], -1)
+    return levels

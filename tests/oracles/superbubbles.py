@@ -1,0 +1,121 @@
+"""Superbubbles by their definition, and variation sites by walking every path."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+
+from genoviz.model import PangenomeGraph
+
+
+def successors(graph: PangenomeGraph) -> dict[int, set[int]]:
+    """Return what follows each handle, by the edges and by the paths."""
+    pairs = [tuple(edge) for edge in graph.edges.tolist()]
+    for path in range(graph.n_paths):
+        steps = graph.path_steps(path).tolist()
+        pairs += pairwise(steps)
+    follow = defaultdict(set)
+    for origin, target in pairs:
+        follow[origin].add(target)
+        follow[target ^ 1].add(origin ^ 1)
+    return follow
+
+
+def reach(follow: dict[int, set[int]], start: int, stop: int) -> set[int]:
+    """Return what can be reached from ``start`` without going through ``stop``, with both."""
+    seen, todo = {start, stop}, [start]
+    while todo:
+        for target in follow[todo.pop()] - seen:
+            seen.add(target)
+            todo.append(target)
+    return seen
+
+
+def can_reach(follow: dict[int, set[int]], start: int, goal: int) -> bool:
+    """Tell whether there is a walk of at least one edge."""
+    seen, todo = set(), [start]
+    while todo:
+        for target in follow[todo.pop()] - seen:
+            seen.add(target)
+            todo.append(target)
+    return goal in seen
+
+
+def is_acyclic(follow: dict[int, set[int]], members: set[int]) -> bool:
+    """Tell whether the edges among ``members`` make no cycle."""
+    inner = defaultdict(set, {member: follow[member] & members for member in members})
+    return not any(can_reach(inner, member, member) for member in members)
+
+
+def superbubbles(graph: PangenomeGraph) -> dict[tuple[int, int], set[int]]:
+    """Return source and sink of all superbubbles, with their handles; also those without inner."""
+    follow = successors(graph)
+    precede = defaultdict(set)
+    for origin, targets in follow.items():
+        for target in targets:
+            precede[target].add(origin)
+    follow, precede = defaultdict(set, follow), defaultdict(set, precede)
+    handles = range(2 * graph.n_nodes)
+    closed = {}
+    for s in handles:
+        for t in handles:
+            if s == t or not can_reach(follow, s, t):
+                continue
+            members = reach(follow, s, t)
+            if members == reach(precede, t, s) and is_acyclic(follow, members):
+                closed[s, t] = members
+    return {
+        (s, t): members
+        for (s, t), members in closed.items()
+        if not any((s, inner) in closed for inner in members - {t})
+    }
+
+
+def traversals(steps: list[int], source: int, sink: int) -> list[tuple[int, int]]:
+    """Return first and last step of each walk from ``source`` to the next ``sink``."""
+    found = []
+    for first, handle in enumerate(steps):
+        if handle == source and sink in steps[first + 1 :]:
+            found.append((first, steps.index(sink, first + 1)))
+    return found
+
+
+def path_alleles(graph: PangenomeGraph, source: int, sink: int) -> list[tuple[int, tuple, int]]:
+    """Return path, inner handles and first step of every traversal, on either strand."""
+    found = []
+    for path in range(graph.n_paths):
+        steps = graph.path_steps(path).tolist()
+        for first, last in traversals(steps, source, sink):
+            found.append((path, tuple(steps[first + 1 : last]), first))
+        for first, last in traversals(steps, sink ^ 1, source ^ 1):
+            inner = tuple(handle ^ 1 for handle in reversed(steps[first + 1 : last]))
+            found.append((path, inner, first))
+    return found
+
+
+def sites(graph: PangenomeGraph, reference: int) -> dict[tuple[int, int], dict]:
+    """Return the variation sites along a path, by source and sink as the path has them first."""
+    steps = graph.path_steps(reference).tolist()
+    candidates = []
+    for (source, sink), members in superbubbles(graph).items():
+        if len(members) == 2 or sink == source ^ 1 or steps[0] in members - {source}:
+            continue
+        for first, last in traversals(steps, source, sink)[:1]:
+            candidates.append((first, last, source, sink, members))
+    found = {}
+    for first, last, source, sink, members in sorted(candidates, key=lambda row: row[:2]):
+        if (sink ^ 1, source ^ 1) in found:
+            continue
+        lengths = graph.node_lengths[np.array(steps) >> 1]
+        alleles = path_alleles(graph, source, sink)
+        found[source, sink] = {
+            "start": int(lengths[: first + 1].sum()),
+            "end": int(lengths[:last].sum()),
+            "members": members,
+            "n_nodes": len({handle >> 1 for handle in members - {source, sink}}),
+            "alleles": alleles,
+            "reference": tuple(steps[first + 1 : last]),
+        }
+    return found
