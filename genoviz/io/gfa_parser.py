@@ -458,3 +458,21 @@ def parse_steps(data, pieces, first, last, table, step_offsets, steps):
         if wrong >= 0:
             return wrong
     return NOTHING_WRONG
+
+
+@njit(nogil=True, cache=True)
+def find_names(data, offsets, table):
+    """Return the node of each name ``data[offsets[k]:offsets[k + 1]]``, or -1; int64."""
+    data, offsets = borrow(data), borrow(offsets)
+    prefix, ranks, slots = borrow(table.prefix), borrow(table.ranks), borrow(table.slots)
+    names, name_offsets = borrow(table.names), borrow(table.name_offsets)
+    first_number = table.first_number
+    nodes = np.empty(len(offsets) - 1, np.int64)
+    node = 0
+    for k in range(len(nodes)):
+        start, stop = offsets[k], offsets[k + 1]
+        node = _find_named(
+            data, start, stop, node, prefix, first_number, ranks, slots, names, name_offsets
+        )
+        nodes[k] = node
+    return nodes
