@@ -62,6 +62,7 @@ def iter_path_sgd_layout(
     start: GraphLayout | None = None,
     slice_seconds: float | None = 0.05,
     stress_samples: int = 0,
+    copies: bool = True,
     backend: Backend = "auto",
     **options: Any,
 ) -> Iterator[LayoutSnapshot]:
@@ -73,7 +74,12 @@ def iter_path_sgd_layout(
         About how long to compute between two snapshots (at least one ends each iteration);
         None yields the finished layout alone.
     stress_samples
-        Terms of the sampled path stress at the end of each iteration; 0 for none.
+        Terms of the sampled path stress at the end of each iteration; 0 for none. They are of the
+        same pairs of steps each time, so that what changes is the layout.
+    copies
+        Whether each snapshot has coordinates of its own. If not, all of them but the last share the
+        array in which the layout goes on (`LayoutSnapshot.is_live`): for live views of large
+        graphs, where a copy takes as long as a picture. The last snapshot is never live.
     options
         See `LayoutOptions`.
     """
@@ -83,7 +89,9 @@ def iter_path_sgd_layout(
             f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
         )
     used = None if paths is None else graph.path_indices(paths)
-    return _iter_snapshots(graph, used, start, slice_seconds, stress_samples, backend, checked)
+    return _iter_snapshots(
+        graph, used, start, slice_seconds, stress_samples, copies, backend, checked
+    )
 
 
 def _iter_snapshots(
@@ -92,6 +100,7 @@ def _iter_snapshots(
     start: GraphLayout | None,
     slice_seconds: float | None,
     stress_samples: int,
+    copies: bool,
     backend: Backend,
     options: LayoutOptions,
 ) -> Iterator[LayoutSnapshot]:
@@ -99,7 +108,7 @@ def _iter_snapshots(
     if records.n_steps == 0:
         yield _linear_fallback(graph, options)
         return
-    run = LayoutRun(graph, records, start, options, stress_samples, backend)
+    run = LayoutRun(graph, records, start, options, stress_samples, backend, copies=copies)
     yield from run.iter_snapshots(slice_seconds)
 
 

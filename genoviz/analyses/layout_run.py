@@ -23,12 +23,15 @@ FIRST_SLICE_UPDATES = 200_000
 
 @dataclass(frozen=True, eq=False)
 class LayoutSnapshot:
-    """A layout on its way; nothing of it changes afterwards.
+    """A layout on its way; nothing of it changes afterwards, unless it is live.
 
     Attributes
     ----------
     coordinates
         float64, shape (n_nodes, 2, 2), bp; a CuPy array when the layout runs on a GPU.
+    is_live
+        Whether ``coordinates`` is the array in which the layout goes on: it changes while the next
+        snapshot is computed. It must not be written.
     iteration, n_iterations
         Iterations finished, and of how many.
     n_updates, n_updates_total
@@ -54,15 +57,18 @@ class LayoutSnapshot:
     seconds: float
     stress: PathStress | None = None
     is_final: bool = False
+    is_live: bool = False
     note: str = ""
     components: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def layout(self) -> GraphLayout:
-        """The coordinates as a layout; copied from the GPU where they lie there."""
+        """The coordinates as a layout, which is a copy where they lie on a GPU or are live."""
         coordinates = self.coordinates
         if not isinstance(coordinates, np.ndarray):
             coordinates = coordinates.get()
+        elif self.is_live:
+            coordinates = coordinates.copy()
         return GraphLayout(coordinates, self.components, self.note)
 
     @property
@@ -82,8 +88,11 @@ class LayoutRun:
         options: LayoutOptions,
         stress_samples: int,
         backend: Backend,
+        *,
+        copies: bool = True,
     ) -> None:
         self.graph = graph
+        self.copies = copies
         self.options = options
         self.stress_samples = stress_samples
         self.kernel = load_kernel("path_sgd", backend)
@@ -125,7 +134,7 @@ class LayoutRun:
         """Run the schedule and yield on the way."""
         first, n_iterations = self.options.first_iteration, self.options.n_iterations
         if slice_seconds is not None:
-            yield self._snapshot(first, self._sample_stress(first))
+            yield self._snapshot(first, self._sample_stress())
         for iteration in range(first, n_iterations):
             is_last = iteration + 1 == n_iterations
             for is_end in self._iter_slices(iteration, slice_seconds):
@@ -133,7 +142,7 @@ class LayoutRun:
                     break
                 if slice_seconds is None:
                     continue
-                stress = self._sample_stress(iteration + 1) if is_end else None
+                stress = self._sample_stress() if is_end else None
                 yield self._snapshot(iteration + is_end, stress)
         yield self._final_snapshot()
 
@@ -175,17 +184,18 @@ class LayoutRun:
             self.window,
         )
 
-    def _sample_stress(self, iteration: int) -> PathStress | None:
+    def _sample_stress(self) -> PathStress | None:
         if self.stress is None:
             return None
         return self.stress.sample(
-            self.coordinates.reshape(-1, 2), n_samples=self.stress_samples, seed=iteration
+            self.coordinates.reshape(-1, 2), n_samples=self.stress_samples, seed=self.options.seed
         )
 
     def _snapshot(self, iteration: int, stress: PathStress | None) -> LayoutSnapshot:
         n_iterations = self.options.n_iterations
         return LayoutSnapshot(
-            coordinates=self.coordinates.copy(),
+            coordinates=self.coordinates.copy() if self.copies else self.coordinates.view(),
+            is_live=not self.copies,
             iteration=iteration,
             n_iterations=n_iterations,
             n_updates=self.n_updates,
@@ -199,7 +209,7 @@ class LayoutRun:
 
     def _final_snapshot(self) -> LayoutSnapshot:
         n_iterations = self.options.n_iterations
-        stress = self._sample_stress(n_iterations)
+        stress = self._sample_stress()
         components = find_components(self.graph)
         coordinates = self.coordinates
         if not isinstance(coordinates, np.ndarray):
@@ -209,6 +219,7 @@ class LayoutRun:
             self._snapshot(n_iterations, stress),
             coordinates=packed,
             is_final=True,
+            is_live=False,
             components=components,
         )
 

@@ -74,6 +74,35 @@ def test_snapshots_do_not_change_afterwards(backend, graph):
     assert not (copies[1] == copies[2]).all()
 
 
+def test_live_snapshots_share_the_layout_that_goes_on(backend, graph):
+    options = {"n_iterations": 4, "n_threads": 1, "backend": backend, "slice_seconds": 0.001}
+    snapshots, states = [], []
+    for snapshot in iter_path_sgd_layout(graph, copies=False, **options):
+        snapshots.append(snapshot)
+        states.append(snapshot.layout)
+    *moving, final = snapshots
+    assert all(snapshot.is_live for snapshot in moving)
+    assert not final.is_live
+    for snapshot in moving:
+        assert (snapshot.coordinates == moving[0].coordinates).all()
+    assert (final.layout.coordinates == states[-1].coordinates).all()
+    assert not (states[0].coordinates == states[-2].coordinates).all()
+    if backend == "cpu":
+        *_, copied = iter_path_sgd_layout(graph, **options)
+        assert (copied.coordinates == final.coordinates).all()
+
+
+def test_stress_of_a_run_is_of_the_same_pairs(graph):
+    """So a layout that hardly moves has hardly another stress, however few the samples are."""
+    start = path_sgd_layout(graph, backend="cpu")
+    snapshots = iter_path_sgd_layout(
+        graph, start=start, eta_max=1e-9, eps=1e-10, stress_samples=500, backend="cpu"
+    )
+    stress = [snapshot.stress.mean for snapshot in snapshots if snapshot.stress]
+    assert len(stress) == 31
+    assert np.ptp(stress) < 1e-6 * stress[0]
+
+
 @pytest.mark.parametrize("initialisation", ["d", "u", "g", "r", "h"])
 def test_any_start_comes_to_a_low_stress(backend, graph, initialisation):
     layout = path_sgd_layout(graph, initialisation=initialisation, backend=backend)
