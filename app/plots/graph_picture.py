@@ -28,22 +28,6 @@ def index_image(indices: np.ndarray, viewport: Viewport, palette: Palette) -> hv
     return image.opts(cmap=list(palette), clim=(0, 255))
 
 
-def live_picture(on_figure: Callable[[Any], None]) -> hv.DynamicMap:
-    """Return an empty picture; ``on_figure`` gets its HoloViews plot once it is made.
-
-    Frames are then sent straight to the plot's Bokeh models, which is several times cheaper for
-    the server and the browser than a HoloViews event for each.
-    """
-
-    def prepare(plot: Any, _element: Any) -> None:
-        if not getattr(plot, "is_prepared", False):
-            plot.is_prepared = True
-            style_picture(plot.state)
-            on_figure(plot)
-
-    return hv.DynamicMap(empty_image).opts(**_options(prepare), xlim=(0, 1), ylim=(0, 1))
-
-
 def streamed_picture(make_image: Callable[..., hv.Image], streams: list[Any]) -> hv.DynamicMap:
     """Return a picture that HoloViews itself redraws when one of its streams has news."""
 

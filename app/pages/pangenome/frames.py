@@ -13,7 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from app.pages.pangenome.browser_figure import BrowserFigure, Frame
+import panel as pn
+
+from app.pages.pangenome.frame import Frame, Palette, frame_message
+from app.pages.pangenome.graph_canvas import GraphCanvas, Message
 from genoviz.analyses.viewport import Viewport
 
 log = logging.getLogger(__name__)
@@ -24,10 +27,11 @@ RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-render"
 """Draws the frames of all tabs; the kernels release the interpreter lock."""
 
 Draw = Callable[[int, int, Viewport | None], Frame | None]
+Ready = tuple[Frame, Message, bool]
 
 
 class FrameLoop:
-    """Feeds one figure with frames.
+    """Feeds one canvas with frames.
 
     Parameters
     ----------
@@ -38,9 +42,13 @@ class FrameLoop:
         Tells whether there is something new to draw.
     on_shown
         Called under the document lock when a frame has been handed to the browser.
+    on_moved
+        Called under the document lock when the view has become another.
 
     Attributes
     ----------
+    view
+        The canvas.
     follows
         Whether the view follows the layout, rather than being the person's own.
     n_painted
@@ -53,38 +61,47 @@ class FrameLoop:
         *,
         has_news: Callable[[], bool] = lambda: False,
         on_shown: Callable[[Frame], None] = lambda _frame: None,
+        on_moved: Callable[[], None] = lambda: None,
     ) -> None:
-        self._draw, self._has_news, self._on_shown = draw, has_news, on_shown
-        self._browser: BrowserFigure | None = None
+        self._draw, self._has_news = draw, has_news
+        self._on_shown, self._on_moved = on_shown, on_moved
+        self.view = GraphCanvas(sizing_mode="stretch_both", min_height=240, margin=0)
+        for kind, take in {
+            "hello": self._take_hello,
+            "resize": lambda _: self.request(),
+            "view": self._take_moved,
+            "fit": lambda _: self.follow(),
+            "painted": self._take_painted,
+        }.items():
+            self.view.listen(kind, take)
+        self._document: Any = None
+        self._round = 0
         self._is_wanted = False
         self._is_drawing = False
-        self._ready: tuple[Frame, bool] | None = None
+        self._ready: Ready | None = None
         self._in_flight_since: float | None = None
+        self._sent_palette: Palette | None = None
+        self._n_sent = 0
         self.follows = True
         self.n_painted = 0
 
-    def attach(self, figure: Any, source: Any, mapper: Any, document: Any) -> None:
-        """Take the models of a figure that is about to be shown."""
+    def attach(self, document: Any) -> None:
+        """Begin anew: a browser shows the canvas, and has nothing yet."""
         self._is_drawing, self._ready, self._in_flight_since = False, None, None
-        self._browser = BrowserFigure(
-            figure,
-            source,
-            mapper,
-            document,
-            on_painted=self._take_painted,
-            on_moved=self._take_moved,
-            on_resized=self.request,
-        )
+        self._sent_palette = None
+        self._document = document
+        self._round += 1
         self.request()
 
     def detach(self) -> None:
         """Stop: the tab is closed."""
-        self._browser = None
+        self._document = None
+        self._round += 1
 
     @property
     def viewport(self) -> Viewport | None:
-        """What the figure shows now; None before the browser has told its size."""
-        return None if self._browser is None else self._browser.viewport
+        """What the canvas shows now; None before the browser has told its size."""
+        return self.view.viewport
 
     def request(self) -> None:
         """Ask for a new frame: the layout, the colours or the view have changed."""
@@ -99,63 +116,81 @@ class FrameLoop:
     def show(self, viewport: Viewport) -> None:
         """Show a given view from now on."""
         self.follows = False
-        if self._browser is not None:
-            self._browser.look_at(viewport)
+        if self._document is not None:
+            self.view.look_at(viewport)
+            self._on_moved()
         self.request()
 
     def pump(self) -> None:
         """Send and draw what can be sent and drawn; called now and then, and when painted."""
-        browser, now = self._browser, time.monotonic()
-        if browser is None or min(browser.size) < 1:
+        document, now = self._document, time.monotonic()
+        if document is None or min(self.view.size) < 1:
             return
         since = self._in_flight_since
         if since is not None and now - since > LOST_FRAME_SECONDS:
             self._in_flight_since = None
         if self._ready is not None and self._in_flight_since is None:
-            frame, is_fitted = self._ready
-            self._ready = None
+            ready, self._ready = self._ready, None
             self._in_flight_since = now
-            self._send(browser, frame, is_fitted)
+            self._send(*ready)
         if self._has_news():
             self._is_wanted = True
         if self._is_wanted and not self._is_drawing and self._ready is None:
             self._is_wanted, self._is_drawing = False, True
-            own_view = None if self.follows else browser.viewport
-            future = RENDERER.submit(self._draw, *browser.size, own_view)
-            future.add_done_callback(partial(self._hand_over, browser, own_view is None))
+            own_view = None if self.follows else self.view.viewport
+            future = RENDERER.submit(self._make, *self.view.size, own_view)
+            future.add_done_callback(partial(self._hand_over, self._round))
 
-    def _hand_over(self, browser: BrowserFigure, is_fitted: bool, future: Future) -> None:
+    def _make(self, width: int, height: int, own_view: Viewport | None) -> Ready | None:
+        """Draw a frame and make its message; runs in a render thread."""
+        frame = self._draw(width, height, own_view)
+        if frame is None:
+            return None
+        message = frame_message(frame, with_palette=frame.palette != self._sent_palette)
+        return frame, message, own_view is None
+
+    def _hand_over(self, round_: int, future: Future) -> None:
         """Go from the render thread to the document's."""
-        if self._browser is browser:
-            browser.document.add_next_tick_callback(
-                partial(self._take_drawn, browser, is_fitted, future)
-            )
+        document = self._document
+        if document is not None and self._round == round_:
+            document.add_next_tick_callback(partial(self._take_drawn, round_, future))
 
-    def _take_drawn(self, browser: BrowserFigure, is_fitted: bool, future: Future) -> None:
-        if self._browser is not browser:
+    def _take_drawn(self, round_: int, future: Future) -> None:
+        if self._round != round_:
             return
         self._is_drawing = False
         error = future.exception()
         if error is not None:
             log.error("a frame could not be drawn", exc_info=error)
         elif future.result() is not None:
-            self._ready = (future.result(), is_fitted)
+            self._ready = future.result()
         self.pump()
 
-    def _send(self, browser: BrowserFigure, frame: Frame, is_fitted: bool) -> None:
-        if is_fitted and self.follows:
-            browser.look_at(frame.viewport)
-        elif frame.viewport != browser.viewport:
+    def _send(self, frame: Frame, message: Message, is_fitted: bool) -> None:
+        follows = is_fitted and self.follows
+        has_moved = frame.viewport != self.view.viewport
+        if follows:
+            self.view.expect(frame.viewport)
+        elif has_moved:
             self._is_wanted = True
-        browser.put(frame)
+        self._n_sent += 1
+        self._sent_palette = frame.palette
+        self.view.send({**message, "n": self._n_sent, "follows": follows})
         self._on_shown(frame)
+        if follows and has_moved:
+            self._on_moved()
 
-    def _take_painted(self) -> None:
-        if self._in_flight_since is not None:
-            self.n_painted += 1
-        self._in_flight_since = None
-        self.pump()
+    def _take_hello(self, _message: Message) -> None:
+        self.attach(pn.state.curdoc)
 
-    def _take_moved(self) -> None:
+    def _take_painted(self, message: Message) -> None:
+        if message["n"] == self._n_sent:
+            if self._in_flight_since is not None:
+                self.n_painted += 1
+            self._in_flight_since = None
+            self.pump()
+
+    def _take_moved(self, _message: Message) -> None:
         self.follows = False
+        self._on_moved()
         self.request()

@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
 import panel as pn
 
-from app.pages.pangenome.browser_figure import Frame
 from app.pages.pangenome.colouring import ColouringCache
 from app.pages.pangenome.fitting import Fitting
-from app.pages.pangenome.frames import FrameLoop
-from app.pages.pangenome.hovering import FoundNode, Hovering, pixels_away
+from app.pages.pangenome.frame import Frame
+from app.pages.pangenome.frame_maker import FrameMaker, Shown
+from app.pages.pangenome.frames import RENDERER, FrameLoop
+from app.pages.pangenome.graph_canvas import HINT, Message
+from app.pages.pangenome.hovering import FoundNode, Hovering, describe_node
 from app.pages.pangenome.layout_run import LayoutRun
 from app.pages.pangenome.marks import Mark, NodeLabel, PictureNotes
 from app.pages.pangenome.notebook_frames import NotebookFrames
-from app.plots.graph_picture import live_picture
-from app.right_of_way import CORES
+from app.pages.pangenome.shapes import plane_ends
 from genoviz.analyses.colouring import ColourChoice, Colouring
-from genoviz.analyses.drawing import LayoutDrawing, Picture
-from genoviz.analyses.legend import Legend
+from genoviz.analyses.drawing import LayoutDrawing
+from genoviz.analyses.fold import Fold
 from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
-from genoviz.model import PangenomeGraph
+
+log = logging.getLogger(__name__)
 
 HOVER_PIXELS = 8
-LIVE_PIXELS, STILL_PIXELS = 3e7, 2e8
-NODES_MARGIN = 0.2
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What is on the screen: for the legend, the notices and the downloads."""
-
-    picture: Picture
-    colouring: Colouring
-    n_nodes: int
-
-    @property
-    def legend(self) -> Legend:
-        """The legend of the picture."""
-        return self.colouring.legend(self.picture)
+SUMMARY_SECONDS = 1.0
+NO_NODES = np.empty(0, np.int64)
 
 
 class LivePicture:
     """The picture of a run.
+
+    All callbacks are called under the document lock.
 
     Attributes
     ----------
@@ -57,39 +50,58 @@ class LivePicture:
     colourings
         Makes the colours; has the annotations and the table that they may need.
     fitting
-        Whether the fitted view is stretched; call `fit` after a change.
+        The shape in which everything is shown; call `fit` after a change.
     shown
         What is on the screen, or None.
     """
 
-    def __init__(self, run: LayoutRun) -> None:
+    def __init__(self, run: LayoutRun, *, makes_frames: Any = None) -> None:
         self.choice = ColourChoice()
+        self.colourings = ColouringCache()
         self.fitting = Fitting()
         self.shown: Shown | None = None
         self.notes = PictureNotes()
+        self.hovering = Hovering(self._find_node)
+        self._run = run
+        self._graph = run.graph
+        self._seen_version: tuple = ()
+        self._next_summary = 0.0
         self._click_callbacks: list[Callable[[int], None]] = []
         self._select_callbacks: list[Callable[[np.ndarray], None]] = []
         self._view_callbacks: list[Callable[[], None]] = []
-        self._only: np.ndarray | None = None
-        self._run = run
-        self._seen_version: tuple = ()
-        self.colourings = ColouringCache()
-        self._drawing: LayoutDrawing | None = None
-        self._drawn_colouring: Colouring | None = None
-        self.hovering = Hovering(self._find_node)
-        makes_frames = FrameLoop if is_served() else NotebookFrames
-        self.frames = makes_frames(self._draw, has_news=self._has_news, on_shown=self._take_shown)
-        self.pane = pn.pane.HoloViews(
-            live_picture(self._take_figure) if is_served() else self.frames.view,
-            sizing_mode="stretch_both",
-            min_height=240,
-            linked_axes=False,
-            margin=0,
+        self._maker = FrameMaker(
+            run,
+            fitting=self.fitting,
+            colourings=self.colourings,
+            notes=self.notes,
+            hovering=self.hovering,
+            get_choice=lambda: self.choice,
         )
+        makes_frames = makes_frames or (FrameLoop if is_served() else NotebookFrames)
+        self.frames = makes_frames(
+            self._maker.draw,
+            has_news=self._has_news,
+            on_shown=self._take_shown,
+            on_moved=self._take_moved,
+        )
+        if isinstance(self.frames, FrameLoop):
+            self.pane = self.frames.view
+            self._listen()
+        else:
+            self.pane = pn.pane.HoloViews(
+                self.frames.view, sizing_mode="stretch_both", min_height=240, linked_axes=False
+            )
 
     def poll(self) -> None:
         """Draw again if the run has moved on."""
+        if self._run.graph is not self._graph:
+            self._graph = self._run.graph
+            self._maker.forget()
+            self.notes.clear()
+            self.shown = None
         self.frames.pump()
+        if isinstance(self.frames, FrameLoop):
+            self._describe()
 
     def refresh(self) -> None:
         """Draw again: the colours have changed."""
@@ -97,28 +109,35 @@ class LivePicture:
 
     def fit(self) -> None:
         """Show everything, and go on doing so while the layout moves."""
+        self._maker.target = None
         self.frames.follow()
 
     def zoom(self, factor: float) -> None:
         """Magnify around the centre."""
-        view = self.frames.viewport
+        view = self.viewport
         if view is not None:
-            self.frames.show(view.zoomed(factor))
+            self.show(view.zoomed(factor))
+
+    def show(self, viewport: Viewport) -> None:
+        """Show a part of the picture's plane from now on."""
+        self._maker.target = None
+        self.frames.show(viewport)
 
     @property
     def viewport(self) -> Viewport | None:
         """What is shown now, in the plane of the picture; None before there is a picture."""
         return self.frames.viewport
 
+    @property
+    def fold(self) -> Fold | None:
+        """How the layout is cut into rows, or None; the viewport is one of its plane."""
+        return self.fitting.fold
+
     def look_at_nodes(self, nodes: np.ndarray) -> None:
         """Show these nodes with a margin around them, and follow them while the layout moves."""
-        snapshot, view = self._run.latest, self.frames.viewport
-        if snapshot is None or view is None or len(nodes) == 0:
-            return
-        ends = snapshot.coordinates[nodes].reshape(-1, 2)
-        ends = ends if isinstance(ends, np.ndarray) else ends.get()
-        bounds = (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
-        self.frames.show(Viewport.fit(bounds, view.width, view.height, margin=NODES_MARGIN))
+        if len(nodes):
+            self._maker.target = np.asarray(nodes, np.int64)
+            self.frames.follow()
 
     def set_mark(self, name: str, mark: Mark | None) -> None:
         """Point out nodes in a colour, under a name; None takes the mark of that name away."""
@@ -132,7 +151,7 @@ class LivePicture:
 
     def draw_only(self, nodes: np.ndarray | None) -> None:
         """Hide all other nodes; None shows all again."""
-        self._only = nodes
+        self._maker.only = None if nodes is None else np.asarray(nodes, np.int64)
         self.refresh()
 
     def on_click(self, callback: Callable[[int], None]) -> None:
@@ -149,10 +168,8 @@ class LivePicture:
 
     def visible_nodes(self, limit: int) -> np.ndarray:
         """Return nodes (int64) that touch the present view, at most ``limit``."""
-        view = self.frames.viewport
-        if self._drawing is None or view is None:
-            return np.empty(0, np.int64)
-        return self._drawing.visible_nodes(view, limit=limit)
+        view = self.viewport
+        return NO_NODES if view is None else self._nodes_in(view, limit)
 
     def current(self) -> tuple[LayoutDrawing, Viewport, Colouring]:
         """Return what a picture of the present view is made from.
@@ -162,81 +179,114 @@ class LivePicture:
         ParameterError
             If there is no picture yet.
         """
-        view = self.frames.viewport
-        if self._drawing is None or self.shown is None or view is None:
+        drawing, view = self._drawing, self.viewport
+        if drawing is None or self.shown is None or view is None:
             raise ParameterError("there is no picture yet")
-        return self._drawing, view, self.shown.colouring
+        return drawing, view, self.shown.colouring
 
     def node_at(self, x: float, y: float) -> int:
-        """Return the node nearest to a point of the layout, within a few pixels, or -1."""
-        view, graph = self.frames.viewport, self._run.graph
-        if self._drawing is None or view is None or graph is None:
+        """Return the node that is seen nearest to a point of the plane, within 8 pixels, or -1."""
+        view, drawing = self.viewport, self._drawing
+        if drawing is None or view is None:
             return -1
-        if self._drawing.n_nodes != graph.n_nodes:
-            return -1
-        return self._drawing.nearest(x, y, HOVER_PIXELS * max(view.bp_per_pixel))
+        return drawing.nearest(x, y, HOVER_PIXELS, viewport=view, fold=self.fold)
+
+    @property
+    def _drawing(self) -> LayoutDrawing | None:
+        """The last drawing, if it is one of the graph that is open."""
+        graph, drawing = self._run.graph, self._maker.drawing
+        is_right = graph is not None and drawing is not None and drawing.n_nodes == graph.n_nodes
+        return drawing if is_right else None
+
+    def _nodes_in(self, view: Viewport, limit: int) -> np.ndarray:
+        drawing = self._drawing
+        if drawing is None:
+            return NO_NODES
+        return drawing.visible_nodes(view, limit=limit, fold=self.fold)
 
     def _find_node(self, x: float, y: float) -> FoundNode | None:
-        graph, snapshot = self._run.graph, self._run.snapshot
+        graph, drawing = self._run.graph, self._drawing
         node = self.node_at(x, y)
-        if node < 0 or graph is None or snapshot is None:
+        if node < 0 or graph is None or drawing is None:
             return None
-        ends = tuple(float(value) for value in snapshot.coordinates[node].ravel())
-        if pixels_away(x, y, ends, self.frames.viewport) > HOVER_PIXELS:
-            return None
-        return FoundNode(describe_node(graph, node), ends)
+        ends = plane_ends(drawing, np.array([node]), self.fold)[0]
+        return FoundNode(node, describe_node(graph, node), (tuple(ends.ravel().tolist()),))
 
-    def _take_figure(self, plot: Any) -> None:
-        document = pn.state.curdoc or plot.document
-        figure = plot.state
-        self.frames.attach(figure, plot.handles["source"], plot.handles["color_mapper"], document)
-        self.hovering.attach(figure)
+    def _listen(self) -> None:
+        for kind, take in {
+            "view": lambda _: self._forget_target(),
+            "fit": lambda _: self.fit(),
+            "point": lambda message: self._answer(self.hovering.point(*_place(message))),
+            "leave": lambda _: self.hovering.leave(),
+            "click": self._take_click,
+            "select": self._take_box,
+            "escape": lambda _: self._tell_selected(NO_NODES),
+        }.items():
+            self.pane.listen(kind, take)
+
+    def _forget_target(self) -> None:
+        self._maker.target = None
+
+    def _answer(self, hover: dict[str, Any] | None) -> None:
+        self.pane.send({"kind": "hover", "hover": hover})
+
+    def _take_click(self, message: Message) -> None:
+        node = self.node_at(*_place(message))
+        if node >= 0:
+            for callback in self._click_callbacks:
+                callback(node)
+
+    def _take_box(self, message: Message) -> None:
+        graph, document = self._run.graph, pn.state.curdoc
+        if graph is None:
+            return
+        try:
+            box = Viewport(*message["bounds"], 1, 1)
+        except ParameterError:
+            return
+        future = RENDERER.submit(self._nodes_in, box, graph.n_nodes)
+        future.add_done_callback(
+            lambda done: document.add_next_tick_callback(partial(self._take_selected, done))
+        )
+
+    def _take_selected(self, future: Future) -> None:
+        error = future.exception()
+        if error is not None:
+            log.error("the nodes of a box were not found", exc_info=error)
+        else:
+            self._tell_selected(future.result())
+
+    def _tell_selected(self, nodes: np.ndarray) -> None:
+        for callback in self._select_callbacks:
+            callback(nodes)
+
+    def _take_moved(self) -> None:
+        for callback in self._view_callbacks:
+            callback()
 
     def _has_news(self) -> bool:
         """Tell, once, whether the run has moved on."""
         self._run.poll()
-        version = (self._run.version, self.colourings.version)
+        version = (self._run.version, self.colourings.version, self._maker.version)
         has_news = version != self._seen_version
         self._seen_version = version
         return has_news
 
-    def _draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
-        """Draw one frame; runs in a render thread."""
-        graph = self._run.graph
-        if graph is None or not graph.n_nodes:
-            return None
-        colouring = self.colourings.get(graph, self.choice)
-        with CORES.short():
-            snapshot = self._run.latest
-            if snapshot is None or len(snapshot.coordinates) != graph.n_nodes:
-                return None
-            drawing = self._drawing_of(snapshot.coordinates, colouring)
-            view = own_view
-            if view is None:
-                last = self.shown.picture.viewport if self.shown else None
-                view = self.fitting.fit(drawing.bounds, width, height, last)
-            budget = LIVE_PIXELS if self._run.state.is_active else STILL_PIXELS
-            picture = drawing.draw(view, **colouring.options, line_width=None, pixel_budget=budget)
-        facts = {"shown": Shown(picture, colouring, graph.n_nodes)}
-        return Frame(picture.indices, picture.viewport, colouring.palette, facts)
-
-    def _drawing_of(self, coordinates: Any, colouring: Colouring) -> LayoutDrawing:
-        """Return a drawing of these positions in these colours, from the last one if it can be."""
-        drawing, last = self._drawing, self._drawn_colouring
-        backend = "cpu" if isinstance(coordinates, np.ndarray) else "cuda"
-        is_same_kind = drawing is not None and drawing.backend == backend
-        if not is_same_kind or drawing.coordinates.shape != coordinates.shape:
-            drawing, last = LayoutDrawing(coordinates, backend=backend), None
-        elif drawing.coordinates is not coordinates:
-            drawing = drawing.with_coordinates(coordinates)
-        if last is not colouring:
-            drawing = drawing.with_node_values(colouring.node_values)
-        self._drawing, self._drawn_colouring = drawing, colouring
-        return drawing
-
     def _take_shown(self, frame: Frame) -> None:
         self.shown = frame.facts["shown"]
-        self.hovering.refresh()
+
+    def _describe(self) -> None:
+        """Say in words what is to be seen, for those who do not see it."""
+        now = time.monotonic()
+        graph = self._run.graph
+        hint = HINT if graph is None else "" if graph.n_nodes else "The graph has no nodes"
+        if self.pane.hint != hint:
+            self.pane.hint = hint
+        if now >= self._next_summary:
+            self._next_summary = now + SUMMARY_SECONDS
+            summary = describe_picture(self._run, self.viewport, self.fold)
+            if self.pane.summary != summary:
+                self.pane.summary = summary
 
 
 def is_served() -> bool:
@@ -245,8 +295,22 @@ def is_served() -> bool:
     return document is not None and document.session_context is not None
 
 
-def describe_node(graph: PangenomeGraph, node: int) -> str:
-    """Return name, length and depth of a node, in lines."""
-    length, depth = int(graph.node_lengths[node]), int(graph.node_depths[node])
-    steps = "step" if depth == 1 else "steps"
-    return f"Node {graph.node_names[node]}\n{length:,} bp\nDepth {depth:,} {steps}"
+def describe_picture(run: LayoutRun, view: Viewport | None, fold: Fold | None) -> str:
+    """Return in words what a picture shows: nodes, the part that is seen, and the iteration."""
+    graph, snapshot = run.graph, run.snapshot
+    if graph is None:
+        return "Pangenome graph: none is open"
+    parts = [f"Pangenome graph of {graph.n_nodes:,} nodes"]
+    if view is not None:
+        plane = "" if fold is None else f", folded into {fold.n_rows} rows"
+        parts.append(
+            f"shown from x {view.x_min:,.0f} to {view.x_max:,.0f} and "
+            f"y {view.y_min:,.0f} to {view.y_max:,.0f} bp{plane}"
+        )
+    if snapshot is not None:
+        parts.append(f"layout {run.state}, iteration {snapshot.iteration}")
+    return "; ".join(parts) + ". Press ? for the keys."
+
+
+def _place(message: Message) -> tuple[float, float]:
+    return float(message["x"]), float(message["y"])

@@ -12,7 +12,7 @@ from typing import Any
 import holoviews as hv
 import numpy as np
 
-from app.pages.pangenome.browser_figure import Frame
+from app.pages.pangenome.frame import Frame
 from app.pages.pangenome.frames import Draw
 from app.plots.graph_picture import empty_image, index_image, streamed_picture
 from genoviz.analyses.viewport import Viewport
@@ -31,9 +31,15 @@ class NotebookFrames:
     """
 
     def __init__(
-        self, draw: Draw, *, has_news: Callable[[], bool], on_shown: Callable[[Frame], None]
+        self,
+        draw: Draw,
+        *,
+        has_news: Callable[[], bool],
+        on_shown: Callable[[Frame], None],
+        on_moved: Callable[[], None],
     ) -> None:
-        self._draw, self._has_news, self._on_shown = draw, has_news, on_shown
+        self._draw, self._has_news = draw, has_news
+        self._on_shown, self._on_moved = on_shown, on_moved
         self._pipe = hv.streams.Pipe(data=0)
         self._own_view: Viewport | None = None
         self._told: tuple = ()
@@ -70,9 +76,12 @@ class NotebookFrames:
         frame = self._draw(*SIZE, self._own_view)
         if frame is None:
             return empty_image()
-        view = self.viewport = frame.viewport
+        view, last = frame.viewport, self.viewport
+        self.viewport = view
         self._shown.append((view.x_min, view.x_max, view.y_min, view.y_max))
         self._on_shown(frame)
+        if view != last:
+            self._on_moved()
         return index_image(frame.indices, frame.viewport, frame.palette)
 
     def _is_moved(self, x_range: Any, y_range: Any) -> bool:

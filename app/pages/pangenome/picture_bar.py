@@ -10,7 +10,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.pages.pangenome.colour_bar import ColourBar
-from app.pages.pangenome.fitting import stretch_text
+from app.pages.pangenome.fitting import Shape, shape_text
 from app.pages.pangenome.live_picture import LivePicture
 from app.pages.pangenome.styles import LEGEND
 from app.plots.legend import legend_html
@@ -18,6 +18,7 @@ from genoviz.model import PangenomeGraph
 
 ZOOM_STEP = 1.6
 LOOK_SECONDS = 0.3
+SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 
 class PictureBar:
@@ -33,12 +34,14 @@ class PictureBar:
         self.zoom_out_button = _icon_button(
             "zoom_out", "Zoom out", lambda: picture.zoom(1 / ZOOM_STEP)
         )
-        self.stretch = pmui.Switch(
-            label="Stretch",
-            value=False,
-            description="Fill the picture, rather than keep the layout's true shape",
+        self.shape = pmui.Select(
+            label="View",
+            options=dict(SHAPES),
+            value=Shape.TRUE,
+            description="The layout as it is, stretched over the picture, or cut into rows",
+            width=124,
             size="small",
-            margin=(4, 4, 0, 6),
+            margin=(0, 4, 0, 8),
         )
         self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
         row = pmui.Row(
@@ -47,12 +50,12 @@ class PictureBar:
             self.zoom_in_button,
             self.zoom_out_button,
             self.fit_button,
-            self.stretch,
+            self.shape,
             sizing_mode="stretch_width",
             margin=(10, 8, 4, 8),
         )
         self.top = pmui.Column(row, self.colours.details, sizing_mode="stretch_width", margin=0)
-        self.stretch.param.watch(self._take_stretch, "value")
+        self.shape.param.watch(self._take_shape, "value")
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Offer the paths of another graph."""
@@ -68,8 +71,8 @@ class PictureBar:
             return
         self._next_look = now + LOOK_SECONDS
         levels, stride = shown.picture.levels, shown.picture.stride
-        self.stretch.value = self._picture.fitting.is_stretched
-        distortion = stretch_text(shown.picture.viewport)
+        self.shape.value = self._picture.fitting.shape
+        distortion = shape_text(shown.picture.viewport, shown.picture.fold)
         problem = self._picture.colourings.problem
         seen = (
             id(shown.colouring),
@@ -89,8 +92,8 @@ class PictureBar:
         )
         self.legend.object = f'<div class="strip">{legend}{spans}</div>'
 
-    def _take_stretch(self, event: Any) -> None:
-        if event.new != self._picture.fitting.is_stretched:
+    def _take_shape(self, event: Any) -> None:
+        if event.new != self._picture.fitting.shape:
             self._picture.fitting.wish = event.new
             self._picture.fit()
 

@@ -1,0 +1,84 @@
+// Words in the picture, none over another: the first ones go first.
+
+const FONT = "system-ui, sans-serif";
+const GROUND = "rgba(11, 16, 24, 0.88)";
+const HALO = "rgba(11, 16, 24, 0.9)";
+const TEXT = "#e8eef6";
+const LONGEST = 28;
+
+export class Labels {
+  constructor(context, view) {
+    this.context = context;
+    this.view = view;
+    this.taken = [];
+    this.nDrawn = 0;
+  }
+
+  // Keep a rectangle free of words.
+  block(x, y, width, height) {
+    this.taken.push([x, y, x + width, y + height]);
+  }
+
+  // Write a word above a point, or below or beside it, if there is room.
+  place(text, x, y, { colour = TEXT, size = 12, weight = 400, gap = 10 } = {}) {
+    const { context, view } = this;
+    if (x < 0 || y < 0 || x > view.width || y > view.height) {
+      return false;
+    }
+    const shown = text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+    context.font = `${weight} ${size}px ${FONT}`;
+    const width = context.measureText(shown).width;
+    const height = size * 1.2;
+    for (const [left, top] of [
+      [x - width / 2, y - gap - height],
+      [x - width / 2, y + gap],
+      [x + gap, y - height / 2],
+      [x - gap - width, y - height / 2],
+    ]) {
+      const box = [left - 2, top - 1, left + width + 2, top + height + 1];
+      const isInside = box[0] >= 0 && box[1] >= 0 && box[2] <= view.width && box[3] <= view.height;
+      if (isInside && !this.taken.some((other) => overlap(box, other))) {
+        this.taken.push(box);
+        this.nDrawn += 1;
+        context.textAlign = "left";
+        context.textBaseline = "top";
+        context.lineJoin = "round";
+        context.lineWidth = 3.5;
+        context.strokeStyle = HALO;
+        context.strokeText(shown, left, top + 1);
+        context.fillStyle = colour;
+        context.fillText(shown, left, top + 1);
+        return true;
+      }
+    }
+    return false;
+  }
+}
+
+function overlap(a, b) {
+  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+}
+
+// A box of lines beside the pointer, within the view.
+export function drawTooltip(context, view, x, y, text) {
+  const lines = text.split("\n");
+  context.font = `12px ${FONT}`;
+  const width = Math.max(...lines.map((line) => context.measureText(line).width)) + 16;
+  const height = lines.length * 17 + 10;
+  const left = x + 14 + width > view.width ? x - 14 - width : x + 14;
+  const top = y + 14 + height > view.height ? y - 14 - height : y + 14;
+  context.fillStyle = GROUND;
+  context.strokeStyle = "#45566e";
+  context.lineWidth = 1;
+  context.beginPath();
+  context.roundRect(Math.round(left) + 0.5, Math.round(top) + 0.5, width, height, 4);
+  context.fill();
+  context.stroke();
+  context.fillStyle = TEXT;
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  lines.forEach((line, i) => {
+    context.font = `${i === 0 ? 600 : 400} 12px ${FONT}`;
+    context.fillText(line, left + 8, top + 7 + 17 * i);
+  });
+}

@@ -1,0 +1,45 @@
+// Puts the picture into its place on the page and connects it with the server.
+
+import { Gestures } from "./gestures.js";
+import { makeHelp } from "./help.js";
+import { Picture } from "./picture.js";
+
+const STYLE = `
+.picture { position: absolute; inset: 0; overflow: hidden; background: #0b1018; }
+.picture canvas { width: 100%; height: 100%; display: block; touch-action: none; outline: none; }
+.picture canvas:focus-visible { box-shadow: inset 0 0 0 2px #56b4e9; }
+.picture canvas:focus-visible + .ring { position: absolute; inset: 0; pointer-events: none;
+  box-shadow: inset 0 0 0 2px #56b4e9; }
+`;
+
+export function render({ model }) {
+  const frame = document.createElement("div");
+  frame.className = "picture";
+  const style = document.createElement("style");
+  style.textContent = STYLE;
+  const canvas = document.createElement("canvas");
+  canvas.className = "graph-canvas";
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "img");
+  const ring = document.createElement("div");
+  ring.className = "ring";
+  const help = makeHelp();
+  frame.append(style, canvas, ring, help);
+
+  const picture = new Picture(canvas, help, (message) => model.send_msg(message));
+  new Gestures(canvas, picture);
+  const showTexts = () => {
+    canvas.setAttribute("aria-label", model.summary);
+    picture.hint = model.hint;
+    picture.requestDraw();
+  };
+  showTexts();
+  model.on(["summary", "hint"], showTexts);
+  model.on("msg:custom", (message) => picture.take(message));
+  const observer = new ResizeObserver(([entry]) => {
+    picture.resize(entry.contentRect.width, entry.contentRect.height);
+  });
+  observer.observe(frame);
+  model.on("remove", () => observer.disconnect());
+  return frame;
+}

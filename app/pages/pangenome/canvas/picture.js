@@ -1,0 +1,346 @@
+// The picture in the browser: the newest frame under the view as it is at this moment.
+// Moving asks nobody; the server is told of the view, and its next frame makes it sharp.
+
+import { Detail } from "./detail.js";
+import { Bitmap, Palette, inflate, unpackArrays } from "./frame.js";
+import { SmallMap, drawHint, drawNotice, drawScaleBars } from "./furniture.js";
+import { Labels, drawTooltip } from "./labels.js";
+import { View } from "./view.js";
+
+const TELL_MILLISECONDS = 30;
+const POINT_MILLISECONDS = 50;
+const PATIENCE_MILLISECONDS = 4000;
+const MAX_DEVICE_PIXELS = 6e6;
+const GROUND = "#0b1018";
+const NODE_NAME_COLOUR = "#b7c4d6";
+
+export class Picture {
+  constructor(canvas, help, send) {
+    Object.assign(this, { canvas, help, send });
+    this.context = canvas.getContext("2d", { alpha: false });
+    this.view = null;
+    this.ratio = 1;
+    this.nMoves = 0;
+    this.palette = null;
+    this.frame = new Bitmap();
+    this.map = new SmallMap(new Bitmap());
+    this.showsMap = false;
+    this.detail = null;
+    this.labels = [];
+    this.labelPlaces = new Float32Array(0);
+    this.hover = null;
+    this.pointer = null;
+    this.box = null;
+    this.hint = "";
+    this.isFolded = false;
+    this.isDrawing = false;
+    this.painted = null;
+    this.waitsSince = null;
+    this.tellTimer = null;
+    this.pointTimer = null;
+  }
+
+  get hasNode() {
+    return this.hover !== null;
+  }
+
+  get isOnMap() {
+    return this.pointer !== null && this.map.contains(...this.pointer);
+  }
+
+  // The canvas has a size, at first or another one.
+  resize(width, height) {
+    if (width < 1 || height < 1) {
+      return;
+    }
+    const most = Math.sqrt(MAX_DEVICE_PIXELS / (width * height));
+    this.ratio = Math.max(Math.min(window.devicePixelRatio || 1, most), 0.25);
+    this.canvas.width = Math.max(Math.round(width * this.ratio), 1);
+    this.canvas.height = Math.max(Math.round(height * this.ratio), 1);
+    const isFirst = this.view === null;
+    this.view = isFirst
+      ? new View(0, width, 0, height, width, height)
+      : this.view.resized(width, height);
+    this.draw();
+    this._tell(isFirst ? "hello" : "resize");
+  }
+
+  // Another view by the person's own hand.
+  move(view) {
+    this.view = view;
+    this.nMoves += 1;
+    this.requestDraw();
+    if (this.tellTimer === null) {
+      this.tellTimer = setTimeout(() => {
+        this.tellTimer = null;
+        this._tell("view");
+      }, TELL_MILLISECONDS);
+    }
+  }
+
+  _tell(kind) {
+    const { x0, x1, y0, y1 } = this.view;
+    const { width, height } = this.canvas;
+    this.waitsSince ??= performance.now();
+    setTimeout(() => this.requestDraw(), PATIENCE_MILLISECONDS + 100);
+    this.send({ kind, bounds: [x0, x1, y0, y1], width, height, moves: this.nMoves });
+  }
+
+  fit() {
+    this.nMoves += 1;
+    this.send({ kind: "fit", moves: this.nMoves });
+  }
+
+  escape() {
+    if (this.help.hidden) {
+      this.showBox(null);
+      this.send({ kind: "escape" });
+    } else {
+      this.toggleHelp();
+    }
+  }
+
+  toggleHelp() {
+    this.help.hidden = !this.help.hidden;
+    this.help.style.display = this.help.hidden ? "none" : "block";
+  }
+
+  click(px, py) {
+    this.send({ kind: "click", x: this.view.toPlaneX(px), y: this.view.toPlaneY(py) });
+  }
+
+  showBox(box) {
+    this.box = box;
+    this.requestDraw();
+  }
+
+  selectBox([px0, py0, px1, py1]) {
+    const { view } = this;
+    this.send({
+      kind: "select",
+      bounds: [
+        view.toPlaneX(Math.min(px0, px1)),
+        view.toPlaneX(Math.max(px0, px1)),
+        view.toPlaneY(Math.max(py0, py1)),
+        view.toPlaneY(Math.min(py0, py1)),
+      ],
+    });
+  }
+
+  centreFromMap(px, py) {
+    this.move(this.view.centred(...this.map.pointAt(px, py)));
+  }
+
+  // The pointer rests or moves here without dragging; asks which node it is at.
+  point(px, py) {
+    this.pointer = [px, py];
+    if (this.hover !== null) {
+      this.requestDraw();
+    }
+    if (this.view !== null && this.pointTimer === null) {
+      this.pointTimer = setTimeout(() => {
+        this.pointTimer = null;
+        this._ask();
+      }, POINT_MILLISECONDS);
+    }
+  }
+
+  pointAgain(px, py) {
+    this.hover = null;
+    this.point(px, py);
+  }
+
+  leave() {
+    this.pointer = null;
+    this.hover = null;
+    this.requestDraw();
+    this._ask();
+  }
+
+  _ask() {
+    if (this.pointer === null || this.isOnMap) {
+      this.send({ kind: "leave" });
+    } else {
+      const [px, py] = this.pointer;
+      this.send({ kind: "point", x: this.view.toPlaneX(px), y: this.view.toPlaneY(py) });
+    }
+  }
+
+  // A message of the server.
+  async take(message) {
+    if (message.kind === "frame") {
+      await this._takeFrame(message);
+    } else if (message.kind === "view") {
+      this._lookAt(message);
+    } else if (message.kind === "hover") {
+      this._takeHover(message.hover);
+    }
+    this.requestDraw();
+  }
+
+  // Follow the server, unless the person has moved since it knew.
+  _lookAt({ bounds, moves }) {
+    if (moves === this.nMoves && this.view !== null) {
+      const { width, height } = this.view;
+      this.view = new View(...bounds, width, height);
+    }
+  }
+
+  _takeHover(hover) {
+    this.hover = this.pointer === null ? null : hover;
+  }
+
+  async _takeFrame(message) {
+    const buffer = message.is_packed ? await inflate(message.data) : message.data;
+    const arrays = unpackArrays(message.plan, buffer);
+    if (arrays.palette) {
+      this.palette = new Palette(arrays.palette);
+    }
+    const { words } = this.palette;
+    const { bounds, width, height } = message;
+    this.frame.put(arrays.indices, width, height, words, bounds);
+    if (arrays.map) {
+      this.map.bitmap.put(arrays.map, ...message.map_size, words, message.map_bounds);
+    }
+    this.showsMap = message.shows_map;
+    this.isFolded = message.is_folded;
+    const origin = [bounds[0], bounds[2]];
+    this.detail = arrays.edges ? new Detail(arrays, message.names, origin) : null;
+    this.labels = message.labels;
+    this.labelPlaces = arrays.label_places ?? new Float32Array(0);
+    this.labelOrigin = origin;
+    if (message.hover !== undefined) {
+      this._takeHover(message.hover);
+    }
+    if (message.follows) {
+      this._lookAt(message);
+    }
+    this.waitsSince = null;
+    this.painted = message.n;
+  }
+
+  requestDraw() {
+    if (!this.isDrawing) {
+      this.isDrawing = true;
+      requestAnimationFrame(() => {
+        this.isDrawing = false;
+        this.draw();
+      });
+    }
+  }
+
+  draw() {
+    if (this.view === null) {
+      return;
+    }
+    const { canvas, context, view } = this;
+    const [xRatio, yRatio] = [canvas.width / view.width, canvas.height / view.height];
+    context.setTransform(xRatio, 0, 0, yRatio, 0, 0);
+    context.fillStyle = GROUND;
+    context.fillRect(0, 0, view.width, view.height);
+    if (this.frame.view === null || this.hint) {
+      drawHint(context, view, this.hint);
+    } else {
+      this._drawAll(context, view);
+    }
+    this._tellPainted();
+  }
+
+  _drawAll(context, view) {
+    if (this.showsMap && !this.frame.view.contains(view)) {
+      this.map.bitmap.draw(context, view);
+    }
+    this.frame.draw(context, view);
+    const words = new Labels(context, view);
+    const lines = this.detail?.draw(context, view, this.palette.colours) ?? [];
+    this._drawHighlight(context, view);
+    const bar = drawScaleBars(context, view, this.isFolded);
+    words.block(...bar);
+    const map = this.showsMap ? this.map.draw(context, view) : null;
+    if (!this.showsMap) {
+      this.map.box = null;
+    }
+    if (map !== null) {
+      words.block(...map);
+    }
+    this._drawLabels(words, view);
+    this._drawNames(words, view, lines);
+    this.canvas.dataset.labels = words.nDrawn;
+    this._drawBox(context);
+    if (this.hover !== null && this.pointer !== null) {
+      drawTooltip(context, view, ...this.pointer, this.hover.text);
+    }
+    if (this.waitsSince !== null && performance.now() - this.waitsSince > PATIENCE_MILLISECONDS) {
+      drawNotice(context, view, "Waiting for the server; what is shown can still be moved");
+    }
+  }
+
+  _drawHighlight(context, view) {
+    if (this.hover === null) {
+      return;
+    }
+    context.lineCap = "round";
+    context.strokeStyle = "#ffffff";
+    context.lineWidth = this.detail ? this.detail.thickness(view) + 4 : 4;
+    context.globalAlpha = this.detail ? 0.45 : 1;
+    context.beginPath();
+    for (const [x0, y0, x1, y1] of this.hover.lines) {
+      context.moveTo(view.toScreenX(x0), view.toScreenY(y0));
+      context.lineTo(view.toScreenX(x1) + 0.01, view.toScreenY(y1));
+    }
+    context.stroke();
+    context.globalAlpha = 1;
+    context.lineCap = "butt";
+  }
+
+  _drawLabels(words, view) {
+    const [x, y] = this.labelOrigin ?? [0, 0];
+    this.labels.forEach(([text, colour], i) => {
+      const px = (x - view.x0 + this.labelPlaces[2 * i]) / view.xScale;
+      const py = (view.y1 - y - this.labelPlaces[2 * i + 1]) / view.yScale;
+      words.place(text, px, py, { colour, weight: 600, size: 12.5 });
+    });
+  }
+
+  _drawNames(words, view, lines) {
+    if (!this.detail?.names.length) {
+      return;
+    }
+    const gap = this.detail.thickness(view) / 2 + 3;
+    for (const { node, line } of lines) {
+      const [x0, y0, x1, y1] = line;
+      const name = this.detail.names[node];
+      words.place(name, (x0 + x1) / 2, (y0 + y1) / 2, { colour: NODE_NAME_COLOUR, size: 11, gap });
+    }
+  }
+
+  _drawBox(context) {
+    if (this.box === null) {
+      return;
+    }
+    const [x0, y0, x1, y1] = this.box;
+    context.fillStyle = "rgba(243, 194, 107, 0.12)";
+    context.strokeStyle = "#f3c26b";
+    context.lineWidth = 1;
+    context.fillRect(x0, y0, x1 - x0, y1 - y0);
+    context.strokeRect(x0, y0, x1 - x0, y1 - y0);
+  }
+
+  // Once the browser has painted what was drawn just now, the server may send the next frame.
+  _tellPainted() {
+    const { view } = this;
+    this.canvas.dataset.view = JSON.stringify([view.x0, view.x1, view.y0, view.y1]);
+    if (this.painted === null) {
+      return;
+    }
+    const n = this.painted;
+    this.painted = null;
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      channel.port1.close();
+      this.canvas.dataset.painted = Number(this.canvas.dataset.painted ?? 0) + 1;
+      this.send({ kind: "painted", n });
+    };
+    channel.port2.postMessage(null);
+  }
+}
