@@ -13,8 +13,10 @@ from genoviz.threading_layer import prepare_threading_layer
 __version__ = "0.1.0"
 
 _MODULES = {
+    "genoviz.analyses.annotate": ("PlacedAnnotations", "place_annotations"),
     "genoviz.analyses.detail": ("Detail", "find_detail"),
     "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
+    "genoviz.analyses.find": ("Finding", "find"),
     "genoviz.analyses.fold": ("Fold",),
     "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),
     "genoviz.analyses.layout_options": ("LayoutOptions",),
@@ -47,9 +49,11 @@ _MODULES = {
         "GenovizError",
         "ParameterError",
     ),
+    "genoviz.io.annotations": ("read_annotations",),
     "genoviz.io.gfa": ("GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"),
     "genoviz.io.layout_files": ("read_layout", "write_layout"),
     "genoviz.model": (
+        "Annotations",
         "ByteStrings",
         "GraphLayout",
         "Incidence",

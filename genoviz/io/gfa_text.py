@@ -31,7 +31,9 @@ _OTHER_COMPRESSIONS = {
 }
 
 
-def open_text(path: Path) -> Generator[tuple[int, int], None, np.ndarray]:
+def open_text(
+    path: Path, *, may_be_empty: bool = False
+) -> Generator[tuple[int, int], None, np.ndarray]:
     """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
 
     A generator: yields bytes done and bytes in all of the file while it decompresses. A text of
@@ -40,30 +42,36 @@ def open_text(path: Path) -> Generator[tuple[int, int], None, np.ndarray]:
     Raises
     ------
     FileFormatError
-        If the file is missing, no regular file, not readable, empty, truncated or damaged.
+        If the file is missing, no regular file, not readable, truncated or damaged; or if it is
+        empty, unless it ``may_be_empty``.
     """
-    content = _map_file(path)
+    content = _map_file(path, may_be_empty)
     for magic, name in _OTHER_COMPRESSIONS.items():
         if content[: len(magic)].tobytes() == magic:
             raise FileFormatError(path, f"is compressed with {name}, needs to be plain or gzip")
     if content[:2].tobytes() != _GZIP_MAGIC:
         return content
     try:
-        return (yield from _decompress(path, content))
+        text = yield from _decompress(path, content)
     except OSError as error:
         reason = error.strerror or error
         raise FileFormatError(
             path, f"cannot be decompressed into {tempfile.gettempdir()}: {reason}"
         ) from error
+    if len(text) == 0 and not may_be_empty:
+        raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
+    return text
 
 
-def _map_file(path: Path) -> np.ndarray:
+def _map_file(path: Path, may_be_empty: bool) -> np.ndarray:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise FileFormatError(path, f"is {kind}, needs to be a file")
         if status.st_size == 0:
+            if may_be_empty:
+                return np.empty(0, np.uint8)
             raise FileFormatError(path, "the file is empty, needs at least one line")
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -122,10 +130,7 @@ def _decompress(path: Path, content: np.ndarray) -> Generator[tuple[int, int], N
         raise FileFormatError(
             path, "the gzip blocks end without an end mark (truncated file), need the whole file"
         )
-    text = sink.to_array()
-    if len(text) == 0:
-        raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
-    return text
+    return sink.to_array()
 
 
 def _decompress_member(

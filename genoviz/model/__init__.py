@@ -1,5 +1,6 @@
 """Frozen data classes over arrays: what readers return and analyses take."""
 
+from genoviz.model.annotations import Annotations, Categories
 from genoviz.model.byte_strings import ByteStrings
 from genoviz.model.graph import PangenomeGraph
 from genoviz.model.incidence import Incidence
@@ -9,7 +10,9 @@ from genoviz.model.path_name import PathName
 from genoviz.model.path_region import PathRegion
 
 __all__ = [
+    "Annotations",
     "ByteStrings",
+    "Categories",
     "GraphLayout",
     "Incidence",
     "Intervals",

@@ -41,11 +41,12 @@ class PathDirectory:
         """Return the paths of exactly this name."""
         return tuple(self._exact.get(name, ()))
 
-    def sub_paths(self, name: str) -> tuple[int, ...]:
+    def sub_paths(self, name: str, *, sample: str | None = None) -> tuple[int, ...]:
         """Return the paths of a contig; none when no contig has this name.
 
         A contig is named as its paths are, without their ranges; or, where that leaves one
-        contig, as ``sample#contig``, contig, ``sample#haplotype`` or sample.
+        contig of the graph, or of the given ``sample``, as ``sample#contig``, contig,
+        ``sample#haplotype`` or sample.
 
         Raises
         ------
@@ -55,11 +56,16 @@ class PathDirectory:
         if name in self._contigs:
             return tuple(self._contigs[name])
         wholes = list(self._short.get(name, ()))
+        if sample is not None:
+            wholes = [whole for whole in wholes if self._sample_of(whole) == sample]
         if len(wholes) > 1:
             raise ParameterError(
                 f"{name!r} could be any of {len(wholes):,} contigs, needs one of {_some(wholes)}"
             )
         return tuple(self._contigs[wholes[0]]) if wholes else ()
+
+    def _sample_of(self, whole: str) -> str | None:
+        return self._names[self._contigs[whole][0]].sample
 
     def unknown(self, name: str) -> ParameterError:
         """Return the error that nothing has this name."""

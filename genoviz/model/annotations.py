@@ -1,0 +1,115 @@
+"""Features of contigs: genes, repeats, any interval with a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.byte_strings import ByteStrings
+
+NO_COLOUR = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Categories(Sequence):
+    """A column of texts of which there are few different ones; item ``i`` is text.
+
+    Parameters
+    ----------
+    names
+        The different texts.
+    codes
+        int32, shape (n,): which of ``names`` each item is.
+    """
+
+    names: tuple[str, ...]
+    codes: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.codes.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, index: int) -> str:
+        return self.names[self.codes[index]]
+
+    def __iter__(self) -> Iterator[str]:
+        return (self.names[code] for code in self.codes.tolist())
+
+    def __repr__(self) -> str:
+        return f"Categories({len(self):,} of {len(self.names):,})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Annotations:
+    """Intervals on contigs, 0-based half-open, one a row; may be of no length.
+
+    Parameters
+    ----------
+    contigs
+        The contig of each row, as the file names it.
+    starts, ends
+        int64, shape (n,), bp.
+    names
+        Name of each row, or "".
+    types
+        Type of each row as GFF has it (``gene``, ``exon``), or "".
+    strands
+        int8, shape (n,): 1, -1, or 0 when not given.
+    scores
+        float64, shape (n,): nan when not given.
+    colours
+        int32, shape (n,): 0xRRGGBB, or -1 when not given.
+    block_offsets
+        int64, shape (n + 1,): row ``i`` has ``blocks[block_offsets[i]:block_offsets[i + 1]]``.
+    blocks
+        int64, shape (n_blocks, 2): start and end on the contig; none when the file has none.
+    notes
+        What a reader left out or changed, one sentence each.
+
+    Raises
+    ------
+    ParameterError
+        If the columns do not have one length, or an interval ends before it starts.
+    """
+
+    contigs: Categories
+    starts: np.ndarray
+    ends: np.ndarray
+    names: ByteStrings
+    types: Categories
+    strands: np.ndarray
+    scores: np.ndarray
+    colours: np.ndarray
+    block_offsets: np.ndarray
+    blocks: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        arrays = (self.starts, self.ends, self.strands, self.scores, self.colours)
+        for array in (*arrays, self.block_offsets, self.blocks):
+            array.flags.writeable = False
+        lengths = {len(column) for column in (self.contigs, self.names, self.types, *arrays)}
+        if lengths != {len(self.block_offsets) - 1}:
+            raise ParameterError(f"columns of annotations have {sorted(lengths)} rows, need one")
+        if (self.ends < self.starts).any() or (self.starts < 0).any():
+            raise ParameterError("annotations need 0 <= start <= end")
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __repr__(self) -> str:
+        return f"Annotations({len(self):,} on {len(self.contigs.names):,} contigs)"
+
+    def blocks_of(self, row: int) -> np.ndarray:
+        """Return start and end of each block of a row; int64, shape (n_blocks, 2)."""
+        return self.blocks[self.block_offsets[row] : self.block_offsets[row + 1]]
+
+    def colour_of(self, row: int) -> str | None:
+        """Return the colour of a row as ``#rrggbb``, or None when not given."""
+        colour = int(self.colours[row])
+        return None if colour == NO_COLOUR else f"#{colour:06x}"
