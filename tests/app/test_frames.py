@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import zlib
 from concurrent.futures import Future
 
 import numpy as np
 import pytest
-from bokeh.models import ColumnDataSource, LinearColorMapper
-from bokeh.plotting import figure
 
 from app.pages.pangenome import frames
-from app.pages.pangenome.browser_figure import Frame
+from app.pages.pangenome.frame import (
+    Frame,
+    Overview,
+    PlacedLabels,
+    Shapes,
+    frame_message,
+    palette_bytes,
+)
 from app.pages.pangenome.frames import FrameLoop
-from app.plots.palettes import ramp_palette
+from genoviz.analyses.palettes import ramp_palette
 from genoviz.analyses.viewport import Viewport
 
-PALETTE = ramp_palette(["#000000", "#ffffff"])
+PALETTE = ramp_palette(["#000000", "#ffffff"], ground="#010203", n_colours=255)
 EVERYTHING = Viewport(0, 100, 0, 50, 200, 100)
 
 
@@ -58,20 +64,25 @@ class Renderer:
 
 
 class Tab:
-    """A frame loop on a figure, with the browser played by `paint`."""
+    """A frame loop, and its canvas as a browser would answer it."""
 
     def __init__(self):
         self.drawn = []
         self.shown = []
+        self.sent = []
         self.error = None
         self.news = False
-        self.figure = figure(x_range=(0, 1), y_range=(0, 1))
-        self.source = ColumnDataSource(data={"image": [None], "n": [0]})
-        self.mapper = LinearColorMapper(palette=["#123456"])
+        self.n_moves = 0
         self.document = Document()
-        self.loop = FrameLoop(self.draw, has_news=self.has_news, on_shown=self.shown.append)
-        self.loop.attach(self.figure, self.source, self.mapper, self.document)
-        self.client = self.loop._browser.client
+        self.moved = []
+        self.loop = FrameLoop(
+            self.draw,
+            has_news=self.has_news,
+            on_shown=self.shown.append,
+            on_moved=lambda: self.moved.append(self.loop.viewport),
+        )
+        self.loop.view._send_msg = self.sent.append
+        self.loop.attach(self.document)
 
     def draw(self, width, height, own_view):
         if self.error is not None:
@@ -80,25 +91,46 @@ class Tab:
         view = own_view or EVERYTHING
         return Frame(np.full((height, width), len(self.drawn), np.uint8), view, PALETTE)
 
-    def resize(self, width, height):
-        self.client.data = {**self.client.data, "width": [width], "height": [height]}
+    def tell(self, kind, **more):
+        self.loop.view._handle_msg({"kind": kind, **more})
+
+    def resize(self, width, height, bounds=(0, 1, 0, 1)):
+        self.tell("resize", bounds=list(bounds), width=width, height=height, moves=self.n_moves)
+
+    def move(self, *bounds):
+        self.n_moves += 1
+        width, height = self.loop.view.size
+        self.tell("view", bounds=list(bounds), width=width, height=height, moves=self.n_moves)
 
     def paint(self):
-        width, height = self.loop._browser.size
-        n = self.source.data["n"][0]
-        self.client.data = {"n": [n], "width": [width], "height": [height]}
+        self.tell("painted", n=self.n_sent)
 
     def has_news(self):
         has_news, self.news = self.news, False
         return has_news
 
     @property
+    def frames(self):
+        return [message for message in self.sent if message["kind"] == "frame"]
+
+    @property
     def n_sent(self):
-        return self.source.data["n"][0]
+        return self.frames[-1]["n"] if self.frames else 0
 
     @property
     def image(self):
-        return int(self.source.data["image"][0][0, 0])
+        return int(unpacked(self.frames[-1])["indices"][0])
+
+
+def unpacked(message):
+    """The arrays of a message, as the browser gets at them."""
+    data = zlib.decompress(message["data"]) if message["is_packed"] else message["data"]
+    arrays, start = {}, 0
+    for name, kind, length in message["plan"]:
+        arrays[name] = np.frombuffer(data, kind, length, start)
+        start += arrays[name].nbytes
+    assert start == len(data)
+    return arrays
 
 
 @pytest.fixture
@@ -128,12 +160,60 @@ def test_nothing_is_drawn_before_the_browser_tells_its_size(tab):
 
 def test_a_frame_carries_its_picture_its_place_and_its_colours(tab):
     show_first_frame(tab)
-    data = tab.source.data
-    assert data["image"][0].dtype == np.uint8
-    assert (data["x"], data["y"], data["dw"], data["dh"]) == ([0], [0], [100], [50])
-    assert tuple(tab.mapper.palette) == PALETTE
-    assert (tab.figure.x_range.start, tab.figure.x_range.end) == (0, 100)
+    frame = tab.frames[-1]
+    assert (frame["bounds"], frame["width"], frame["height"]) == ([0, 100, 0, 50], 200, 100)
+    arrays = unpacked(frame)
+    assert (arrays["indices"] == np.ones(20_000, np.uint8)).all()
+    assert (arrays["palette"].reshape(-1, 4) == palette_bytes(PALETTE)).all()
+    assert frame["follows"]
+    assert tab.loop.viewport == EVERYTHING
     assert len(tab.shown) == 1
+
+
+def test_colours_are_sent_when_they_change_and_to_a_browser_that_shows_the_page_anew(tab):
+    show_first_frame(tab)
+    tab.loop.request()
+    tab.document.tick()
+    tab.paint()
+    assert [name for name, _, _ in tab.frames[-1]["plan"]] == ["indices"]
+    tab.loop.attach(tab.document)
+    tab.document.tick()
+    assert "palette" in unpacked(tab.frames[-1])
+
+
+def test_shapes_labels_and_the_small_map_travel_with_the_picture():
+    shapes = Shapes(
+        np.arange(8, dtype=np.float32).reshape(2, 2, 2),
+        np.array([3, 4], np.uint8),
+        np.ones((1, 4, 2), np.float32),
+        np.array([0, 2, 2], np.int32),
+        np.frombuffer(b"AC", np.uint8),
+        np.zeros((2, 2, 2), np.float32),
+        ("a", "b"),
+    )
+    small = Viewport(0, 100, 0, 50, 20, 10)
+    frame = Frame(
+        np.zeros((100, 200), np.uint8),
+        EVERYTHING,
+        PALETTE,
+        shapes=shapes,
+        labels=PlacedLabels((("gene", "#ff0000"),), np.array([[1, 2]], np.float32)),
+        overview=Overview(np.full((10, 20), 7, np.uint8), small),
+    )
+    message = frame_message(frame, with_palette=False)
+    arrays = unpacked(message)
+    assert arrays["node_ends"].tolist() == list(range(8))
+    assert arrays["base_letters"].tobytes() == b"AC"
+    assert arrays["base_offsets"].tolist() == [0, 2, 2]
+    assert (message["names"], message["labels"]) == (["a", "b"], [["gene", "#ff0000"]])
+    assert arrays["label_places"].tolist() == [1, 2]
+    assert (message["map_size"], arrays["map"][0]) == ([20, 10], 7)
+    assert message["map_bounds"] == [0, 100, 0, 50]
+
+
+def test_colours_become_bytes():
+    rgba = palette_bytes(("#0b1018", "#ff8000"))
+    assert rgba.tolist() == [[11, 16, 24, 255], [255, 128, 0, 255]]
 
 
 def test_the_next_frame_is_drawn_meanwhile_and_sent_when_this_one_is_painted(tab):
@@ -190,33 +270,58 @@ def test_a_frame_that_the_browser_never_paints_is_given_up(tab, monkeypatch):
 
 def test_zooming_keeps_the_view_while_the_layout_moves(tab):
     show_first_frame(tab)
-    tab.figure.x_range.start = 40
-    tab.figure.x_range.end = 60
+    tab.move(40, 60, 0, 50)
+    assert tab.moved[-1] == Viewport(40, 60, 0, 50, 200, 100)
     for _ in range(3):
         tab.document.tick()
         tab.paint()
         tab.loop.request()
     own = tab.drawn[-1][2]
     assert (own.x_min, own.x_max, own.y_min, own.y_max) == (40, 60, 0, 50)
-    assert (tab.figure.x_range.start, tab.figure.x_range.end) == (40, 60)
+    assert tab.loop.viewport == own
+    assert not tab.frames[-1]["follows"]
     tab.loop.follow()
     tab.document.tick()
-    assert (tab.figure.x_range.start, tab.figure.x_range.end) == (40, 60), "was on its way"
+    assert tab.loop.viewport == own, "one was on its way"
     tab.paint()
     tab.document.tick()
     assert tab.drawn[-1][2] is None
-    assert (tab.figure.x_range.start, tab.figure.x_range.end) == (0, 100)
+    assert tab.frames[-1]["follows"]
+    assert tab.loop.viewport == EVERYTHING
 
 
-def test_the_own_view_keeps_its_scale_when_the_figure_is_resized(tab):
+def test_a_fitted_frame_does_not_move_a_person_who_has_moved_meanwhile(tab):
     show_first_frame(tab)
-    tab.loop.show(Viewport(40, 60, 10, 20, 200, 100))
+    tab.loop.request()
+    tab.move(40, 60, 0, 50)
     tab.document.tick()
-    tab.paint()
-    tab.resize(400, 50)
-    view = tab.loop.viewport
-    assert view.bp_per_pixel == pytest.approx((0.1, 0.1))
-    assert ((view.x_min + view.x_max) / 2, (view.y_min + view.y_max) / 2) == (50, 15)
+    assert not tab.frames[-1]["follows"]
+    assert tab.loop.viewport == Viewport(40, 60, 0, 50, 200, 100)
+
+
+def test_the_browser_learns_how_many_moves_were_known_when_it_is_told_to_move(tab):
+    show_first_frame(tab)
+    tab.move(40, 60, 0, 50)
+    tab.loop.show(Viewport(0, 10, 0, 5, 200, 100))
+    told = [message for message in tab.sent if message["kind"] == "view"]
+    assert (told[-1]["bounds"], told[-1]["moves"]) == ([0, 10, 0, 5], 1)
+    assert tab.loop.viewport == Viewport(0, 10, 0, 5, 200, 100)
+
+
+def test_a_view_that_is_none_is_not_taken(tab):
+    show_first_frame(tab)
+    n_moved = len(tab.moved)
+    tab.move(60, 60, 0, 50)
+    tab.move(float("nan"), 60, 0, 50)
+    assert tab.loop.viewport == EVERYTHING
+    assert len(tab.moved) == n_moved
+
+
+def test_another_size_brings_a_frame_of_this_size(tab):
+    show_first_frame(tab)
+    tab.resize(400, 50, bounds=(0, 200, 12.5, 37.5))
+    tab.document.tick()
+    assert tab.drawn[-1] == (400, 50, None)
 
 
 def test_a_frame_that_fails_is_logged_and_the_next_is_drawn(tab, caplog):
