@@ -126,10 +126,11 @@ class LayoutDrawing:
         live
             For a layout that moves: the array may be written while it is drawn, and the boxes by
             which nodes outside a view are passed over are not all found anew, which for 10 million
-            nodes would take as long as the picture. Blocks of nodes that are drawn get their boxes
-            on the way; of all others, one of ``LIVE_PARTS`` in each drawing. So a node that has
-            come from outside the view may be missing, or not be found, for as many drawings. Once
-            the layout rests, make a drawing without ``live``: it is exact.
+            nodes takes as long as the picture. Each drawing, by any of the methods that draw,
+            finds one in ``LIVE_PARTS`` of them. So a node that has come from outside the view may
+            be missing, or not be found, for as many drawings, and `bounds` may lag as far behind;
+            on a GPU, nothing does. Once the layout rests, make a drawing without ``live``: it is
+            exact.
         """
         if coordinates.shape != self._all.shape:
             raise ParameterError(
@@ -139,8 +140,8 @@ class LayoutDrawing:
         other = copy.copy(self)
         other._set_coordinates(coordinates)
         other._is_live = live
-        if live:
-            other._boxes, other._phase = self._boxes.copy(), self._phase + 1
+        if live and self.backend == "cpu":
+            other._boxes = self._boxes.copy()
         else:
             other._find_boxes()
         return other
@@ -186,6 +187,12 @@ class LayoutDrawing:
 
     def _find_boxes(self) -> None:
         self._boxes = self._raster.find_boxes(self._coordinates)
+
+    def _refresh_boxes(self) -> None:
+        """Find some boxes anew; on a GPU all of them, which takes no time there."""
+        first, step = (self._phase % LIVE_PARTS, LIVE_PARTS) if self.backend == "cpu" else (0, 1)
+        self._raster.refresh_boxes(self._coordinates, self._boxes, first, step)
+        self._phase += 1
 
     def _set_node_values(self, node_values: Any) -> None:
         if node_values.shape != (self.n_nodes,):
@@ -414,13 +421,11 @@ class LayoutDrawing:
             self._keys = _place(order_keys(_place(self._values, "cpu")), self.backend)
         numbers = {"count": (), "mean": (self._values,), "max": (self._keys,)}[by]
         draw = getattr(self._raster, f"raster_{by}")
-        if self._is_live and self.backend == "cpu":
-            first = self._phase % LIVE_PARTS
-            self._raster.refresh_boxes(self._coordinates, self._boxes, first, LIVE_PARTS)
-            self._phase += 1
+        if self._is_live:
+            self._refresh_boxes()
 
         def draw_strip(grid: PixelGrid) -> Any:
-            return draw(self._coordinates, *numbers, grid, self._boxes, stride, self._is_live)
+            return draw(self._coordinates, *numbers, grid, self._boxes, stride)
 
         return self._compose(viewport, _strips(viewport, fold), draw_strip)
 
@@ -452,7 +457,7 @@ class LayoutDrawing:
         stride = self._stride_of(ends, strips, pixel_budget)
 
         def draw_strip(grid: PixelGrid) -> Any:
-            return self._raster.raster_count(ends, grid, boxes, stride, False)
+            return self._raster.raster_count(ends, grid, boxes, stride)
 
         image = self._compose(viewport, strips, draw_strip)
         self._palette.stamp(indices, image, mark.index, max(line_width, MIN_MARK_WIDTH))

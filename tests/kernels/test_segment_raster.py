@@ -85,9 +85,9 @@ def rasters(backend, segments, view, *, values=None, width=WIDTH, height=HEIGHT,
     grid, segments = make_grid(*view, width, height), array(segments)
     boxes = kernel.find_boxes(segments)
     images = (
-        kernel.raster_count(segments, grid, boxes, stride, False),
-        kernel.raster_max(segments, array(order_keys(values)), grid, boxes, stride, False),
-        kernel.raster_mean(segments, array(values), grid, boxes, stride, False),
+        kernel.raster_count(segments, grid, boxes, stride),
+        kernel.raster_max(segments, array(order_keys(values)), grid, boxes, stride),
+        kernel.raster_mean(segments, array(values), grid, boxes, stride),
     )
     return [image.get() for image in images] if backend == "cuda" else images
 

@@ -9,15 +9,14 @@ Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
                  that is not finite is not drawn
 ``grid``         the view as a :class:`PixelGrid`
 ``boxes``        float64, (n_blocks, 4): ``x_min, y_min, x_max, y_max`` of the finite segments of
-                 each block of ``BLOCK_SIZE`` consecutive segments; inf and -inf for none
+                 each block of ``BLOCK_SIZE`` consecutive segments; inf and -inf for none. Boxes of
+                 an earlier time hide segments that have left theirs for the view, no others
 ``stride``       draw the segments whose number is a multiple of it; 1 draws all
-``is_live``      whether ``coordinates`` may have changed, or go on changing, since the boxes were
-                 found: blocks drawn without a stride then get their boxes anew, in place
 ``keys``         uint32, (n,): values as ordered integers (:func:`order_keys`)
 ``values``       float32, (n,): a value of each segment; NaN where it has none
 ==============  =================================================================================
 
-- ``raster_count(coordinates, grid, boxes, stride, is_live)``: uint32 (height, width), the
+- ``raster_count(coordinates, grid, boxes, stride)``: uint32 (height, width), the
   number of segments that touch each pixel.
 - ``raster_max(coordinates, keys, ...)``: uint32 (height, width), the largest key of each pixel.
 - ``raster_mean(coordinates, values, ...)``: uint32 (height, width), the key of the mean value of

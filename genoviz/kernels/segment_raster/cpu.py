@@ -27,21 +27,21 @@ __all__ = [
 COUNT, LARGEST, SUM = range(3)
 
 
-def raster_count(coordinates, grid: PixelGrid, boxes, stride: int, is_live: bool):
+def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
     """Return the number of segments that touch each pixel."""
-    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grid, boxes, stride, is_live)
+    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grid, boxes, stride)
     return merge(counts, False).reshape(grid.height, grid.width)
 
 
-def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int, is_live: bool):
+def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
     """Return the largest key of the segments that touch each pixel."""
-    largest, _ = _raster(LARGEST, coordinates, keys, grid, boxes, stride, is_live)
+    largest, _ = _raster(LARGEST, coordinates, keys, grid, boxes, stride)
     return merge(largest, True).reshape(grid.height, grid.width)
 
 
-def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int, is_live: bool):
+def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
     """Return the key of the mean value of the segments that touch each pixel."""
-    counts, sums = _raster(SUM, coordinates, values, grid, boxes, stride, is_live)
+    counts, sums = _raster(SUM, coordinates, values, grid, boxes, stride)
     return mean_keys(merge(sums, False), merge(counts, False)).reshape(grid.height, grid.width)
 
 
@@ -51,15 +51,14 @@ def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> f
     return sum(_pixels_per_segment(coordinates, grid, step) for grid in grids)
 
 
-def _raster(ink, coordinates, values, grid, boxes, stride, is_live):
+def _raster(ink, coordinates, values, grid, boxes, stride):
     """Return for each worker an image of counts or keys, and one of sums."""
     blocks = _visible_blocks(boxes, grid)
     n_workers = n_sharing(len(blocks))
     n_pixels = grid.width * grid.height
     pixels = np.empty(n_workers * n_pixels * (2 if ink == SUM else 1), dtype=np.uint32)
     sums = np.empty(n_workers * n_pixels if ink == SUM else 0)
-    finds_boxes = is_live and stride == 1
-    arguments = ink, coordinates, values, grid, boxes, stride, finds_boxes, blocks, pixels, sums
+    arguments = ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums
     if n_workers == 1:
         _draw_blocks(*arguments, n_workers, 0)
     else:
@@ -69,7 +68,7 @@ def _raster(ink, coordinates, values, grid, boxes, stride, is_live):
 
 @njit(nogil=True, parallel=True, cache=True)
 def _draw_blocks_in_parallel(
-    ink, coordinates, values, grid, boxes, stride, finds_boxes, blocks, pixels, sums, n_workers
+    ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers
 ):
     for worker in prange(n_workers):
         _draw_blocks(
@@ -79,7 +78,6 @@ def _draw_blocks_in_parallel(
             grid,
             boxes,
             stride,
-            finds_boxes,
             blocks,
             pixels,
             sums,
@@ -96,7 +94,6 @@ def _draw_blocks(
     grid,
     boxes,
     stride,
-    finds_boxes,
     blocks,
     pixels,
     sums,
@@ -112,8 +109,6 @@ def _draw_blocks(
         start = blocks[k] * BLOCK_SIZE
         stop = min(start + BLOCK_SIZE, coordinates.shape[0])
         first = (start + stride - 1) // stride * stride
-        if finds_boxes:
-            _find_box(coordinates, start, stop, boxes[blocks[k]])
         _, inside = _compare_box(boxes[blocks[k]], grid)
         if inside:
             n_remaining = _draw_points(
@@ -197,23 +192,6 @@ def _draw_lines(ink, coordinates, values, grid, segments, origin, pixels, sums):
                 pixel += step_near
             error += 4 * near
             pixel += step_far
-
-
-@njit(nogil=True, cache=True)
-def _find_box(coordinates, start, stop, box):
-    """Do what the function of this name in ``cpu_boxes`` does."""
-    x_min, y_min, x_max, y_max = np.inf, np.inf, -np.inf, -np.inf
-    for segment in range(start, stop):
-        x0 = coordinates[segment, 0, 0]
-        y0 = coordinates[segment, 0, 1]
-        x1 = coordinates[segment, 1, 0]
-        y1 = coordinates[segment, 1, 1]
-        if np.isfinite(x0 + y0 + x1 + y1):
-            x_min = min(x_min, x0, x1)
-            x_max = max(x_max, x0, x1)
-            y_min = min(y_min, y0, y1)
-            y_max = max(y_max, y0, y1)
-    box[0], box[1], box[2], box[3] = x_min, y_min, x_max, y_max
 
 
 @njit(nogil=True, cache=True)

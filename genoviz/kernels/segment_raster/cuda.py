@@ -15,26 +15,26 @@ THREADS_PER_BLOCK = 256
 COMPILE_OPTIONS = (("--fmad=false",),)
 
 
-def raster_count(coordinates, grid: PixelGrid, boxes, stride: int, is_live: bool):
+def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
     """Return the number of segments that touch each pixel."""
     image = cupy.zeros((grid.height, grid.width), np.uint32)
-    _draw("draw_counts", coordinates, grid, boxes, stride, is_live, image)
+    _draw("draw_counts", coordinates, grid, boxes, stride, image)
     return image
 
 
-def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int, is_live: bool):
+def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
     """Return the largest key of the segments that touch each pixel."""
     image = cupy.zeros((grid.height, grid.width), np.uint32)
-    _draw("draw_largest", coordinates, grid, boxes, stride, is_live, keys, image)
+    _draw("draw_largest", coordinates, grid, boxes, stride, keys, image)
     return image
 
 
-def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int, is_live: bool):
+def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
     """Return the key of the mean value of the segments that touch each pixel."""
     image = cupy.empty((grid.height, grid.width), np.uint32)
     sums = cupy.zeros(image.shape)
     counts = cupy.zeros((*image.shape, 2), np.uint32)
-    _draw("draw_sums", coordinates, grid, boxes, stride, is_live, values, sums, counts)
+    _draw("draw_sums", coordinates, grid, boxes, stride, values, sums, counts)
     n_blocks = -(-image.size // THREADS_PER_BLOCK)
     _launch("find_mean_keys", n_blocks, sums, counts, np.int64(image.size), image)
     return image
@@ -78,7 +78,7 @@ def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> f
     return int(n_pixels[0]) / max(1, n_drawn)
 
 
-def _draw(name, coordinates, grid, boxes, stride, is_live, *arrays) -> None:
+def _draw(name, coordinates, grid, boxes, stride, *arrays) -> None:
     _launch(
         name,
         -(-len(coordinates) // BLOCK_SIZE),
@@ -87,7 +87,6 @@ def _draw(name, coordinates, grid, boxes, stride, is_live, *arrays) -> None:
         boxes,
         cupy.asarray(np.array(grid, np.float64)),
         np.int64(stride),
-        np.int32(is_live),
         *arrays,
     )
 

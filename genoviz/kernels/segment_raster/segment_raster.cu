@@ -204,11 +204,11 @@ struct SumBrush {
 template <typename MakeBrush>
 __device__ __forceinline__ void draw_block(const double2* __restrict__ coordinates,
                                            long long n_segments, const Box* __restrict__ boxes,
-                                           const Grid& grid, long long stride, int is_live,
+                                           const Grid& grid, long long stride,
                                            const MakeBrush& make_brush) {
     const Box box = boxes[blockIdx.x].from(grid);
     if (!box.is_visible(grid)) return;
-    const bool is_inside = !is_live && box.is_inside(grid);
+    const bool is_inside = box.is_inside(grid);
     const long long start = (long long)blockIdx.x * BLOCK_SIZE;
     const long long stop = min(start + BLOCK_SIZE, n_segments);
     const long long first = (start + stride - 1) / stride * stride;
@@ -233,27 +233,25 @@ __device__ __forceinline__ void draw_block(const double2* __restrict__ coordinat
 extern "C" __global__ void draw_counts(const double2* __restrict__ coordinates,
                                        long long n_segments, const Box* __restrict__ boxes,
                                        const Grid* __restrict__ grid, long long stride,
-                                       int is_live, u32* __restrict__ image) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride, is_live,
+                                       u32* __restrict__ image) {
+    draw_block(coordinates, n_segments, boxes, *grid, stride,
                [=](long long) { return CountBrush{image}; });
 }
 
 extern "C" __global__ void draw_largest(const double2* __restrict__ coordinates,
                                         long long n_segments, const Box* __restrict__ boxes,
                                         const Grid* __restrict__ grid, long long stride,
-                                        int is_live, const u32* __restrict__ keys,
-                                        u32* __restrict__ image) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride, is_live, [=](long long segment) {
+                                        const u32* __restrict__ keys, u32* __restrict__ image) {
+    draw_block(coordinates, n_segments, boxes, *grid, stride, [=](long long segment) {
         return MaxBrush{image, segment < 0 ? KEY_EMPTY : keys[segment]};
     });
 }
 
 extern "C" __global__ void draw_sums(const double2* __restrict__ coordinates, long long n_segments,
                                      const Box* __restrict__ boxes, const Grid* __restrict__ grid,
-                                     long long stride, int is_live,
-                                     const float* __restrict__ values, double* __restrict__ sums,
-                                     u32* __restrict__ counts) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride, is_live, [=](long long segment) {
+                                     long long stride, const float* __restrict__ values,
+                                     double* __restrict__ sums, u32* __restrict__ counts) {
+    draw_block(coordinates, n_segments, boxes, *grid, stride, [=](long long segment) {
         return SumBrush{sums, counts, segment < 0 ? 0.0f : values[segment]};
     });
 }
