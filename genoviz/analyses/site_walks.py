@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-SITE, HASH, COUNT, N_PATHS, LAST_PATH, LENGTH, FIRST_STEP, N_STEPS = range(8)
+SITE, HASH, COUNT, N_PATHS, LAST_PATH, LENGTH, FIRST_STEP = range(7)
+N_COLUMNS = 8
 """Columns of an allele table, int64.
 
 An allele is known by its site and the sum of the hashes of its handles: a site has no cycle, so a
 set of handles can be walked in one order only. FIRST_STEP is the step at which its first traversal
-enters, or ``~step`` where that is on the other strand; N_STEPS counts the steps between.
+enters, or ``~step`` where that is on the other strand. A row of eight columns is a cache line.
 """
 
 
@@ -108,20 +109,33 @@ def _slot_of(site, allele_hash, slots, alleles):
 
 
 @njit(nogil=True, cache=True)
+def _find_row(site, allele_hash, slots, alleles, n_rows):
+    """Return the row of an allele, which is ``n_rows`` or a row with COUNT 0 if it is new."""
+    for row in range(2 * site, 2 * site + 2):
+        if alleles[row, COUNT] == 0 or alleles[row, HASH] == allele_hash:
+            return row
+    slot = _slot_of(site, allele_hash, slots, alleles)
+    if slots[slot] < 0:
+        slots[slot] = n_rows
+    return slots[slot]
+
+
+@njit(nogil=True, cache=True)
 def _grow(slots, alleles):
     """Return tables of twice the size with the same alleles."""
-    more = np.empty((2 * len(alleles), alleles.shape[1]), np.int64)
+    more = np.zeros((2 * len(alleles), alleles.shape[1]), np.int64)
     more[: len(alleles)] = alleles
     more_slots = np.full(2 * len(slots), -1, np.int64)
-    for row in range(len(alleles)):
-        slot = _slot_of(alleles[row, SITE], alleles[row, HASH], more_slots, more)
-        more_slots[slot] = row
+    for slot in range(len(slots)):
+        row = slots[slot]
+        if row >= 0:
+            more_slots[_slot_of(alleles[row, SITE], alleles[row, HASH], more_slots, more)] = row
     return more_slots, more
 
 
 @njit(nogil=True, cache=True)
 def count_alleles(
-    paths, steps, path_offsets, gates, sources, node_lengths, slots, alleles, n_alleles, visits
+    paths, steps, path_offsets, gates, sources, node_lengths, slots, alleles, n_rows, visits
 ):
     """Count the traversals of some paths into an allele table; all sites in one pass.
 
@@ -131,59 +145,57 @@ def count_alleles(
         int64: the paths; no path may come twice.
     gates, sources
         What sites begin and end where, and the first handle of each site.
-    slots, alleles, n_alleles
-        Hash table (int64, a power of two long, at least twice as long as ``alleles``), the table
-        and how many of its rows are used. They may be replaced by larger ones.
+    alleles, n_rows
+        The table, zeros at first, and how many of its rows are in use or kept free: the first two
+        alleles of site ``i`` have rows ``2 * i`` and ``2 * i + 1``, so that a path finds most of
+        them next to each other in memory; the others follow.
+    slots
+        Hash table of those others; int64, a power of two long, at least twice as long as
+        ``alleles``. It and ``alleles`` may be replaced by larger ones.
     visits
         int64, shape (n_sites, 2): number of paths that traverse a site, and the last of them.
 
     Returns
     -------
-    slots, alleles, n_alleles
+    slots, alleles, n_rows
     """
-    depth, room = 0, 64
-    inside = np.empty((room, 5), np.int64)
+    room = 64
+    inside = np.empty((room, 6), np.int64)
     for path in paths:
         depth = 0
         forward, backward, length = np.int64(0), np.int64(0), np.int64(0)
         for step in range(path_offsets[path], path_offsets[path + 1]):
-            handle = steps[step]
-            enters, leaves = gates[handle]
-            if leaves >= 0 and depth and inside[depth - 1, 0] == leaves:
+            handle = np.int64(steps[step])
+            enters, leaves = gates[handle, 0], gates[handle, 1]
+            if leaves >= 0 and depth and inside[depth - 1, SITE] == leaves:
                 depth -= 1
-                entry = inside[depth]
-                is_reverse = steps[entry[1]] != sources[leaves]
-                allele_hash = backward - entry[3] if is_reverse else forward - entry[2]
-                slot = _slot_of(leaves, allele_hash, slots, alleles)
-                if slots[slot] < 0:
-                    if n_alleles == len(alleles):
-                        slots, alleles = _grow(slots, alleles)
-                        slot = _slot_of(leaves, allele_hash, slots, alleles)
-                    slots[slot] = n_alleles
-                    row = alleles[n_alleles]
-                    row[SITE] = leaves
-                    row[HASH] = allele_hash
-                    row[COUNT] = 0
-                    row[N_PATHS] = 0
-                    row[LAST_PATH] = -1
-                    row[LENGTH] = length - entry[4]
-                    row[FIRST_STEP] = ~entry[1] if is_reverse else entry[1]
-                    row[N_STEPS] = step - entry[1] - 1
-                    n_alleles += 1
-                row = alleles[slots[slot]]
-                row[COUNT] += 1
-                row[N_PATHS] += row[LAST_PATH] != path
-                row[LAST_PATH] = path
+                allele_hash = forward - inside[depth, 2]
+                if inside[depth, 5]:
+                    allele_hash = backward - inside[depth, 3]
+                if n_rows == len(alleles):
+                    slots, alleles = _grow(slots, alleles)
+                row = _find_row(np.int64(leaves), allele_hash, slots, alleles, n_rows)
+                if alleles[row, COUNT] == 0:
+                    entry = inside[depth, 1]
+                    alleles[row, SITE] = leaves
+                    alleles[row, HASH] = allele_hash
+                    alleles[row, LAST_PATH] = -1
+                    alleles[row, LENGTH] = length - inside[depth, 4]
+                    alleles[row, FIRST_STEP] = ~entry if inside[depth, 5] else entry
+                    n_rows += row == n_rows
+                alleles[row, COUNT] += 1
+                alleles[row, N_PATHS] += alleles[row, LAST_PATH] != path
+                alleles[row, LAST_PATH] = path
                 visits[leaves, 0] += visits[leaves, 1] != path
                 visits[leaves, 1] = path
             if depth:
                 forward += np.int64(_mix(handle))
-                backward += np.int64(_mix(handle ^ np.uint32(1)))
+                backward += np.int64(_mix(handle ^ 1))
                 length += node_lengths[handle >> 1]
             if enters >= 0:
                 if depth == room:
                     room *= 2
-                    deeper = np.empty((room, 5), np.int64)
+                    deeper = np.empty((room, 6), np.int64)
                     deeper[:depth] = inside
                     inside = deeper
                 inside[depth, 0] = enters
@@ -191,5 +203,33 @@ def count_alleles(
                 inside[depth, 2] = forward
                 inside[depth, 3] = backward
                 inside[depth, 4] = length
+                inside[depth, 5] = handle != sources[enters]
                 depth += 1
-    return slots, alleles, n_alleles
+    return slots, alleles, n_rows
+
+
+@njit(nogil=True, cache=True)
+def sort_alleles(alleles, n_sites):
+    """Return the used rows of an allele table sorted by site, and where each site's begin.
+
+    The first allele that was met stays first; the others follow by falling number of traversals,
+    then as they were met.
+    """
+    offsets = np.zeros(n_sites + 1, np.int64)
+    for row in range(len(alleles)):
+        if alleles[row, COUNT]:
+            offsets[alleles[row, SITE] + 1] += 1
+    for site in range(n_sites):
+        offsets[site + 1] += offsets[site]
+    rows = np.empty(offsets[-1], np.int64)
+    ends = offsets[:-1].copy()
+    for row in range(len(alleles)):
+        if alleles[row, COUNT]:
+            site = alleles[row, SITE]
+            rows[ends[site]] = row
+            ends[site] += 1
+    for site in range(n_sites):
+        others = rows[offsets[site] + 1 : offsets[site + 1]]
+        if len(others) > 1:
+            others[:] = others[np.argsort(-alleles[others, COUNT], kind="mergesort")]
+    return alleles[rows], offsets

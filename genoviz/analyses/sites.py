@@ -13,12 +13,13 @@ from genoviz.analyses.site_walks import (
     COUNT,
     FIRST_STEP,
     LENGTH,
+    N_COLUMNS,
     N_PATHS,
-    SITE,
     count_alleles,
     find_plain_steps,
     follow_reference,
     nest_sites,
+    sort_alleles,
 )
 from genoviz.analyses.superbubbles import Superbubbles, iter_find_superbubbles
 from genoviz.model import PangenomeGraph
@@ -247,9 +248,9 @@ class _SiteTable:
     def iter_count(self) -> Iterator[int]:
         """Count alleles, some paths after the other, and yield how many steps are counted."""
         graph = self.graph
-        n_rows = max(2 * len(self.sources), 16)
-        slots = np.full(2 ** int(np.ceil(np.log2(2 * n_rows))), -1, np.int64)
-        self.alleles, self.n_rows = np.empty((n_rows, 8), np.int64), 0
+        n_rows = 2 ** (2 * len(self.sources) + 16).bit_length()
+        slots = np.full(2 * n_rows, -1, np.int64)
+        self.alleles, self.n_rows = np.zeros((n_rows, N_COLUMNS), np.int64), 2 * len(self.sources)
         self.site_visits = np.full((len(self.sources), 2), -1, np.int64)
         self.site_visits[:, 0] = 0
         n_done = 0
@@ -284,11 +285,12 @@ class _SiteTable:
     def finish(self) -> VariationSites:
         """Return the sites."""
         graph, visits = self.graph, self.visits
-        positions = graph.step_positions[graph.path_offsets[self.reference] :]
+        lengths = graph.node_lengths[self.ref_steps >> 1]
+        positions = np.cumsum(lengths) - lengths
         parents, covers = nest_sites(self.ref_steps, self.gates, len(self.sources))
         starts = positions[visits[:, 0]] + graph.node_lengths[self.sources >> 1]
         gap_starts, gap_ends = self._gaps(covers, positions)
-        alleles, allele_offsets = self._sort_alleles()
+        alleles, allele_offsets = sort_alleles(self.alleles[: self.n_rows], len(self.sources))
         firsts, counts = allele_offsets[:-1], np.diff(allele_offsets)
         lengths = alleles[:, LENGTH]
         others = lengths.copy()
@@ -331,15 +333,6 @@ class _SiteTable:
         before, after = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
         lengths = self.graph.node_lengths[self.ref_steps[before] >> 1]
         return positions[before] + lengths, positions[after].copy()
-
-    def _sort_alleles(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the allele table sorted by site, and where the rows of each site begin."""
-        alleles = self.alleles[: self.n_rows]
-        is_other = np.ones(len(alleles), bool)
-        is_other[np.unique(alleles[:, SITE], return_index=True)[1]] = False
-        order = np.lexsort((-alleles[:, COUNT], is_other, alleles[:, SITE]))
-        counts = np.bincount(alleles[:, SITE], minlength=len(self.sources))
-        return alleles[order], np.concatenate([[0], np.cumsum(counts)])
 
     def _notes(self) -> tuple[str, ...]:
         n_added = self.handles.n_added
