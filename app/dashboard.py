@@ -142,13 +142,13 @@ class Dashboard:
         location, opened = pn.state.location, self.session.opened
         if location is None or opened is None or self.session.opening is not None:
             return
-        layout, annotations = self.session.layout, self.session.annotations
+        layout = self.session.layout
         address = replace(
             self.page.link,
             page=self.page.slug if len(PAGES) > 1 else "",
             file=opened.source,
             layout=layout.source if layout is not None else "",
-            annotations=annotations.sources if annotations is not None else (),
+            annotations=self.session.annotation_files.sources,
             region=self.session.region,
         )
         if location.search != address.query:

@@ -13,10 +13,17 @@ import numpy as np
 import param
 
 from app.address import Region
+from app.annotation_files import (
+    AnnotationFile,
+    OpenAnnotations,
+    iter_open_annotations,
+    iter_place_annotations,
+)
 from app.files import OpenGraph, OpeningProgress, check_path, find_sample, iter_open, iter_open_file
 from app.jobs import FILES, KERNELS, Job, JobState, JobThread
 from app.layout_files import OpenLayout, iter_open_layout
 from app.served_files import FileKind, ServedGraph, file_kind
+from genoviz.analyses.annotate import PlacedAnnotations
 from genoviz.errors import GenovizError
 
 UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3 or .gtf (also with .gz)"
@@ -40,8 +47,8 @@ class Session(param.Parameterized):
     layout = param.ClassSelector(
         class_=OpenLayout, allow_None=True, doc="The layout that was read for it."
     )
-    annotations = param.Parameter(
-        None, doc="What was read of the graph's annotations, placed on its paths; or None."
+    annotation_files = param.ClassSelector(
+        class_=OpenAnnotations, default=OpenAnnotations(), doc="Annotations that are open."
     )
     opening = param.ClassSelector(
         class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
@@ -126,7 +133,24 @@ class Session(param.Parameterized):
         """Yield the opening of something that belongs to the open graph."""
         if self.opened is None:
             raise GenovizError(f"{title} holds the {kind} of a graph; open the graph first")
-        yield from iter_open_layout(path, self.opened.graph, source=source, title=title)
+        graph = self.opened.graph
+        if kind is FileKind.LAYOUT:
+            yield from iter_open_layout(path, graph, source=source, title=title)
+        else:
+            others = self.annotation_files.files
+            yield from iter_open_annotations(path, graph, others=others, source=source, title=title)
+
+    @property
+    def annotations(self) -> PlacedAnnotations | None:
+        """All annotations of the open graph on its paths, or None."""
+        return self.annotation_files.placed
+
+    def close_annotations(self, file: AnnotationFile) -> None:
+        """Begin to take one file of annotations away."""
+        files = tuple(other for other in self.annotation_files.files if other is not file)
+        if self.opened is not None:
+            steps = iter_place_annotations(self.opened.graph, files)
+            self._begin_opening(steps, f"the annotations without {file.title}")
 
     def cancel_opening(self) -> None:
         """Stop the opening that is under way; what was open stays open."""
@@ -166,9 +190,11 @@ class Session(param.Parameterized):
             source = self._next.popleft()
             self._submit_opening(self._iter_open_companion(source), source)
 
-    def _take_opened(self, opened: OpenGraph | OpenLayout) -> None:
+    def _take_opened(self, opened: OpenGraph | OpenLayout | OpenAnnotations) -> None:
         if isinstance(opened, OpenLayout):
             self.layout = opened
+        elif isinstance(opened, OpenAnnotations):
+            self.annotation_files = opened
         else:
             self._take_graph(opened)
 
@@ -180,7 +206,7 @@ class Session(param.Parameterized):
         self.param.update(
             opened=opened,
             layout=None,
-            annotations=None,
+            annotation_files=OpenAnnotations(),
             region=region,
             highlights=(),
             picked=np.empty(0, np.int64),

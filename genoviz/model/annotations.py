@@ -113,3 +113,48 @@ class Annotations:
         """Return the colour of a row as ``#rrggbb``, or None when not given."""
         colour = int(self.colours[row])
         return None if colour == NO_COLOUR else f"#{colour:06x}"
+
+
+def join_annotations(parts: Sequence[Annotations]) -> Annotations:
+    """Return the rows of several annotations, one after the other.
+
+    Raises
+    ------
+    ParameterError
+        If there are none to join.
+    """
+    if not parts:
+        raise ParameterError("there are no annotations to join")
+    if len(parts) == 1:
+        return parts[0]
+    n_blocks = np.cumsum([0, *(len(part.blocks) for part in parts[:-1])])
+    shifted = [part.block_offsets[1:] + n for part, n in zip(parts, n_blocks, strict=True)]
+    n_bytes = np.cumsum([0, *(len(part.names.data) for part in parts[:-1])])
+    name_ends = [part.names.offsets[1:] + n for part, n in zip(parts, n_bytes, strict=True)]
+    zero = np.zeros(1, np.int64)
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("starts", "ends", "strands", "scores", "colours", "blocks")
+    }
+    return Annotations(
+        contigs=_join_categories([part.contigs for part in parts]),
+        types=_join_categories([part.types for part in parts]),
+        names=ByteStrings(
+            np.concatenate([part.names.data for part in parts]), np.concatenate([zero, *name_ends])
+        ),
+        block_offsets=np.concatenate([zero, *shifted]),
+        notes=tuple(note for part in parts for note in part.notes),
+        **columns,
+    )
+
+
+def _join_categories(parts: Sequence[Categories]) -> Categories:
+    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+    code_of = {name: code for code, name in enumerate(names)}
+    codes = [
+        np.array([code_of[name] for name in part.names], np.int32)[part.codes]
+        if part.names
+        else part.codes
+        for part in parts
+    ]
+    return Categories(names, np.concatenate(codes))

@@ -140,6 +140,28 @@ def test_a_layout_opens_with_its_graph_and_belongs_to_it(graph_file, tmp_path, g
     session.close()
 
 
+def test_annotations_of_several_files_are_one_and_each_can_be_taken_away(
+    session, graph_file, tmp_path
+):
+    genes, repeats = tmp_path / "genes.bed", tmp_path / "repeats.bed"
+    genes.write_text("ref\t1\t5\tG1\nalt\t0\t3\tG2\n")
+    repeats.write_text("ref\t2\t4\tR1\nchr9\t0\t3\tR2\n")
+    open_and_wait(session, str(graph_file))
+    assert session.annotations is None
+    open_and_wait(session, str(genes))
+    open_and_wait(session, str(repeats))
+    open_and_wait(session, str(repeats))
+    files = session.annotation_files.files
+    assert [file.title for file in files] == ["genes.bed", "repeats.bed"]
+    placed = session.annotations
+    assert [placed.annotations.names[row] for row in placed.rows] == ["G1", "G2", "R1"]
+    assert any("chr9" in note for note in placed.notes)
+    session.close_annotations(files[0])
+    poll_until(session.poll, lambda: session.opening is None)
+    assert session.annotation_files.sources == (str(repeats),)
+    assert len(session.annotations) == 1
+
+
 def test_a_layout_without_its_graph_or_of_another_is_one_sentence(session, graph_file, tmp_path):
     path = tmp_path / "five.lay"
     write_layout(GraphLayout(np.zeros((5, 2, 2))), path)
