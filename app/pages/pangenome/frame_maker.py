@@ -195,7 +195,7 @@ class FrameMaker:
         height = max(round(OVERVIEW_WIDTH * view.height / view.width), 1)
         small = self._fitting.overview(drawing.bounds, OVERVIEW_WIDTH, height)
         picture = drawing.draw(
-            small, **options, line_width=1, pixel_budget=OVERVIEW_PIXELS, fold=fold
+            small, **options, line_width=None, pixel_budget=OVERVIEW_PIXELS, fold=fold
         )
         return Overview(picture.indices, small)
 
