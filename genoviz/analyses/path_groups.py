@@ -120,3 +120,15 @@ def _count(steps, path_offsets, order, of_path, n_nodes):
                 last[node] = group
                 counts[node] += 1
     return counts, first
+
+
+def find_group_nodes(graph: PangenomeGraph, by: str, names: Sequence[str]) -> np.ndarray:
+    """Return the nodes of groups of paths, ascending; int64.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such grouping or group.
+    """
+    groups = group_paths(graph, by).select(names)
+    return np.flatnonzero(count_node_groups(graph, groups).counts > 0)

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from genoviz.model import PangenomeGraph
 
 
-def read_graph(path: Path, bar: ProgressBar, *, cache: bool) -> PangenomeGraph:
-    """Return the graph of a GFA file, without its sequences; notes go to standard error."""
+def read_graph(
+    path: Path, bar: ProgressBar, *, cache: bool, sequences: bool = False
+) -> PangenomeGraph:
+    """Return the graph of a GFA file, by default without sequences; notes go to standard error."""
     from genoviz.io.gfa import iter_read_gfa
 
-    for progress in iter_read_gfa(path, sequences=False, cache=cache):
+    for progress in iter_read_gfa(path, sequences=sequences, cache=cache):
         bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
     print_notes(*progress.graph.notes)
     return progress.graph

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli import layout, samples, serve, simulate, stress
+from genoviz.cli import draw, layout, samples, serve, simulate, stress
 from genoviz.errors import GenovizError
 
 EXIT_CODES = "Exit codes: 0 done, 1 failed (one sentence says why), 2 wrong usage, 130 interrupted."
@@ -23,6 +23,7 @@ cli = typer.Typer(
 )
 layout.register(cli)
 stress.register(cli)
+draw.register(cli)
 simulate.register(cli)
 samples.register(cli)
 serve.register(cli)

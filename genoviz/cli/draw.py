@@ -1,0 +1,421 @@
+"""``genoviz draw``: a picture of a layout as PNG, SVG, PDF or HTML."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.graph_file import read_graph
+from genoviz.cli.options import (
+    BackendName,
+    BackendOption,
+    CacheOption,
+    GraphArgument,
+    JsonOption,
+    examples,
+    help_of,
+)
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes, print_results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.annotate import PlacedAnnotations
+    from genoviz.analyses.colouring import ColourChoice
+    from genoviz.analyses.drawing import LayoutDrawing
+    from genoviz.analyses.figures import FigureLabel, FigureMark
+    from genoviz.model import PangenomeGraph
+    from genoviz.model.node_table import NodeTable
+
+EXAMPLES = examples(
+    "genoviz draw graph.gfa graph.lay -o graph.png",
+    "genoviz draw graph.gfa graph.lay -o chrY.png --folded --width 3000 --dpi 300",
+    "genoviz draw graph.gfa graph.lay -o c4.svg --annotations genes.bed --light",
+    "genoviz draw graph.gfa graph.lay -o c4.pdf --region 'grch38#chr6:31985101-31991058' --light",
+    "genoviz draw graph.gfa graph.lay -o core.html --colour-by class --group-by sample",
+    "genoviz draw graph.gfa graph.lay -o mine.png --table values.tsv --column coverage",
+)
+ENDINGS = (".png", ".svg", ".pdf", ".html")
+MAX_LABELS = 60
+MARK_COLOURS = ("#ff3b6b", "#18e0c8", "#ffe14d", "#a66bff")
+_COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
+
+
+class ColourBy(StrEnum):
+    """What nodes are coloured by."""
+
+    density = "density"
+    depth = "depth"
+    path_depth = "path-depth"
+    strand = "strand"
+    length = "length"
+    gc = "gc"
+    component = "component"
+    position = "position"
+    paths = "paths"
+    sharing = "sharing"
+    class_ = "class"
+    annotation = "annotation"
+    table = "table"
+
+
+class GroupBy(StrEnum):
+    """What paths are grouped by."""
+
+    path = "path"
+    sample = "sample"
+    haplotype = "haplotype"
+    contig = "contig"
+
+
+class AnnotateBy(StrEnum):
+    """What annotations are coloured by."""
+
+    name = "name"
+    type = "type"
+    colour = "colour"
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command."""
+    cli.command("draw", help=help_of(draw), epilog=EXAMPLES, no_args_is_help=True)(draw)
+
+
+def draw(
+    graph: GraphArgument,
+    layout: Annotated[
+        Path,
+        typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's."),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="File to write: .png, .svg, .pdf or .html.")
+    ],
+    colour_by: Annotated[
+        ColourBy | None,
+        typer.Option(
+            "--colour-by",
+            "--color-by",
+            show_default="density, or what --annotations, --table or --path suggest",
+            help="What nodes are coloured by.",
+            rich_help_panel=_COLOURS,
+        ),
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Path of the position, or path, sample, ... that counts (repeat for more).",
+            rich_help_panel=_COLOURS,
+        ),
+    ] = None,
+    group_by: Annotated[
+        GroupBy,
+        typer.Option(help="Groups for paths, sharing and class.", rich_help_panel=_COLOURS),
+    ] = GroupBy.path,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV or TSV: node, then values, colours or labels.", rich_help_panel=_COLOURS
+        ),
+    ] = None,
+    column: Annotated[
+        str, typer.Option(help="Column of the table.", rich_help_panel=_COLOURS)
+    ] = "",
+    annotations: Annotated[
+        Path | None,
+        typer.Option(
+            help="BED, GFF3 or GTF on the paths: labelled, and coloured.", rich_help_panel=_COLOURS
+        ),
+    ] = None,
+    annotate_by: Annotated[
+        AnnotateBy | None,
+        typer.Option(
+            show_default="the file's colours, or names",
+            help="What annotations are coloured by.",
+            rich_help_panel=_COLOURS,
+        ),
+    ] = None,
+    labels: Annotated[
+        bool, typer.Option(help="Name the annotations.", rich_help_panel=_COLOURS)
+    ] = True,
+    light: Annotated[
+        bool, typer.Option("--light", help="On white ground.", rich_help_panel=_COLOURS)
+    ] = False,
+    region: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH:START-END",
+            help="Show this stretch only; 0-based half-open.",
+            rich_help_panel=_SHAPE,
+        ),
+    ] = None,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Node to mark (repeat for more).", rich_help_panel=_SHAPE
+        ),
+    ] = None,
+    only_paths: Annotated[
+        bool,
+        typer.Option(
+            "--only-paths", help="Draw only nodes of the given paths.", rich_help_panel=_SHAPE
+        ),
+    ] = False,
+    folded: Annotated[
+        bool, typer.Option("--folded", help="Cut a long layout into rows.", rich_help_panel=_SHAPE)
+    ] = False,
+    stretched: Annotated[
+        bool,
+        typer.Option(
+            "--stretched", help="Fill the figure, whatever the shape.", rich_help_panel=_SHAPE
+        ),
+    ] = False,
+    width: Annotated[
+        int, typer.Option(min=100, help="Width in pixels.", rich_help_panel=_FILE)
+    ] = 1600,
+    height: Annotated[
+        int | None,
+        typer.Option(
+            min=100,
+            show_default="by the layout's shape",
+            help="Height in pixels.",
+            rich_help_panel=_FILE,
+        ),
+    ] = None,
+    dpi: Annotated[
+        float,
+        typer.Option(help="Dots per inch: sizes of texts and lines.", rich_help_panel=_FILE),
+    ] = 144.0,
+    line_width: Annotated[
+        float | None,
+        typer.Option(
+            show_default="one that fits",
+            help="Width of nodes, in pixels at 96 dpi.",
+            rich_help_panel=_FILE,
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Title.", rich_help_panel=_FILE)] = "",
+    transparent: Annotated[
+        bool, typer.Option("--transparent", help="Without a ground.", rich_help_panel=_FILE)
+    ] = False,
+    backend: BackendOption = BackendName.auto,
+    cache: CacheOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a layout as a picture with legend and scale bar.
+
+    SVG and PDF hold the nodes as lines where a view has at most 100,000 of them, HTML (to pan,
+    zoom and point at nodes, in one file) at most 30,000; with more, the graph is pixels in them.
+    """
+    ending = _check_output(output)
+    wish = _Wish(path or [], region, nodes or [], only_paths, labels)
+    began = time.perf_counter()
+    with show_progress() as bar:
+        from genoviz.analyses.figures import FigureOptions, figure_bytes, make_figure
+        from genoviz.analyses.figures.files import MAX_LINES
+        from genoviz.analyses.palettes import DARK, LIGHT
+
+        pangenome = read_graph(graph, bar, cache=cache, sequences=colour_by is ColourBy.gc)
+        bar.update("Reading the layout", 0, None, "")
+        drawing, note = _read_drawing(layout, pangenome, wish, group_by, backend)
+        placed = _read_annotations(annotations, pangenome)
+        values = _read_table(table, pangenome)
+        choice = _choose(colour_by, wish, group_by, column, annotate_by, placed, values)
+        bar.update("Drawing", 0, None, "")
+        colouring = _make_colouring(pangenome, choice, placed, values)
+        figure = make_figure(
+            pangenome,
+            drawing,
+            colouring.on(LIGHT if light else DARK),
+            FigureOptions(
+                width=width,
+                height=height,
+                dpi=dpi,
+                title=title,
+                is_stretched=stretched,
+                is_folded=folded,
+                is_transparent=transparent,
+                max_lines=MAX_LINES[ending],
+                line_width=line_width,
+            ),
+            box=_region_box(pangenome, drawing, wish.region),
+            marks=_marks(pangenome, wish),
+            labels=_labels(pangenome, placed) if labels and placed else (),
+        )
+        output.write_bytes(figure_bytes(figure, ending))
+    print_notes(note, *(placed.notes if placed else ()), *(values.notes if values else ()))
+    print_notes(*figure.notes)
+    results = {
+        "files": [str(output)],
+        "width": figure.width,
+        "height": figure.height,
+        "colour_by": choice.mode,
+        "is_lines": figure.lines is not None,
+        "seconds": time.perf_counter() - began,
+    }
+    print_results(results, [_describe(output, figure)], as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is to be shown."""
+
+    paths: list[str]
+    region: str | None
+    nodes: list[str]
+    only_paths: bool
+    labels: bool
+
+
+def _check_output(output: Path) -> str:
+    ending = output.suffix.lower()
+    if ending not in ENDINGS:
+        raise typer.BadParameter(f"-o {output} needs one of the endings {', '.join(ENDINGS)}")
+    if not output.absolute().parent.is_dir():
+        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
+    return ending
+
+
+def _read_drawing(
+    layout: Path,
+    graph: PangenomeGraph,
+    wish: _Wish,
+    group_by: GroupBy,
+    backend: BackendName,
+) -> tuple[LayoutDrawing, str]:
+    from genoviz.analyses.drawing import LayoutDrawing
+    from genoviz.io.layout_files import read_layout
+
+    placed = read_layout(layout, graph)
+    chosen = None
+    if wish.only_paths:
+        if not wish.paths:
+            raise typer.BadParameter("--only-paths needs --path")
+        from genoviz.analyses.path_groups import find_group_nodes
+
+        chosen = find_group_nodes(graph, group_by.value, wish.paths)
+    return LayoutDrawing(placed.coordinates, nodes=chosen, backend=backend.value), placed.note
+
+
+def _read_annotations(path: Path | None, graph: PangenomeGraph) -> PlacedAnnotations | None:
+    if path is None:
+        return None
+    from genoviz.analyses.annotate import place_annotations
+    from genoviz.io.annotations import read_annotations
+
+    return place_annotations(graph, read_annotations(path))
+
+
+def _read_table(path: Path | None, graph: PangenomeGraph) -> NodeTable | None:
+    if path is None:
+        return None
+    from genoviz.io.node_table import read_node_table
+
+    return read_node_table(path, graph)
+
+
+def _choose(
+    colour_by: ColourBy | None,
+    wish: _Wish,
+    group_by: GroupBy,
+    column: str,
+    annotate_by: AnnotateBy | None,
+    placed: PlacedAnnotations | None,
+    table: NodeTable | None,
+) -> ColourChoice:
+    from genoviz.analyses.colouring import ColourChoice
+
+    if colour_by is None:
+        colour_by = ColourBy.density
+        if placed is not None:
+            colour_by = ColourBy.annotation
+        elif table is not None:
+            colour_by = ColourBy.table
+        elif wish.paths:
+            colour_by = ColourBy.paths
+    if colour_by is ColourBy.table and table is None:
+        raise typer.BadParameter("--colour-by table needs --table")
+    if colour_by is ColourBy.annotation and placed is None:
+        raise typer.BadParameter("--colour-by annotation needs --annotations")
+    return ColourChoice(
+        mode=colour_by.value,
+        paths=tuple(wish.paths),
+        group_by=group_by.value,
+        column=column,
+        annotate_by=annotate_by.value if annotate_by else "",
+    )
+
+
+def _make_colouring(
+    graph: PangenomeGraph,
+    choice: ColourChoice,
+    placed: PlacedAnnotations | None,
+    table: NodeTable | None,
+) -> Any:
+    from genoviz.analyses.colouring import make_colouring
+
+    return make_colouring(graph, choice, annotations=placed, table=table)
+
+
+def _region_box(
+    graph: PangenomeGraph, drawing: LayoutDrawing, region: str | None
+) -> tuple[float, float, float, float] | None:
+    """Return the box around the nodes of a region."""
+    if region is None:
+        return None
+    import numpy as np
+
+    from genoviz.analyses.path_positions import find_region_steps
+    from genoviz.analyses.regions import resolve_region
+
+    parts = resolve_region(graph, region)
+    found: list[np.ndarray] = [find_region_steps(graph, part).nodes for part in parts]
+    ends = drawing.node_ends(np.unique(np.concatenate(found))).reshape(-1, 2)
+    ends = ends[np.isfinite(ends).all(axis=1)]
+    return (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
+
+
+def _marks(graph: PangenomeGraph, wish: _Wish) -> list[FigureMark]:
+    if not wish.nodes:
+        return []
+    from genoviz.analyses.figures import FigureMark
+    from genoviz.errors import ParameterError
+    from genoviz.io.node_names import find_nodes
+
+    found = find_nodes(graph, wish.nodes)
+    for name, node in zip(wish.nodes, found.tolist(), strict=True):
+        if node < 0:
+            raise ParameterError(f"the graph has no node {name!r}")
+    named = wish.nodes[0] if len(wish.nodes) == 1 else f"{len(wish.nodes)} marked nodes"
+    return [FigureMark(found, MARK_COLOURS[0], f"node {named}" if len(found) == 1 else named)]
+
+
+def _labels(graph: PangenomeGraph, placed: PlacedAnnotations) -> list[FigureLabel]:
+    """Return a label at the middle of each annotation, once a name, the longest first."""
+    import numpy as np
+
+    from genoviz.analyses.figures import FigureLabel
+
+    found: dict[str, FigureLabel] = {}
+    for place in np.argsort(placed.starts - placed.ends, kind="stable").tolist():
+        name = placed.annotations.names[int(placed.rows[place])]
+        first, stop = placed.step_ranges[place].tolist()
+        if name and name not in found and stop > first:
+            node = int(graph.steps[(first + stop) // 2] >> 1)
+            found[name] = FigureLabel(node, name)
+        if len(found) == MAX_LABELS:
+            break
+    return list(found.values())
+
+
+def _describe(output: Path, figure: Any) -> str:
+    how = "as lines" if figure.lines is not None else "in pixels"
+    if output.suffix.lower() == ".png":
+        how = f"{figure.dpi:g} dpi"
+    return f"wrote {output}, {figure.width} x {figure.height}, {how}"
