@@ -1,0 +1,391 @@
+"""Rows of BED, bedGraph and GFF as numbers, in compiled loops over the bytes of a file.
+
+A loop stops at the first row that is out of the ordinary; Python names what is wrong with it, or
+makes room and goes on. A contig is found by comparison with the row before, then by a hash table
+of the part's own contigs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from genoviz.io.borrowed import borrow
+
+DONE, WRONG_ROW, TABLE_FULL = 0, 1, 2
+MAX_DIGITS = 18
+MAX_COLUMNS = 16
+
+_NEWLINE, _RETURN, _TAB, _SPACE = 10, 13, 9, 32
+_HASH, _PLUS, _MINUS, _POINT, _ZERO, _COMMA = 35, 43, 45, 46, 48, 44
+_LETTER_I, _LETTER_N = 105, 110
+_TRACK = np.frombuffer(b"track", np.uint8)
+_BROWSER = np.frombuffer(b"browser", np.uint8)
+_HASH_START = np.uint64(0xCBF29CE484222325)
+_HASH_FACTOR = np.uint64(0x00000100000001B3)
+_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HASH_SHIFT = np.uint64(32)
+_POWERS = np.array([float(10**k) for k in range(23)])
+_MAX_EXACT = 1 << 53
+
+
+class Columns(NamedTuple):
+    """Which columns hold what, from 0 on; -1 for none."""
+
+    start: int
+    end: int
+    name: int
+    score: int
+    strand: int
+    feature: int
+    blocks: int
+    first_base: int
+    n_needed: int
+    any_blank: bool
+
+
+class Rows(NamedTuple):
+    """What a loop fills; each of shape (n,), or empty where it is not wanted.
+
+    ``score_at`` says where in the text a score is that Python has to read, -1 for none, and
+    -2 less that place for what is no number.
+    """
+
+    contig_ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    strands: np.ndarray
+    scores: np.ndarray
+    score_at: np.ndarray
+    name_at: np.ndarray
+    name_lengths: np.ndarray
+    block_at: np.ndarray
+    line_at: np.ndarray
+
+
+class ContigTable(NamedTuple):
+    """Contigs by hash: ``slots`` hold number + 1 or 0, a power of two of them.
+
+    ``name_at`` and ``name_lengths`` say where in the text each contig is named first; ``count``
+    has their number, and the numbers of rows with an odd strand.
+    """
+
+    slots: np.ndarray
+    hashes: np.ndarray
+    name_at: np.ndarray
+    name_lengths: np.ndarray
+    count: np.ndarray
+
+
+@njit(nogil=True, inline="always")
+def _begins_with(data, start, stop, word):
+    """Tell whether a line begins with a word."""
+    if stop - start < len(word):
+        return False
+    for i in range(len(word)):
+        if data[start + i] != word[i]:
+            return False
+    after = start + len(word)
+    return after == stop or data[after] == _SPACE or data[after] == _TAB
+
+
+@njit(nogil=True, inline="always")
+def _is_left_out(data, start, stop):
+    """Tell whether a line is a comment, a header of a browser, or blank."""
+    first = data[start] if start < stop else _HASH
+    if first == _HASH:
+        return True
+    if first == _TRACK[0] or first == _BROWSER[0]:
+        return _begins_with(data, start, stop, _TRACK) or _begins_with(data, start, stop, _BROWSER)
+    if first == _SPACE or first == _TAB:
+        for i in range(start, stop):
+            if data[i] != _SPACE and data[i] != _TAB:
+                return False
+        return True
+    return False
+
+
+@njit(nogil=True, inline="always")
+def _read_integer(data, start, stop):
+    """Return the number that a field is, or -1."""
+    if start == stop or stop - start > MAX_DIGITS:
+        return -1
+    value = 0
+    for i in range(start, stop):
+        digit = np.int64(data[i]) - _ZERO
+        if digit < 0 or digit > 9:
+            return -1
+        value = value * 10 + digit
+    return value
+
+
+@njit(nogil=True, inline="always")
+def _read_decimal(data, start, stop):
+    """Return the number that a field is, and whether it is one that can be read here.
+
+    Then it is the nearest double.
+    """
+    i = start
+    is_negative = i < stop and data[i] == _MINUS
+    i += is_negative
+    value, n_digits, exponent, seen_point = 0, 0, 0, False
+    while i < stop:
+        digit = np.int64(data[i]) - _ZERO
+        if 0 <= digit <= 9:
+            value = value * 10 + digit
+            n_digits += 1
+            exponent -= seen_point
+        elif data[i] == _POINT and not seen_point:
+            seen_point = True
+        else:
+            return np.nan, False
+        i += 1
+    if n_digits == 0 or n_digits > MAX_DIGITS or value > _MAX_EXACT:
+        return np.nan, False
+    number = np.float64(value) / _POWERS[-exponent]
+    return -number if is_negative else number, True
+
+
+@njit(nogil=True, inline="always")
+def _may_be_number(data, start, stop):
+    """Tell whether a field could be a number to Python: digits, an exponent, nan, inf."""
+    byte = data[start]
+    if (byte == _PLUS or byte == _MINUS or byte == _POINT) and start + 1 < stop:
+        byte = data[start + 1]
+    is_digit = 0 <= np.int64(byte) - _ZERO <= 9
+    return is_digit or byte == _POINT or (byte | 32) == _LETTER_I or (byte | 32) == _LETTER_N
+
+
+@njit(nogil=True, inline="always")
+def _find_contig(data, start, stop, table):
+    """Return the number of a contig, entering it if it is new; -1 if the table is full."""
+    value = _HASH_START
+    for i in range(start, stop):
+        value = (value ^ np.uint64(data[i])) * _HASH_FACTOR
+    value = (value ^ (value >> _HASH_SHIFT)) * _HASH_MIX
+    value ^= value >> _HASH_SHIFT
+    mask = len(table.slots) - 1
+    slot = np.int64(value & np.uint64(mask))
+    while table.slots[slot]:
+        contig = table.slots[slot] - 1
+        if table.hashes[contig] == value and table.name_lengths[contig] == stop - start:
+            at = table.name_at[contig]
+            same = True
+            for i in range(stop - start):
+                if data[at + i] != data[start + i]:
+                    same = False
+                    break
+            if same:
+                return contig
+        slot = (slot + 1) & mask
+    contig = table.count[0]
+    if contig == len(table.name_at):
+        return -1
+    table.slots[slot] = contig + 1
+    table.hashes[contig] = value
+    table.name_at[contig] = start
+    table.name_lengths[contig] = stop - start
+    table.count[0] = contig + 1
+    return contig
+
+
+@njit(nogil=True, cache=True)
+def refill_slots(table):
+    """Enter the contigs that a larger table has by their hashes."""
+    mask = len(table.slots) - 1
+    for contig in range(table.count[0]):
+        slot = np.int64(table.hashes[contig] & np.uint64(mask))
+        while table.slots[slot]:
+            slot = (slot + 1) & mask
+        table.slots[slot] = contig + 1
+
+
+@njit(nogil=True, inline="always")
+def _is_wanted(data, start, stop, features, feature_offsets):
+    for k in range(len(feature_offsets) - 1):
+        first = feature_offsets[k]
+        if feature_offsets[k + 1] - first == stop - start:
+            same = True
+            for i in range(stop - start):
+                if features[first + i] != data[start + i]:
+                    same = False
+                    break
+            if same:
+                return True
+    return len(feature_offsets) == 1
+
+
+@njit(nogil=True, cache=True)
+def parse_rows(text, position, stop, row, columns, features, feature_offsets, into, table):
+    """Read rows from ``position`` to ``stop``; return how it ended, where, and the next row.
+
+    Parameters
+    ----------
+    text
+        uint8.
+    position, stop
+        Start of a line, and the end of the last.
+    row
+        Where in ``into`` the first row goes.
+    features, feature_offsets
+        Names of the features that are wanted; all if there is none.
+    """
+    data = borrow(text)
+    bounds = np.empty((MAX_COLUMNS, 2), np.int64)
+    last_column = max(columns.end, columns.name, columns.score, columns.strand)
+    last_column = max(last_column, columns.feature, columns.blocks)
+    contig, contig_at, contig_length = -1, 0, -1
+    while position < stop:
+        n_fields, first, i = 0, position, position
+        while i < stop and data[i] != _NEWLINE:
+            is_blank = data[i] == _TAB or (columns.any_blank and data[i] == _SPACE)
+            if is_blank:
+                if n_fields <= last_column and not (columns.any_blank and i == first):
+                    bounds[n_fields, 0], bounds[n_fields, 1] = first, i
+                    n_fields += 1
+                first = i + 1
+                if n_fields > last_column:
+                    break
+            i += 1
+        while i < stop and data[i] != _NEWLINE:
+            i += 1
+        line_end = i
+        line_end -= line_end > position and data[line_end - 1] == _RETURN
+        if n_fields <= last_column and (not columns.any_blank or first < line_end):
+            bounds[n_fields, 0], bounds[n_fields, 1] = first, max(first, line_end)
+            n_fields += 1
+        if _is_left_out(data, position, line_end):
+            position = i + 1
+            continue
+        if n_fields < min(columns.n_needed, last_column + 1):
+            return WRONG_ROW, position, row
+        start = _read_integer(data, bounds[columns.start, 0], bounds[columns.start, 1])
+        end = _read_integer(data, bounds[columns.end, 0], bounds[columns.end, 1])
+        if start < columns.first_base or end < start or bounds[0, 1] == bounds[0, 0]:
+            return WRONG_ROW, position, row
+        if columns.feature >= 0 and not _is_wanted(
+            data, bounds[columns.feature, 0], bounds[columns.feature, 1], features, feature_offsets
+        ):
+            position = i + 1
+            continue
+        same = bounds[0, 1] - bounds[0, 0] == contig_length
+        if same:
+            for k in range(contig_length - 1, -1, -1):
+                if data[contig_at + k] != data[bounds[0, 0] + k]:
+                    same = False
+                    break
+        if not same:
+            contig = _find_contig(data, bounds[0, 0], bounds[0, 1], table)
+            if contig < 0:
+                return TABLE_FULL, position, row
+            contig_at, contig_length = bounds[0, 0], bounds[0, 1] - bounds[0, 0]
+        into.contig_ids[row] = contig
+        into.starts[row] = start - columns.first_base
+        into.ends[row] = end
+        if len(into.line_at):
+            into.line_at[row] = position
+        if columns.strand >= 0:
+            strand = 0
+            if columns.strand < n_fields:
+                at = bounds[columns.strand, 0]
+                length = bounds[columns.strand, 1] - at
+                if length == 1 and data[at] == _PLUS:
+                    strand = 1
+                elif length == 1 and data[at] == _MINUS:
+                    strand = -1
+                elif not (length == 0 or (length == 1 and data[at] == _POINT)):
+                    table.count[1] += 1
+            into.strands[row] = strand
+        if columns.score >= 0:
+            into.score_at[row] = -1
+            into.scores[row] = np.nan
+            if columns.score < n_fields:
+                at, after = bounds[columns.score, 0], bounds[columns.score, 1]
+                if after > at and not (after == at + 1 and data[at] == _POINT):
+                    value, is_certain = _read_decimal(data, at, after)
+                    into.scores[row] = value
+                    if not is_certain:
+                        is_number = _may_be_number(data, at, after)
+                        into.score_at[row] = at if is_number else -2 - at
+        if columns.name >= 0:
+            into.name_at[row], into.name_lengths[row] = position, 0
+            if columns.name < n_fields:
+                into.name_at[row] = bounds[columns.name, 0]
+                into.name_lengths[row] = bounds[columns.name, 1] - bounds[columns.name, 0]
+        if columns.blocks >= 0:
+            into.block_at[row] = bounds[columns.blocks, 0] if columns.blocks < n_fields else -1
+        row += 1
+        position = i + 1
+    return DONE, position, row
+
+
+@njit(nogil=True, cache=True)
+def copy_fields(text, at, offsets, into):
+    """Copy the fields that begin at ``at`` into one buffer, each to its offset."""
+    data, into = borrow(text), borrow(into)
+    for k in range(len(at)):
+        for i in range(offsets[k + 1] - offsets[k]):
+            into[offsets[k] + i] = data[at[k] + i]
+
+
+@njit(nogil=True, inline="always")
+def _next_integer(data, position):
+    """Return the number at ``position`` and where its digits end, or -1."""
+    value, i = 0, position
+    while i < len(data) and 0 <= np.int64(data[i]) - _ZERO <= 9 and i - position < MAX_DIGITS:
+        value = value * 10 + np.int64(data[i]) - _ZERO
+        i += 1
+    return value if i > position else -1, i
+
+
+@njit(nogil=True, cache=True)
+def count_blocks(text, block_at, any_blank, counts):
+    """Fill in the number of blocks of each row, 1 for rows without; return a wrong row or -1."""
+    for row in range(len(block_at)):
+        counts[row] = 1
+        if block_at[row] >= 0:
+            count, after = _next_integer(text, block_at[row])
+            if count < 1 or after >= len(text):
+                return row
+            if text[after] != _TAB and not (any_blank and text[after] == _SPACE):
+                return row
+            counts[row] = count
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def fill_blocks(text, block_at, any_blank, counts, row_starts, row_ends, starts, ends):
+    """Fill in the blocks of each row (BED12: sizes, then starts); return a wrong row or -1."""
+    data = borrow(text)
+    first = 0
+    for row in range(len(block_at)):
+        if block_at[row] < 0:
+            starts[first], ends[first] = row_starts[row], row_ends[row]
+            first += 1
+            continue
+        _, i = _next_integer(data, block_at[row])
+        for part in range(2):
+            i += 1
+            while any_blank and i < len(data) and (data[i] == _SPACE or data[i] == _TAB):
+                i += 1
+            for k in range(counts[row]):
+                value, i = _next_integer(data, i)
+                if value < 0:
+                    return row
+                if part == 0:
+                    ends[first + k] = value
+                else:
+                    starts[first + k] = row_starts[row] + value
+                    ends[first + k] += starts[first + k]
+                    if ends[first + k] > row_ends[row]:
+                        return row
+                if i < len(data) and data[i] == _COMMA:
+                    i += 1
+                elif k + 1 < counts[row]:
+                    return row
+            if part == 0 and (i >= len(data) or (data[i] != _TAB and data[i] != _SPACE)):
+                return row
+        first += counts[row]
+    return -1

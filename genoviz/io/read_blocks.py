@@ -1,0 +1,259 @@
+"""Reads of SAM, BAM and CRAM files as intervals: the blocks that they are aligned with.
+
+A read's CIGAR is cut at deletions (D) and skipped regions (N); insertions and clipped bases take
+no place on the contig. So depth is that of ``bedtools genomecov -split`` and, with the reads that
+are left out by default, that of ``samtools depth``.
+
+References
+----------
+SAM specification, section 1.4, https://samtools.github.io/hts-specs/SAMv1.pdf
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from array import array
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.optional import import_reader
+from genoviz.model import ByteStrings, Intervals, PathRegion
+
+EXCLUDE_FLAGS = 1796
+_BATCH = 1 << 16
+_UNMAPPED, _REVERSE = 4, 16
+_OPERATION = re.compile(r"(\d+)([MIDNSHP=XB])")
+# What CRAM is asked for (flag, contig, position, quality, CIGAR), so that it needs no reference.
+_CRAM_FIELDS = b"required_fields=0x3f"
+
+Progress = tuple[str, int, int]
+
+
+def read_blocks(
+    path: Path,
+    kind: str,
+    *,
+    region: PathRegion | None = None,
+    exclude_flags: int = EXCLUDE_FLAGS,
+    min_quality: int = 0,
+    blocks: bool = True,
+    names: bool = False,
+    reference: Path | None = None,
+) -> Generator[Progress, None, Intervals]:
+    """Return the blocks of the reads of a file; yields the progress.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        ``"sam"``, ``"bam"`` or ``"cram"``.
+    region
+        Only what touches it is read, by the index if there is one.
+    exclude_flags
+        Reads with any of these bits are left out: unmapped (4), secondary (256), failed (512),
+        duplicate (1024).
+    min_quality
+        Smallest mapping quality.
+    blocks
+        Whether reads are cut at D and N; else each is one interval from first base to last.
+    names
+        Whether to keep the reads' names.
+    reference
+        FASTA file of a CRAM; it is hardly ever needed.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read or is damaged.
+    """
+    pysam = import_reader("pysam", "SAM, BAM and CRAM files")
+    n_bytes = path.stat().st_size if path.exists() else 0
+    with _no_messages(pysam), _open(pysam, path, kind, reference) as file:
+        taken = _Taken(names)
+        contigs = tuple(file.references)
+        lengths = np.array(file.lengths, np.int64)
+        try:
+            for n_seen, read in enumerate(_fetch(file, path, contigs, region)):
+                taken.look_at(read, exclude_flags, min_quality)
+                if n_seen % _BATCH == 0:
+                    yield "Reading reads", _bytes_done(file, kind, n_bytes), n_bytes
+        except (OSError, ValueError) as error:
+            raise FileFormatError(
+                path, f"cannot be read beyond read {taken.n_seen:,}: {error}"
+            ) from error
+    found = taken.intervals(contigs, lengths, exclude_flags, min_quality, blocks)
+    return found if region is None else found.within(region.path, region.start, region.end)
+
+
+@contextlib.contextmanager
+def _no_messages(pysam: Any) -> Iterator[None]:
+    """Keep the library from writing to standard error."""
+    before = pysam.set_verbosity(0)
+    try:
+        yield
+    finally:
+        pysam.set_verbosity(before)
+
+
+def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Any:
+    options: dict[str, Any] = {"threads": 2}
+    if kind == "cram":
+        options["format_options"] = [_CRAM_FIELDS]
+        if reference is not None:
+            options["reference_filename"] = str(reference)
+    mode = {"sam": "r", "bam": "rb", "cram": "rc"}[kind]
+    try:
+        return pysam.AlignmentFile(str(path), mode, **options)
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+    except (OSError, ValueError) as error:
+        raise FileFormatError(
+            path, f"is no {kind.upper()} file that can be read: {error}"
+        ) from error
+
+
+def _fetch(file: Any, path: Path, contigs: tuple[str, ...], region: PathRegion | None) -> Iterator:
+    if region is None:
+        return file.fetch(until_eof=True)
+    if region.path not in contigs:
+        known = ", ".join(contigs[:3]) or "none at all"
+        raise FileFormatError(path, f"has no contig {region.path!r}, it has {known}")
+    try:
+        has_index = file.has_index()
+    except (AttributeError, ValueError):
+        has_index = False
+    if has_index:
+        return file.fetch(region.path, region.start, region.end)
+    return (read for read in file.fetch(until_eof=True) if read.reference_name == region.path)
+
+
+def _bytes_done(file: Any, kind: str, n_bytes: int) -> int:
+    """Return how much of a BAM is read; its virtual offsets hold that of the compressed block."""
+    if kind != "bam":
+        return 0
+    return min(file.tell() >> 16, n_bytes)
+
+
+class _Taken:
+    """The reads that were taken so far."""
+
+    def __init__(self, names: bool) -> None:
+        self.n_seen = 0
+        self.n_unplaced = 0
+        self.contig_ids, self.starts, self.cigars = array("i"), array("q"), array("i")
+        self.strands = array("b")
+        self.ranks: dict[str, int] = {}
+        self.names: list[str] | None = [] if names else None
+
+    def look_at(self, read: Any, exclude_flags: int, min_quality: int) -> None:
+        self.n_seen += 1
+        flag = read.flag
+        if flag & exclude_flags or (min_quality and read.mapping_quality < min_quality):
+            return
+        cigar = read.cigarstring
+        if flag & _UNMAPPED or cigar is None:
+            self.n_unplaced += 1
+            return
+        self.contig_ids.append(read.reference_id)
+        self.starts.append(read.reference_start)
+        self.cigars.append(self.ranks.setdefault(cigar, len(self.ranks)))
+        self.strands.append(-1 if flag & _REVERSE else 1)
+        if self.names is not None:
+            self.names.append(read.query_name or "")
+
+    def intervals(
+        self,
+        contigs: tuple[str, ...],
+        lengths: np.ndarray,
+        exclude_flags: int,
+        min_quality: int,
+        blocks: bool,
+    ) -> Intervals:
+        """Return the blocks, or whole reads."""
+        n = len(self.starts)
+        read_of, offsets, block_lengths = _place_blocks(
+            [*self.ranks],
+            np.frombuffer(self.cigars, np.int32) if n else np.empty(0, np.int32),
+            blocks,
+        )
+        starts = _as_array(self.starts, np.int64)[read_of] + offsets
+        return Intervals(
+            contigs,
+            _as_array(self.contig_ids, np.int32)[read_of],
+            starts,
+            starts + block_lengths,
+            strands=_as_array(self.strands, np.int8)[read_of],
+            names=None if self.names is None else ByteStrings.from_texts(self.names).take(read_of),
+            contig_lengths=lengths,
+            notes=(self._note(exclude_flags, min_quality, blocks),),
+        )
+
+    def _note(self, exclude_flags: int, min_quality: int, blocks: bool) -> str:
+        n_taken = len(self.starts)
+        rules = [f"-F {exclude_flags}"]
+        if min_quality:
+            rules.append(f"-q {min_quality}")
+        rules.append("CIGAR cut at D and N" if blocks else "from first base to last")
+        rules.append("mates not merged")
+        return f"Reads: {', '.join(rules)}; {n_taken:,} of {self.n_seen:,} reads are taken."
+
+
+def _as_array(values: array, dtype: type) -> np.ndarray:
+    return np.frombuffer(values, dtype) if len(values) else np.empty(0, dtype)
+
+
+def _place_blocks(
+    cigars: list[str], cigar_ids: np.ndarray, blocks: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the read of each block, its offset from the read's first base, and its length.
+
+    Each different CIGAR is taken apart once.
+    """
+    parts = [cut_cigar(cigar, blocks=blocks) for cigar in cigars]
+    counts = np.array([len(part) for part in parts], np.int64)
+    firsts = np.cumsum(counts) - counts
+    table = np.array([block for part in parts for block in part], np.int64).reshape(-1, 2)
+    n_of_read = counts[cigar_ids]
+    read_of = np.repeat(np.arange(len(cigar_ids)), n_of_read)
+    rank = np.arange(len(read_of)) - np.repeat(np.cumsum(n_of_read) - n_of_read, n_of_read)
+    rows = table[firsts[cigar_ids][read_of] + rank]
+    return read_of, rows[:, 0], rows[:, 1]
+
+
+def cut_cigar(cigar: str, *, blocks: bool = True) -> list[tuple[int, int]]:
+    """Return offset and length of each block of a CIGAR, bp of the contig.
+
+    Parameters
+    ----------
+    cigar
+        As SAM writes it.
+    blocks
+        Whether to cut at D and N; else there is one block, or none.
+
+    Examples
+    --------
+    >>> cut_cigar("5S10M2I10M100N8M3D4M")
+    [(0, 20), (120, 8), (131, 4)]
+    >>> cut_cigar("5S10M2I10M100N8M3D4M", blocks=False)
+    [(0, 135)]
+    """
+    found: list[tuple[int, int]] = []
+    at = begin = 0
+    for length, operation in _OPERATION.findall(cigar):
+        if operation in "M=X":
+            at += int(length)
+        elif operation in "DN":
+            if blocks and at > begin:
+                found.append((begin, at - begin))
+            at += int(length)
+            if blocks:
+                begin = at
+    if at > begin:
+        found.append((begin, at - begin))
+    return found
