@@ -37,6 +37,10 @@ class Address:
         What the picture is coloured by, or "" for the default.
     paths
         The paths, or groups of paths, that the colours need.
+    group
+        What makes a group of paths for the colours: "sample", "haplotype"; or "" for each path.
+    shape
+        How the layout lies in the picture, or "" for what suits it.
     view
         What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
     complaints
@@ -50,6 +54,8 @@ class Address:
     region: Region | None = None
     colour: str = ""
     paths: tuple[str, ...] = ()
+    group: str = ""
+    shape: str = ""
     view: View | None = None
     complaints: tuple[str, ...] = ()
 
@@ -76,6 +82,8 @@ class Address:
             annotations=tuple(values.get("annotations", ())),
             colour=last.get("colour", ""),
             paths=tuple(values.get("path", ())),
+            group=last.get("group", ""),
+            shape=last.get("shape", ""),
             complaints=tuple(complaints),
             **checked,
         )
@@ -90,7 +98,9 @@ class Address:
             "annotations": self.annotations,
             "region": str(self.region or ""),
             "colour": self.colour,
+            "group": self.group,
             "path": self.paths,
+            "shape": self.shape,
             "view": ",".join(f"{value:.12g}" for value in self.view or ()),
         }
         said = {name: value for name, value in items.items() if value}

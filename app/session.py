@@ -213,6 +213,11 @@ class Session(param.Parameterized):
         )
 
     @property
+    def is_opening(self) -> bool:
+        """Whether something is being opened, or waits for it."""
+        return self._opening_job is not None or bool(self._next)
+
+    @property
     def is_busy(self) -> bool:
         """Whether a job of this tab runs or waits for its turn."""
         return any(job.can_run for job in self._jobs)

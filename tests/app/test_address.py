@@ -82,6 +82,8 @@ SPANS = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
         region=st.none() | REGIONS,
         colour=TEXTS,
         paths=st.lists(NAMES, max_size=3).map(tuple),
+        group=TEXTS,
+        shape=TEXTS,
         view=st.none()
         | st.tuples(SPANS, SPANS).map(
             lambda spans: tuple(

@@ -9,8 +9,10 @@ import panel_material_ui as pmui
 
 from app.address import Address
 from app.pages.pangenome.downloads import Downloads
+from app.pages.pangenome.find_bar import FindBar
 from app.pages.pangenome.graph_facts import facts_html, notices_html
 from app.pages.pangenome.layout_view import LayoutView
+from app.pages.pangenome.link import LinkFollower, page_link
 from app.pages.pangenome.settings_form import SettingsForm
 from app.pages.pangenome.source_picker import SourcePicker
 from app.pages.pangenome.styles import NOTICES, NUMBERS
@@ -44,26 +46,33 @@ class PangenomePage:
             get_name=self._name,
             complain=self._complain,
         )
-        self.link = Address()
+        self.finder = FindBar(session, self.view)
+        self._follower = LinkFollower(session, self.view)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         session.param.watch(self._take_opened, "opened")
         session.param.watch(self._take_layout, "layout")
+        session.param.watch(self._take_annotations, "annotation_files")
         self._take_opened()
 
     @property
     def header(self) -> list[Any]:
         """What stands in the header."""
-        return []
+        return [self.finder.field]
 
     @property
     def messages(self) -> list[Any]:
         """What stands above the content when there is something to say."""
-        return []
+        return [self.finder.choices]
+
+    @property
+    def link(self) -> Address:
+        """What a link to the present view says."""
+        return page_link(self.view)
 
     def follow(self, link: Address) -> None:
         """Show what a link asks for, once its graph is open."""
-        self.link = link
+        self._follower.follow(link)
 
     @property
     def sidebar(self) -> list[Any]:
@@ -98,6 +107,8 @@ class PangenomePage:
         """Bring the page up to date; called some twenty times a second."""
         self.view.poll()
         self.downloads.poll()
+        self.finder.poll()
+        self._follower.poll()
         run = self.view.run
         self._show_notices()
         if run.error is not None and run.error is not self._seen_error:
@@ -108,7 +119,10 @@ class PangenomePage:
         run = self.view.run
         note = run.snapshot.note if run.snapshot is not None else ""
         opened = self._session.opened
+        placed = self._session.annotations
         notes = opened.graph.notes if opened is not None else ()
+        if placed is not None:
+            notes = (*notes, *placed.annotations.notes, *placed.notes)
         if (notes, note) != self._seen_notices:
             self._seen_notices = (notes, note)
             self.notices.object = notices_html([*notes, note])
@@ -119,6 +133,7 @@ class PangenomePage:
 
     def _take_opened(self, *_events: Any) -> None:
         opened = self._session.opened
+        self.finder.clear()
         self.form.set_graph(opened.graph if opened else None)
         self.view.set_graph(opened.graph if opened else None)
         self.facts.object = facts_html(opened)
@@ -126,6 +141,9 @@ class PangenomePage:
     def _take_layout(self, event: Any) -> None:
         if event.new is not None:
             self.view.load(event.new.layout)
+
+    def _take_annotations(self, _event: Any) -> None:
+        self.view.bar.colours.set_annotations(self._session.annotations)
 
     def _name(self) -> str:
         opened = self._session.opened

@@ -1,0 +1,58 @@
+"""Answers that take a while: the latest question of a panel is worked on beside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from app.jobs import FILES, Job, JobState
+from app.session import Session, describe_problem
+
+
+class Question:
+    """One kind of question; a new one takes the place of the one before.
+
+    Parameters
+    ----------
+    session
+        Whose jobs the answers are, and where problems are told.
+    title
+        What is asked, for the list of jobs.
+    take
+        Called with each answer, from `poll`.
+    """
+
+    def __init__(self, session: Session, title: str, take: Callable[[Any], None]) -> None:
+        self._session, self._title, self._take = session, title, take
+        self._job: Job | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the answer is not here yet."""
+        return self._job is not None
+
+    def ask(self, answer: Callable[..., Any], *args: Any) -> None:
+        """Have ``answer(*args)`` computed in a job thread."""
+
+        def steps() -> Iterator[Any]:
+            yield (answer(*args),)
+
+        self.drop()
+        self._job = self._session.submit(steps(), title=self._title, thread=FILES)
+
+    def drop(self) -> None:
+        """Take the question back."""
+        if self._job is not None:
+            self._job.cancel()
+        self._job = None
+
+    def poll(self) -> None:
+        """Hand over the answer, if it is here."""
+        job = self._job
+        if job is None or not job.has_ended:
+            return
+        self._job = None
+        if job.state is JobState.FAILED:
+            self._session.problem = describe_problem(job.error)
+        elif job.state is JobState.FINISHED:
+            self._take(job.snapshot[0])
