@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from genoviz import ParameterError
-from genoviz.analyses.drawing import LayoutDrawing
+from genoviz import Fold, MarkLayer, ParameterError
+from genoviz.analyses.drawing import LIVE_PARTS, LayoutDrawing
 from genoviz.analyses.viewport import Viewport
+from tests.oracles.segment_raster import clip, line_pixels
 
 N_NODES = 3000
 VIEW = Viewport(-60, 60, -40, 40, 120, 80)
@@ -239,3 +241,175 @@ def test_bad_options_are_named(coordinates, options, message):
 def test_bad_arrays_are_named(coordinates, values, message):
     with pytest.raises(ParameterError, match=message):
         LayoutDrawing(coordinates, node_values=values, backend="cpu")
+
+
+def test_only_chosen_nodes_are_drawn_and_found(backend, coordinates, node_values):
+    drawing = LayoutDrawing(coordinates, node_values=node_values, backend=backend)
+    nodes = np.random.default_rng(5).choice(N_NODES, 400)
+    some = LayoutDrawing(coordinates, node_values=node_values, nodes=nodes, backend=backend)
+    chosen = np.unique(nodes)
+    alone = LayoutDrawing(coordinates[chosen], node_values=node_values[chosen], backend="cpu")
+    for made in (some, drawing.with_nodes(nodes), some.with_coordinates(coordinates)):
+        for image, expected in zip(value_images(made), value_images(alone), strict=True):
+            np.testing.assert_array_equal(image, expected)
+        assert made.bounds == alone.bounds
+        assert (made.n_nodes, made.n_drawn) == (N_NODES, len(chosen))
+        assert made.nodes.tolist() == chosen.tolist()
+        assert made.nearest(0, 0) == chosen[alone.nearest(0, 0)]
+        found = made.visible_nodes(VIEW, limit=N_NODES)
+        assert found.tolist() == chosen[alone.visible_nodes(VIEW, limit=N_NODES)].tolist()
+    np.testing.assert_array_equal(some.with_nodes(None).mean(VIEW), drawing.mean(VIEW))
+    nothing = drawing.with_nodes([])
+    assert not nothing.count(VIEW).any()
+    assert (nothing.nearest(0, 0), nothing.bounds) == (-1, (0, 0, 0, 0))
+    np.testing.assert_array_equal(some.node_ends([7, 3, 7]), coordinates[[7, 3, 7]])
+
+
+@pytest.mark.parametrize(
+    "view",
+    [VIEW, VIEW.zoomed(20, -47, 30), VIEW.zoomed(0.1), VIEW.panned(50, 0), VIEW.zoomed(3e3, 1, 2)],
+)
+def test_visible_nodes_are_those_that_touch_the_view(backend, coordinates, view):
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    box = view.x_min, view.x_max, view.y_min, view.y_max
+    expected = [node for node in range(N_NODES) if clip(*coordinates[node].ravel().tolist(), *box)]
+    found = drawing.visible_nodes(view, limit=N_NODES)
+    assert (found.tolist(), found.dtype) == (expected, np.int64)
+    assert drawing.count_visible(view) == len(expected)
+    for limit in (0, 1, 10):
+        assert drawing.visible_nodes(view, limit=limit).tolist() == expected[:limit]
+
+
+def test_marks_lie_over_everything_else(backend, coordinates):
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    nodes = {250: np.array([5, 900, 901, 2500]), 251: np.arange(300, 340), 252: np.array([], int)}
+    marks = [MarkLayer(numbers, index) for index, numbers in nodes.items()]
+    picture = drawing.draw(VIEW, marks=marks, max_index=249)
+    expected = drawing.draw(VIEW, max_index=249).indices.copy()
+    assert expected.max() == 249
+    for index, numbers in nodes.items():
+        counts = LayoutDrawing(coordinates[numbers], backend="cpu").count(VIEW)
+        for row, column in np.argwhere(counts):
+            for dy, dx in ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0)):
+                if 0 <= row + dy < VIEW.height and 0 <= column + dx < VIEW.width:
+                    expected[row + dy, column + dx] = index
+    assert {250, 251} <= set(expected.ravel().tolist())
+    np.testing.assert_array_equal(picture.indices, expected)
+    hidden = drawing.with_nodes([1]).draw(VIEW, marks=marks, max_index=249)
+    np.testing.assert_array_equal(hidden.indices > 249, expected > 249)
+    wide = drawing.draw(VIEW, marks=marks, max_index=249, line_width=5).indices
+    assert (wide > 249).sum() > 1.3 * (expected > 249).sum()
+
+
+def test_a_large_mark_is_thinned_and_says_so(backend, coordinates):
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    marks = [MarkLayer(np.arange(N_NODES)[::-1], 255), MarkLayer(np.arange(3), 254)]
+    assert drawing.draw(VIEW, marks=marks).mark_stride == 1
+    budget = drawing.count(VIEW).sum() / 6.5
+    assert 6 <= drawing.draw(VIEW, marks=marks, pixel_budget=budget).mark_stride <= 8
+
+
+def test_marks_are_folded_with_the_layout(backend, coordinates):
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    fold = Fold(drawing.bounds, 120, 80, 3)
+    view = Viewport.fit(fold.bounds, 120, 80)
+    mark = MarkLayer(np.arange(700, 900), 255)
+    picture = drawing.draw(view, marks=[mark], max_index=254, fold=fold)
+    alone = drawing.with_nodes(mark.nodes).count(view, fold=fold) > 0
+    assert alone.any()
+    assert (picture.indices[alone] == 255).all()
+
+
+def test_a_live_drawing_comes_to_show_what_is_there(backend, coordinates):
+    """After as many drawings as there are parts, all boxes are those of the layout."""
+    array = coordinates.repeat(4, axis=0)
+    if backend == "cuda":
+        import cupy
+
+        array = cupy.asarray(array)
+    drawing = LayoutDrawing(array, backend=backend)
+    array += 200.0
+    moved = Viewport(140, 260, 160, 240, 120, 80)
+    for _ in range(LIVE_PARTS):
+        drawing = drawing.with_coordinates(array, live=True)
+        assert drawing.is_live
+        drawing.count(moved)
+    exact = drawing.with_coordinates(array)
+    assert not exact.is_live
+    assert exact.count(moved).sum() > 1000
+    np.testing.assert_array_equal(drawing.count(moved), exact.count(moved))
+    assert drawing.bounds == exact.bounds
+    assert drawing.nearest(200, 200) == exact.nearest(200, 200)
+
+
+def test_what_is_in_view_is_drawn_live_however_it_moved(backend, coordinates):
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    moved = coordinates + np.random.default_rng(0).normal(0, 5, coordinates.shape)
+    view = VIEW.zoomed(0.5)
+    live = drawing.with_coordinates(moved, live=True).count(view)
+    exact = drawing.with_coordinates(moved).count(view)
+    np.testing.assert_array_equal(live, exact)
+
+
+def test_distance_is_on_the_screen_where_a_viewport_is_given(backend):
+    """In a view stretched tenfold in y, the node that is nearer on the screen is found."""
+    coordinates = np.array([[[0.0, 2.0], [10.0, 2.0]], [[5.0, 0.0], [9.0, 0.0]]])
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    stretched = Viewport(0, 100, -5, 5, 100, 100)
+    assert drawing.nearest(0, 0, 3) == 0
+    assert drawing.nearest(0, 0) == 0
+    assert drawing.nearest(0, 0, viewport=stretched) == 1
+    assert drawing.nearest(0, 0, 4.9, viewport=stretched) == -1
+    assert drawing.nearest(0, 0, 5.1, viewport=stretched) == 1
+
+
+@pytest.mark.parametrize("pixel", [1e-3, 1e-6])
+def test_views_stay_sharp_at_a_billion_bases(backend, pixel):
+    """Each pixel is the exact one; coordinates times the scale would be off by some, or many."""
+    random = np.random.default_rng(0)
+    corner = np.array([1e9, 3e8]) + random.random(2)
+    coordinates = corner + random.uniform(-20, 120, (300, 1, 2)) * pixel
+    coordinates = np.concatenate(
+        [coordinates, coordinates + random.normal(0, 30, (300, 1, 2)) * pixel], axis=1
+    )
+    (x, y), (width, height) = corner.tolist(), (100, 80)
+    view = Viewport(x, x + width * pixel, y, y + height * pixel, width, height)
+    expected = np.zeros((height, width), np.int64)
+    sides = [Fraction(side) for side in (view.x_min, view.x_max, view.y_min, view.y_max)]
+    scales = width / (sides[1] - sides[0]), height / (sides[3] - sides[2])
+    for segment in coordinates.reshape(-1, 4).tolist():
+        clipped = clip(*map(Fraction, segment), *sides)
+        if clipped is None:
+            continue
+        columns = [min(int((x - sides[0]) * scales[0]), width - 1) for x in clipped[::2]]
+        rows = [min(int((y - sides[2]) * scales[1]), height - 1) for y in clipped[1::2]]
+        for row, column in (
+            (row, column) for column, row in line_pixels(columns[0], rows[0], columns[1], rows[1])
+        ):
+            expected[row, column] += 1
+    assert expected.sum() > 1000
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    np.testing.assert_array_equal(drawing.count(view), expected)
+    fold = Fold((0, 2.9e8, 2e9, 3.1e8), width, height, 1)
+    np.testing.assert_array_equal(drawing.count(view, fold=fold), expected)
+    at = corner + random.uniform(0, 80, (20, 2)) * pixel
+    local = LayoutDrawing((coordinates - corner) / pixel, backend="cpu")
+    for point in at:
+        assert drawing.nearest(*point) == local.nearest(*(point - corner) / pixel)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda drawing: drawing.with_nodes([0, N_NODES]), "there is no node number 3,000 among"),
+        (lambda drawing: drawing.with_nodes([-1]), "there is no node number -1 among 3,000 nodes"),
+        (lambda drawing: drawing.with_nodes([0.5]), "node numbers are float64"),
+        (lambda drawing: drawing.draw(VIEW, marks=[MarkLayer([N_NODES], 3)]), "no node number"),
+        (lambda _: MarkLayer([1], 0), "palette index 0, needs 1 to 255"),
+        (lambda drawing: drawing.draw(VIEW, max_index=1), "max_index is 1, needs 2 to 255"),
+        (lambda drawing: drawing.visible_nodes(VIEW, limit=-1), "limit is -1"),
+    ],
+)
+def test_nodes_that_are_not_there_are_refused(coordinates, make, message):
+    with pytest.raises(ParameterError, match=message):
+        make(LayoutDrawing(coordinates, backend="cpu"))
