@@ -16,6 +16,7 @@ _MODULES = {
     "genoviz.analyses.annotate": ("PlacedAnnotations", "place_annotations"),
     "genoviz.analyses.detail": ("Detail", "find_detail"),
     "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
+    "genoviz.analyses.extract": ("extract_nodes", "extract_region"),
     "genoviz.analyses.find": ("Finding", "find"),
     "genoviz.analyses.fold": ("Fold",),
     "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),
@@ -32,6 +33,11 @@ _MODULES = {
     "genoviz.analyses.position_lift": ("LiftedPosition", "lift_position", "lift_positions"),
     "genoviz.analyses.regions": ("resolve_region",),
     "genoviz.analyses.marks": ("MarkLayer",),
+    "genoviz.analyses.sequences": (
+        "iter_node_records",
+        "iter_region_records",
+        "region_sequence",
+    ),
     "genoviz.analyses.simulate": ("simulate_pangenome",),
     "genoviz.analyses.site_alleles": ("SiteAlleles", "site_alleles"),
     "genoviz.analyses.site_kinds": ("SiteKind",),
@@ -50,6 +56,7 @@ _MODULES = {
         "ParameterError",
     ),
     "genoviz.io.annotations": ("read_annotations",),
+    "genoviz.io.fasta": ("write_fasta", "write_node_list"),
     "genoviz.io.gfa": ("GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"),
     "genoviz.io.layout_files": ("read_layout", "write_layout"),
     "genoviz.model": (

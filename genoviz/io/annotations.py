@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from genoviz.errors import FileFormatError
 from genoviz.io.annotation_columns import DIALECTS, Dialect, to_annotations
-from genoviz.io.gfa_text import open_text
+from genoviz.io.file_bytes import read_bytes
 from genoviz.model import Annotations
 
 if TYPE_CHECKING:
@@ -53,13 +53,7 @@ def _read_lines(path: Path) -> pl.DataFrame:
     """Return the features' lines and their 1-based numbers."""
     import polars as pl
 
-    opening = open_text(path, may_be_empty=True)
-    while True:
-        try:
-            next(opening)
-        except StopIteration as done:
-            text = done.value
-            break
+    text = read_bytes(path, may_be_empty=True)
     if (text <= 1).any():
         raise FileFormatError(path, "holds bytes that no text has, needs to be BED, GFF3 or GTF")
     lines = pl.read_csv(

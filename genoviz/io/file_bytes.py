@@ -15,15 +15,16 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _MAX_START = 1 << 16
 
 
-def read_bytes(path: str | PathLike[str]) -> np.ndarray:
+def read_bytes(path: str | PathLike[str], *, may_be_empty: bool = False) -> np.ndarray:
     """Return what a file holds, decompressed if it is gzipped; uint8, shape (n_bytes,), read-only.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is empty, cut short or damaged.
+        If the file cannot be read, is cut short or damaged; or if it is empty, unless it
+        ``may_be_empty``.
     """
-    reading = open_text(Path(path))
+    reading = open_text(Path(path), may_be_empty=may_be_empty)
     while True:
         try:
             next(reading)

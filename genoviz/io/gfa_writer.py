@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from os import PathLike
-from pathlib import Path
 
-import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io import bgzf
+from genoviz.errors import ParameterError
 from genoviz.io.gfa_errors import explain_name
 from genoviz.io.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.gfa_rendering import render_gfa
+from genoviz.io.text_writer import write_text
 from genoviz.model import PangenomeGraph
 
 
@@ -35,35 +29,8 @@ def write_gfa(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
     FileFormatError
         If the file cannot be written.
     """
-    path = Path(path)
     _check_graph(graph)
-    chunks: Iterator[memoryview | bytes] = render_gfa(graph)
-    if path.suffix == ".gz":
-        chunks = _compressed(chunks)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            with part.open("wb") as file:
-                file.writelines(chunks)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be written: {error.strerror or error}") from error
-
-
-def _compressed(chunks: Iterator[memoryview | bytes]) -> Iterator[bytes]:
-    """Yield the chunks as BGZF, compressed in all threads."""
-    n_threads = numba.config.NUMBA_NUM_THREADS
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting: deque[Future[bytes]] = deque()
-        for chunk in chunks:
-            waiting.append(pool.submit(bgzf.compress_blocks, chunk))
-            if len(waiting) > 2 * n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    yield bgzf.END
+    write_text(path, render_gfa(graph))
 
 
 def _check_graph(graph: PangenomeGraph) -> None:

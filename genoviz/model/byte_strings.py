@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 from genoviz.errors import ParameterError
 
@@ -68,12 +69,12 @@ class ByteStrings:
 
     def take(self, indices: np.ndarray) -> ByteStrings:
         """Return the strings at ``indices``, integers of any order."""
-        starts, lengths = self.offsets[:-1][indices], self.lengths[indices]
+        starts, stops = self.offsets[:-1][indices], self.offsets[1:][indices]
         offsets = np.zeros(len(starts) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        places = np.repeat(starts - offsets[:-1], lengths)
-        places += np.arange(offsets[-1])
-        return ByteStrings(self.data[places], offsets)
+        np.cumsum(stops - starts, out=offsets[1:])
+        data = np.empty(offsets[-1], np.uint8)
+        _copy_strings(self.data, starts, stops, data)
+        return ByteStrings(data, offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -108,3 +109,12 @@ class ByteStrings:
         for position, byte in enumerate(wanted):
             candidates = candidates[self.data[self.offsets[candidates] + position] == byte]
         return int(candidates[0]) if len(candidates) else -1
+
+
+@njit(nogil=True, cache=True)
+def _copy_strings(data, starts, stops, taken):
+    n = 0
+    for string in range(len(starts)):
+        for k in range(starts[string], stops[string]):
+            taken[n] = data[k]
+            n += 1

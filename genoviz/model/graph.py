@@ -218,6 +218,15 @@ class PangenomeGraph:
             examples = ", ".join(self.path_names[:3]) or "none at all"
             raise ParameterError(f"no path is named {name!r}; the graph has {examples}") from None
 
+    def cut_path_name(self, path: int, start: int, end: int) -> str:
+        """Return the name of a part of a path, with its range on the contig, 0-based half-open.
+
+        ``start`` and ``end`` are bp from the path's first base.
+        """
+        name = self.parsed_path_names[path]
+        shift = int(self.path_starts[path]) - name.start
+        return name.cut(start + shift, end + shift)
+
     def path_indices(self, paths: Iterable[str | int]) -> np.ndarray:
         """Return the indices of paths given by name or index, sorted and once each; int64.
 
