@@ -29,11 +29,10 @@ class FindBar:
         self._text = ""
         self._question = Question(session, "find", self._take_found)
         self.field = pmui.TextInput(
-            label="",
-            placeholder="Find a node, path:start-end or a gene",
+            label="Find a node, path:start-end or a gene",
             size="small",
             width=360,
-            margin=(0, 12),
+            margin=(6, 12, 0, 12),
             align="center",
             description="A node's name; path:start-end (0-based, end excluded), on a path or on "
             "its contig; or the name of an annotation. Enter finds it.",
