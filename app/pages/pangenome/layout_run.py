@@ -193,7 +193,12 @@ class LayoutRun:
             due = time.monotonic()
             _ = graph.node_depths  # made here, for it would hold the page up later
             for snapshot in iter_path_sgd_layout(
-                graph, **options, **more, stress_samples=STRESS_SAMPLES, slice_seconds=SLICE_SECONDS
+                graph,
+                **options,
+                **more,
+                stress_samples=STRESS_SAMPLES,
+                slice_seconds=SLICE_SECONDS,
+                copies=False,
             ):
                 if snapshot.stress is not None:
                     history.append((snapshot.iteration, snapshot.stress))
