@@ -9,7 +9,7 @@ import numpy as np
 
 from genoviz.analyses.curves import clip_segments, cut_segments, edge_curves, split_at_x
 from genoviz.analyses.drawing import LayoutDrawing
-from genoviz.analyses.fold import Fold, Strip, whole_strip
+from genoviz.analyses.fold import Fold, Strip, view_strips
 from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
@@ -103,7 +103,7 @@ def find_detail(
     edges = _edges_of(graph, drawing, nodes, 2 * max_edges)
     if edges is None or len(edges) > max_edges:
         return None
-    strips = whole_strip(viewport) if fold is None else fold.strips(viewport)
+    strips = view_strips(viewport, fold)
     parts = _cut_nodes(nodes, drawing.node_ends(nodes), strips, fold)
     curves = _edge_curves(graph, drawing, edges)
     if fold is not None:

@@ -6,11 +6,12 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from genoviz.analyses.fold import Fold, Strip, whole_strip
+from genoviz.analyses.drawn_nodes import DrawnNodes, place_array
+from genoviz.analyses.fold import Fold, Strip, view_strips
 from genoviz.analyses.marks import MIN_MARK_WIDTH, MarkLayer, check_nodes
 from genoviz.analyses.palette import (
     HOWS,
@@ -21,9 +22,8 @@ from genoviz.analyses.palette import (
     value_levels,
 )
 from genoviz.analyses.viewport import Viewport
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.nearest_segment import Aim
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 from genoviz.kernels.segment_raster import (
     PixelGrid,
@@ -36,7 +36,6 @@ from genoviz.kernels.segment_raster import (
 By = Literal["count", "mean", "max"]
 BYS: tuple[str, ...] = ("count", "mean", "max")
 N_SAMPLES = 4096
-LIVE_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +70,10 @@ class Picture:
     fold: Fold | None = None
 
 
-class LayoutDrawing:
+class LayoutDrawing(DrawnNodes):
     """One set of coordinates, ready to be drawn and asked in any number of viewports.
+
+    What it finds in a view, and `with_coordinates`, are those of :class:`DrawnNodes`.
 
     Parameters
     ----------
@@ -103,50 +104,20 @@ class LayoutDrawing:
         nodes: Any = None,
         backend: Backend = "auto",
     ) -> None:
-        self.backend = resolve_backend(backend)
-        self._raster = load_kernel("segment_raster", self.backend)
+        super().__init__(coordinates, nodes=nodes, backend=backend)
         self._palette = load_kernel("palette_index", self.backend)
         self._all_values = self._values = self._keys = None
-        self._nodes = self._nodes_there = None
-        self._is_live, self._phase = False, 0
-        self._set_coordinates(coordinates)
-        if nodes is not None:
-            self._set_nodes(nodes)
-        self._find_boxes()
         if node_values is not None:
             self._set_node_values(node_values)
 
-    def with_coordinates(self, coordinates: Any, *, live: bool = False) -> LayoutDrawing:
-        """Return a drawing of the same nodes elsewhere, which shares the node values.
-
-        Parameters
-        ----------
-        coordinates
-            As of the class; may be the array of this drawing.
-        live
-            For a layout that moves: the array may be written while it is drawn, and the boxes by
-            which nodes outside a view are passed over are not all found anew, which for 10 million
-            nodes takes as long as the picture. Each drawing, by any of the methods that draw,
-            finds one in ``LIVE_PARTS`` of them. So a node that has come from outside the view may
-            be missing, or not be found, for as many drawings, and `bounds` may lag as far behind;
-            on a GPU, nothing does. Once the layout rests, make a drawing without ``live``: it is
-            exact.
-        """
-        if coordinates.shape != self._all.shape:
-            raise ParameterError(
-                f"the drawing has coordinates {self._all.shape}, "
-                f"and the new ones are {coordinates.shape}"
-            )
-        other = copy.copy(self)
-        other._set_coordinates(coordinates)
-        other._is_live = live
-        if live and self.backend == "cpu":
-            other._boxes = self._boxes.copy()
-        else:
-            other._find_boxes()
+    def with_nodes(self, nodes: Any) -> Self:
+        """Return a drawing in which only these nodes are drawn and found; None for all."""
+        other = super().with_nodes(nodes)
+        if other._all_values is not None:
+            other._set_node_values(other._all_values)
         return other
 
-    def with_node_values(self, node_values: Any) -> LayoutDrawing:
+    def with_node_values(self, node_values: Any) -> Self:
         """Return a drawing of the same coordinates with other values, or with None."""
         other = copy.copy(self)
         other._all_values = other._values = other._keys = None
@@ -154,90 +125,17 @@ class LayoutDrawing:
             other._set_node_values(node_values)
         return other
 
-    def with_nodes(self, nodes: Any) -> LayoutDrawing:
-        """Return a drawing in which only these nodes are drawn and found; None for all."""
-        other = copy.copy(self)
-        other._set_nodes(nodes)
-        other._find_boxes()
-        if other._all_values is not None:
-            other._set_node_values(other._all_values)
-        return other
-
-    def _set_coordinates(self, coordinates: Any) -> None:
-        if coordinates.dtype != np.float64 or coordinates.shape[1:] != (2, 2):
-            raise ParameterError(
-                f"coordinates are {coordinates.dtype} {coordinates.shape}, "
-                "need float64 (n_nodes, 2, 2)"
-            )
-        self._all = _place(coordinates, self.backend)
-        self._gather()
-
-    def _set_nodes(self, nodes: Any) -> None:
-        self._nodes = None if nodes is None else np.unique(check_nodes(nodes, self.n_nodes))
-        self._nodes_there = None if nodes is None else _place(self._nodes, self.backend)
-        self._gather()
-
-    def _gather(self) -> None:
-        """Take the coordinates of the nodes that are drawn."""
-        self._coordinates = (
-            self._all
-            if self._nodes is None
-            else self._raster.gather_segments(self._all, self._nodes_there)
-        )
-
-    def _find_boxes(self) -> None:
-        self._boxes = self._raster.find_boxes(self._coordinates)
-
-    def _refresh_boxes(self) -> None:
-        """Find some boxes anew; on a GPU all of them, which takes no time there."""
-        first, step = (self._phase % LIVE_PARTS, LIVE_PARTS) if self.backend == "cpu" else (0, 1)
-        self._raster.refresh_boxes(self._coordinates, self._boxes, first, step)
-        self._phase += 1
-
     def _set_node_values(self, node_values: Any) -> None:
         if node_values.shape != (self.n_nodes,):
             raise ParameterError(
                 f"there are {self.n_nodes:,} nodes, and node_values is {node_values.shape}; "
                 "it needs one value for each node"
             )
-        self._all_values = _place(node_values, self.backend).astype(np.float32, copy=False)
+        self._all_values = place_array(node_values, self.backend).astype(np.float32, copy=False)
         self._values = (
             self._all_values if self._nodes is None else self._all_values[self._nodes_there]
         )
         self._keys = None
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes, drawn or not."""
-        return len(self._all)
-
-    @property
-    def nodes(self) -> np.ndarray | None:
-        """Numbers of the nodes that are drawn; int64, ascending, or None for all."""
-        return self._nodes
-
-    @property
-    def n_drawn(self) -> int:
-        """Number of nodes that are drawn."""
-        return len(self._coordinates)
-
-    @property
-    def coordinates(self) -> Any:
-        """The coordinates of all nodes where they are drawn from: a NumPy or a CuPy array."""
-        return self._all
-
-    @property
-    def is_live(self) -> bool:
-        """Whether this is a drawing of a moving layout, which may miss nodes for a moment."""
-        return self._is_live
-
-    @property
-    def bounds(self) -> tuple[float, float, float, float]:
-        """The box ``(x_min, y_min, x_max, y_max)`` around all drawn nodes; zeros without any."""
-        boxes = _place(self._boxes, "cpu")
-        if len(boxes) == 0 or np.isinf(boxes).all():
-            return (0.0, 0.0, 0.0, 0.0)
-        return (*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist())
 
     def count(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return how many nodes touch each pixel; uint32, shape (height, width).
@@ -245,21 +143,21 @@ class LayoutDrawing:
         Equal to Datashader's ``Canvas.line(..., axis=1, agg=count())`` of the same view, unless
         pixels are so small that float64 needs a local origin (see ``segment_raster``).
         """
-        return _place(self._image(viewport, "count", stride, fold), "cpu")
+        return place_array(self._image(viewport, "count", stride, fold), "cpu")
 
     def mean(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return the mean value of the nodes that touch each pixel; float32, NaN where none."""
-        return key_values(_place(self._image(viewport, "mean", stride, fold), "cpu"))
+        return key_values(place_array(self._image(viewport, "mean", stride, fold), "cpu"))
 
     def max(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return the largest value of the nodes that touch each pixel; float32, NaN where none."""
-        return key_values(_place(self._image(viewport, "max", stride, fold), "cpu"))
+        return key_values(place_array(self._image(viewport, "max", stride, fold), "cpu"))
 
     def budget_stride(
         self, viewport: Viewport, pixel_budget: float, *, fold: Fold | None = None
     ) -> int:
         """Return the stride with which about ``pixel_budget`` pixels are touched, at least 1."""
-        return self._stride_of(self._coordinates, _strips(viewport, fold), pixel_budget)
+        return self._stride_of(self._coordinates, view_strips(viewport, fold), pixel_budget)
 
     def draw(
         self,
@@ -320,7 +218,7 @@ class LayoutDrawing:
             raise ParameterError(f"pixel_budget is {pixel_budget}, needs a positive number or None")
         if not 2 <= max_index <= MAX_INDEX:
             raise ParameterError(f"max_index is {max_index}, needs 2 to {MAX_INDEX}")
-        strips = _strips(viewport, fold)
+        strips = view_strips(viewport, fold)
         stride = self._stride_of(self._coordinates, strips, pixel_budget)
         image = self._image(viewport, by, stride, fold)
         options = {"how": how, "value_range": value_range, "n_levels": max_index}
@@ -338,7 +236,7 @@ class LayoutDrawing:
             for mark in marks
         ]
         return Picture(
-            _place(indices, "cpu"),
+            place_array(indices, "cpu"),
             viewport,
             levels.values,
             stride,
@@ -351,74 +249,13 @@ class LayoutDrawing:
         """Return the indices of :meth:`draw`, which has the same options; uint8, 0 is empty."""
         return self.draw(viewport, **options).indices
 
-    def nearest(
-        self,
-        x: float,
-        y: float,
-        max_distance: float = math.inf,
-        *,
-        viewport: Viewport | None = None,
-        fold: Fold | None = None,
-    ) -> int:
-        """Return the node whose line is nearest to a point, or -1 if none is near enough.
-
-        Parameters
-        ----------
-        x, y
-            The point, in layout coordinates, or in those of the plane of ``fold``; there, a node
-            is where its parts are drawn, and the nearest may be in another row.
-        max_distance
-            How far the node may be, bp.
-        viewport
-            With it, distances are those on the screen, in its pixels, also in a stretched view.
-        fold
-            As of :meth:`draw`.
-        """
-        kernel = load_kernel("nearest_segment", self.backend)
-        scales = (1.0, 1.0) if viewport is None else tuple(1 / v for v in viewport.bp_per_pixel)
-        node, distance = -1, float(max_distance)
-        for x_shift, y_shift, low, high in _rows_near(fold, y):
-            aim = Aim(x + x_shift, y + y_shift, distance, *scales, low, high)
-            found, near = kernel.nearest_segment(
-                self._coordinates, self._boxes, Aim(*map(float, aim))
-            )
-            if found >= 0 and (near < distance or node < 0):
-                node, distance = found, near
-        return node if self._nodes is None or node < 0 else int(self._nodes[node])
-
-    def visible_nodes(
-        self, viewport: Viewport, *, limit: int, fold: Fold | None = None
-    ) -> np.ndarray:
-        """Return the drawn nodes whose lines touch a view; int64, ascending.
-
-        Of more than ``limit`` nodes, the first ones are returned, without looking at the others.
-        """
-        if limit < 0:
-            raise ParameterError(f"limit is {limit}, needs at least 0")
-        kernel = load_kernel("visible_segments", self.backend)
-        views = _boxes_of(_strips(viewport, fold))
-        found = kernel.visible_segments(self._coordinates, self._boxes, views, limit)
-        return found if self._nodes is None else self._nodes[found]
-
-    def count_visible(self, viewport: Viewport, *, fold: Fold | None = None) -> int:
-        """Return how many drawn nodes touch a view."""
-        kernel = load_kernel("visible_segments", self.backend)
-        views = _boxes_of(_strips(viewport, fold))
-        return kernel.count_visible(self._coordinates, self._boxes, views)
-
-    def node_ends(self, nodes: Any) -> np.ndarray:
-        """Return the coordinates of some nodes, drawn or not; float64, shape (n, 2, 2), a copy."""
-        nodes = check_nodes(nodes, self.n_nodes)
-        there = _place(nodes, self.backend)
-        return _place(self._raster.gather_segments(self._all, there), "cpu")
-
     def _image(self, viewport: Viewport, by: By, stride: int, fold: Fold | None) -> Any:
         if by != "count" and self._values is None:
             raise ParameterError(f"drawing by {by} needs node_values, and there are none")
         if stride < 1:
             raise ParameterError(f"stride is {stride}, needs at least 1")
         if by == "max" and self._keys is None:
-            self._keys = _place(order_keys(_place(self._values, "cpu")), self.backend)
+            self._keys = place_array(order_keys(place_array(self._values, "cpu")), self.backend)
         numbers = {"count": (), "mean": (self._values,), "max": (self._keys,)}[by]
         draw = getattr(self._raster, f"raster_{by}")
         if self._is_live:
@@ -427,7 +264,7 @@ class LayoutDrawing:
         def draw_strip(grid: PixelGrid) -> Any:
             return draw(self._coordinates, *numbers, grid, self._boxes, stride)
 
-        return self._compose(viewport, _strips(viewport, fold), draw_strip)
+        return self._compose(viewport, view_strips(viewport, fold), draw_strip)
 
     def _compose(self, viewport: Viewport, strips: tuple[Strip, ...], draw_strip: Any) -> Any:
         """Return the image whose parts are the drawn strips."""
@@ -451,7 +288,7 @@ class LayoutDrawing:
         pixel_budget: float | None,
     ) -> int:
         """Draw a mark's nodes over what is there; return the stride."""
-        nodes = _place(check_nodes(mark.nodes, self.n_nodes), self.backend)
+        nodes = place_array(check_nodes(mark.nodes, self.n_nodes), self.backend)
         ends = self._raster.gather_segments(self._all, nodes)
         boxes = self._raster.find_boxes(ends)
         stride = self._stride_of(ends, strips, pixel_budget)
@@ -473,37 +310,11 @@ class LayoutDrawing:
         return max(1, math.ceil(per_node * len(coordinates) / pixel_budget))
 
 
-def _strips(viewport: Viewport, fold: Fold | None) -> tuple[Strip, ...]:
-    return whole_strip(viewport) if fold is None else fold.strips(viewport)
-
-
-def _boxes_of(strips: tuple[Strip, ...]) -> np.ndarray:
-    return np.array([strip.box for strip in strips], np.float64).reshape(-1, 4)
-
-
-def _rows_near(fold: Fold | None, y: float) -> list[tuple[float, float, float, float]]:
-    """Return shifts and range of each row, those nearest to a height of the plane first."""
-    if fold is None:
-        return [(0.0, 0.0, -math.inf, math.inf)]
-    at = fold.row_at(y)
-    rows = sorted(range(fold.n_rows), key=lambda row: abs(row - at))
-    return [(*fold.row_shift(row), *fold.row_range(row)) for row in rows]
-
-
 def _grid(strip: Strip) -> PixelGrid:
     view = strip.viewport
     grid = make_grid(view.x_min, view.x_max, view.y_min, view.y_max, view.width, view.height)
     is_whole = (strip.x_min, strip.x_max) == (view.x_min, view.x_max)
     return grid if is_whole else clip_grid(grid, strip.x_min, strip.x_max)
-
-
-def _place(array: Any, backend: str) -> Any:
-    """Return an array where a backend needs it, in C order."""
-    if backend == "cpu":
-        return np.ascontiguousarray(array if isinstance(array, np.ndarray) else array.get())
-    import cupy
-
-    return cupy.ascontiguousarray(cupy.asarray(array))
 
 
 def _automatic_line_width(n_used: int, n_pixels: int) -> int:

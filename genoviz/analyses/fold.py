@@ -173,13 +173,18 @@ class Fold:
             return 0
         return min(max(0, math.floor((self._row_edge(0) - y) / self.row_pitch)), self.n_rows - 1)
 
+    def rows_near(self, y: float) -> list[int]:
+        """Return all rows, those nearest to a height of the plane first."""
+        at = self.row_at(y)
+        return sorted(range(self.n_rows), key=lambda row: abs(row - at))
+
     def strips(self, viewport: Viewport) -> tuple[Strip, ...]:
         """Return the parts of the rows that a view of the plane shows.
 
         A pixel belongs to the row in which its middle lies.
         """
         if self.n_rows == 1:
-            return whole_strip(viewport)
+            return _whole_strip(viewport)
         rows = range(self.row_at(viewport.y_max), self.row_at(viewport.y_min) + 1)
         strips = (self._strip(viewport, row) for row in rows)
         return tuple(strip for strip in strips if strip is not None)
@@ -217,6 +222,10 @@ class Fold:
         return min(max(0, pixel), view.height)
 
 
-def whole_strip(viewport: Viewport) -> tuple[Strip, ...]:
-    """Return the one strip of a view that is not folded."""
+def view_strips(viewport: Viewport, fold: Fold | None) -> tuple[Strip, ...]:
+    """Return the strips of a view, of which one that is not folded has one."""
+    return _whole_strip(viewport) if fold is None else fold.strips(viewport)
+
+
+def _whole_strip(viewport: Viewport) -> tuple[Strip, ...]:
     return (Strip(0, 0.0, 0.0, viewport, viewport.x_min, viewport.x_max),)

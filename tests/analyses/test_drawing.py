@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from genoviz import Fold, MarkLayer, ParameterError
-from genoviz.analyses.drawing import LIVE_PARTS, LayoutDrawing
+from genoviz.analyses.drawing import LayoutDrawing
+from genoviz.analyses.drawn_nodes import LIVE_PARTS
 from genoviz.analyses.viewport import Viewport
 from tests.oracles.segment_raster import clip, line_pixels
 
