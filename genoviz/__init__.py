@@ -47,6 +47,11 @@ _MODULES = {
         "find_sites",
         "iter_find_sites",
     ),
+    "genoviz.analyses.statistics": (
+        "GraphStatistics",
+        "graph_statistics",
+        "iter_graph_statistics",
+    ),
     "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
     "genoviz.errors": (
         "BackendError",

@@ -41,6 +41,11 @@ class HandleGraph:
             offsets, targets = _link(edges, 2 * graph.n_nodes)
         return cls(offsets, targets, len(added))
 
+    @classmethod
+    def of_edges(cls, edges: np.ndarray, n_nodes: int) -> HandleGraph:
+        """Return the successors by these edges alone; uint32, shape (n, 2)."""
+        return cls(*_link(edges, 2 * n_nodes), 0)
+
 
 @njit(nogil=True, cache=True)
 def _link(edges, n_handles):
