@@ -83,7 +83,7 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
         if kind == "parquet":
             table = pl.read_parquet(path)
         elif kind == "arrow":
-            table = pl.read_ipc(path, memory_map=False)
+            table = pl.read_ipc(path)
         else:
             separator = "," if kind == "csv" else "\t"
             table = pl.read_csv(path, separator=separator, comment_prefix="#")
@@ -156,7 +156,8 @@ def _integers(table: Any, name: str) -> np.ndarray:
         raise ParameterError(f"row {row:,} has {values[row]} as {name!r}, needs a whole number")
     if len(values) == 0:
         return np.empty(0, np.int64)
-    raise ParameterError(f"column {name!r} holds {values[0]!r}, needs whole numbers")
+    found = values[:1].tolist()[0]
+    raise ParameterError(f"column {name!r} holds {found!r}, needs whole numbers")
 
 
 def _strands(table: Any, name: str | None) -> np.ndarray | None:

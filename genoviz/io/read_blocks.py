@@ -113,9 +113,7 @@ def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Any:
     except FileNotFoundError:
         raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
     except (OSError, ValueError) as error:
-        raise FileFormatError(
-            path, f"is no {kind.upper()} file that can be read: {error}"
-        ) from error
+        raise FileFormatError(path, f"cannot be read as {kind.upper()}: {error}") from error
 
 
 def _fetch(file: Any, path: Path, contigs: tuple[str, ...], region: PathRegion | None) -> Iterator:

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genoviz import FileFormatError, GenovizError
+from genoviz.io import optional
+from genoviz.io.intervals import iter_read_intervals, read_intervals
+from genoviz.io.read_blocks import cut_cigar
+from tests.conftest import real_data
+
+pysam = pytest.importorskip("pysam")
+
+READS = ["fly_x.bam", "paired_chr2L.bam", "chr9_4-6Mb/bam_chr9_4000000_6000000.bam"]
+CHR9 = READS[2]
+
+
+def depths(found):
+    """Return the depth of each covered base by contig and place, as one would by hand."""
+    depth = collections.Counter()
+    rows = zip(found.contig_ids.tolist(), found.starts.tolist(), found.ends.tolist(), strict=True)
+    for contig, start, end in rows:
+        name = found.contigs[contig]
+        depth.update((name, place) for place in range(start, end))
+    return depth
+
+
+def samtools_depths(path, *options):
+    depth = {}
+    for line in pysam.samtools.depth(*options, str(path)).splitlines():
+        contig, place, n = line.split("\t")
+        if n != "0":
+            depth[contig, int(place) - 1] = int(n)
+    return depth
+
+
+@pytest.mark.parametrize("name", READS)
+def test_depth_of_blocks_is_that_of_samtools(name):
+    path = real_data(f"intervals/{name}")
+    assert depths(read_intervals(path)) == samtools_depths(path)
+
+
+def test_depth_of_all_placed_reads_is_that_of_samtools():
+    path = real_data(f"intervals/{CHR9}")
+    found = read_intervals(path, exclude_flags=0)
+    assert len(found) > len(read_intervals(path))
+    assert depths(found) == samtools_depths(path, "-g", "1796")
+
+
+def test_whole_reads_are_as_pysam_has_them():
+    path = real_data(f"intervals/{CHR9}")
+    found = read_intervals(path, blocks=False, names=True, min_quality=10)
+    with pysam.AlignmentFile(str(path)) as file:
+        reads = [r for r in file if not r.flag & 1796 and r.mapping_quality >= 10]
+        assert found.contigs == file.references
+        assert found.contig_lengths.tolist() == list(file.lengths)
+    assert found.starts.tolist() == [read.reference_start for read in reads]
+    assert found.ends.tolist() == [read.reference_end for read in reads]
+    assert found.strands.tolist() == [-1 if read.is_reverse else 1 for read in reads]
+    assert list(found.names) == [read.query_name for read in reads]
+    assert any("-q 10" in note for note in found.notes)
+
+
+def test_cram_and_sam_are_read_as_bam(tmp_path):
+    bam = real_data("intervals/paired_chr2L.bam")
+    sam = tmp_path / "reads.sam"
+    sam.write_text(pysam.samtools.view("-h", str(bam)))
+    wanted = read_intervals(bam)
+    for path in (real_data("intervals/paired_chr2L.cram"), sam):
+        found = read_intervals(path)
+        np.testing.assert_array_equal(found.starts, wanted.starts)
+        np.testing.assert_array_equal(found.ends, wanted.ends)
+        np.testing.assert_array_equal(found.strands, wanted.strands)
+
+
+def test_a_region_has_the_blocks_that_touch_it(tmp_path):
+    path = real_data(f"intervals/{CHR9}")
+    whole = read_intervals(path).within("chr9", 4_500_000, 4_600_000)
+    bare = tmp_path / "no_index.bam"
+    bare.write_bytes(path.read_bytes())
+    assert len(whole) > 100
+    for file in (path, bare):
+        found = read_intervals(file, region="chr9:4,500,000-4,600,000")
+        assert found.starts.tolist() == whole.starts.tolist()
+        assert found.ends.tolist() == whole.ends.tolist()
+    with pytest.raises(FileFormatError, match="has no contig '9', it has chr"):
+        read_intervals(path, region="9:1-2")
+
+
+def test_what_is_left_out_is_said():
+    reports = list(iter_read_intervals(real_data(f"intervals/{CHR9}")))
+    assert reports[-1].intervals.notes == (
+        "Reads: -F 1796, CIGAR cut at D and N, mates not merged; 20,131 of 22,830 reads are taken.",
+    )
+
+
+CIGARS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from("MIDNSHP=X")), max_size=9)
+
+
+@given(CIGARS)
+def test_blocks_of_a_cigar_are_its_aligned_bases(operations):
+    text = "".join(f"{length}{operation}" for length, operation in operations)
+    covered, at = set(), 0
+    for length, operation in operations:
+        if operation in "M=X":
+            covered |= set(range(at, at + length))
+        at += length if operation in "M=XDN" else 0
+    blocks = cut_cigar(text)
+    bases = [place for start, length in blocks for place in range(start, start + length)]
+    assert bases == sorted(covered)
+    has_gap = {a + b for a, b in blocks} & {a for a, _ in blocks}
+    assert not has_gap or any(operation in "DN" for _, operation in operations)
+    assert cut_cigar(text, blocks=False) == ([(0, at)] if at else [])
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    content = bytearray(real_data("intervals/fly_x.bam").read_bytes())
+    path = tmp_path / "cut.bam"
+    path.write_bytes(content[:300_000])
+    with pytest.raises(FileFormatError, match=r"cut.bam: cannot be read as BAM: .*truncated"):
+        read_intervals(path)
+    content[300_000:300_100] = bytes(100)
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"cut.bam: cannot be read beyond read [\d,]+"):
+        read_intervals(path)
+    path.write_text("chr1\t1\t2\n")
+    with pytest.raises(FileFormatError, match=r"cut.bam: cannot be read as BAM"):
+        read_intervals(path, kind="bam")
+    with pytest.raises(FileFormatError, match="there is no such file"):
+        read_intervals(tmp_path / "none.bam")
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    def refuse(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(optional, "import_module", refuse)
+    with pytest.raises(GenovizError, match="read with pysam, which is not installed: pip"):
+        read_intervals(real_data("intervals/fly_x.bam"))
