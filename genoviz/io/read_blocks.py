@@ -101,7 +101,8 @@ def _no_messages(pysam: Any) -> Iterator[None]:
         pysam.set_verbosity(before)
 
 
-def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Any:
+@contextlib.contextmanager
+def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Iterator[Any]:
     options: dict[str, Any] = {"threads": 2}
     if kind == "cram":
         options["format_options"] = [_CRAM_FIELDS]
@@ -109,11 +110,17 @@ def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Any:
             options["reference_filename"] = str(reference)
     mode = {"sam": "r", "bam": "rb", "cram": "rc"}[kind]
     try:
-        return pysam.AlignmentFile(str(path), mode, **options)
+        file = pysam.AlignmentFile(str(path), mode, **options)
     except FileNotFoundError:
         raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
     except (OSError, ValueError) as error:
         raise FileFormatError(path, f"cannot be read as {kind.upper()}: {error}") from error
+    try:
+        yield file
+    finally:
+        # After damage the library refuses to close, with a sentence that hides the first.
+        with contextlib.suppress(OSError, ValueError):
+            file.close()
 
 
 def _fetch(file: Any, path: Path, contigs: tuple[str, ...], region: PathRegion | None) -> Iterator:
