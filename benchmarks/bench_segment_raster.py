@@ -15,14 +15,18 @@ import numpy as np
 
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.drawing import LayoutDrawing
+from genoviz.analyses.fold import Fold
+from genoviz.analyses.marks import MarkLayer
 from genoviz.analyses.viewport import Viewport
 
 WIDTH, HEIGHT = 1000, 700
 N_WALKS = 24
+N_ROWS = 8
 PARTS = {"full view": 1.0, "10 % of each axis": 0.1, "1 % of each axis": 0.01}
 N_NODES = {"cpu": (1_000_000, 10_000_000), "cuda": (1_000_000, 11_000_000)}
 RASTER = f"Count of nodes in {WIDTH} x {HEIGHT} pixels, against Datashader's Canvas.line"
 FRAME = f"A frame of a moving layout, {WIDTH} x {HEIGHT} palette indices on the host"
+LIVE_NOTE = "finds an eighth of the boxes in each frame"
 PEER = "peer: datashader {version}, `Canvas.line(axis=1, agg=count())`, float64; equal counts"
 
 
@@ -80,14 +84,49 @@ def measure_frames(coordinates: np.ndarray, backend: str) -> list[Row]:
 
         return median_seconds(draw, n_runs=11)
 
-    cases: dict[str, Callable[[], float]] = {
-        f"{name}, by count": partial(frame, drawing, view) for name, view in fitted.items()
-    } | {
-        "full view, by mean value": partial(frame, drawing, full, by="mean", how="linear"),
-        "full view, lines 3 pixels wide": partial(frame, drawing, full, line_width=3),
-        "full view, all lines long": partial(frame, drawing.with_coordinates(shuffled), full),
-        "node nearest to a point": partial(median_seconds, partial(drawing.nearest, 0.0, 0.0)),
-    }
+    def live_frame(view: Viewport) -> float:
+        moving = [drawing.with_coordinates(drawing.coordinates, live=True)]
+
+        def draw() -> None:
+            moving[0] = moving[0].with_coordinates(drawing.coordinates, live=True)
+            moving[0].draw(view)
+
+        return median_seconds(draw, n_runs=11)
+
+    def pick_while_moving() -> None:
+        drawing.with_coordinates(drawing.coordinates, live=True).nearest(*node)
+
+    node = coordinates[len(coordinates) // 3, 0].tolist()
+    deep = full.zoomed(1e4, *node)
+    fold = Fold(drawing.bounds, WIDTH, HEIGHT, n_rows=N_ROWS)
+    plane = Viewport.fit(fold.bounds, WIDTH, HEIGHT, margin=0, keep_aspect=False)
+    few, many = (
+        MarkLayer(np.sort(random.choice(len(coordinates), n, replace=False)), 255)
+        for n in (1000, len(coordinates) // 20)
+    )
+    cases: dict[str, Callable[[], float]] = (
+        {f"{name}, by count": partial(frame, drawing, view) for name, view in fitted.items()}
+        | {
+            "full view, by mean value": partial(frame, drawing, full, by="mean", how="linear"),
+            "full view, lines 3 pixels wide": partial(frame, drawing, full, line_width=3),
+            "full view, all lines long": partial(frame, drawing.with_coordinates(shuffled), full),
+            "node nearest to a point": partial(median_seconds, partial(drawing.nearest, 0.0, 0.0)),
+        }
+        | {f"{name}, by count, live": partial(live_frame, view) for name, view in fitted.items()}
+        | {
+            f"folded into {N_ROWS} rows, by count": partial(frame, drawing, plane, fold=fold),
+            "full view, 1,000 nodes marked": partial(frame, drawing, full, marks=[few]),
+            "full view, a twentieth of the nodes marked": partial(
+                frame, drawing, full, marks=[many]
+            ),
+            "node nearest to a point, the layout moving": partial(
+                median_seconds, pick_while_moving
+            ),
+            f"which of the nodes touch a view of {deep.bp_per_pixel[0]:.1g} bp a pixel": partial(
+                median_seconds, partial(drawing.visible_nodes, deep, limit=1500)
+            ),
+        }
+    )
     return [
         make_row(
             FRAME,
@@ -95,11 +134,15 @@ def measure_frames(coordinates: np.ndarray, backend: str) -> list[Row]:
             ours=seconds() * 1e3,
             unit="ms",
             higher_is_better=False,
-            note="coordinates are on the GPU" if backend == "cuda" else "",
+            note="coordinates are on the GPU" if backend == "cuda" else _note(case),
             in_readme=case == "full view, by count",
         )
         for case, seconds in cases.items()
     ]
+
+
+def _note(case: str) -> str:
+    return LIVE_NOTE if case.endswith("live") else ""
 
 
 def walk(n_nodes: int, seed: int = 0) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from genoviz.analyses.drawn_nodes import DrawnNodes, place_array
 from genoviz.analyses.fold import Fold, Strip, view_strips
-from genoviz.analyses.marks import MIN_MARK_WIDTH, MarkLayer, check_nodes
+from genoviz.analyses.marks import MIN_MARK_WIDTH, MarkLayer
 from genoviz.analyses.palette import (
     HOWS,
     MAX_INDEX,
@@ -288,7 +288,7 @@ class LayoutDrawing(DrawnNodes):
         pixel_budget: float | None,
     ) -> int:
         """Draw a mark's nodes over what is there; return the stride."""
-        nodes = place_array(check_nodes(mark.nodes, self.n_nodes), self.backend)
+        nodes = mark.nodes_on(self.backend, self.n_nodes)
         ends = self._raster.gather_segments(self._all, nodes)
         boxes = self._raster.find_boxes(ends)
         stride = self._stride_of(ends, strips, pixel_budget)

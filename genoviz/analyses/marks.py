@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ MIN_MARK_WIDTH = 3
 @dataclass(frozen=True, eq=False)
 class MarkLayer:
     """Nodes to draw over everything else, in one colour.
+
+    It keeps what a drawing needs of its nodes: give the same object to each drawing.
 
     Parameters
     ----------
@@ -32,6 +35,22 @@ class MarkLayer:
         object.__setattr__(self, "nodes", check_nodes(self.nodes))
         if not 1 <= int(self.index) <= 255:
             raise ParameterError(f"a mark has the palette index {self.index}, needs 1 to 255")
+
+    def nodes_on(self, backend: str, n_nodes: int) -> Any:
+        """Return the nodes where a backend needs them; ParameterError if there is no such node."""
+        if self._largest >= n_nodes:
+            check_nodes(self.nodes, n_nodes)
+        return self.nodes if backend == "cpu" else self._nodes_on_gpu
+
+    @cached_property
+    def _largest(self) -> int:
+        return int(self.nodes.max(initial=-1))
+
+    @cached_property
+    def _nodes_on_gpu(self) -> Any:
+        import cupy
+
+        return cupy.asarray(self.nodes)
 
 
 def check_nodes(nodes: Any, n_nodes: int | None = None) -> np.ndarray:
