@@ -39,8 +39,15 @@ class RampLegend:
         return palette[1 + first : 1 + len(self.levels)], self.levels[first:]
 
     def ticks(self) -> list[tuple[float, float]]:
-        """Return round numbers with their place on the ramp (0 to 1), as the picture uses it."""
-        return ramp_ticks(self.levels[1:] if self.missing else self.levels, self.high)
+        """Return its ends and round numbers between, with their place on the ramp (0 to 1)."""
+        levels = self.levels[1:] if self.missing else self.levels
+        low, high = float(levels[0]), float(self.high)
+        inner = [
+            (value, place)
+            for value, place in ramp_ticks(levels, high)
+            if MIN_TICK_GAP < place < 1 - MIN_TICK_GAP and low < value < high
+        ]
+        return [(low, 0.0), *inner, (high, 1.0)] if high > low else [(low, 0.0)]
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,7 @@ from genoviz.analyses.colours import CATEGORY_OPTIONS, MAX_INDEX, N_MARK_COLOURS
 from genoviz.analyses.detail import Detail, find_detail
 from genoviz.analyses.drawing import LayoutDrawing, Picture
 from genoviz.analyses.figures.label_parts import FigureLabel, Lines, label_places
-from genoviz.analyses.figures.legend_parts import (
-    MARGIN,
-    legend_parts,
-    scale_bar_parts,
-    title_parts,
-)
+from genoviz.analyses.figures.legend_parts import legend_parts, scale_bar_parts, title_parts
 from genoviz.analyses.figures.parts import Part, shift_parts
 from genoviz.analyses.fold import Fold
 from genoviz.analyses.legend import Legend, NamedLegend
@@ -201,7 +196,7 @@ def make_figure(
         *scale_bar_parts(
             view,
             colouring.theme,
-            right=options.width - MARGIN * scale,
+            is_left=_is_left_free(picture, scale),
             bottom=bottom - 14 * scale,
             scale=scale,
         ),
@@ -308,13 +303,22 @@ def make_lines(
     width = options.line_width
     if width is None:
         lengths = np.hypot(*(ends[:, 1] - ends[:, 0]).T)
-        typical = float(np.median(lengths)) / scale if len(lengths) else 0.0
-        low = 1.4 if len(ends) > MAX_EDGE_NODES else 2.2
+        typical = float(np.mean(lengths)) / scale if len(lengths) else 0.0
+        low = 2.0 if len(ends) > MAX_EDGE_NODES else 2.4
         width = min(max(0.15 * typical, low), 9.0)
     has_edges = len(ends) <= MAX_EDGE_NODES
     curves = to_pixels(detail.curves) if has_edges else np.empty((0, 4, 2))
     indices = colouring.node_indices(detail.nodes, picture.levels)
     return Lines(detail.nodes, ends, indices, width * scale, curves)
+
+
+def _is_left_free(picture: Picture, scale: float) -> bool:
+    """Tell whether the lower left corner has room for the scale bar, and the right one has not."""
+    width = picture.indices.shape[1]
+    factor = width / picture.viewport.width
+    rows = picture.indices[: round(40 * scale * factor)] > 0
+    n_columns = max(width // 5, 1)
+    return bool(rows[:, -n_columns:].sum() > rows[:, :n_columns].sum())
 
 
 def _even_colouring(colouring: Colouring, n_nodes: int) -> Colouring:

@@ -85,7 +85,8 @@ def _data(figure: Figure) -> dict[str, Any]:
     labels = [part for part in figure.parts if getattr(part, "halo", "")]
     found["labels"] = [
         {"x": (part.x - middle[0]) / figure.scale, "y": (part.y - middle[1]) / figure.scale,
-         "text": part.text, "colour": part.colour, "size": part.size / figure.scale}
+         "text": part.text, "colour": part.colour, "size": part.size / figure.scale,
+         "align": {"start": "left", "middle": "center", "end": "right"}[part.anchor]}
         for part in labels
     ]  # fmt: skip
     return found

@@ -24,6 +24,8 @@ RAMP_WIDTH, RAMP_HEIGHT = 260.0, 10.0
 MAX_NAME_WIDTH = 230.0
 ROW_HEIGHT = 20.0
 SCALE_STEPS = (1, 2, 5)
+SAFETY = 1.15
+"""Browsers and readers of PDF have other fonts, some of them wider."""
 
 
 def legend_parts(
@@ -78,10 +80,10 @@ def _named_parts(
         parts.append(Text(left, size, legend.title, size, theme.ink))
         top = row_height
     names = [clip_text(name, size, MAX_NAME_WIDTH * scale) for _, name in legend.items]
-    widths = [16 * scale + text_width(name, size) for name in names]
+    widths = [16 * scale + SAFETY * text_width(name, size) for name in names]
     if legend.note:
         names.append(legend.note)
-        widths.append(text_width(legend.note, size))
+        widths.append(SAFETY * text_width(legend.note, size))
     places = wrap_widths(widths, 18 * scale, width - 2 * left)
     for index, (name, (row, x)) in enumerate(zip(names, places, strict=True)):
         x, baseline = left + x, top + row * row_height + size
@@ -96,27 +98,29 @@ def _named_parts(
 
 
 def scale_bar_parts(
-    view: Viewport, theme: Theme, *, right: float, bottom: float, scale: float
+    view: Viewport, theme: Theme, *, is_left: bool, bottom: float, scale: float
 ) -> list[Part]:
-    """Return a bar of a round number of bp that ends at a point, and how much is stretched."""
+    """Return a bar of a round number of bp in a lower corner, and how much is stretched."""
     x_size, y_size = view.bp_per_pixel
-    length = round_length(0.15 * view.width * x_size)
-    left = right - length / x_size
+    bp = round_length(0.15 * view.width * x_size)
+    length, margin = bp / x_size, MARGIN * scale
+    left = margin if is_left else view.width - margin - length
+    right = left + length
     size, tick = TEXT_SIZE * scale, 4 * scale
     stroke = 1.6 * scale
     parts: list[Part] = [
         Line(left, bottom, right, bottom, stroke, theme.ink),
         Line(left, bottom - tick, left, bottom + stroke / 2, stroke, theme.ink),
         Line(right, bottom - tick, right, bottom + stroke / 2, stroke, theme.ink),
-        Text(
-            (left + right) / 2, bottom - 7 * scale, length_text(length), size, theme.ink, "middle"
-        ),
+        Text((left + right) / 2, bottom - 7 * scale, length_text(bp), size, theme.ink, "middle"),
     ]
     factor = x_size / y_size
     if not 0.99 < factor < 1.01:
         axis, factor = ("height", factor) if factor > 1 else ("width", 1 / factor)
-        text = f"{axis} × {factor:,.3g}"
-        parts.append(Text(left - 12 * scale, bottom, text, size, theme.faint, "end"))
+        text = f"{axis} stretched {factor:,.3g} times"
+        x, anchor = (right, "start") if is_left else (left, "end")
+        x += 12 * scale * (1 if is_left else -1)
+        parts.append(Text(x, bottom, text, size, theme.faint, anchor))
     return parts
 
 

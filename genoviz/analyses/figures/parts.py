@@ -5,10 +5,15 @@ Each file format draws these few kinds of parts in its own way, so figures look 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
+
+ELLIPSIS = "..."
+MORE_FONTS = ("DejaVuSans.ttf", "Arial.ttf", "LiberationSans-Regular.ttf", "NotoSans-Regular.ttf")
+"""For what is not ASCII, of which the font of Pillow has little."""
 
 Anchor = Literal["start", "middle", "end"]
 
@@ -74,16 +79,25 @@ def shift_parts(parts: Iterable[Part], down: float) -> list[Part]:
 
 
 @cache
-def load_font(size: float) -> Any:
-    """Return the font of pictures: that which comes with Pillow."""
+def load_font(size: float, *, needs_more: bool = False) -> Any:
+    """Return the font of pictures: that which comes with Pillow, or one with more letters."""
     from PIL import ImageFont
 
-    return ImageFont.load_default(max(size, 1.0))
+    size = max(size, 1.0)
+    for name in MORE_FONTS if needs_more else ():
+        with contextlib.suppress(OSError):
+            return ImageFont.truetype(name, size)
+    return ImageFont.load_default(size)
+
+
+def font_of(text: str, size: float) -> Any:
+    """Return a font that has the letters of a text, if this machine has one."""
+    return load_font(size, needs_more=not text.isascii())
 
 
 def text_width(text: str, size: float) -> float:
     """Return about how wide a text is, pixels."""
-    return float(load_font(size).getlength(text))
+    return float(font_of(text, size).getlength(text))
 
 
 def clip_text(text: str, size: float, width: float) -> str:
@@ -94,10 +108,10 @@ def clip_text(text: str, size: float, width: float) -> str:
     while n_kept > 2:
         n_kept = min(n_kept - 1, int(n_kept * 0.95))
         head = (n_kept + 1) // 2
-        shorter = f"{text[:head]}…{text[len(text) - (n_kept - head) :]}"
+        shorter = f"{text[:head]}{ELLIPSIS}{text[len(text) - (n_kept - head) :]}"
         if text_width(shorter, size) <= width:
             return shorter
-    return "…"
+    return ELLIPSIS
 
 
 def wrap_widths(widths: Sequence[float], gap: float, room: float) -> list[tuple[int, float]]:

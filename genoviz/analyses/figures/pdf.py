@@ -119,7 +119,9 @@ def _draw_text(canvas: Canvas, text: Text) -> None:
     width = canvas.stringWidth(text.text, FONT, text.size)
     x = {"start": 0.0, "middle": -width / 2, "end": -width}[text.anchor]
     if text.halo:
+        canvas.saveState()
         _write(canvas, text, x, mode=1)
+        canvas.restoreState()
     _write(canvas, text, x, mode=0)
     canvas.restoreState()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from genoviz.analyses.figures.bezier import curve_points
 from genoviz.analyses.figures.figure import Figure
-from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text, load_font
+from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text, font_of
 from genoviz.analyses.palettes import Palette, parse_colour
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _draw_part(pen: ImageDraw.ImageDraw, part: Part) -> None:
         if part.halo:
             more = {"stroke_width": max(1, round(part.size / 8)), "stroke_fill": part.halo}
         anchor = {"start": "ls", "middle": "ms", "end": "rs"}[part.anchor]
-        font = load_font(part.size)
+        font = font_of(part.text, part.size)
         pen.text((part.x, part.y), part.text, part.colour, font, anchor, **more)
 
 
