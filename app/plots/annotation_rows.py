@@ -1,0 +1,111 @@
+"""Boxes with names, packed into rows so that none covers another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+LETTER_PIXELS = 6.4
+GAP_PIXELS = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotationBoxes:
+    """What there is to draw on one path, in any order.
+
+    Attributes
+    ----------
+    starts, ends
+        int64, shape (n,), bp of the path.
+    names
+        What stands in each box; may be "".
+    colours
+        ``#rrggbb`` of each box.
+    details
+        Longer words, for the tooltip.
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+    names: Sequence[str] = ()
+    colours: Sequence[str] = ()
+    details: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+NO_BOXES = AnnotationBoxes(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class PackedBoxes:
+    """Which boxes are drawn, and in which rows.
+
+    Attributes
+    ----------
+    boxes
+        int64: indices of the boxes that found a place.
+    rows
+        int64: the row of each, from 0.
+    n_in_view
+        Number of boxes in the stretch, with those that found no place.
+    """
+
+    boxes: np.ndarray
+    rows: np.ndarray
+    n_in_view: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are used."""
+        return int(self.rows.max(initial=-1)) + 1
+
+
+def pack_boxes(
+    boxes: AnnotationBoxes,
+    start: float,
+    end: float,
+    *,
+    width: int,
+    n_rows: int,
+    limit: int = 400,
+) -> PackedBoxes:
+    """Return rows for the boxes between ``start`` and ``end``, the longest first.
+
+    Parameters
+    ----------
+    width
+        Of the drawing, pixels: a box keeps the room for its name to the right of its start.
+    n_rows
+        How many rows there are.
+    limit
+        At most so many boxes are given a place.
+    """
+    in_view = np.flatnonzero((boxes.starts < end) & (boxes.ends > start))
+    lengths = boxes.ends[in_view] - boxes.starts[in_view]
+    longest = in_view[np.argsort(-lengths, kind="stable")[:limit]]
+    bp_per_pixel = max(end - start, 1e-9) / max(width, 1)
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(n_rows)]
+    placed = []
+    for box in longest.tolist():
+        left, right = _pixels(boxes, box, start, bp_per_pixel)
+        for row, spans in enumerate(taken):
+            if all(right <= other_left or left >= other_right for other_left, other_right in spans):
+                spans.append((left, right))
+                placed.append((box, row))
+                break
+    table = np.array(placed, np.int64).reshape(-1, 2)
+    return PackedBoxes(table[:, 0], table[:, 1], len(in_view))
+
+
+def _pixels(
+    boxes: AnnotationBoxes, box: int, start: float, bp_per_pixel: float
+) -> tuple[float, float]:
+    """Return from where to where a box and its name reach, in pixels of the drawing."""
+    left = max((float(boxes.starts[box]) - start) / bp_per_pixel, 0.0)
+    right = (float(boxes.ends[box]) - start) / bp_per_pixel
+    name = len(boxes.names[box]) * LETTER_PIXELS
+    return left, max(right, left + name) + GAP_PIXELS
