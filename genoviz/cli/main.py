@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli import draw, layout, samples, serve, simulate, stress
+from genoviz.cli import (
+    draw,
+    extract,
+    layout,
+    position,
+    samples,
+    serve,
+    simulate,
+    sites,
+    stats,
+    stress,
+)
 from genoviz.errors import GenovizError
 
 EXIT_CODES = "Exit codes: 0 done, 1 failed (one sentence says why), 2 wrong usage, 130 interrupted."
@@ -24,6 +35,10 @@ cli = typer.Typer(
 layout.register(cli)
 stress.register(cli)
 draw.register(cli)
+position.register(cli)
+extract.register(cli)
+stats.register(cli)
+sites.register(cli)
 simulate.register(cli)
 samples.register(cli)
 serve.register(cli)
