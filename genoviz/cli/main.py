@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from genoviz.cli import (
+    count,
     draw,
     extract,
     layout,
@@ -39,6 +40,7 @@ position.register(cli)
 extract.register(cli)
 stats.register(cli)
 sites.register(cli)
+count.register(cli)
 simulate.register(cli)
 samples.register(cli)
 serve.register(cli)

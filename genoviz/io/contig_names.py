@@ -18,8 +18,8 @@ def map_contigs(intervals: Intervals, names: Iterable[str]) -> Intervals:
     A contig whose name is not among ``names`` takes the one that differs by the prefix ``chr``,
     or is another name of the mitochondrion (chrM, M, chrMT, MT). A contig keeps its name where
     ``intervals`` already has one of the new name (both X and chrX), for these may be different,
-    or where several of ``names`` would do. The notes name the contigs that are renamed, and those
-    that are in ``names`` under no name.
+    or where several of ``names`` would do. The notes name the contigs that are renamed, and say when
+    none is in ``names`` under any name.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def map_contigs(intervals: Intervals, names: Iterable[str]) -> Intervals:
         notes.append(f"Contigs are renamed: {_list(pairs)}.")
     if unclear:
         notes.append(f"Contigs keep their names, for another may be meant: {_list(unclear)}.")
-    if unknown:
-        notes.append(f"Contigs are not known there: {_list(unknown)}.")
+    if len(unknown) == len(intervals.contigs) > 0 and wanted:
+        notes.append(f"No contig is known there: {_list(unknown)} here, {_list([*wanted])} there.")
     return replace(intervals, contigs=tuple(new_names), notes=tuple(notes))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
@@ -19,6 +19,7 @@ from genoviz.io import gfa_errors
 from genoviz.io import interval_parser as ip
 from genoviz.io.interval_errors import explain_blocks, explain_row
 from genoviz.io.interval_kinds import RowFormat
+from genoviz.io.interval_lines import find_line_ends
 from genoviz.model import ByteStrings, Intervals
 
 PART = 8 << 20
@@ -46,15 +47,12 @@ class IntervalRows:
     text: np.ndarray
     line_at: np.ndarray
 
-    def lines(self, first: int, last: int) -> ByteStrings:
-        """Return the lines of some rows as they are in the file, without their ends."""
-        at = self.line_at[first:last]
-        ends = np.array([_line_end(self.text, start) for start in at.tolist()], np.int64)
-        offsets = np.zeros(len(at) + 1, np.int64)
-        np.cumsum(ends - at, out=offsets[1:])
-        data = np.empty(offsets[-1], np.uint8)
-        ip.copy_fields(self.text, at, offsets, data)
-        return ByteStrings(data, offsets)
+    @cached_property
+    def line_ends(self) -> np.ndarray:
+        """Where the line of each row ends, without carriage return; int64, shape (n,)."""
+        ends = np.empty_like(self.line_at)
+        find_line_ends(self.text, self.line_at, ends)
+        return ends
 
 
 @dataclass(eq=False)

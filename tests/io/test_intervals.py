@@ -287,13 +287,6 @@ def test_an_index_gives_the_same_region(folder, is_csi):
     assert len(read_intervals(packed, region="chr2:1-2")) == 0
 
 
-def test_lines_are_kept_as_they_are(folder):
-    path = write(folder, "a.bed", "#x\nc\t1\t2\tä b\t7\r\n\nd\t3\t4\n")
-    rows = read_interval_rows(path)
-    assert list(rows.lines(0, 2)) == ["c\t1\t2\tä b\t7", "d\t3\t4"]
-    assert list(rows.lines(1, 2)) == ["d\t3\t4"]
-
-
 def test_progress_ends_with_the_intervals():
     path = real_data("intervals/exons_hg19.bed.gz")
     reports = list(iter_read_intervals(path))

@@ -1,0 +1,82 @@
+"""``genoviz count``: how many intervals of one file each interval of another overlaps."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from genoviz.cli import interval_options as io
+from genoviz.cli.options import BackendName, BackendOption, JsonOption, examples, help_of
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_results
+
+EXAMPLES = examples(
+    "genoviz count exons.bed reads.bed.gz > counts.bed",
+    "genoviz count genes.gtf reads.bam -s -o counts.gtf",
+    "genoviz count peaks.narrowPeak repeats.bed --json",
+)
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command."""
+    cli.command("count", help=help_of(count), epilog=EXAMPLES, no_args_is_help=True)(count)
+
+
+def count(
+    queries: Annotated[
+        Path, typer.Argument(metavar="A", help=f"Intervals to count for: {io.FILES}.")
+    ],
+    subjects: Annotated[Path, typer.Argument(metavar="B", help="Intervals that are counted.")],
+    same_strand: io.SameStrand = False,
+    opposite_strand: io.OppositeStrand = False,
+    zero_length: io.ZeroLengthOption = io.ZeroLengthRule.bedtools,
+    map_contigs: io.MapContigs = True,
+    exclude_flags: io.ExcludeFlags = 1796,
+    min_quality: io.MinQuality = 0,
+    output: io.OutputOption = None,
+    backend: BackendOption = BackendName.auto,
+    as_json: JsonOption = False,
+) -> None:
+    """Count for each interval of A how many of B overlap it.
+
+    Each line of A is written as it is, in its order, with the count as a last column: what
+    'bedtools intersect -c -a A -b B' writes (with -s and -S too). A read counts as one interval
+    from its first base to its last; which reads are left out is that of 'samtools view -F 1796'.
+    """
+    strand = io.strand_rule(same_strand, opposite_strand)
+    reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
+    with show_progress() as bar:
+        rows = io.read_rows(queries, bar, **reads)
+        found = io.read(subjects, bar, names=False, blocks=False, **reads)
+        if map_contigs:
+            found = io.match_contigs(found, rows.intervals)
+        from genoviz.analyses.intervals import count_overlaps
+
+        bar.update("Counting", 0, None, "")
+        began = time.perf_counter()
+        counts = count_overlaps(
+            rows.intervals,
+            found,
+            strand=strand,
+            zero_length=zero_length.value,
+            backend=backend.value,
+        )
+        seconds = time.perf_counter() - began
+    from genoviz.io.interval_writer import Column, iter_lines
+
+    if output is not None or not as_json:
+        io.write_output(iter_lines(rows, [Column(counts)]), output)
+    results = {
+        "n_queries": len(counts),
+        "n_subjects": len(found),
+        "n_overlaps": int(counts.sum(dtype="int64")),
+        "n_queries_with_overlap": int((counts > 0).sum()),
+        "seconds": seconds,
+        "files": [str(output)] if output else [],
+        "counts": [] if output else counts.tolist(),
+    }
+    if as_json:
+        print_results(results, [], as_json=True)

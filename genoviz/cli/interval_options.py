@@ -1,0 +1,129 @@
+"""Options of the commands on intervals, and what these have in common."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.progress import ProgressBar
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    from genoviz.io.interval_rows import IntervalRows
+    from genoviz.model import Intervals
+
+
+class ZeroLengthRule(StrEnum):
+    """What empty intervals overlap."""
+
+    bedtools = "bedtools"
+    strict = "strict"
+    interior = "interior"
+
+
+FILES = "BED, narrowPeak, bedGraph, GFF, BAM, CRAM, bigWig, Parquet or CSV; text also gzipped"
+SameStrand = Annotated[
+    bool, typer.Option("-s", "--same-strand", help="Only those on the same strand, as bedtools -s.")
+]
+OppositeStrand = Annotated[
+    bool,
+    typer.Option("-S", "--opposite-strand", help="Only those on the other strand, as bedtools -S."),
+]
+ZeroLengthOption = Annotated[
+    ZeroLengthRule,
+    typer.Option(
+        "--zero-length",
+        help="What empty intervals overlap: as bedtools, nothing, or what has bases on both sides.",
+    ),
+]
+MapContigs = Annotated[
+    bool,
+    typer.Option(
+        "--map-contigs/--no-map-contigs",
+        help="Take chr1 and 1, chrM and MT for the same where the files differ; a note says so.",
+    ),
+]
+ExcludeFlags = Annotated[
+    int,
+    typer.Option(
+        "-F",
+        "--exclude-flags",
+        min=0,
+        max=65535,
+        help="Leave out reads with any of these bits, as samtools -F; 1796 is unmapped, "
+        "secondary, failed and duplicate.",
+    ),
+]
+MinQuality = Annotated[
+    int,
+    typer.Option("-q", "--min-quality", min=0, max=255, help="Smallest mapping quality of reads."),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="File to write.", show_default="standard output"),
+]
+
+
+def strand_rule(same: bool, opposite: bool) -> str | None:
+    """Return the rule that -s and -S mean."""
+    if same and opposite:
+        raise typer.BadParameter("give -s or -S, not both")
+    return "same" if same else "opposite" if opposite else None
+
+
+def read_rows(path: Path, bar: ProgressBar, **options) -> IntervalRows:
+    """Return the intervals of a file and their lines, those of BED for files without lines."""
+    from genoviz.io.interval_kinds import ROW_FORMATS, find_kind
+    from genoviz.io.interval_writer import rows_of
+    from genoviz.io.intervals import read_interval_rows
+
+    if find_kind(path) not in ROW_FORMATS:
+        return rows_of(read(path, bar, names=True, blocks=False, **options))
+    bar.update(f"Reading {path.name}", 0, None, "B")
+    rows = read_interval_rows(path)
+    print_notes(*rows.intervals.notes)
+    return rows
+
+
+def read(path: Path, bar: ProgressBar, **options) -> Intervals:
+    """Return the intervals of a file; notes go to standard error."""
+    from genoviz.io.intervals import iter_read_intervals
+
+    for progress in iter_read_intervals(path, **options):
+        stage = f"{progress.stage} of {path.name}"
+        bar.update(stage, progress.n_bytes_done, progress.n_bytes_total or None, "B")
+    print_notes(*progress.intervals.notes)
+    return progress.intervals
+
+
+def match_contigs(subjects: Intervals, queries: Intervals) -> Intervals:
+    """Return subjects with contigs named as those of the queries; notes go to standard error."""
+    from genoviz.io.intervals import map_contigs
+
+    mapped = map_contigs(subjects, queries.contigs)
+    print_notes(*mapped.notes[len(subjects.notes) :])
+    return mapped
+
+
+def write_output(parts: Iterable[bytes], output: Path | None) -> None:
+    """Write text to a file, or to standard output until nobody reads on."""
+    if output is not None:
+        from genoviz.io.replace_file import replace_file
+
+        with replace_file(output) as file:
+            for part in parts:
+                file.write(part)
+        return
+    try:
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Else Python complains when it closes what is closed already.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
