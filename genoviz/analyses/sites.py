@@ -22,6 +22,7 @@ from genoviz.analyses.site_walks import (
     sort_alleles,
 )
 from genoviz.analyses.superbubbles import Superbubbles, iter_find_superbubbles
+from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
 BLOCK_STEPS = 2_000_000
@@ -110,9 +111,10 @@ class VariationSites:
             f"{len(self.gap_starts):,} stretches without a site)"
         )
 
-    def count_kinds(self) -> dict[str, int]:
-        """Return the number of sites of each kind that occurs."""
-        counts = np.bincount(self.kinds, minlength=len(SiteKind)).tolist()
+    def count_kinds(self, chosen: np.ndarray | None = None) -> dict[str, int]:
+        """Return how many sites, or of those with some indices, are of each kind that occurs."""
+        kinds = self.kinds if chosen is None else self.kinds[chosen]
+        counts = np.bincount(kinds, minlength=len(SiteKind)).tolist()
         return {kind.label: counts[kind] for kind in SiteKind if counts[kind]}
 
 
@@ -162,12 +164,13 @@ def iter_find_sites(graph: PangenomeGraph, reference: str | int) -> Iterator[Sit
     graph
         The graph; it needs no sequences.
     reference
-        Name or index of the path that gives the coordinates.
+        Name or index of the path that gives the coordinates. The name may lack its range where
+        that leaves one path.
 
     Raises
     ------
     ParameterError
-        If the graph has no such path.
+        If the graph has no such path, or several.
 
     Notes
     -----
@@ -192,7 +195,16 @@ def iter_find_sites(graph: PangenomeGraph, reference: str | int) -> Iterator[Sit
 
 
 def _path_index(graph: PangenomeGraph, path: str | int) -> int:
-    return int(graph.path_indices([path])[0])
+    """Return a path by its index, its name, or the name of a contig that it alone is of."""
+    if not isinstance(path, str):
+        return int(graph.path_indices([path])[0])
+    found = graph.path_directory.exact(path) or graph.path_directory.sub_paths(path)
+    if not found:
+        raise graph.path_directory.unknown(path)
+    if len(found) > 1:
+        examples = ", ".join(graph.path_names[index] for index in found[:3])
+        raise ParameterError(f"{len(found):,} paths are of {path!r}; name one of them: {examples}")
+    return found[0]
 
 
 def _no_sites(reference: int) -> VariationSites:

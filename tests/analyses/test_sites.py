@@ -187,7 +187,7 @@ def test_empty_graphs_and_wrong_names():
     assert len(find_sites(make_graph([3], [[]]), 0)) == 0
     assert len(find_sites(make_graph([3], [[1]]), 0)) == 0
     graph = make_graph([5, 1, 1, 5], SNP)
-    with pytest.raises(ParameterError, match="no path is named 'chr9'"):
+    with pytest.raises(ParameterError, match="no path or contig is named 'chr9'"):
         find_sites(graph, "chr9")
     with pytest.raises(ParameterError, match="site 1 is not one of the 1 sites"):
         site_alleles(graph, find_sites(graph, 0), 1)
