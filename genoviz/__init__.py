@@ -19,6 +19,13 @@ _MODULES = {
     "genoviz.analyses.extract": ("extract_nodes", "extract_region"),
     "genoviz.analyses.find": ("Finding", "find"),
     "genoviz.analyses.fold": ("Fold",),
+    "genoviz.analyses.interval_pairs": (
+        "NearestIntervals",
+        "OverlapPairs",
+        "iter_overlap_pairs",
+        "nearest_intervals",
+    ),
+    "genoviz.analyses.intervals": ("count_overlaps", "total_overlaps"),
     "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),
     "genoviz.analyses.layout_options": ("LayoutOptions",),
     "genoviz.analyses.layout_run": ("LayoutSnapshot",),

@@ -1,0 +1,44 @@
+"""Interval counts: how many subjects each query overlaps.
+
+With half-open intervals, query ``i`` overlaps
+``#(starts < query_ends[i]) - #(ends <= query_starts[i])`` subjects.
+
+Arguments
+---------
+============== ================= ==============================================================
+query_starts,  uint32 or int64   linear coordinates: >= 0, groups (contigs, strands) in disjoint
+query_ends     (n,)              ranges; a query or subject that never counts is (0, 0) or
+starts,        uint32 or int64   (top, top), where ``top`` is beyond all others. All four arrays
+ends           (m,)              have one dtype; int64 stays below 2^62
+method         str               one of ``METHODS``, or ``"auto"`` for the fastest
+============== ================= ==============================================================
+
+``count_overlaps`` returns int32 (n,), or int64 where there are 2^31 subjects or more. All methods
+return the same.
+
+- ``"sweep"``: the 2 (n + m) endpoints in one sorted array, in which an end comes before a start at
+  the same coordinate; two arrays of prefix sums over it, of subjects started and of subjects
+  ended; a query's count is the first at its end less the second at its start. Blocks of the sorted
+  array are summed up in parallel.
+- ``"merge"``: starts and ends are sorted apart, and so are the queries, packed with their numbers;
+  then each is merged with its counterpart, in blocks. On the GPU this is ``"search"``.
+- ``"search"``: starts and ends are sorted, and a table of equal cells of the coordinates says where
+  each cell begins in them; a query is looked up in its cell. Queries are not sorted.
+
+``"sweep"`` and ``"merge"`` pack a coordinate, a bit and a number in one integer, so that
+``packed_bits`` may be at most ``MAX_PACKED_BITS``.
+
+References
+----------
+Marzolla et al. 2024, Parallel intersection counting on shared-memory multiprocessors and GPUs,
+doi:10.1016/j.future.2024.05.039 (``"sweep"``). Layer et al. 2013, Binary Interval Search,
+doi:10.1093/bioinformatics/bts652 (the formula).
+"""
+
+METHODS = ("sweep", "merge", "search")
+MAX_PACKED_BITS = 63
+
+
+def packed_bits(top: int, n_queries: int, n_subjects: int) -> int:
+    """Return the bits of a coordinate up to ``top`` with a bit and the number of an interval."""
+    return top.bit_length() + 1 + (n_queries + n_subjects).bit_length()

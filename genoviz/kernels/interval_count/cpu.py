@@ -1,0 +1,214 @@
+"""Interval counts on all cores; the contract is in this folder's ``__init__``."""
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
+from genoviz.kernels.interval_count.cpu_sort import is_sorted, sort_arrays
+
+GROUP = 64
+GROUPS_PER_BLOCK = 64
+BLOCK = GROUP * GROUPS_PER_BLOCK
+BLOCKS_PER_THREAD = 8
+SCAN = 16
+FEW_QUERIES = 8
+
+
+def count_overlaps(query_starts, query_ends, starts, ends, method):
+    """Return how many subjects each query overlaps."""
+    n, m = len(query_starts), len(starts)
+    counts = np.zeros(n, np.int32 if m < 2**31 else np.int64)
+    if n == 0 or m == 0:
+        return counts
+    if method == "auto":
+        method = _fastest_method(query_starts, query_ends, starts, ends)
+    functions = {"sweep": _count_by_sweep, "merge": _count_by_merge, "search": _count_by_search}
+    functions[method](query_starts, query_ends, starts, ends, counts)
+    return counts
+
+
+def _fastest_method(query_starts, query_ends, starts, ends):
+    n, m = len(query_starts), len(starts)
+    if n * FEW_QUERIES < m or n < BLOCK or is_sorted(query_starts):
+        return "search"
+    top = max(int(query_ends.max()), int(ends.max()))
+    return "merge" if packed_bits(top, n, m) <= MAX_PACKED_BITS else "search"
+
+
+def _n_blocks(n):
+    return min(BLOCKS_PER_THREAD * get_num_threads(), -(-n // BLOCK))
+
+
+# The sweep ----------------------------------------------------------------------------------------
+
+
+def _count_by_sweep(query_starts, query_ends, starts, ends, counts):
+    n, m = len(query_starts), len(starts)
+    owner_bits = np.uint64((n + m).bit_length())
+    endpoints = np.empty(2 * (n + m), np.uint64)
+    _pack_endpoints(query_starts, query_ends, owner_bits, 0, endpoints[: 2 * n])
+    _pack_endpoints(starts, ends, owner_bits, n, endpoints[2 * n :])
+    (endpoints,) = sort_arrays([endpoints])
+    started, ended = np.empty_like(counts), np.empty_like(counts)
+    _sweep(endpoints, owner_bits, n, _n_blocks(len(endpoints)), started, ended)
+    np.subtract(started, ended, out=counts)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _pack_endpoints(starts, ends, owner_bits, first_owner, endpoints):
+    one = np.uint64(1)
+    for i in prange(len(starts)):
+        owner = np.uint64(first_owner + i)
+        endpoints[2 * i] = (np.uint64(starts[i]) << one | one) << owner_bits | owner
+        endpoints[2 * i + 1] = np.uint64(ends[i]) << one << owner_bits | owner
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _sweep(endpoints, owner_bits, n_queries, n_blocks, started, ended):
+    n = len(endpoints)
+    owner_mask = (np.uint64(1) << owner_bits) - np.uint64(1)
+    totals = np.zeros((n_blocks + 1, 2), np.int64)
+    for block in prange(n_blocks):
+        n_started, n_ended = 0, 0
+        for k in range(n * block // n_blocks, n * (block + 1) // n_blocks):
+            if np.int64(endpoints[k] & owner_mask) >= n_queries:
+                is_start = np.int64(endpoints[k] >> owner_bits) & 1
+                n_started += is_start
+                n_ended += 1 - is_start
+        totals[block + 1, 0] = n_started
+        totals[block + 1, 1] = n_ended
+    for block in range(n_blocks):
+        totals[block + 1] += totals[block]
+    for block in prange(n_blocks):
+        n_started, n_ended = totals[block, 0], totals[block, 1]
+        for k in range(n * block // n_blocks, n * (block + 1) // n_blocks):
+            owner = np.int64(endpoints[k] & owner_mask)
+            is_start = np.int64(endpoints[k] >> owner_bits) & 1
+            if owner >= n_queries:
+                n_started += is_start
+                n_ended += 1 - is_start
+            elif is_start:
+                ended[owner] = n_ended
+            else:
+                started[owner] = n_started
+
+
+# Merging ------------------------------------------------------------------------------------------
+
+
+def _count_by_merge(query_starts, query_ends, starts, ends, counts):
+    n = len(query_starts)
+    number_bits = np.uint64(n.bit_length())
+    packed = np.empty((2, n), np.uint64)
+    _pack(query_ends, number_bits, packed[0])
+    _pack(query_starts, number_bits, packed[1])
+    sorted_starts, sorted_ends, by_end, by_start = sort_arrays([starts, ends, *packed])
+    del packed
+    ended = np.empty_like(counts)
+    n_blocks = _n_blocks(n)
+    _merge(by_end, number_bits, sorted_starts, 0, n_blocks, counts)
+    _merge(by_start, number_bits, sorted_ends, 1, n_blocks, ended)
+    counts -= ended
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _pack(values, number_bits, packed):
+    for i in prange(len(values)):
+        packed[i] = np.uint64(values[i]) << number_bits | np.uint64(i)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _lower_bound(keys, first, last, value):
+    """Return the first k in a range with ``keys[k] >= value``, or its end."""
+    while first < last:
+        middle = (first + last) >> 1
+        if np.int64(keys[middle]) < value:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _merge(packed, number_bits, keys, step, n_blocks, ranks):
+    """Store for each query the number of keys below its value + step."""
+    n, m = len(packed), len(keys)
+    number_mask = (np.uint64(1) << number_bits) - np.uint64(1)
+    for block in prange(n_blocks):
+        first, last = n * block // n_blocks, n * (block + 1) // n_blocks
+        k = _lower_bound(keys, 0, m, np.int64(packed[first] >> number_bits) + step)
+        for i in range(first, last):
+            value = np.int64(packed[i] >> number_bits) + step
+            while k < m and np.int64(keys[k]) < value:
+                k += 1
+            ranks[np.int64(packed[i] & number_mask)] = k
+
+
+# Looking up ---------------------------------------------------------------------------------------
+
+
+def _count_by_search(query_starts, query_ends, starts, ends, counts):
+    sorted_starts, sorted_ends = sort_arrays([starts, ends])
+    low, shift, table = _make_table(sorted_starts, counts.dtype)
+    _look_up(query_ends, 0, sorted_starts, low, shift, table, False, counts)
+    low, shift, table = _make_table(sorted_ends, counts.dtype)
+    _look_up(query_starts, 1, sorted_ends, low, shift, table, True, counts)
+
+
+def _make_table(keys, dtype):
+    """Return the first coordinate, the width (as a shift) and the table of the cells of keys."""
+    low, high = int(keys[0]), int(keys[-1])
+    shift = max((high - low).bit_length() - len(keys).bit_length(), 0)
+    table = np.empty(((high - low) >> shift) + 3, dtype)
+    table[-2:] = len(keys)
+    _fill_table(keys, low, shift, table[:-2], BLOCKS_PER_THREAD * get_num_threads())
+    return low, shift, table
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _fill_table(keys, low, shift, table, n_blocks):
+    n_cells, m = len(table), len(keys)
+    for block in prange(n_blocks):
+        first, last = n_cells * block // n_blocks, n_cells * (block + 1) // n_blocks
+        k = _lower_bound(keys, 0, m, low + (first << shift))
+        for cell in range(first, last):
+            value = low + (cell << shift)
+            while k < m and np.int64(keys[k]) < value:
+                k += 1
+            table[cell] = k
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _look_up(values, step, keys, low, shift, table, is_subtracted, counts):
+    """Add to or subtract from the counts the number of keys below each value + step.
+
+    Values are taken in groups: all tables first, then all first keys, so that their memory is
+    fetched at the same time.
+    """
+    n, last_cell, last_key = len(values), len(table) - 2, len(keys) - 1
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        firsts = np.empty(GROUP, np.int64)
+        lasts = np.empty(GROUP, np.int64)
+        touched = np.int64(0)
+        for group in range(block * BLOCK, min(n, (block + 1) * BLOCK), GROUP):
+            n_values = min(GROUP, n - group)
+            for j in range(n_values):
+                cell = max(np.int64(values[group + j]) + step - low, 0) >> shift
+                cell = min(cell, last_cell)
+                firsts[j] = table[cell]
+                lasts[j] = table[cell + 1] if shift > 0 else firsts[j]
+            for j in range(n_values):
+                touched |= np.int64(keys[min(firsts[j], last_key)])
+            for j in range(n_values):
+                value = np.int64(values[group + j]) + step
+                k, last = firsts[j], lasts[j]
+                if last - k > SCAN:
+                    k = _lower_bound(keys, k, last, value)
+                while k < last and np.int64(keys[k]) < value:
+                    k += 1
+                if is_subtracted:
+                    counts[group + j] -= k
+                else:
+                    counts[group + j] = k
+        if touched < 0:
+            counts[0] = 0

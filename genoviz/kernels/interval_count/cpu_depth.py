@@ -1,0 +1,218 @@
+"""Depth of intervals, summed up over any bins; linear coordinates as for the counts.
+
+``starts`` and ``ends`` are sorted apart, without empty intervals. Depth at x is
+``#(starts <= x) - #(ends <= x)``, and the sum of depths before x is
+``sum(x - start for starts below x) - sum(x - end for ends below x)``.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+BLOCK_BITS = 6
+BLOCK = 1 << BLOCK_BITS
+CHUNK = 1 << 15
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _lower_bound(keys, value):
+    """Return the number of keys below a value."""
+    first, last = 0, len(keys)
+    while first < last:
+        middle = (first + last) >> 1
+        if np.int64(keys[middle]) < value:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def block_sums(keys):
+    """Return the sum of the keys before each ``BLOCK`` of them; int64."""
+    n_blocks = (len(keys) + BLOCK - 1) >> BLOCK_BITS
+    sums = np.zeros(n_blocks + 1, np.int64)
+    for block in prange(n_blocks):
+        total = np.int64(0)
+        for k in range(block << BLOCK_BITS, min((block + 1) << BLOCK_BITS, len(keys))):
+            total += np.int64(keys[k])
+        sums[block + 1] = total
+    for block in range(n_blocks):
+        sums[block + 1] += sums[block]
+    return sums
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _sum_below(keys, sums, value):
+    """Return the sum of ``value - key`` over the keys below a value."""
+    k = _lower_bound(keys, value)
+    total = sums[k >> BLOCK_BITS]
+    for i in range((k >> BLOCK_BITS) << BLOCK_BITS, k):
+        total += np.int64(keys[i])
+    return k * value - total
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def depth_sums(starts, ends, start_sums, end_sums, values):
+    """Return the sum of depths of all bases before each value; int64."""
+    sums = np.empty(len(values), np.int64)
+    for i in prange(len(values)):
+        value = np.int64(values[i])
+        sums[i] = _sum_below(starts, start_sums, value) - _sum_below(ends, end_sums, value)
+    return sums
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def depths_at(starts, ends, values):
+    """Return the depth at each value; int64."""
+    depths = np.empty(len(values), np.int64)
+    for i in prange(len(values)):
+        value = np.int64(values[i]) + 1
+        depths[i] = _lower_bound(starts, value) - _lower_bound(ends, value)
+    return depths
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def depths_after_events(events, others, sign):
+    """Return for each event ``sign * (number of events up to it - number of others up to it)``.
+
+    With starts as events and sign 1 this is the depth from each start on, and with ends and -1
+    that from each end on; of events at one coordinate the last one's is right, and the others' are
+    lower for starts and higher for ends.
+    """
+    n, m = len(events), len(others)
+    depths = np.empty(n, np.int32)
+    for chunk in prange((n + CHUNK - 1) // CHUNK):
+        first, last = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        k = _lower_bound(others, np.int64(events[first]) + 1)
+        for i in range(first, last):
+            value = np.int64(events[i])
+            while k < m and np.int64(others[k]) <= value:
+                k += 1
+            depths[i] = sign * (i + 1 - k)
+    return depths
+
+
+def build_extremes(depths: np.ndarray, reduce: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
+    """Return the extremes of each ``BLOCK`` depths, of each ``BLOCK`` of those, and so on.
+
+    Level 0, the depths themselves, is not repeated. The second array says where each level begins;
+    it has one item more than there are levels above 0.
+    """
+    levels, below = [], depths
+    while len(below) > BLOCK:
+        below = reduce.reduceat(below, np.arange(0, len(below), BLOCK))
+        levels.append(below)
+    sizes = np.cumsum([0, *map(len, levels)])
+    return (np.concatenate(levels) if levels else depths[:0]), sizes
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _extreme(a, b, sign):
+    return max(a, b) if sign > 0 else min(a, b)
+
+
+@njit(nogil=True, cache=True)
+def _range_extreme(depths, pyramid, levels, first, last, sign, extreme):
+    """Return the extreme of the depths from first to last, and of the one given."""
+    n_levels = len(levels) - 1
+    level = 0
+    while first < last:
+        base = levels[level - 1] if level > 0 else 0
+        source = pyramid if level > 0 else depths
+        if level == n_levels or last - first < 2 * BLOCK:
+            for k in range(first, last):
+                extreme = _extreme(extreme, np.int64(source[base + k]), sign)
+            break
+        while first & (BLOCK - 1):
+            extreme = _extreme(extreme, np.int64(source[base + first]), sign)
+            first += 1
+        while last & (BLOCK - 1):
+            last -= 1
+            extreme = _extreme(extreme, np.int64(source[base + last]), sign)
+        first >>= BLOCK_BITS
+        last >>= BLOCK_BITS
+        level += 1
+    return extreme
+
+
+@njit(nogil=True, cache=True)
+def bin_extremes(events, starts, ends, depths, pyramid, levels, edges, sign):
+    """Return the largest (sign 1) or smallest (-1) depth of each bin; int64.
+
+    ``events`` are the starts or the ends, ``depths`` those after each of them.
+    """
+    extremes = np.empty(len(edges) - 1, np.int64)
+    for i in range(len(edges) - 1):
+        low, high = edges[i], edges[i + 1]
+        first = _lower_bound(events, low + 1)
+        last = _lower_bound(events, high)
+        depth = _lower_bound(starts, low + 1) - _lower_bound(ends, low + 1)
+        extremes[i] = _range_extreme(depths, pyramid, levels, first, last, sign, np.int64(depth))
+    return extremes
+
+
+@njit(nogil=True, cache=True)
+def bin_counts(starts, ends, edges):
+    """Return how many intervals overlap each bin; int64."""
+    counts = np.empty(len(edges) - 1, np.int64)
+    for i in range(len(edges) - 1):
+        counts[i] = _lower_bound(starts, edges[i + 1]) - _lower_bound(ends, edges[i] + 1)
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def find_steps(starts, ends, low, high):
+    """Return where the depth changes in a range, from ``low`` on, and the depth from there on."""
+    i, j = _lower_bound(starts, low + 1), _lower_bound(ends, low + 1)
+    last_i, last_j = _lower_bound(starts, high), _lower_bound(ends, high)
+    positions = np.empty(last_i - i + last_j - j + 1, np.int64)
+    depths = np.empty(len(positions), np.int64)
+    positions[0], depths[0] = low, i - j
+    n = 1
+    while i < last_i or j < last_j:
+        position = np.int64(high)
+        if i < last_i:
+            position = np.int64(starts[i])
+        if j < last_j:
+            position = min(position, np.int64(ends[j]))
+        while i < last_i and np.int64(starts[i]) == position:
+            i += 1
+        while j < last_j and np.int64(ends[j]) == position:
+            j += 1
+        if i - j != depths[n - 1]:
+            positions[n], depths[n] = position, i - j
+            n += 1
+    return positions[:n].copy(), depths[:n].copy()
+
+
+@njit(nogil=True, cache=True)
+def find_covered(starts, ends):
+    """Return the stretches of depth above 0: their starts and ends; int64. Some may touch."""
+    n = len(starts)
+    covered = np.empty((2, n), np.int64)
+    n_covered, i = 0, 0
+    for j in range(n):
+        while i < n and np.int64(starts[i]) < np.int64(ends[j]):
+            if i == j:
+                covered[0, n_covered] = np.int64(starts[i])
+            i += 1
+        if i == j + 1:
+            covered[1, n_covered] = np.int64(ends[j])
+            n_covered += 1
+    return covered[0, :n_covered].copy(), covered[1, :n_covered].copy()
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def covered_before(covered_starts, covered_ends, sums, values):
+    """Return how many bases are covered before each value.
+
+    ``sums`` are the bases covered before each stretch, and at last those of all.
+    """
+    covered = np.empty(len(values), np.int64)
+    for i in prange(len(values)):
+        value = np.int64(values[i])
+        k = _lower_bound(covered_starts, value)
+        covered[i] = 0
+        if k > 0:
+            covered[i] = sums[k - 1] + min(value, covered_ends[k - 1]) - covered_starts[k - 1]
+    return covered

@@ -1,0 +1,116 @@
+"""Interval counts on one GPU; the contract is in this folder's ``__init__``.
+
+Arrays may lie on the host or on the GPU; the counts lie where the queries do.
+"""
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+
+THREADS_PER_BLOCK = 256
+CELLS_PER_BLOCK = 2048
+BLOCKS_PER_MULTIPROCESSOR = 32
+KEYS_PER_CELL_BITS = 2
+KEYS = {"uint32": "unsigned int", "int64": "long long"}
+INDICES = {"int32": "int", "int64": "long long"}
+
+
+def _options(key_dtype, index_dtype):
+    return (f"-DKEY={KEYS[key_dtype]}", f"-DINDEX={INDICES[index_dtype]}")
+
+
+COMPILE_OPTIONS = tuple(_options(key, index) for key in KEYS for index in INDICES)
+
+
+def count_overlaps(query_starts, query_ends, starts, ends, method):
+    """Return how many subjects each query overlaps."""
+    n, m = len(query_starts), len(starts)
+    counts = cupy.zeros(n, np.int32 if m < 2**31 else np.int64)
+    if n and m:
+        count = _count_by_sweep if method == "sweep" else _count_by_search
+        arrays = map(cupy.ascontiguousarray, (query_starts, query_ends, starts, ends))
+        count(*arrays, counts)
+    return counts if isinstance(query_starts, cupy.ndarray) else counts.get()
+
+
+def _count_by_search(query_starts, query_ends, starts, ends, counts):
+    _count_below(query_ends, 0, cupy.sort(starts), False, counts)
+    _count_below(query_starts, 1, cupy.sort(ends), True, counts)
+
+
+def _count_below(values, step, keys, is_subtracted, counts):
+    """Set or lower the counts by the number of keys below each value + step."""
+    m = len(keys)
+    low, high = int(keys[0]), int(keys[-1])
+    bits = (high - low).bit_length() - m.bit_length()
+    shift = bits + KEYS_PER_CELL_BITS if bits > 0 else 0
+    n_cells = ((high - low) >> shift) + 1
+    table = cupy.empty(n_cells + 2, counts.dtype)
+    table[-2:] = m
+    launch = _launcher(keys.dtype, counts.dtype)
+    launch(
+        "fill_table",
+        -(-n_cells // CELLS_PER_BLOCK),
+        (keys, np.int64(m), np.int64(low), np.int32(shift), np.int64(n_cells), table),
+    )
+    launch(
+        "look_up",
+        -(-len(values) // THREADS_PER_BLOCK),
+        (
+            values,
+            np.int64(len(values)),
+            np.int32(step),
+            keys,
+            np.int64(low),
+            np.int32(shift),
+            table,
+            np.int64(n_cells),
+            np.int32(is_subtracted),
+            counts,
+        ),
+    )
+
+
+def _count_by_sweep(query_starts, query_ends, starts, ends, counts):
+    n, m = len(query_starts), len(starts)
+    launch = _launcher(starts.dtype, counts.dtype)
+    owner_bits = np.int32((n + m).bit_length())
+    endpoints = cupy.empty(2 * (n + m), np.uint64)
+    for lefts, rights, first in ((query_starts, query_ends, 0), (starts, ends, n)):
+        launch(
+            "pack_endpoints",
+            -(-len(lefts) // THREADS_PER_BLOCK),
+            (
+                lefts,
+                rights,
+                np.int64(len(lefts)),
+                owner_bits,
+                np.int64(first),
+                endpoints[2 * first :],
+            ),
+        )
+    endpoints.sort()
+    n_blocks = -(-len(endpoints) // THREADS_PER_BLOCK)
+    common = (endpoints, np.int64(len(endpoints)), owner_bits, np.int64(n))
+    started = cupy.empty(len(endpoints), counts.dtype)
+    ended = cupy.empty_like(started)
+    launch("mark_subjects", n_blocks, (*common, started, ended))
+    started = cupy.cumsum(started, dtype=counts.dtype)
+    ended = cupy.cumsum(ended, dtype=counts.dtype)
+    ended_of_query = cupy.empty_like(counts)
+    launch("gather", n_blocks, (*common, started, ended, counts, ended_of_query))
+    counts -= ended_of_query
+
+
+def _launcher(key_dtype, index_dtype):
+    """Return a function that starts a kernel of these types, on at most so many blocks."""
+    options = _options(key_dtype.name, index_dtype.name)
+    module = load_module(__package__, "interval_count.cu", options=options)
+    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+    def launch(name, n_blocks, arguments):
+        n_blocks = max(min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR), 1)
+        module.get_function(name)((n_blocks,), (THREADS_PER_BLOCK,), arguments)
+
+    return launch
