@@ -18,8 +18,8 @@ def map_contigs(intervals: Intervals, names: Iterable[str]) -> Intervals:
     A contig whose name is not among ``names`` takes the one that differs by the prefix ``chr``,
     or is another name of the mitochondrion (chrM, M, chrMT, MT). A contig keeps its name where
     ``intervals`` already has one of the new name (both X and chrX), for these may be different,
-    or where several of ``names`` would do. The notes name the contigs that are renamed, and say when
-    none is in ``names`` under any name.
+    or where several of ``names`` would do. The notes name the contigs that are renamed, and say
+    when none is in ``names`` under any name.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from genoviz import FileFormatError, ParameterError
 from genoviz.io import interval_rows
 from genoviz.io.bgzf import END, compress_blocks
-from genoviz.io.intervals import iter_read_intervals, read_interval_rows, read_intervals
+from genoviz.io.intervals import iter_read_intervals, read_intervals
 from genoviz.model import Intervals, PathRegion
 from tests.conftest import real_data
 from tests.oracles.interval_text import read_rows
