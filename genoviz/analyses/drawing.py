@@ -22,15 +22,15 @@ from genoviz.analyses.palette import (
     value_levels,
 )
 from genoviz.analyses.viewport import Viewport
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 from genoviz.kernels.segment_raster import (
     PixelGrid,
-    clip_grid,
     key_values,
     make_grid,
     order_keys,
+    place_grid,
 )
 
 By = Literal["count", "mean", "max"]
@@ -157,7 +157,8 @@ class LayoutDrawing(DrawnNodes):
         self, viewport: Viewport, pixel_budget: float, *, fold: Fold | None = None
     ) -> int:
         """Return the stride with which about ``pixel_budget`` pixels are touched, at least 1."""
-        return self._stride_of(self._coordinates, view_strips(viewport, fold), pixel_budget)
+        grids = _grids(viewport, view_strips(viewport, fold))
+        return self._stride_of(self._coordinates, grids, pixel_budget)
 
     def draw(
         self,
@@ -218,8 +219,8 @@ class LayoutDrawing(DrawnNodes):
             raise ParameterError(f"pixel_budget is {pixel_budget}, needs a positive number or None")
         if not 2 <= max_index <= MAX_INDEX:
             raise ParameterError(f"max_index is {max_index}, needs 2 to {MAX_INDEX}")
-        strips = view_strips(viewport, fold)
-        stride = self._stride_of(self._coordinates, strips, pixel_budget)
+        grids = _grids(viewport, view_strips(viewport, fold))
+        stride = self._stride_of(self._coordinates, grids, pixel_budget)
         image = self._image(viewport, by, stride, fold)
         options = {"how": how, "value_range": value_range, "n_levels": max_index}
         if by == "count":
@@ -232,7 +233,7 @@ class LayoutDrawing(DrawnNodes):
             line_width = _automatic_line_width(n_used, image.size)
         indices = self._palette.spread(indices, line_width)
         mark_strides = [
-            self._draw_mark(mark, indices, viewport, strips, line_width, pixel_budget)
+            self._draw_mark(mark, indices, viewport, grids, line_width, pixel_budget)
             for mark in marks
         ]
         return Picture(
@@ -261,29 +262,15 @@ class LayoutDrawing(DrawnNodes):
         if self._is_live:
             self._refresh_boxes()
 
-        def draw_strip(grid: PixelGrid) -> Any:
-            return draw(self._coordinates, *numbers, grid, self._boxes, stride)
-
-        return self._compose(viewport, view_strips(viewport, fold), draw_strip)
-
-    def _compose(self, viewport: Viewport, strips: tuple[Strip, ...], draw_strip: Any) -> Any:
-        """Return the image whose parts are the drawn strips."""
-        shape = viewport.height, viewport.width
-        if len(strips) == 1 and (strips[0].viewport.height, strips[0].viewport.width) == shape:
-            return draw_strip(_grid(strips[0]))
-        image = array_module(self.backend).zeros(shape, np.uint32)
-        for strip in strips:
-            part, row, column = strip.viewport, strip.first_row, strip.first_column
-            rows, columns = slice(row, row + part.height), slice(column, column + part.width)
-            image[rows, columns] = draw_strip(_grid(strip))
-        return image
+        grids, shape = _grids(viewport, view_strips(viewport, fold)), _shape(viewport)
+        return draw(self._coordinates, *numbers, grids, shape, self._boxes, stride)
 
     def _draw_mark(
         self,
         mark: MarkLayer,
         indices: Any,
         viewport: Viewport,
-        strips: tuple[Strip, ...],
+        grids: list[PixelGrid],
         line_width: int,
         pixel_budget: float | None,
     ) -> int:
@@ -291,30 +278,37 @@ class LayoutDrawing(DrawnNodes):
         nodes = mark.nodes_on(self.backend, self.n_nodes)
         ends = self._raster.gather_segments(self._all, nodes)
         boxes = self._raster.find_boxes(ends)
-        stride = self._stride_of(ends, strips, pixel_budget)
-
-        def draw_strip(grid: PixelGrid) -> Any:
-            return self._raster.raster_count(ends, grid, boxes, stride)
-
-        image = self._compose(viewport, strips, draw_strip)
+        stride = self._stride_of(ends, grids, pixel_budget)
+        image = self._raster.raster_count(ends, grids, _shape(viewport), boxes, stride)
         self._palette.stamp(indices, image, mark.index, max(line_width, MIN_MARK_WIDTH))
         return stride
 
     def _stride_of(
-        self, coordinates: Any, strips: tuple[Strip, ...], pixel_budget: float | None
+        self, coordinates: Any, grids: list[PixelGrid], pixel_budget: float | None
     ) -> int:
         if pixel_budget is None:
             return 1
-        grids = [_grid(strip) for strip in strips]
         per_node = self._raster.pixels_per_segment(coordinates, grids, N_SAMPLES)
         return max(1, math.ceil(per_node * len(coordinates) / pixel_budget))
 
 
-def _grid(strip: Strip) -> PixelGrid:
-    view = strip.viewport
-    grid = make_grid(view.x_min, view.x_max, view.y_min, view.y_max, view.width, view.height)
-    is_whole = (strip.x_min, strip.x_max) == (view.x_min, view.x_max)
-    return grid if is_whole else clip_grid(grid, strip.x_min, strip.x_max)
+def _shape(viewport: Viewport) -> tuple[int, int]:
+    return viewport.height, viewport.width
+
+
+def _grids(viewport: Viewport, strips: tuple[Strip, ...]) -> list[PixelGrid]:
+    """Return the grid of each strip, as a part of the picture of the viewport."""
+    return [
+        place_grid(
+            make_grid(view.x_min, view.x_max, view.y_min, view.y_max, view.width, view.height),
+            strip.x_min,
+            strip.x_max,
+            strip.first_row * viewport.width + strip.first_column,
+            viewport.width,
+        )
+        for strip in strips
+        for view in [strip.viewport]
+    ]
 
 
 def _automatic_line_width(n_used: int, n_pixels: int) -> int:

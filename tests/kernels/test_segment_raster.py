@@ -82,12 +82,12 @@ def rasters(backend, segments, view, *, values=None, width=WIDTH, height=HEIGHT,
 
         array = cupy.asarray
     values = some_values(len(segments)) if values is None else values
-    grid, segments = make_grid(*view, width, height), array(segments)
+    where, segments = ([make_grid(*view, width, height)], (height, width)), array(segments)
     boxes = kernel.find_boxes(segments)
     images = (
-        kernel.raster_count(segments, grid, boxes, stride),
-        kernel.raster_max(segments, array(order_keys(values)), grid, boxes, stride),
-        kernel.raster_mean(segments, array(values), grid, boxes, stride),
+        kernel.raster_count(segments, *where, boxes, stride),
+        kernel.raster_max(segments, array(order_keys(values)), *where, boxes, stride),
+        kernel.raster_mean(segments, array(values), *where, boxes, stride),
     )
     return [image.get() for image in images] if backend == "cuda" else images
 

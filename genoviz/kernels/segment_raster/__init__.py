@@ -7,7 +7,8 @@ Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
 ==============  =================================================================================
 ``coordinates``  float64, (n, 2, 2), C order: ``[segment, end, axis]``; a segment with a coordinate
                  that is not finite is not drawn
-``grid``         the view as a :class:`PixelGrid`
+``grids``        the views as :class:`PixelGrid`, which share no pixel of the image
+``shape``        height and width of the image
 ``boxes``        float64, (n_blocks, 4): ``x_min, y_min, x_max, y_max`` of the finite segments of
                  each block of ``BLOCK_SIZE`` consecutive segments; inf and -inf for none. Boxes of
                  an earlier time hide segments that have left theirs for the view, no others
@@ -16,7 +17,7 @@ Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
 ``values``       float32, (n,): a value of each segment; NaN where it has none
 ==============  =================================================================================
 
-- ``raster_count(coordinates, grid, boxes, stride)``: uint32 (height, width), the
+- ``raster_count(coordinates, grids, shape, boxes, stride)``: uint32 (height, width), the
   number of segments that touch each pixel.
 - ``raster_max(coordinates, keys, ...)``: uint32 (height, width), the largest key of each pixel.
 - ``raster_mean(coordinates, values, ...)``: uint32 (height, width), the key of the mean value of
@@ -50,7 +51,8 @@ LOCAL_PIXELS = 2.0**32
 class PixelGrid(NamedTuple):
     """A view, and how it maps onto pixels: ``column = int((x - x_origin) * x_scale + x_shift)``.
 
-    ``x_min`` to ``y_max`` are what segments are clipped to, less the origin.
+    ``x_min`` to ``y_max`` are what segments are clipped to, less the origin. In the image, a pixel
+    is number ``first_pixel + row * pitch + column``.
     """
 
     x_scale: float
@@ -67,6 +69,8 @@ class PixelGrid(NamedTuple):
     y_end: int
     x_origin: float
     y_origin: float
+    first_pixel: int
+    pitch: int
 
 
 def make_grid(
@@ -89,6 +93,7 @@ def make_grid(
     return PixelGrid(
         x_scale, x_shift, y_scale, y_shift, x_min, x_max, y_min, y_max, width, height,
         round(x_max * x_scale + x_shift), round(y_max * y_scale + y_shift), x_origin, y_origin,
+        0, width,
     )  # fmt: skip
 
 
@@ -97,9 +102,16 @@ def _local_origin(low: float, high: float, size: int) -> float:
     return low if is_far else 0.0
 
 
-def clip_grid(grid: PixelGrid, x_min: float, x_max: float) -> PixelGrid:
-    """Return the same pixels, with segments clipped to a part of the view's width."""
-    return grid._replace(x_min=x_min - grid.x_origin, x_max=x_max - grid.x_origin)
+def place_grid(
+    grid: PixelGrid, x_min: float, x_max: float, first_pixel: int, pitch: int
+) -> PixelGrid:
+    """Return a grid as a part of an image, with segments clipped to a part of the view's width."""
+    return grid._replace(
+        x_min=x_min - grid.x_origin,
+        x_max=x_max - grid.x_origin,
+        first_pixel=first_pixel,
+        pitch=pitch,
+    )
 
 
 def order_keys(values: np.ndarray) -> np.ndarray:

@@ -27,22 +27,26 @@ __all__ = [
 COUNT, LARGEST, SUM = range(3)
 
 
-def raster_count(coordinates, grid: PixelGrid, boxes, stride: int):
+def raster_count(coordinates, grids: list[PixelGrid], shape: tuple[int, int], boxes, stride: int):
     """Return the number of segments that touch each pixel."""
-    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grid, boxes, stride)
-    return merge(counts, False).reshape(grid.height, grid.width)
+    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grids, shape, boxes, stride)
+    return merge(counts, False).reshape(shape)
 
 
-def raster_max(coordinates, keys, grid: PixelGrid, boxes, stride: int):
+def raster_max(
+    coordinates, keys, grids: list[PixelGrid], shape: tuple[int, int], boxes, stride: int
+):
     """Return the largest key of the segments that touch each pixel."""
-    largest, _ = _raster(LARGEST, coordinates, keys, grid, boxes, stride)
-    return merge(largest, True).reshape(grid.height, grid.width)
+    largest, _ = _raster(LARGEST, coordinates, keys, grids, shape, boxes, stride)
+    return merge(largest, True).reshape(shape)
 
 
-def raster_mean(coordinates, values, grid: PixelGrid, boxes, stride: int):
+def raster_mean(
+    coordinates, values, grids: list[PixelGrid], shape: tuple[int, int], boxes, stride: int
+):
     """Return the key of the mean value of the segments that touch each pixel."""
-    counts, sums = _raster(SUM, coordinates, values, grid, boxes, stride)
-    return mean_keys(merge(sums, False), merge(counts, False)).reshape(grid.height, grid.width)
+    counts, sums = _raster(SUM, coordinates, values, grids, shape, boxes, stride)
+    return mean_keys(merge(sums, False), merge(counts, False)).reshape(shape)
 
 
 def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> float:
@@ -51,14 +55,15 @@ def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> f
     return sum(_pixels_per_segment(coordinates, grid, step) for grid in grids)
 
 
-def _raster(ink, coordinates, values, grid, boxes, stride):
+def _raster(ink, coordinates, values, grids, shape, boxes, stride):
     """Return for each worker an image of counts or keys, and one of sums."""
-    blocks = _visible_blocks(boxes, grid)
-    n_workers = n_sharing(len(blocks))
-    n_pixels = grid.width * grid.height
+    table = np.array(grids, dtype=np.float64).reshape(-1, len(PixelGrid._fields))
+    work = _find_work(boxes, table)
+    n_workers = n_sharing(len(work))
+    n_pixels = shape[0] * shape[1]
     pixels = np.empty(n_workers * n_pixels * (2 if ink == SUM else 1), dtype=np.uint32)
     sums = np.empty(n_workers * n_pixels if ink == SUM else 0)
-    arguments = ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums
+    arguments = ink, coordinates, values, table, boxes, stride, work, pixels, sums, n_pixels
     if n_workers == 1:
         _draw_blocks(*arguments, n_workers, 0)
     else:
@@ -68,19 +73,20 @@ def _raster(ink, coordinates, values, grid, boxes, stride):
 
 @njit(nogil=True, parallel=True, cache=True)
 def _draw_blocks_in_parallel(
-    ink, coordinates, values, grid, boxes, stride, blocks, pixels, sums, n_workers
+    ink, coordinates, values, table, boxes, stride, work, pixels, sums, n_pixels, n_workers
 ):
     for worker in prange(n_workers):
         _draw_blocks(
             ink,
             coordinates,
             values,
-            grid,
+            table,
             boxes,
             stride,
-            blocks,
+            work,
             pixels,
             sums,
+            n_pixels,
             n_workers,
             worker,
         )
@@ -91,25 +97,27 @@ def _draw_blocks(
     ink,
     coordinates,
     values,
-    grid,
+    table,
     boxes,
     stride,
-    blocks,
+    work,
     pixels,
     sums,
+    n_pixels,
     n_workers,
     worker,
 ):
     """Draw a worker's share of the blocks into its own image."""
     _clear(pixels, n_workers, worker)
     _clear(sums, n_workers, worker)
-    origin = worker * grid.width * grid.height
     remaining = np.empty(BLOCK_SIZE, dtype=np.int64)
-    for k in range(worker, blocks.shape[0], n_workers):
-        start = blocks[k] * BLOCK_SIZE
+    for k in range(worker, work.shape[0], n_workers):
+        block, grid = work[k, 0], _grid_of(table, work[k, 1])
+        origin = worker * n_pixels + grid.first_pixel
+        start = block * BLOCK_SIZE
         stop = min(start + BLOCK_SIZE, coordinates.shape[0])
         first = (start + stride - 1) // stride * stride
-        _, inside = _compare_box(boxes[blocks[k]], grid)
+        _, inside = _compare_box(boxes[block], grid)
         if inside:
             n_remaining = _draw_points(
                 ink, coordinates, values, grid, first, stop, stride, origin, pixels, sums, remaining
@@ -144,7 +152,7 @@ def _draw_points(
             and np.uint64(row) < n_rows
         ):
             value = values[0 if ink == COUNT else segment]
-            pixel = np.uint64(origin + row * grid.width + column)
+            pixel = np.uint64(origin + row * grid.pitch + column)
             if ink == COUNT:
                 pixels[pixel] += np.uint32(1)
             elif ink == LARGEST:
@@ -173,8 +181,8 @@ def _draw_lines(ink, coordinates, values, grid, segments, origin, pixels, sums):
         )
         if not visible:
             continue
-        pixel = origin + row * grid.width + column
-        far, near, step_far, step_near, lowest = _find_steps(dx, dy, grid.width)
+        pixel = origin + row * grid.pitch + column
+        far, near, step_far, step_near, lowest = _find_steps(dx, dy, grid.pitch)
         error = 2 * (2 * near - far)
         value = values[0 if ink == COUNT else segment]
         for _ in range(far + 1):
@@ -201,14 +209,30 @@ def _clear(array, n_workers, worker):
 
 
 @njit(nogil=True, cache=True)
-def _visible_blocks(boxes, grid):
-    blocks = np.empty(boxes.shape[0], dtype=np.int64)
-    n_visible = 0
-    for block in range(boxes.shape[0]):
-        visible, _ = _compare_box(boxes[block], grid)
-        blocks[n_visible] = block
-        n_visible += visible
-    return blocks[:n_visible]
+def _find_work(boxes, table):
+    """Return the blocks that each grid shows: (block, grid)."""
+    n_work = 0
+    for fills in (False, True):
+        work = np.empty((n_work, 2), dtype=np.int64)
+        n_work = 0
+        for k in range(table.shape[0]):
+            grid = _grid_of(table, k)
+            for block in range(boxes.shape[0]):
+                visible, _ = _compare_box(boxes[block], grid)
+                if visible and fills:
+                    work[n_work, 0], work[n_work, 1] = block, k
+                n_work += visible
+    return work
+
+
+@njit(nogil=True, cache=True)
+def _grid_of(table, k):
+    row = table[k]
+    return PixelGrid(
+        row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7],
+        int(row[8]), int(row[9]), int(row[10]), int(row[11]),
+        row[12], row[13], int(row[14]), int(row[15]),
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
@@ -311,7 +335,7 @@ def _clamp(pixel, size):
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def _find_steps(dx, dy, width):
+def _find_steps(dx, dy, pitch):
     """Return how far a line goes along both axes, the longer one first, and its steps.
 
     The last result is the error from which Datashader steps sideways.
@@ -319,7 +343,7 @@ def _find_steps(dx, dy, width):
     is_flat = abs(dx) >= abs(dy)
     far, near = max(abs(dx), abs(dy)), min(abs(dx), abs(dy))
     step_x = 2 * (dx > 0) - 1
-    step_y = width * (2 * (dy > 0) - 1)
+    step_y = pitch * (2 * (dy > 0) - 1)
     step_far = step_x if is_flat else step_y
     return far, near, step_far, step_x + step_y - step_far, 1 * (step_far < 0)
 

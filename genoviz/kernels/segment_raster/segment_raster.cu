@@ -1,6 +1,6 @@
 // Segments onto a pixel grid on one GPU; the contract is in this folder's __init__.py.
-// One thread block draws one block of segments. Compile without fused multiply-add, so that every
-// pixel is the CPU's.
+// One thread block draws one block of segments on one grid. Compile without fused multiply-add, so
+// that every pixel is the CPU's.
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -14,11 +14,14 @@ constexpr u32 KEY_MISSING = 1;
 struct Grid {
     double x_scale, x_shift, y_scale, y_shift, x_min, x_max, y_min, y_max;
     double width_, height_, x_end_, y_end_, x_origin, y_origin;
+    double first_pixel_, pitch_;
 
     __device__ int width() const { return (int)width_; }
     __device__ int height() const { return (int)height_; }
     __device__ long long x_end() const { return (long long)x_end_; }
     __device__ long long y_end() const { return (long long)y_end_; }
+    __device__ int first_pixel() const { return (int)first_pixel_; }
+    __device__ int pitch() const { return (int)pitch_; }
 };
 
 struct Segment {
@@ -122,10 +125,10 @@ __device__ __forceinline__ Line to_line(const Grid& grid, const Segment& s) {
 
 // Touch every pixel of a line after the first, as Datashader does (Bresenham).
 template <typename Brush>
-__device__ __forceinline__ void draw_line(const Line& line, int width, int segment_pixel,
+__device__ __forceinline__ void draw_line(const Line& line, int pitch, int segment_pixel,
                                           const Brush& touch) {
     const int dx = line.column1 - line.column0, dy = line.row1 - line.row0;
-    const int step_x = dx > 0 ? 1 : -1, step_y = dy > 0 ? width : -width;
+    const int step_x = dx > 0 ? 1 : -1, step_y = dy > 0 ? pitch : -pitch;
     const bool is_flat = abs(dx) >= abs(dy);
     const int far = is_flat ? abs(dx) : abs(dy), near = is_flat ? abs(dy) : abs(dx);
     const int step_far = is_flat ? step_x : step_y, step_near = is_flat ? step_y : step_x;
@@ -221,37 +224,37 @@ __device__ __forceinline__ void draw_block(const double2* __restrict__ coordinat
             Segment s = load(coordinates, segment, grid);
             if (s.is_finite() && (is_inside || clip(grid, s))) {
                 line = to_line(grid, s);
-                pixel = line.row0 * grid.width() + line.column0;
+                pixel = grid.first_pixel() + line.row0 * grid.pitch() + line.column0;
             }
         }
         const auto brush = make_brush(pixel >= 0 ? segment : -1);
         brush.first(pixel);
-        if (pixel >= 0) draw_line(line, grid.width(), pixel, brush);
+        if (pixel >= 0) draw_line(line, grid.pitch(), pixel, brush);
     }
 }
 
 extern "C" __global__ void draw_counts(const double2* __restrict__ coordinates,
                                        long long n_segments, const Box* __restrict__ boxes,
-                                       const Grid* __restrict__ grid, long long stride,
+                                       const Grid* __restrict__ grids, long long stride,
                                        u32* __restrict__ image) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride,
+    draw_block(coordinates, n_segments, boxes, grids[blockIdx.y], stride,
                [=](long long) { return CountBrush{image}; });
 }
 
 extern "C" __global__ void draw_largest(const double2* __restrict__ coordinates,
                                         long long n_segments, const Box* __restrict__ boxes,
-                                        const Grid* __restrict__ grid, long long stride,
+                                        const Grid* __restrict__ grids, long long stride,
                                         const u32* __restrict__ keys, u32* __restrict__ image) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride, [=](long long segment) {
+    draw_block(coordinates, n_segments, boxes, grids[blockIdx.y], stride, [=](long long segment) {
         return MaxBrush{image, segment < 0 ? KEY_EMPTY : keys[segment]};
     });
 }
 
 extern "C" __global__ void draw_sums(const double2* __restrict__ coordinates, long long n_segments,
-                                     const Box* __restrict__ boxes, const Grid* __restrict__ grid,
+                                     const Box* __restrict__ boxes, const Grid* __restrict__ grids,
                                      long long stride, const float* __restrict__ values,
                                      double* __restrict__ sums, u32* __restrict__ counts) {
-    draw_block(coordinates, n_segments, boxes, *grid, stride, [=](long long segment) {
+    draw_block(coordinates, n_segments, boxes, grids[blockIdx.y], stride, [=](long long segment) {
         return SumBrush{sums, counts, segment < 0 ? 0.0f : values[segment]};
     });
 }
@@ -303,14 +306,15 @@ extern "C" __global__ void find_boxes(const double2* __restrict__ coordinates, l
 }
 
 extern "C" __global__ void count_line_pixels(const double2* __restrict__ coordinates,
-                                             long long n_segments, const Grid* __restrict__ grid,
+                                             long long n_segments, const Grid* __restrict__ grids,
                                              long long step, u64* __restrict__ n_pixels) {
     const long long sample = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     const long long segment = step / 2 + sample * step;
     if (segment >= n_segments) return;
-    Segment s = load(coordinates, segment, *grid);
-    if (!s.is_finite() || !clip(*grid, s)) return;
-    const Line line = to_line(*grid, s);
+    const Grid grid = grids[blockIdx.y];
+    Segment s = load(coordinates, segment, grid);
+    if (!s.is_finite() || !clip(grid, s)) return;
+    const Line line = to_line(grid, s);
     const int far = max(abs(line.column1 - line.column0), abs(line.row1 - line.row0));
     atomicAdd(n_pixels, (u64)(far + 1));
 }
