@@ -27,9 +27,9 @@ def node_positions(graph: PangenomeGraph, path: str | int) -> np.ndarray:
     """
     index = _path_index(graph, path)
     nodes = (graph.path_steps(index) >> 1).astype(np.int64)
-    starts = graph.step_positions[graph.path_offsets[index] : graph.path_offsets[index + 1]]
+    lengths = graph.node_lengths[nodes]
     values = np.full(graph.n_nodes, np.nan, np.float32)
-    middles = starts + graph.node_lengths[nodes] / 2
+    middles = np.cumsum(lengths) - lengths / 2
     values[nodes[::-1]] = middles[::-1]
     return values
 

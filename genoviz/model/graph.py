@@ -10,7 +10,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model.byte_strings import ByteStrings
-from genoviz.model.incidence import Incidence, index_edges, index_steps
+from genoviz.model.incidence import Incidence, count_steps, index_edges, index_steps
 from genoviz.model.path_directory import PathDirectory
 from genoviz.model.path_name import PathName
 from genoviz.model.position_index import PositionIndex
@@ -166,7 +166,7 @@ class PangenomeGraph:
     @cached_property
     def node_depths(self) -> np.ndarray:
         """Number of steps on each node; int64, shape (n_nodes,)."""
-        return np.bincount(self.steps >> 1, minlength=self.n_nodes)
+        return count_steps(self.n_nodes, self.steps)
 
     @cached_property
     def node_step_index(self) -> Incidence:

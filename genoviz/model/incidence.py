@@ -104,6 +104,13 @@ def _index(n_nodes: int, values: np.ndarray, count, place) -> Incidence:
     return Incidence(offsets, items)
 
 
+def count_steps(n_nodes: int, steps: np.ndarray) -> np.ndarray:
+    """Return the number of steps on each node; int64, shape (n_nodes,)."""
+    ends = np.zeros(n_nodes + 1, np.int64)
+    _count_steps(steps, ends)
+    return ends[1:]
+
+
 def index_steps(n_nodes: int, steps: np.ndarray) -> Incidence:
     """Return the numbers of the steps on each node; ``steps`` are handles."""
     return _index(n_nodes, steps, _count_steps, _place_steps)

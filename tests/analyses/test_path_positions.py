@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz import read_gfa
+from genoviz.analyses.extract import extract_region
 from genoviz.analyses.path_positions import (
     NodePosition,
     find_node_visits,
@@ -113,7 +114,20 @@ def check_lift(graph, source, target, places):
         assert lifted.n_visits == n_visits
 
 
-@pytest.mark.parametrize("name", ["DRB1-3123", "LPA", "chr6.C4", "micb-kir3dl1"])
+def test_a_path_lifted_to_itself_is_where_it_was(graph):
+    generator = np.random.default_rng(9)
+    for path in some_paths(graph, 4):
+        places = generator.integers(0, graph.path_lengths[path], 30).tolist()
+        lifted = lift_positions(graph, path, places, path)
+        assert [(p.position, p.distance, p.is_reverse) for p in lifted] == [
+            (place, 0, False) for place in places
+        ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["DRB1-3123", "DRB1-3123_unsorted", "LPA", "chr6.C4", "chr5.yeast", "micb-kir3dl1"],
+)
 def test_lifted_positions_of_real_graphs(name):
     graph = read_gfa(real_data(f"gfa/{name}.gfa.gz"), cache=False)
     generator = np.random.default_rng(8)
@@ -123,6 +137,13 @@ def test_lifted_positions_of_real_graphs(name):
             check_lift(graph, path, 0, places)
         else:
             assert lift_positions(graph, path, places, 0) == [None] * len(places)
+
+
+def test_lifted_positions_of_a_part_of_a_large_graph():
+    graph = read_gfa(real_data("gfa/MHC_4.gfa.gz"), cache=False)
+    part = extract_region(graph, "CHM13:1000000-1030000", detour_bp=20_000)
+    for source, target in ((0, 1), (1, 0)):
+        check_lift(part, source, target, range(0, int(part.path_lengths[source]), 997))
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from genoviz import read_gfa
 from genoviz.analyses.regions import resolve_region
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
-from tests.conftest import real_data
+from tests.conftest import REAL_GRAPHS, real_data
 from tests.graphs import make_graph
 
 
@@ -124,13 +125,27 @@ def test_a_graph_without_paths_says_so():
         resolve_region(make_graph([1], []), "chr1")
 
 
-def test_every_contig_coordinate_is_its_path_position():
-    graph = real_graph("chr6.C4")
+def contig_and_start(name):
+    """Return contig and first base of a name, as by hand: the innermost range is within others."""
+    start = 0
+    name, *brackets = re.split(r"\[(\d+)(?:-\d+)?\]", name)
+    if brackets:
+        start, rest = sum(int(text) for text in brackets[0::2]), "".join(brackets[1::2])
+        name += rest
+    contig, colon, span = name.rpartition(":")
+    if not colon or "-" not in span:
+        return name, start
+    return contig, start + int(span.split("-")[0]) - name.startswith("gi|")
+
+
+@pytest.mark.parametrize("name", REAL_GRAPHS)
+def test_contig_coordinates_are_path_positions(name):
+    graph = real_graph(name)
     generator = np.random.default_rng(2)
-    for path in generator.integers(0, graph.n_paths, 10).tolist():
-        name = graph.path_names[path]
-        contig, _, span = name.rpartition(":")
-        first, last = map(int, span.split("-"))
-        for place in generator.integers(first, last, 5).tolist():
-            expected = PathRegion(name, place - first, place - first + 1)
-            assert resolve_region(graph, f"{contig}:{place}") == (expected,)
+    for path in {0, *generator.integers(0, graph.n_paths, 12).tolist()}:
+        contig, first = contig_and_start(graph.path_names[path])
+        length = int(graph.path_lengths[path])
+        for place in (0, length - 1, *generator.integers(0, length, 3).tolist()):
+            region = PathRegion(graph.path_names[path], place, place + 1)
+            assert resolve_region(graph, f"{contig}:{first + place}") == (region,)
+            assert resolve_region(graph, f"{graph.path_names[path]}:{place:,}") == (region,)
