@@ -137,8 +137,8 @@ def test_downloads_are_read_by_the_library(dashboard, tmp_path):
 
     page = dashboard.page
     poll_until(dashboard.poll, lambda: page.view.run.snapshot is not None)
-    for suffix in ("lay", "tsv"):
-        path = tmp_path / f"x.{suffix}"
+    for suffix in (".lay", ".tsv"):
+        path = tmp_path / f"x{suffix}"
         path.write_bytes(page.downloads._layout(suffix))
         layout = read_layout(path, dashboard.session.opened.graph)
         assert isinstance(layout, GraphLayout)

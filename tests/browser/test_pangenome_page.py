@@ -142,15 +142,17 @@ def test_what_is_made_can_be_saved(still_visit):
     visit.until(lambda: visit.n_painted > 0)
     visit.page.get_by_role("button", name="Save").click()
     starts = {
-        "Layout as .lay": b"",
-        "Layout as TSV": b"idx\t",
-        "View as PNG": b"\x89PNG",
-        "View as SVG": b"<svg",
+        ".lay (odgi)": b"",
+        ".tsv (odgi)": b"idx\t",
+        "PNG": b"\x89PNG",
+        "SVG": b"<svg",
+        "PDF": b"%PDF",
+        "HTML": b"<!doctype html>",
     }
     for name, start in starts.items():
         with visit.page.expect_download() as download:
             visit.button(re.escape(name)).click()
-        suffix = name.split()[-1].lower().lstrip(".")
+        suffix = name.split()[0].lower().lstrip(".")
         assert download.value.suggested_filename == f"simulated.{suffix}"
         content = download.value.path().read_bytes()
         assert content.startswith(start)

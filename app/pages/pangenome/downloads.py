@@ -1,4 +1,4 @@
-"""Files to take away: the layout as .lay and TSV, the picture as PNG and SVG."""
+"""Files to take away: the layout as .lay and TSV, the view as PNG, SVG, PDF and HTML."""
 
 from __future__ import annotations
 
@@ -7,28 +7,44 @@ import io
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import panel_material_ui as pmui
 
 from app.pages.pangenome.layout_run import LayoutRun
 from app.pages.pangenome.live_picture import LivePicture
-from app.plots.picture_file import png_bytes, svg_bytes
+from genoviz.analyses.colours import N_MARK_COLOURS
+from genoviz.analyses.figures import (
+    FIGURE_ENDINGS,
+    FigureLabel,
+    FigureMark,
+    FigureOptions,
+    figure_bytes,
+    make_figure,
+)
+from genoviz.analyses.figures.files import MAX_LINES
+from genoviz.analyses.palettes import DARK, LIGHT, Theme, parse_colour
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.layout_files import write_layout
 
 MAX_DOWNLOAD_NODES = 5_000_000
-PNG_SCALE = 2
+SIZES = {
+    "1,200 pixels wide, for the screen": (1200, 96.0),
+    "2,400 pixels wide, for slides": (2400, 192.0),
+    "4,000 pixels wide, for print": (4000, 300.0),
+    "8,000 pixels wide, for a poster": (8000, 600.0),
+}
+DARK_GROUND, LIGHT_GROUND, NO_GROUND = "dark", "light", "none"
+GROUNDS = {"Dark": DARK_GROUND, "White": LIGHT_GROUND, "White, transparent": NO_GROUND}
+LABELS = {".png": "PNG", ".svg": "SVG", ".pdf": "PDF", ".html": "HTML"}
 
 WRITER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-write")
 """Writes the files of all tabs."""
 
 
 class Downloads:
-    """A button for each kind of file.
+    """A button for each kind of file, and how pictures look.
 
     Parameters
     ----------
@@ -48,17 +64,27 @@ class Downloads:
     ) -> None:
         self._run, self._picture = run, picture
         self._get_name, self._complain = get_name, complain
+        wide = {"size": "small", "sizing_mode": "stretch_width", "margin": (0, 0, 10, 0)}
+        self.size = pmui.Select(
+            label="Size of pictures", options=SIZES, value=(2400, 192.0), **wide
+        )
+        self.ground = pmui.Select(label="Ground", options=GROUNDS, value=DARK_GROUND, **wide)
         self.buttons = {
-            suffix: self._button(label, suffix, make)
-            for label, suffix, make in (
-                ("Layout as .lay (odgi)", "lay", self._layout),
-                ("Layout as TSV (odgi)", "tsv", self._layout),
-                ("View as PNG, twice as large", "png", self._png),
-                ("View as SVG, to edit", "svg", self._svg),
-            )
+            ending: self._button(LABELS[ending], ending, self._figure) for ending in FIGURE_ENDINGS
+        }
+        self.buttons |= {
+            ending: self._button(label, ending, self._layout)
+            for label, ending in ((".lay (odgi)", ".lay"), (".tsv (odgi)", ".tsv"))
         }
         self.panel = pmui.Column(
-            *self.buttons.values(), sizing_mode="stretch_width", margin=(4, 0, 0, 0)
+            self.size,
+            self.ground,
+            _caption("The present view"),
+            *self._rows(FIGURE_ENDINGS),
+            _caption("The layout"),
+            *self._rows((".lay", ".tsv")),
+            sizing_mode="stretch_width",
+            margin=(8, 0, 0, 0),
         )
         self.poll()
 
@@ -69,12 +95,21 @@ class Downloads:
             if button.disabled != is_disabled:
                 button.disabled = is_disabled
 
-    def _button(self, label: str, suffix: str, make: Callable[[str], bytes]) -> pmui.FileDownload:
+    def _rows(self, endings: tuple[str, ...]) -> list[pmui.Row]:
+        pairs = [endings[first : first + 2] for first in range(0, len(endings), 2)]
+        return [
+            pmui.Row(
+                *(self.buttons[ending] for ending in pair), sizing_mode="stretch_width", margin=0
+            )
+            for pair in pairs
+        ]
+
+    def _button(self, label: str, ending: str, make: Callable[[str], bytes]) -> pmui.FileDownload:
         async def prepare() -> io.BytesIO | None:
-            button.filename = f"{_file_stem(self._get_name())}.{suffix}"
+            button.filename = f"{_file_stem(self._get_name())}{ending}"
             loop = asyncio.get_running_loop()
             try:
-                content = await loop.run_in_executor(WRITER, partial(make, suffix))
+                content = await loop.run_in_executor(WRITER, partial(make, ending))
             except GenovizError as error:
                 self._complain(f"The file was not made: {error}.")
                 return None
@@ -82,18 +117,18 @@ class Downloads:
 
         button = pmui.FileDownload(
             callback=prepare,
-            filename=f"layout.{suffix}",
+            filename=f"layout{ending}",
             label=label,
             auto=True,
             size="small",
             sizing_mode="stretch_width",
-            margin=(0, 0, 8, 0),
+            margin=(0, 4, 8, 0),
         )
         # Given to the constructor, these two would bring a warning of Panel's about itself.
         button.param.update(variant="outlined", color="default")
         return button
 
-    def _layout(self, suffix: str) -> bytes:
+    def _layout(self, ending: str) -> bytes:
         layout = self._run.layout
         if layout is None:
             raise ParameterError("there is no layout yet")
@@ -103,38 +138,44 @@ class Downloads:
                 "`genoviz layout` writes it on the server"
             )
         with tempfile.TemporaryDirectory(prefix="genoviz-download-") as folder:
-            path = Path(folder) / f"layout.{suffix}"
+            path = Path(folder) / f"layout{ending}"
             write_layout(layout, path)
             return path.read_bytes()
 
-    def _png(self, _suffix: str) -> bytes:
-        drawing, view, colouring = self._picture.current()
-        options = colouring.options
-        picture = drawing.draw(
-            replace(view, width=view.width * PNG_SCALE, height=view.height * PNG_SCALE),
-            **options,
-            line_width=PNG_SCALE,
-            pixel_budget=None,
+    def _figure(self, ending: str) -> bytes:
+        graph, picture = self._run.graph, self._picture
+        drawing, view, colouring = picture.current()
+        (width, dpi), ground = self.size.value, self.ground.value
+        theme = DARK if ground == DARK_GROUND else LIGHT
+        figure = make_figure(
+            graph,
+            drawing,
+            colouring.on(theme),
+            FigureOptions(
+                width=width,
+                dpi=dpi,
+                is_transparent=ground == NO_GROUND,
+                max_lines=MAX_LINES[ending],
+            ),
+            view=view,
+            fold=picture.fold,
+            marks=[
+                FigureMark(mark.nodes, _seen_on(theme, mark.colour), mark.label)
+                for mark in picture.notes.marks[-N_MARK_COLOURS:]
+            ],
+            labels=[FigureLabel(label.node, label.text) for label in picture.notes.labels],
         )
-        return png_bytes(picture.indices, colouring.palette, title=self._get_name())
+        return figure_bytes(figure, ending)
 
-    def _svg(self, _suffix: str) -> bytes:
-        _drawing, view, colouring = self._picture.current()
-        layout, shown = self._run.layout, self._picture.shown
-        levels = shown.picture.levels
-        if colouring.node_values is None:
-            colours = np.full(layout.n_nodes, len(levels) // 2, np.uint8)
-        else:
-            colours = np.searchsorted(levels[1:], colouring.node_values, side="right") + 1
-            colours[np.isnan(colouring.node_values)] = 1
-        return svg_bytes(
-            layout.coordinates,
-            colours.astype(np.uint8),
-            view,
-            palette=colouring.palette,
-            legend=shown.legend,
-            title=self._get_name(),
-        )
+
+def _seen_on(theme: Theme, colour: str) -> str:
+    """Return a colour, or ink for one that is about that of the ground."""
+    pairs = zip(parse_colour(colour), parse_colour(theme.ground), strict=True)
+    return theme.ink if sum(abs(a - b) for a, b in pairs) < 60 else colour
+
+
+def _caption(text: str) -> pmui.Typography:
+    return pmui.Typography(text, variant="caption", margin=(2, 0, 4, 0))
 
 
 def _file_stem(name: str) -> str:

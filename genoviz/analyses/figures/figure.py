@@ -148,6 +148,8 @@ def make_figure(
     options: FigureOptions,
     *,
     box: tuple[float, float, float, float] | None = None,
+    view: Viewport | None = None,
+    fold: Fold | None = None,
     marks: Sequence[FigureMark] = (),
     labels: Sequence[FigureLabel] = (),
 ) -> Figure:
@@ -159,6 +161,9 @@ def make_figure(
         The layout; of some of its nodes when only those are to be drawn.
     box
         What to show, ``(x_min, y_min, x_max, y_max)`` in bp of the layout; all by default.
+    view, fold
+        Instead of a box: exactly what to show, and how the layout is folded there. The figure is
+        as wide as its options say, and as high as the view then is.
 
     Raises
     ------
@@ -173,7 +178,11 @@ def make_figure(
     head, top = title_parts(options.title, colouring.theme, width=options.width, scale=scale)
     top = round(top)
     band = _legend_height(colouring, marks, options.width, scale)
-    view, fold = find_view(drawing.bounds, options, top + band, box)
+    if view is None:
+        view, fold = find_view(drawing.bounds, options, top + band, box)
+    else:
+        height = max(round(options.width * view.height / view.width), 1)
+        view = replace(view, width=options.width, height=height)
     detail = find_detail(
         graph,
         drawing,
@@ -218,7 +227,7 @@ def make_figure(
         parts=tuple(parts),
         is_transparent=options.is_transparent,
         names=_describe_nodes(graph, lines),
-        notes=_notes(drawing, view, options, box),
+        notes=_notes(drawing, view, fold),
     )
 
 
@@ -370,18 +379,15 @@ def _describe_nodes(graph: PangenomeGraph, lines: Lines | None) -> tuple[str, ..
     )
 
 
-def _notes(
-    drawing: LayoutDrawing,
-    view: Viewport,
-    options: FigureOptions,
-    box: tuple[float, float, float, float] | None,
-) -> tuple[str, ...]:
+def _notes(drawing: LayoutDrawing, view: Viewport, fold: Fold | None) -> tuple[str, ...]:
+    """Return what may be odd about a figure: a layout so long that it is but a line."""
     x_min, y_min, x_max, y_max = drawing.bounds
-    elongation = (x_max - x_min) / max(y_max - y_min, 1e-9) * view.height / view.width
-    if box is None and elongation > LONG and not (options.is_folded or options.is_stretched):
-        times = (x_max - x_min) / max(y_max - y_min, 1e-9)
+    shape = (x_max - x_min) / max(y_max - y_min, 1e-9)
+    x_size, y_size = view.bp_per_pixel
+    shows_all = view.x_min <= x_min and view.x_max >= x_max
+    if fold is None and shows_all and shape > LONG and 0.5 < x_size / y_size < 2:
         return (
-            f"The layout is {times:,.0f} times as long as high; folded or stretched it fills the "
+            f"The layout is {shape:,.0f} times as long as high; folded or stretched it fills the "
             "figure.",
         )
     return ()
