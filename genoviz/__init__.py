@@ -14,11 +14,13 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "genoviz.analyses.annotate": ("PlacedAnnotations", "place_annotations"),
+    "genoviz.analyses.coverage_index": ("CoverageBins", "CoverageIndex", "DepthSteps"),
     "genoviz.analyses.detail": ("Detail", "find_detail"),
     "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
     "genoviz.analyses.extract": ("extract_nodes", "extract_region"),
     "genoviz.analyses.find": ("Finding", "find"),
     "genoviz.analyses.fold": ("Fold",),
+    "genoviz.analyses.interval_coverage": ("IntervalCoverage", "coverage_fraction"),
     "genoviz.analyses.interval_pairs": (
         "NearestIntervals",
         "OverlapPairs",

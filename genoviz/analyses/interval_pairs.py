@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.intervals import _correct_empty, count_linear
+from genoviz.analyses.intervals import correct_empty, count_linear
 from genoviz.analyses.linear_coordinates import (
     MARGIN,
     LinearPair,
@@ -113,7 +113,7 @@ def _iter_pairs(
     n = len(pair.query_starts)
     counts = count_linear(pair, backend="cpu")
     if zero_length == "interior":
-        _correct_empty(pair, counts)
+        correct_empty(pair, counts)
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if offsets[-1] == 0:
         return

@@ -81,7 +81,7 @@ def count_overlaps(
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     counts = count_linear(pair, method=method, backend=backend)
     if zero_length == "interior":
-        _correct_empty(pair, counts)
+        correct_empty(pair, counts)
     return counts
 
 
@@ -129,7 +129,7 @@ def count_linear(
     return kernel.count_overlaps(pair.query_starts, pair.query_ends, pair.starts, pair.ends, method)
 
 
-def _correct_empty(pair: LinearPair, counts: np.ndarray) -> None:
+def correct_empty(pair: LinearPair, counts: np.ndarray) -> None:
     """Undo that an empty query counts each empty subject at its place as -1."""
     rows = np.flatnonzero((pair.query_starts == pair.query_ends) & (pair.query_starts > 0))
     if len(rows) == 0:
