@@ -8,19 +8,25 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.address import Address
+from app.pages.pangenome.dock import Dock
 from app.pages.pangenome.downloads import Downloads
 from app.pages.pangenome.find_bar import FindBar
 from app.pages.pangenome.graph_facts import facts_html, notices_html
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.link import LinkFollower, page_link
+from app.pages.pangenome.path_list import PathList
+from app.pages.pangenome.path_view import PathView
 from app.pages.pangenome.settings_form import SettingsForm
+from app.pages.pangenome.shared_marks import SharedMarks
 from app.pages.pangenome.source_picker import SourcePicker
 from app.pages.pangenome.styles import NOTICES, NUMBERS
 from app.session import Session, describe_problem
 
+DOCK_PANELS = (PathView, PathList)
+
 
 class PangenomePage:
-    """Open a graph, lay it out, look at it.
+    """Open a graph, lay it out, explore it.
 
     Attributes
     ----------
@@ -48,6 +54,8 @@ class PangenomePage:
         )
         self.finder = FindBar(session, self.view)
         self._follower = LinkFollower(session, self.view)
+        self._marks = SharedMarks(session, self.view)
+        self.dock = Dock([panel(session, self.view) for panel in DOCK_PANELS])
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         session.param.watch(self._take_opened, "opened")
@@ -101,7 +109,13 @@ class PangenomePage:
     @property
     def content(self) -> Any:
         """What stands in the main area."""
-        return self.view.panel
+        return pmui.Column(
+            self.view.panel,
+            self.dock.panel,
+            sizing_mode="stretch_both",
+            styles={"min-height": "0", "height": "100%"},
+            margin=0,
+        )
 
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
@@ -109,6 +123,8 @@ class PangenomePage:
         self.downloads.poll()
         self.finder.poll()
         self._follower.poll()
+        self._marks.poll()
+        self.dock.poll()
         run = self.view.run
         self._show_notices()
         if run.error is not None and run.error is not self._seen_error:
@@ -136,6 +152,7 @@ class PangenomePage:
         self.finder.clear()
         self.form.set_graph(opened.graph if opened else None)
         self.view.set_graph(opened.graph if opened else None)
+        self.dock.set_graph(opened.graph if opened else None)
         self.facts.object = facts_html(opened)
 
     def _take_layout(self, event: Any) -> None:

@@ -1,0 +1,87 @@
+"""The panels under the picture: one is shown, and all can be folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import panel_material_ui as pmui
+
+from app.pages.pangenome.styles import CARD
+from genoviz.model import PangenomeGraph
+
+OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
+
+
+class DockPanel(Protocol):
+    """What stands in the dock under a tab of its own."""
+
+    title: str
+    panel: Any
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Take another graph."""
+
+    def poll(self) -> None:
+        """Bring the panel up to date; called some twenty times a second."""
+
+
+class Dock:
+    """Tabs under the picture.
+
+    Parameters
+    ----------
+    panels
+        What the tabs show, in order.
+    """
+
+    def __init__(self, panels: Sequence[DockPanel]) -> None:
+        self._panels = tuple(panels)
+        self.tabs = pmui.Tabs(
+            *((panel.title, panel.panel) for panel in panels),
+            dynamic=True,
+            sizing_mode="stretch_both",
+            margin=0,
+            sx={"& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"}},
+        )
+        self.fold_button = pmui.IconButton(
+            icon="expand_more",
+            description="Fold away",
+            size="20px",
+            color="default",
+            margin=0,
+            styles={"position": "absolute", "top": "2px", "right": "6px", "z-index": "2"},
+        )
+        self.fold_button.on_click(lambda _: self.fold(not self.is_folded))
+        self.is_folded = False
+        self.panel = pmui.Paper(
+            self.fold_button,
+            self.tabs,
+            height=OPEN_HEIGHT,
+            **{**CARD, "sizing_mode": "stretch_width"},
+        )
+        self.panel.sx = {"borderRadius": "8px", "padding": "0", "overflow": "hidden"}
+
+    def fold(self, is_folded: bool) -> None:
+        """Leave only the tabs' names, or open the panels again."""
+        self.is_folded = is_folded
+        self.panel.height = FOLDED_HEIGHT if is_folded else OPEN_HEIGHT
+        self.fold_button.param.update(
+            icon="expand_less" if is_folded else "expand_more",
+            description="Open the panels" if is_folded else "Fold away",
+        )
+
+    def show(self, panel: DockPanel) -> None:
+        """Bring one panel to the front."""
+        self.tabs.active = self._panels.index(panel)
+        self.fold(False)
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Give all panels another graph."""
+        for panel in self._panels:
+            panel.set_graph(graph)
+
+    def poll(self) -> None:
+        """Bring the panels up to date."""
+        for panel in self._panels:
+            panel.poll()
