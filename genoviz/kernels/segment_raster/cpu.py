@@ -12,7 +12,7 @@ from genoviz.kernels.segment_raster.cpu_boxes import (
     n_sharing,
     refresh_boxes,
 )
-from genoviz.kernels.segment_raster.cpu_images import mean_keys, merge
+from genoviz.kernels.segment_raster.cpu_images import merge, merge_means
 
 __all__ = [
     "find_boxes",
@@ -25,11 +25,12 @@ __all__ = [
 ]
 
 COUNT, LARGEST, SUM = range(3)
+CELL = 4
 
 
 def raster_count(coordinates, grids: list[PixelGrid], shape: tuple[int, int], boxes, stride: int):
     """Return the number of segments that touch each pixel."""
-    counts, _ = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grids, shape, boxes, stride)
+    counts = _raster(COUNT, coordinates, np.zeros(1, np.uint32), grids, shape, boxes, stride)
     return merge(counts, False).reshape(shape)
 
 
@@ -37,7 +38,7 @@ def raster_max(
     coordinates, keys, grids: list[PixelGrid], shape: tuple[int, int], boxes, stride: int
 ):
     """Return the largest key of the segments that touch each pixel."""
-    largest, _ = _raster(LARGEST, coordinates, keys, grids, shape, boxes, stride)
+    largest = _raster(LARGEST, coordinates, keys, grids, shape, boxes, stride)
     return merge(largest, True).reshape(shape)
 
 
@@ -45,8 +46,8 @@ def raster_mean(
     coordinates, values, grids: list[PixelGrid], shape: tuple[int, int], boxes, stride: int
 ):
     """Return the key of the mean value of the segments that touch each pixel."""
-    counts, sums = _raster(SUM, coordinates, values, grids, shape, boxes, stride)
-    return mean_keys(merge(sums, False), merge(counts, False)).reshape(shape)
+    cells = _raster(SUM, coordinates, values, grids, shape, boxes, stride)
+    return merge_means(cells).reshape(shape)
 
 
 def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> float:
@@ -56,19 +57,23 @@ def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> f
 
 
 def _raster(ink, coordinates, values, grids, shape, boxes, stride):
-    """Return for each worker an image of counts or keys, and one of sums."""
+    """Return for each worker an image of counts or keys, or of cells.
+
+    A cell of a sum is four uint32: the bits of the sum in float64, the number of segments with a
+    value and of those without. So a segment touches one place of memory.
+    """
     table = np.array(grids, dtype=np.float64).reshape(-1, len(PixelGrid._fields))
     work = _find_work(boxes, table)
     n_workers = n_sharing(len(work))
     n_pixels = shape[0] * shape[1]
-    pixels = np.empty(n_workers * n_pixels * (2 if ink == SUM else 1), dtype=np.uint32)
-    sums = np.empty(n_workers * n_pixels if ink == SUM else 0)
+    pixels = np.empty(n_workers * n_pixels * (CELL if ink == SUM else 1), dtype=np.uint32)
+    sums = pixels.view(np.float64) if ink == SUM else np.empty(0)
     arguments = ink, coordinates, values, table, boxes, stride, work, pixels, sums, n_pixels
     if n_workers == 1:
         _draw_blocks(*arguments, n_workers, 0)
     else:
         _draw_blocks_in_parallel(*arguments, n_workers)
-    return pixels.reshape(n_workers, -1), sums.reshape(n_workers, -1)
+    return pixels.reshape(n_workers, -1)
 
 
 @njit(nogil=True, parallel=True, cache=True)
@@ -109,7 +114,6 @@ def _draw_blocks(
 ):
     """Draw a worker's share of the blocks into its own image."""
     _clear(pixels, n_workers, worker)
-    _clear(sums, n_workers, worker)
     remaining = np.empty(BLOCK_SIZE, dtype=np.int64)
     for k in range(worker, work.shape[0], n_workers):
         block, grid = work[k, 0], _grid_of(table, work[k, 1])
@@ -158,10 +162,10 @@ def _draw_points(
             elif ink == LARGEST:
                 pixels[pixel] = max(pixels[pixel], value)
             elif np.isnan(value):
-                pixels[np.uint64(2) * pixel + np.uint64(1)] += np.uint32(1)
+                pixels[np.uint64(4) * pixel + np.uint64(3)] += np.uint32(1)
             else:
-                pixels[np.uint64(2) * pixel] += np.uint32(1)
-                sums[pixel] += value
+                pixels[np.uint64(4) * pixel + np.uint64(2)] += np.uint32(1)
+                sums[np.uint64(2) * pixel] += value
         else:
             remaining[n_remaining] = segment
             n_remaining += 1
@@ -191,10 +195,10 @@ def _draw_lines(ink, coordinates, values, grid, segments, origin, pixels, sums):
             elif ink == LARGEST:
                 pixels[np.uint64(pixel)] = max(pixels[np.uint64(pixel)], value)
             elif np.isnan(value):
-                pixels[np.uint64(2) * np.uint64(pixel) + np.uint64(1)] += np.uint32(1)
+                pixels[np.uint64(4) * np.uint64(pixel) + np.uint64(3)] += np.uint32(1)
             else:
-                pixels[np.uint64(2) * np.uint64(pixel)] += np.uint32(1)
-                sums[np.uint64(pixel)] += value
+                pixels[np.uint64(4) * np.uint64(pixel) + np.uint64(2)] += np.uint32(1)
+                sums[np.uint64(2) * np.uint64(pixel)] += value
             if error >= lowest:
                 error -= 4 * far
                 pixel += step_near

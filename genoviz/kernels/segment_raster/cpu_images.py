@@ -28,19 +28,45 @@ def _merge_in_parallel(parts, keep_largest):
     return merged
 
 
+def merge_means(parts):
+    """Return the key of the mean of each pixel, from the workers' images of cells.
+
+    A cell is the float64 bits of a sum, and the numbers of segments with and without a value.
+    """
+    n_parts = len(parts)
+    cells = parts.reshape(n_parts, -1, 4)
+    sums = parts.view(np.float64).reshape(n_parts, -1, 2)
+    if n_parts == 1:
+        keys = np.empty(cells.shape[1], dtype=np.uint32)
+        _find_keys(sums, cells, keys, 0, len(keys))
+        return keys
+    return _find_keys_in_parallel(sums, cells)
+
+
+@njit(nogil=True, parallel=True, cache=True)
+def _find_keys_in_parallel(sums, cells):
+    n = cells.shape[1]
+    keys = np.empty(n, dtype=np.uint32)
+    for piece in prange((n + PIECE - 1) // PIECE):
+        _find_keys(sums, cells, keys, piece * PIECE, min(n, (piece + 1) * PIECE))
+    return keys
+
+
 @njit(nogil=True, cache=True)
-def mean_keys(sums, counts):
-    """Return the key of each mean in float32; ``counts`` holds two numbers a pixel."""
-    keys = np.empty(sums.shape[0], dtype=np.uint32)
+def _find_keys(sums, cells, keys, start, stop):
     mean = np.empty(1, dtype=np.float32)
     bits = mean.view(np.uint32)
-    for i in range(sums.shape[0]):
-        if counts[2 * i] == 0:
-            keys[i] = KEY_EMPTY if counts[2 * i + 1] == 0 else KEY_MISSING
+    for i in range(start, stop):
+        total, n_known, n_missing = 0.0, np.uint32(0), np.uint32(0)
+        for part in range(cells.shape[0]):
+            total += sums[part, i, 0]
+            n_known += cells[part, i, 2]
+            n_missing += cells[part, i, 3]
+        if n_known == 0:
+            keys[i] = KEY_EMPTY if n_missing == 0 else KEY_MISSING
         else:
-            mean[0] = sums[i] / counts[2 * i]
+            mean[0] = total / n_known
             is_negative = bits[0] >> np.uint32(31)
             keys[i] = ~bits[0] if is_negative else bits[0] | np.uint32(1 << 31)
             if np.isnan(mean[0]):
                 keys[i] = KEY_MISSING
-    return keys
