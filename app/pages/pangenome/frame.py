@@ -134,12 +134,16 @@ def frame_message(frame: Frame, *, with_palette: bool) -> dict[str, Any]:
 
 
 def pack_arrays(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return arrays as one compressed text of bytes, with a plan: name, kind and length of each."""
+    """Return arrays as one compressed text of bytes, with a plan: name, kind and length of each.
+
+    Those of large items go first, so that all lie where their kind may.
+    """
+    arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))
     plan = [[name, array.dtype.str.lstrip("<|"), array.size] for name, array in arrays.items()]
     content = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
     is_packed = len(content) > WORTH_PACKING
     data = zlib.compress(content, COMPRESSION_LEVEL) if is_packed else content
-    return {"plan": plan, "is_packed": is_packed, "data": data}
+    return {"plan": plan, "size": len(content), "is_packed": is_packed, "data": data}
 
 
 def palette_bytes(palette: Palette) -> np.ndarray:

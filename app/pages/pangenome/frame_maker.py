@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +32,9 @@ from genoviz.analyses.legend import Legend
 from genoviz.analyses.marks import MarkLayer
 from genoviz.analyses.viewport import Viewport
 
-LIVE_PIXELS, STILL_PIXELS, OVERVIEW_PIXELS = 3e7, 2e8, 4e5
+LIVE_PIXELS = 5e6 * max(os.cpu_count() or 1, 2)
+LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
+OVERVIEW_PIXELS = 4e5
 OVERVIEW_WIDTH = 264
 OVERVIEW_SECONDS = 0.8
 NODES_MARGIN = 0.2
@@ -115,9 +118,13 @@ class FrameMaker:
             drawing = self._drawing_of(snapshot, colouring)
             view = own_view or self._fit(drawing, width, height)
             fold = self._fitting.fold
-            budget = LIVE_PIXELS if run.state.is_active else STILL_PIXELS
             picture = drawing.draw(
-                view, **options, line_width=None, pixel_budget=budget, marks=layers, fold=fold
+                view,
+                **options,
+                line_width=None,
+                pixel_budget=_pixel_budget(drawing),
+                marks=layers,
+                fold=fold,
             )
             detail, self._waits = find_shapes(graph, drawing, view, fold)
             overview = self._overview(drawing, view, options, (snapshot, colouring, fold))
@@ -198,6 +205,13 @@ class FrameMaker:
             small, **options, line_width=None, pixel_budget=OVERVIEW_PIXELS, fold=fold
         )
         return Overview(picture.indices, small)
+
+
+def _pixel_budget(drawing: LayoutDrawing) -> float:
+    """Return how many pixels may be touched: fewer while a layout computes on the same cores."""
+    if not drawing.is_live:
+        return STILL_PIXELS
+    return LIVE_PIXELS if drawing.backend == "cpu" else LIVE_GPU_PIXELS
 
 
 def _mark_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:

@@ -4,27 +4,37 @@ import { View } from "./view.js";
 
 const KINDS = { u1: Uint8Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
 
-export async function inflate(data) {
-  const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
+// The bytes of a message, of which there are so many.
+export async function inflate(data, size) {
+  const bytes = new Uint8Array(size);
+  const { readable, writable } = new DecompressionStream("deflate");
+  const writer = writable.getWriter();
+  writer.write(data);
+  writer.close();
+  const reader = readable.getReader();
+  let start = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    bytes.set(part.value, start);
+    start += part.value.length;
+  }
+  return bytes.buffer;
 }
 
-// The named arrays that lie one after the other in a buffer.
+// The named arrays that lie one after the other in a buffer, those of large items first.
 export function unpackArrays(plan, buffer) {
   const arrays = {};
   let start = 0;
   for (const [name, kind, length] of plan) {
     const Kind = KINDS[kind];
-    const end = start + length * Kind.BYTES_PER_ELEMENT;
-    arrays[name] = new Kind(buffer.slice(start, end));
-    start = end;
+    arrays[name] = new Kind(buffer, start, length);
+    start += length * Kind.BYTES_PER_ELEMENT;
   }
   return arrays;
 }
 
 export class Palette {
   constructor(rgba) {
-    this.words = new Uint32Array(rgba.buffer.slice(0));
+    this.words = new Uint32Array(rgba.slice().buffer);
     this.colours = Array.from(
       { length: rgba.length / 4 },
       (_, i) => `rgb(${rgba[4 * i]} ${rgba[4 * i + 1]} ${rgba[4 * i + 2]})`,

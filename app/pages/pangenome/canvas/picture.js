@@ -191,7 +191,7 @@ export class Picture {
   }
 
   async _takeFrame(message) {
-    const buffer = message.is_packed ? await inflate(message.data) : message.data;
+    const buffer = message.is_packed ? await inflate(message.data, message.size) : message.data;
     const arrays = unpackArrays(message.plan, buffer);
     if (arrays.palette) {
       this.palette = new Palette(arrays.palette);
