@@ -42,7 +42,7 @@ def marks_of(view):
 def test_the_first_path_is_shown_from_end_to_end_and_another_when_chosen(opened):
     panel = opened.panel
     assert (panel.path.value, panel.track.shown) == ("ref", (0.0, 7.0))
-    assert "all 7 bp, 3 steps" in panel.readout.object
+    poll_until(opened.poll, lambda: "all 7 bp, 3 steps" in panel.readout.object)
     bins = panel.track._sources["bins"].data
     assert bins["left"].tolist() == [0, 4, 6]
     assert bins["depth"].tolist() == [2, 1, 2]

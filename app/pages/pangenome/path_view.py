@@ -97,21 +97,17 @@ class PathView:
         self.track.flush()
 
     def _arrange(self) -> pmui.Column:
-        zoom = pmui.Button(
-            label="Zoom picture",
+        zoom = pmui.IconButton(
             icon="center_focus_strong",
-            size="small",
-            variant="outlined",
             description="Show the region on the layout, or the stretch seen here if there is none",
-            margin=(4, 8, 0, 0),
+            size="22px",
+            margin=(3, 0, 0, 0),
         )
-        whole = pmui.Button(
-            label="Whole path",
-            icon="unfold_more",
-            size="small",
-            variant="outlined",
+        whole = pmui.IconButton(
+            icon="width_full",
             description="Show the path from its first base to its last",
-            margin=(4, 0, 0, 0),
+            size="22px",
+            margin=(3, 0, 0, 0),
         )
         zoom.on_click(lambda _: self.zoom_picture())
         whole.on_click(lambda _: self.show_whole())

@@ -1,0 +1,43 @@
+const STYLE = `
+button { font: 600 12px/1 inherit; font-family: inherit; color: inherit; cursor: pointer;
+  background: none; border: 1px solid currentColor; border-radius: 6px; padding: 5px 9px;
+  opacity: 0.75; }
+button:hover, button:focus-visible { opacity: 1; }
+button:disabled { opacity: 0.3; cursor: default; }
+`
+
+async function copy(text) {
+  // Without a secure context there is no clipboard: then an unseen field is copied.
+  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text)
+  const field = document.createElement("textarea")
+  field.value = text
+  field.style.position = "fixed"
+  field.style.opacity = "0"
+  document.body.append(field)
+  field.select()
+  const isCopied = document.execCommand("copy")
+  field.remove()
+  if (!isCopied) throw new Error("the browser does not let the page copy")
+}
+
+export function render({ model, el }) {
+  const style = document.createElement("style")
+  style.textContent = STYLE
+  const button = document.createElement("button")
+  button.type = "button"
+  const show = () => {
+    button.textContent = model.label
+    button.disabled = model.text === ""
+  }
+  button.addEventListener("click", () => {
+    copy(model.text).then(
+      () => { button.textContent = "Copied" },
+      () => { button.textContent = "Not copied" },
+    )
+    setTimeout(show, 1500)
+  })
+  model.on("text", show)
+  model.on("label", show)
+  show()
+  el.append(style, button)
+}
