@@ -83,6 +83,22 @@ def test_a_pixel_is_spread_to_a_disc(backend, line_width):
         np.testing.assert_array_equal(spread, expected)
 
 
+@pytest.mark.parametrize("line_width", range(1, MAX_LINE_WIDTH + 1))
+def test_a_stamp_is_a_disc_over_what_was_there(backend, line_width):
+    kernel = load_kernel("palette_index", backend)
+    random = np.random.default_rng(1)
+    for shape in ((20, 30), (3, 2), (1, 1)):
+        image = (random.integers(1, 9, shape) * (random.random(shape) < 0.1)).astype(np.uint32)
+        indices = random.integers(0, 256, shape).astype(np.uint8)
+        discs = fetch(
+            kernel.spread(place((image > 0).astype(np.uint8), backend), line_width), backend
+        )
+        stamped = place(indices.copy(), backend)
+        kernel.stamp(stamped, place(image, backend), 77, line_width)
+        expected = np.where(discs > 0, 77, indices)
+        np.testing.assert_array_equal(fetch(stamped, backend), expected)
+
+
 def test_discs_are_round_and_as_wide_as_said():
     assert disc_rows(1) == [(0, 0, 0)]
     assert disc_rows(2) == [(0, 0, 1), (1, 0, 1)]
