@@ -364,6 +364,19 @@ def test_distance_is_on_the_screen_where_a_viewport_is_given(backend):
     assert drawing.nearest(0, 0, 5.1, viewport=stretched) == 1
 
 
+def test_nearest_on_the_screen_is_nearest_in_stretched_coordinates(backend, coordinates):
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    stretched = Viewport(-60, 60, -40, 40, 1200, 80)
+    scales = np.array([10.0, 1.0])
+    points = LayoutDrawing(coordinates * scales, backend="cpu")
+    differs = 0
+    for point in np.random.default_rng(3).uniform((-60, -40), (60, 40), (50, 2)):
+        found = drawing.nearest(*point, viewport=stretched)
+        assert found == points.nearest(*(point * scales))
+        differs += found != drawing.nearest(*point)
+    assert differs > 5
+
+
 @pytest.mark.parametrize("pixel", [1e-3, 1e-6])
 def test_views_stay_sharp_at_a_billion_bases(backend, pixel):
     """Each pixel is the exact one; coordinates times the scale would be off by some, or many."""
