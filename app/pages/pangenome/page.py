@@ -14,6 +14,7 @@ from app.pages.pangenome.find_bar import FindBar
 from app.pages.pangenome.graph_facts import facts_html, notices_html
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.link import LinkFollower, page_link
+from app.pages.pangenome.node_card import NodeCard
 from app.pages.pangenome.path_list import PathList
 from app.pages.pangenome.path_view import PathView
 from app.pages.pangenome.settings_form import SettingsForm
@@ -22,7 +23,7 @@ from app.pages.pangenome.source_picker import SourcePicker
 from app.pages.pangenome.styles import NOTICES, NUMBERS
 from app.session import Session, describe_problem
 
-DOCK_PANELS = (PathView, PathList)
+DOCK_PANELS = (PathView, NodeCard, PathList)
 
 
 class PangenomePage:
