@@ -183,6 +183,8 @@ def _cut_curves(curves: np.ndarray, edges: np.ndarray, fold: Fold) -> tuple[np.n
     from_rows, to_rows = fold.row_of(curves[:, 0, 0]), fold.row_of(curves[:, 3, 0])
     stays = from_rows == to_rows
     goes = np.flatnonzero(~stays & np.isfinite(curves).all(axis=(1, 2)))
+    if len(goes) == 0:
+        return fold.to_plane(curves[stays], from_rows[stays, None]), edges[stays]
     cuts = fold.layout_bounds[0] + fold.row_width * np.stack(
         [np.where(from_rows < to_rows, from_rows + 1, from_rows),
          np.where(from_rows < to_rows, to_rows, to_rows + 1)]

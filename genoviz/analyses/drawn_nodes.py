@@ -176,19 +176,15 @@ class DrawnNodes:
         kernel = load_kernel("nearest_segment", self.backend)
         scales = (1.0, 1.0) if viewport is None else tuple(1 / v for v in viewport.bp_per_pixel)
         node, distance = -1, float(max_distance)
+        _, y_min, _, y_max = (0.0, -math.inf, 0.0, math.inf) if fold is None else self.bounds
         for row in [0] if fold is None else fold.rows_near(y):
             aim = _aim(x, y, distance, scales, fold, row)
-            if node >= 0 and self._y_distance(aim) > distance:
+            if max(y_min - aim.y, aim.y - y_max) * aim.y_scale > distance:
                 continue
             found, near = kernel.nearest_segment(self._coordinates, self._boxes, aim)
             if found >= 0 and (near < distance or node < 0):
                 node, distance = found, near
         return node if self._nodes is None or node < 0 else int(self._nodes[node])
-
-    def _y_distance(self, aim: Aim) -> float:
-        """Return how far at least all nodes are from a point."""
-        _, y_min, _, y_max = self.bounds
-        return max(0.0, y_min - aim.y, aim.y - y_max) * aim.y_scale
 
     def visible_nodes(
         self, viewport: Viewport, *, limit: int, fold: Fold | None = None
