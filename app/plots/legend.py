@@ -52,7 +52,7 @@ def gradient_stops(colours: Sequence[str]) -> str:
 def _swatches(items: Sequence[tuple[str, str]]) -> str:
     return "".join(
         f'<span class="legend-item" title="{escape(name)}"><i style="background:{colour}"></i>'
-        f"<b>{escape(name)}</b></span>"
+        f"<span>{escape(name)}</span></span>"
         for colour, name in items
     )
 

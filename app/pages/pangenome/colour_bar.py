@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+import tempfile
+from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 
+from app.pages.pangenome.colouring import MAKER
 from app.pages.pangenome.live_picture import LivePicture
 from app.pages.pangenome.path_choice import choose_paths, listed_names
 from genoviz.analyses.colouring import MODES, PATH_MODES, ColourChoice
 from genoviz.analyses.path_groups import GROUPINGS, group_paths
+from genoviz.errors import GenovizError
+from genoviz.io.node_table import read_node_table
 from genoviz.model import PangenomeGraph
+from genoviz.model.node_table import NodeTable
+
+log = logging.getLogger(__name__)
 
 SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
 GROUP_MODES = ("paths", "sharing", "class")
@@ -51,12 +61,23 @@ class ColourBar:
         self.group_by = pmui.Select(
             label="Group by", options=GROUP_LABELS, value="path", width=130, **SMALL
         )
-        self.groups = choose_paths(label="Groups", width=360, margin=(0, 8, 0, 0))
+        self.groups = choose_paths(label="Groups", width=420, margin=(0, 8, 0, 0), chip=False)
         self.annotate_by = pmui.Select(
             label="Colours from", options=ANNOTATE_BY, value="", width=230, **SMALL
         )
         self.column = pmui.Select(label="Column", options=[], width=180, **SMALL)
+        self.file = pmui.FileInput(
+            label="Load a table",
+            accept=".csv,.tsv,.txt,.gz",
+            description="CSV or TSV: the first column names nodes, the others hold values, colours "
+            "(#rrggbb or names) or labels; a header is optional",
+            size="small",
+            margin=(2, 8, 0, 0),
+        )
+        self.problem = ""
+        self._reading: Future | None = None
         self._fields = {
+            self.file: ("table",),
             self.path: ("position",),
             self.group_by: GROUP_MODES,
             self.groups: GROUP_MODES,
@@ -68,6 +89,7 @@ class ColourBar:
         )
         self.mode.param.watch(self._take_mode, "value")
         self.group_by.param.watch(self._take_grouping, "value")
+        self.file.param.watch(self._take_file, "value")
         for field in (self.path, self.groups, self.annotate_by, self.column):
             field.param.watch(self._take, "value")
 
@@ -151,7 +173,7 @@ class ColourBar:
             lacking.add("gc")
         if colourings.annotations is None:
             lacking.add("annotation")
-        if colourings.table is None:
+        if graph is None:
             lacking.add("table")
         self.mode.disabled_options = [mode for mode in MODES if mode in lacking]
 
@@ -190,10 +212,44 @@ class ColourBar:
         self.details.visible = any(mode in modes for modes in self._fields.values())
 
     def _take(self, *_events: Any) -> None:
-        if not self._is_setting:
+        self.problem = ""
+        has_all = self.mode.value != "table" or self._picture.colourings.table is not None
+        if not self._is_setting and has_all:
             self._publish(self.choice)
+
+    def _take_file(self, _event: Any) -> None:
+        content, name, graph = self.file.value, self.file.filename, self._graph
+        if content and graph is not None:
+            self._reading = MAKER.submit(_read_table, content, name or "table", graph)
+
+    def poll(self) -> None:
+        """Take over a table that was loaded."""
+        reading = self._reading
+        if reading is None or not reading.done():
+            return
+        self._reading = None
+        error = reading.exception()
+        if error is None:
+            graph, table = reading.result()
+            if graph is self._graph:
+                self.set_table(table)
+                self.problem = " ".join(table.notes)
+        elif isinstance(error, GenovizError):
+            self.problem = f"The table was not read: {error}."
+        else:
+            log.error("a table could not be read", exc_info=error)
+            self.problem = "The table was not read; the server's log has the details."
 
     def _publish(self, choice: ColourChoice) -> None:
         if choice != self._picture.choice:
             self._picture.choice = choice
             self._picture.refresh()
+
+
+def _read_table(
+    content: bytes, name: str, graph: PangenomeGraph
+) -> tuple[PangenomeGraph, NodeTable]:
+    with tempfile.TemporaryDirectory(prefix="genoviz-table-") as folder:
+        path = Path(folder) / Path(name).name
+        path.write_bytes(content)
+        return graph, read_node_table(path, graph)

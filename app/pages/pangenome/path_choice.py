@@ -26,5 +26,9 @@ def listed_names(names: Sequence[str]) -> list[str]:
 def choose_paths(**options: Any) -> pmui.MultiChoice:
     """Return a field for any number of paths, with a search."""
     return pmui.MultiChoice(
-        options=[], searchable=True, visual_size="small", option_limit=LISTED_AT_ONCE, **options
+        options=[],
+        searchable=True,
+        visual_size="small",
+        option_limit=LISTED_AT_ONCE,
+        **options,
     )

@@ -11,6 +11,7 @@ import panel_material_ui as pmui
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.path_table import PathRows, list_rows
 from app.pages.pangenome.questions import Question
+from app.pages.pangenome.remote_table import TABLE
 from app.session import Session
 from genoviz.analyses.colouring import ColourChoice
 from genoviz.analyses.palettes import DARK
@@ -32,11 +33,13 @@ TITLES = {
     "length": "Length (bp)",
     "steps": "Steps",
 }
-WIDTHS = {"colour": 34, "shown": 70, "haplotype": 90, "paths": 80, "length": 130, "steps": 110}
-TABLE_STYLE = """
-:host { font-size: 12.5px; }
-.tabulator { background: transparent; border: 0; }
-.tabulator .tabulator-cell { padding: 3px 8px; }
+WIDTHS = {"colour": 40, "shown": 76, "haplotype": 96, "paths": 80, "length": 120, "steps": 90}
+SELECTED = """
+.tabulator .tabulator-row.tabulator-selected, .tabulator .tabulator-row.tabulator-selected:hover {
+  background-color: rgba(79, 179, 232, 0.22) !important; color: inherit !important; }
+.tabulator-row.tabulator-selected .tabulator-cell { color: inherit !important; }
+.tabulator input[type="checkbox"] { width: 15px; height: 15px; margin: 0; }
+.tabulator-row .tabulator-row-header { padding: 3px 6px !important; }
 """
 
 
@@ -64,23 +67,23 @@ class PathList:
             label="Rows", options=GROUP_LABELS, value="path", width=130, **small
         )
         self.search = pmui.TextInput(
-            label="Search", placeholder="part of a name", width=180, **small
+            label="Search", placeholder="part of a name", width=160, **small
         )
         self.colour = pmui.ColorPicker(
             label="Colour", value=DARK.categories[0], width=96, disabled=True, **small
         )
         self.buttons = {
-            "solo": self._button("Show only these", "Hide all other paths", self._solo),
+            "solo": self._button("Show only", "Hide all others", self._solo),
             "hide": self._button("Hide", "Hide nodes that only these have", self._hide),
             "all": self._button("Show all", "Show all nodes again", self._show_all),
-            "paint": self._button("Colour these", "Give each a colour of its own", self._paint),
+            "paint": self._button("Colour", "Give each a colour of its own", self._paint),
             "zoom": self._button("Zoom to", "Look at their nodes", self._zoom),
         }
         self.said = pmui.Typography("", variant="caption", margin=(8, 4))
         self.table = self._make_table()
         self.hint = pmui.Typography(EMPTY, variant="body2", margin=(16, 12))
         self.panel = pmui.Column(
-            pmui.Row(
+            pmui.FlexBox(
                 self.group_by,
                 self.search,
                 *self.buttons.values(),
@@ -155,7 +158,8 @@ class PathList:
             sizing_mode="stretch_both",
             min_height=80,
             theme="simple",
-            stylesheets=[TABLE_STYLE],
+            row_height=25,
+            stylesheets=[TABLE, SELECTED],
             margin=(0, 8, 6, 8),
             visible=False,
         )
@@ -203,10 +207,16 @@ class PathList:
 
     def _refresh(self) -> None:
         """Show colours and what is hidden; the selection stays."""
-        table, rows = self.table, self._rows
-        selection, page = list(table.selection), table.page
-        frame = rows.frame(self._graph, self._shown_rows(), self._colours, self._hidden)
-        table.param.update(value=frame, selection=selection, page=page)
+        table = self.table
+        frame = self._rows.frame(self._graph, self._shown_rows(), self._colours, self._hidden)
+        patch = {}
+        for column in ("colour", "shown"):
+            new = frame[column].to_numpy()
+            changed = np.flatnonzero(new != table.value[column].to_numpy())
+            if len(changed):
+                patch[column] = [(row, new[row]) for row in changed.tolist()]
+        if patch:
+            table.patch(patch)
         self._say()
 
     def _take_selection(self, _event: Any) -> None:

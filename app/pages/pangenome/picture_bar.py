@@ -63,6 +63,7 @@ class PictureBar:
 
     def poll(self) -> None:
         """Show the legend of the picture, and say what is left out of it."""
+        self.colours.poll()
         shown = self._picture.shown
         if shown is None:
             return
@@ -73,7 +74,7 @@ class PictureBar:
         levels, stride = shown.picture.levels, shown.picture.stride
         self.shape.value = self._picture.fitting.shape
         distortion = shape_text(shown.picture.viewport, shown.picture.fold)
-        problem = self._picture.colourings.problem
+        problem = self.colours.problem or self._picture.colourings.problem
         seen = (
             id(shown.colouring),
             problem,

@@ -42,8 +42,9 @@ LEGEND = (
 .legend svg { overflow: visible; }
 .legend svg text { fill: #b7c4d6; font-size: 11px; }
 .legend svg line { stroke: #b7c4d6; }
-.legend-item { display: inline-flex; align-items: center; gap: 6px; max-width: 22em;
-  overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.legend-item { display: inline-flex; align-items: center; gap: 6px; max-width: 24em; }
+.legend-item span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.legend-note { opacity: 0.75; }
 .legend-item i { width: 11px; height: 11px; border-radius: 2px; flex: none; }
 .notice { color: #f3c26b; }
 .notice:first-of-type { margin-left: auto; }
