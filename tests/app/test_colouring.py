@@ -13,7 +13,7 @@ from app.plots.legend import legend_html
 from genoviz.analyses.colouring import ColourChoice, make_colouring
 from genoviz.analyses.drawing import LayoutDrawing
 from genoviz.analyses.legend import NamedLegend, RampLegend, ramp_ticks, short_number
-from genoviz.analyses.palettes import DARK, blend, category_palette, ramp_palette
+from genoviz.analyses.palettes import DARK, category_palette, ramp_palette
 from genoviz.analyses.viewport import Viewport
 from tests.app.conftest import poll_until
 
@@ -148,17 +148,6 @@ def test_names_in_legends_are_text_not_markup():
     assert "&lt;script&gt;" in html
     ramp = RampLegend("<i>", np.linspace(0, 1, 255), 1.0, missing="<u>")
     assert "<i>" not in legend_html(ramp, ramp_palette(["#000000", "#ffffff"]))
-
-
-def test_ramps_begin_and_end_with_their_stops():
-    palette = ramp_palette(["#102030", "#ff0000", "#ffffff"])
-    assert (palette[0], palette[1], palette[128], palette[255]) == (
-        DARK.ground,
-        "#102030",
-        "#ff0000",
-        "#ffffff",
-    )
-    assert blend(["#000000", "#ffffff"], 0.5) == "#808080"
 
 
 @pytest.mark.parametrize(
