@@ -62,22 +62,18 @@ class DepthSteps:
 class _Extremes:
     """Depths after each start or end, and their extremes in blocks of blocks."""
 
-    events: np.ndarray
     depths: np.ndarray
     pyramid: np.ndarray
     levels: np.ndarray
-    sign: int
 
     @classmethod
     def of(cls, events: np.ndarray, others: np.ndarray, sign: int) -> _Extremes:
         depths = cpu_depth.depths_after_events(events, others, sign)
         reduce = np.maximum if sign > 0 else np.minimum
-        return cls(events, depths, *cpu_depth.build_extremes(depths, reduce), sign)
+        return cls(depths, *cpu_depth.build_extremes(depths, reduce))
 
-    def of_bins(self, starts: np.ndarray, ends: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        return cpu_depth.bin_extremes(
-            self.events, starts, ends, self.depths, self.pyramid, self.levels, edges, self.sign
-        )
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.depths, self.pyramid, self.levels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,6 +111,8 @@ class CoverageIndex:
     _offsets: np.ndarray
     _starts: np.ndarray
     _ends: np.ndarray
+    _coarse_starts: np.ndarray
+    _coarse_ends: np.ndarray
     _start_sums: np.ndarray
     _end_sums: np.ndarray
     _maxima: _Extremes
@@ -137,6 +135,8 @@ class CoverageIndex:
             _offsets=offsets,
             _starts=starts,
             _ends=ends,
+            _coarse_starts=starts[:: cpu_depth.BLOCK].copy(),
+            _coarse_ends=ends[:: cpu_depth.BLOCK].copy(),
             _start_sums=cpu_depth.block_sums(starts),
             _end_sums=cpu_depth.block_sums(ends),
             _maxima=_Extremes.of(starts, ends, 1),
@@ -168,32 +168,41 @@ class CoverageIndex:
         """
         edges = _checked_edges(edges)
         inside = self._linear(contig, edges)
+        sums, minima, maxima, counts = cpu_depth.summarise_bins(
+            self._starts,
+            self._ends,
+            self._coarse_starts,
+            self._coarse_ends,
+            self._start_sums,
+            self._end_sums,
+            *self._maxima.arrays(),
+            *self._minima.arrays(),
+            inside,
+        )
+        widths, inner_widths = np.diff(edges), np.diff(inside)
         return CoverageBins(
             edges=edges,
-            means=self._means(edges, inside),
-            minima=self._lowest(edges, inside),
-            maxima=self._highest(inside),
-            counts=cpu_depth.bin_counts(self._starts, self._ends, inside),
+            means=sums / widths,
+            minima=np.where(inner_widths == widths, minima, 0),
+            maxima=np.where(inner_widths > 0, maxima, 0),
+            counts=counts,
         )
 
     def bin_means(self, contig: str, edges: np.ndarray) -> np.ndarray:
         """Return the mean depth of each bin; float64. As `bins`."""
-        edges = _checked_edges(edges)
-        return self._means(edges, self._linear(contig, edges))
+        return self.bins(contig, edges).means
 
     def bin_max(self, contig: str, edges: np.ndarray) -> np.ndarray:
         """Return the depth of the highest base of each bin; int64. As `bins`."""
-        return self._highest(self._linear(contig, _checked_edges(edges)))
+        return self.bins(contig, edges).maxima
 
     def bin_min(self, contig: str, edges: np.ndarray) -> np.ndarray:
         """Return the depth of the lowest base of each bin; int64. As `bins`."""
-        edges = _checked_edges(edges)
-        return self._lowest(edges, self._linear(contig, edges))
+        return self.bins(contig, edges).minima
 
     def bin_counts(self, contig: str, edges: np.ndarray) -> np.ndarray:
         """Return how many intervals overlap each bin; int64. As `bins`."""
-        inside = self._linear(contig, _checked_edges(edges))
-        return cpu_depth.bin_counts(self._starts, self._ends, inside)
+        return self.bins(contig, edges).counts
 
     def depths_at(self, contig: str, positions: np.ndarray) -> np.ndarray:
         """Return the depth of single bases, 0 outside the contig; int64."""
@@ -246,20 +255,6 @@ class CoverageIndex:
                 edges, depths = edges[-2:], depths[-1:]
         if len(depths):
             yield DepthSteps(edges, depths)
-
-    def _means(self, edges: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        sums = cpu_depth.depth_sums(
-            self._starts, self._ends, self._start_sums, self._end_sums, inside
-        )
-        return np.diff(sums) / np.diff(edges)
-
-    def _highest(self, inside: np.ndarray) -> np.ndarray:
-        maxima = self._maxima.of_bins(self._starts, self._ends, inside)
-        return np.where(inside[1:] > inside[:-1], maxima, 0)
-
-    def _lowest(self, edges: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        minima = self._minima.of_bins(self._starts, self._ends, inside)
-        return np.where(np.diff(inside) == np.diff(edges), minima, 0)
 
     @cached_property
     def _ranks(self) -> dict[str, int]:

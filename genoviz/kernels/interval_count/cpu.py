@@ -12,6 +12,7 @@ BLOCK = GROUP * GROUPS_PER_BLOCK
 BLOCKS_PER_THREAD = 8
 SCAN = 16
 FEW_QUERIES = 8
+DENSE_SPAN = 1 << 22
 
 
 def count_overlaps(query_starts, query_ends, starts, ends, method):
@@ -29,7 +30,7 @@ def count_overlaps(query_starts, query_ends, starts, ends, method):
 
 def _fastest_method(query_starts, query_ends, starts, ends):
     n, m = len(query_starts), len(starts)
-    if n * FEW_QUERIES < m or n < BLOCK or is_sorted(query_starts):
+    if n * FEW_QUERIES < m or n < BLOCK or is_sorted(query_starts) or _is_dense(starts, ends):
         return "search"
     top = max(int(query_ends.max()), int(ends.max()))
     return "merge" if packed_bits(top, n, m) <= MAX_PACKED_BITS else "search"
@@ -148,15 +149,50 @@ def _merge(packed, number_bits, keys, step, n_blocks, ranks):
 
 
 def _count_by_search(query_starts, query_ends, starts, ends, counts):
-    sorted_starts, sorted_ends = sort_arrays([starts, ends])
-    low, shift, table = _make_table(sorted_starts, counts.dtype)
-    _look_up(query_ends, 0, sorted_starts, low, shift, table, False, counts)
-    low, shift, table = _make_table(sorted_ends, counts.dtype)
-    _look_up(query_starts, 1, sorted_ends, low, shift, table, True, counts)
+    if _is_dense(starts, ends):
+        keys, make_table = (starts, ends), _make_dense_table
+    else:
+        keys, make_table = sort_arrays([starts, ends]), _make_table
+    low, shift, table = make_table(keys[0], counts.dtype)
+    _look_up(query_ends, 0, keys[0], low, shift, table, False, counts)
+    low, shift, table = make_table(keys[1], counts.dtype)
+    _look_up(query_starts, 1, keys[1], low, shift, table, True, counts)
+
+
+def _is_dense(starts, ends):
+    """Tell whether a table with a cell for each coordinate is small enough to stay in the cache."""
+    return int(ends.max()) - int(starts.min()) < min(DENSE_SPAN, 4 * len(starts))
+
+
+def _make_dense_table(keys, dtype):
+    """Return what `_make_table` does, with cells of one coordinate; the keys need no order."""
+    low, high = int(keys.min()), int(keys.max())
+    table = np.empty(high - low + 3, dtype)
+    table[-2:] = len(keys)
+    _count_cells(keys, low, get_num_threads(), table[:-2])
+    return low, 0, table
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _count_cells(keys, low, n_parts, table):
+    """Store in each cell the number of keys below it."""
+    n, n_cells = len(keys), len(table)
+    counts = np.zeros((n_parts, n_cells), table.dtype)
+    for part in prange(n_parts):
+        for i in range(n * part // n_parts, n * (part + 1) // n_parts):
+            counts[part, np.int64(keys[i]) - low] += 1
+    total = 0
+    for cell in range(n_cells):
+        table[cell] = total
+        for part in range(n_parts):
+            total += counts[part, cell]
 
 
 def _make_table(keys, dtype):
-    """Return the first coordinate, the width (as a shift) and the table of the cells of keys."""
+    """Return the first coordinate, the width (as a shift) and the table of the cells of keys.
+
+    The table says how many keys lie before each cell, and then twice how many there are.
+    """
     low, high = int(keys[0]), int(keys[-1])
     shift = max((high - low).bit_length() - len(keys).bit_length(), 0)
     table = np.empty(((high - low) >> shift) + 3, dtype)
@@ -197,7 +233,7 @@ def _look_up(values, step, keys, low, shift, table, is_subtracted, counts):
                 cell = min(cell, last_cell)
                 firsts[j] = table[cell]
                 lasts[j] = table[cell + 1] if shift > 0 else firsts[j]
-            for j in range(n_values):
+            for j in range(n_values if shift > 0 else 0):
                 touched |= np.int64(keys[min(firsts[j], last_key)])
             for j in range(n_values):
                 value = np.int64(values[group + j]) + step

@@ -42,13 +42,18 @@ def block_sums(keys):
 
 
 @njit(nogil=True, cache=True, inline="always")
+def _sum_of_first(keys, sums, n):
+    total = sums[n >> BLOCK_BITS]
+    for i in range((n >> BLOCK_BITS) << BLOCK_BITS, n):
+        total += np.int64(keys[i])
+    return total
+
+
+@njit(nogil=True, cache=True, inline="always")
 def _sum_below(keys, sums, value):
     """Return the sum of ``value - key`` over the keys below a value."""
     k = _lower_bound(keys, value)
-    total = sums[k >> BLOCK_BITS]
-    for i in range((k >> BLOCK_BITS) << BLOCK_BITS, k):
-        total += np.int64(keys[i])
-    return k * value - total
+    return k * value - _sum_of_first(keys, sums, k)
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -135,29 +140,73 @@ def _range_extreme(depths, pyramid, levels, first, last, sign, extreme):
     return extreme
 
 
-@njit(nogil=True, cache=True)
-def bin_extremes(events, starts, ends, depths, pyramid, levels, edges, sign):
-    """Return the largest (sign 1) or smallest (-1) depth of each bin; int64.
+@njit(nogil=True, cache=True, inline="always")
+def _rank(keys, coarse, value):
+    """Return the number of keys below a value; ``coarse`` is the first key of each block."""
+    block = _lower_bound(coarse, value)
+    if block == 0:
+        return 0
+    first, last = (block - 1) << BLOCK_BITS, min(block << BLOCK_BITS, len(keys))
+    while first < last:
+        middle = (first + last) >> 1
+        if np.int64(keys[middle]) < value:
+            first = middle + 1
+        else:
+            last = middle
+    return first
 
-    ``events`` are the starts or the ends, ``depths`` those after each of them.
+
+@njit(nogil=True, cache=True, inline="always")
+def _rank_of_next(keys, coarse, rank, value):
+    """Return the number of keys up to a value, given the number of those below it."""
+    if rank < len(keys) and np.int64(keys[rank]) == value:
+        return _rank(keys, coarse, value + 1)
+    return rank
+
+
+@njit(nogil=True, cache=True)
+def summarise_bins(
+    starts,
+    ends,
+    coarse_starts,
+    coarse_ends,
+    start_sums,
+    end_sums,
+    start_depths,
+    start_pyramid,
+    start_levels,
+    end_depths,
+    end_pyramid,
+    end_levels,
+    edges,
+):
+    """Return the sum of depths, the smallest and largest depth and the intervals of each bin.
+
+    int64, shape (4, n_bins). ``start_depths`` and ``end_depths`` are those of
+    ``depths_after_events``, each with its extremes.
     """
-    extremes = np.empty(len(edges) - 1, np.int64)
-    for i in range(len(edges) - 1):
-        low, high = edges[i], edges[i + 1]
-        first = _lower_bound(events, low + 1)
-        last = _lower_bound(events, high)
-        depth = _lower_bound(starts, low + 1) - _lower_bound(ends, low + 1)
-        extremes[i] = _range_extreme(depths, pyramid, levels, first, last, sign, np.int64(depth))
-    return extremes
-
-
-@njit(nogil=True, cache=True)
-def bin_counts(starts, ends, edges):
-    """Return how many intervals overlap each bin; int64."""
-    counts = np.empty(len(edges) - 1, np.int64)
-    for i in range(len(edges) - 1):
-        counts[i] = _lower_bound(starts, edges[i + 1]) - _lower_bound(ends, edges[i] + 1)
-    return counts
+    bins = np.empty((4, len(edges) - 1), np.int64)
+    started, ended, previous_sum = 0, 0, np.int64(0)
+    for i in range(len(edges)):
+        edge = edges[i]
+        n_starts, n_ends = _rank(starts, coarse_starts, edge), _rank(ends, coarse_ends, edge)
+        total = (n_starts - n_ends) * edge - (
+            _sum_of_first(starts, start_sums, n_starts) - _sum_of_first(ends, end_sums, n_ends)
+        )
+        if i > 0:
+            depth = np.int64(started - ended)
+            bins[0, i - 1] = total - previous_sum
+            bins[1, i - 1] = _range_extreme(
+                end_depths, end_pyramid, end_levels, ended, n_ends, -1, depth
+            )
+            bins[2, i - 1] = _range_extreme(
+                start_depths, start_pyramid, start_levels, started, n_starts, 1, depth
+            )
+            bins[3, i - 1] = n_starts - ended
+        started = _rank_of_next(starts, coarse_starts, n_starts, edge)
+        ended = _rank_of_next(ends, coarse_ends, n_ends, edge)
+        previous_sum = total
+    return bins
 
 
 @njit(nogil=True, cache=True)
