@@ -9,6 +9,8 @@ import typer
 
 from genoviz.cli import (
     count,
+    coverage,
+    depth,
     draw,
     extract,
     layout,
@@ -41,6 +43,8 @@ extract.register(cli)
 stats.register(cli)
 sites.register(cli)
 count.register(cli)
+coverage.register(cli)
+depth.register(cli)
 simulate.register(cli)
 samples.register(cli)
 serve.register(cli)

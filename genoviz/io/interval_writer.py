@@ -58,6 +58,25 @@ def iter_lines(rows: IntervalRows, columns: Sequence[Column]) -> Iterator[bytes]
         yield into[:size].tobytes()
 
 
+def iter_table(
+    contigs: Sequence[str], contig_ids: np.ndarray, columns: Sequence[np.ndarray]
+) -> Iterator[bytes]:
+    """Yield lines of a contig and whole numbers, shape (n,) each."""
+    encoded = [name.encode() for name in contigs]
+    ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    starts = np.append(np.zeros(1, np.int64), ends)[: len(ends)]
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    decimals = np.zeros(len(columns), np.int64)
+    for first in range(0, len(contig_ids), _ROWS):
+        ids = contig_ids[first : first + _ROWS]
+        values = np.stack([column[first : first + _ROWS] for column in columns], axis=1)
+        n_bytes = int((ends - starts)[ids].sum())
+        n_bytes += len(ids) * (1 + len(columns) * MAX_NUMBER_BYTES)
+        into = np.empty(n_bytes, np.uint8)
+        size = write_lines(text, starts[ids], ends[ids], values.astype(np.int64), decimals, into)
+        yield into[:size].tobytes()
+
+
 def rows_of(intervals: Intervals) -> IntervalRows:
     """Return intervals with the lines of BED that they would be; for files that have none."""
     parts = [f"{contig}\t".encode() for contig in intervals.contigs]
