@@ -306,14 +306,28 @@ def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
     return NOTHING_WRONG
 
 
-@njit(nogil=True, cache=True)
-def _parse_numbered_path(data, piece, prefix, first_number, ranks, steps, k, k_stop):
-    i, stop, end = piece[0], piece[1], piece[3]
+@njit(nogil=True, inline="always")
+def _find_first_step(data, piece):
+    """Return where the first of the steps is that begin in a piece."""
+    i, stop = piece[0], piece[1]
     if i > piece[2]:
-        while i < stop and data[i - 1] != COMMA:
-            i += 1
+        if piece[4]:
+            while i < stop and data[i] != LEFT and data[i] != RIGHT:
+                i += 1
+        else:
+            while i < stop and data[i - 1] != COMMA:
+                i += 1
+    return i
+
+
+@njit(nogil=True, cache=True)
+def _parse_numbered(data, piece, prefix, first_number, ranks, steps, k, k_stop):
+    stop, end, is_walk = piece[1], piece[3], piece[4] != 0
+    forward, reverse = (RIGHT, LEFT) if is_walk else (PLUS, MINUS)
+    i = _find_first_step(data, piece)
     while i < stop:
         step = i
+        i += is_walk
         for j in range(len(prefix)):
             if i >= end or data[i] != prefix[j]:
                 return step
@@ -328,104 +342,54 @@ def _parse_numbered_path(data, piece, prefix, first_number, ranks, steps, k, k_s
             i += 1
         value -= first_number
         n_digits = i - digits
-        if value < 0 or value >= len(ranks) or i >= end or k >= k_stop:
+        sign_at = step if is_walk else i
+        if value < 0 or value >= len(ranks) or n_digits == 0 or sign_at >= end or k >= k_stop:
             return step
         if n_digits > MAX_INTEGER_DIGITS or (data[digits] == ZERO and n_digits != 1):
             return step
         node = np.int64(ranks[value]) - 1
-        sign = data[i]
-        if node < 0 or n_digits == 0 or (sign != PLUS and sign != MINUS):
+        sign = data[sign_at]
+        if node < 0 or (sign != forward and sign != reverse):
             return step
-        steps[k] = node << 1 | (sign == MINUS)
+        steps[k] = node << 1 | (sign == reverse)
         k += 1
-        i += 1
-        if i < end and (data[i] != COMMA or i + 1 == end):
-            return step
-        i += 1
-    return NOTHING_WRONG if k == k_stop else stop
-
-
-@njit(nogil=True, cache=True)
-def _parse_numbered_walk(data, piece, prefix, first_number, ranks, steps, k, k_stop):
-    i, stop, end = piece[0], piece[1], piece[3]
-    if i > piece[2]:
-        while i < stop and data[i] != LEFT and data[i] != RIGHT:
+        if is_walk:
+            if i < end and data[i] != LEFT and data[i] != RIGHT:
+                return step
+        else:
             i += 1
-    while i < stop:
-        step = i
-        sign = data[i]
-        i += 1
-        for j in range(len(prefix)):
-            if i >= end or data[i] != prefix[j]:
+            if i < end and (data[i] != COMMA or i + 1 == end):
                 return step
             i += 1
-        digits = i
-        value = 0
-        while i < end:
-            digit = np.int64(data[i]) - ZERO
-            if digit < 0 or digit > 9:
-                break
-            value = value * 10 + digit
-            i += 1
-        value -= first_number
-        n_digits = i - digits
-        if value < 0 or value >= len(ranks) or n_digits == 0 or k >= k_stop:
-            return step
-        if n_digits > MAX_INTEGER_DIGITS or (data[digits] == ZERO and n_digits != 1):
-            return step
-        node = np.int64(ranks[value]) - 1
-        if node < 0 or (sign != LEFT and sign != RIGHT):
-            return step
-        if i < end and data[i] != LEFT and data[i] != RIGHT:
-            return step
-        steps[k] = node << 1 | (sign == LEFT)
-        k += 1
     return NOTHING_WRONG if k == k_stop else stop
 
 
 @njit(nogil=True, cache=True)
-def _parse_hashed_path(data, piece, slots, names, name_offsets, steps, k, k_stop):
-    i, stop, end = piece[0], piece[1], piece[3]
+def _parse_hashed(data, piece, slots, names, name_offsets, steps, k, k_stop):
+    stop, end, is_walk = piece[1], piece[3], piece[4] != 0
+    forward, reverse = (RIGHT, LEFT) if is_walk else (PLUS, MINUS)
+    i = _find_first_step(data, piece)
     node = 0
-    if i > piece[2]:
-        while i < stop and data[i - 1] != COMMA:
-            i += 1
     while i < stop:
         step = i
-        while i < end and data[i] != COMMA:
-            i += 1
-        if i <= step + 1 or k >= k_stop or i + 1 == end:
+        i += is_walk
+        name = i
+        if is_walk:
+            while i < end and data[i] != LEFT and data[i] != RIGHT:
+                i += 1
+        else:
+            while i < end and data[i] != COMMA:
+                i += 1
+        name_end = i if is_walk else i - 1
+        sign = data[step if is_walk else name_end]
+        if name_end <= name or k >= k_stop or (sign != forward and sign != reverse):
             return step
-        node = _find_near(data, step, i - 1, node, slots, names, name_offsets)
-        sign = data[i - 1]
-        if node < 0 or (sign != PLUS and sign != MINUS):
+        node = _find_near(data, name, name_end, node, slots, names, name_offsets)
+        if node < 0 or (not is_walk and i + 1 == end):
             return step
-        steps[k] = node << 1 | (sign == MINUS)
+        steps[k] = node << 1 | (sign == reverse)
         k += 1
-        i += 1
-    return NOTHING_WRONG if k == k_stop else stop
-
-
-@njit(nogil=True, cache=True)
-def _parse_hashed_walk(data, piece, slots, names, name_offsets, steps, k, k_stop):
-    i, stop, end = piece[0], piece[1], piece[3]
-    node = 0
-    if i > piece[2]:
-        while i < stop and data[i] != LEFT and data[i] != RIGHT:
-            i += 1
-    while i < stop:
-        step = i
-        sign = data[i]
-        i += 1
-        while i < end and data[i] != LEFT and data[i] != RIGHT:
-            i += 1
-        if i == step + 1 or k >= k_stop or (sign != LEFT and sign != RIGHT):
-            return step
-        node = _find_near(data, step + 1, i, node, slots, names, name_offsets)
-        if node < 0:
-            return step
-        steps[k] = node << 1 | (sign == LEFT)
-        k += 1
+        i += not is_walk
     return NOTHING_WRONG if k == k_stop else stop
 
 
@@ -445,16 +409,11 @@ def parse_steps(data, pieces, first, last, table, step_offsets, steps):
     is_numbered = len(ranks) > 0
     for p in range(first, last):
         k, k_stop = step_offsets[p], step_offsets[p + 1]
-        is_walk = pieces[p, 4] != 0
         piece = pieces[p]
-        if is_numbered and is_walk:
-            wrong = _parse_numbered_walk(data, piece, prefix, first_number, ranks, steps, k, k_stop)
-        elif is_numbered:
-            wrong = _parse_numbered_path(data, piece, prefix, first_number, ranks, steps, k, k_stop)
-        elif is_walk:
-            wrong = _parse_hashed_walk(data, piece, slots, names, name_offsets, steps, k, k_stop)
+        if is_numbered:
+            wrong = _parse_numbered(data, piece, prefix, first_number, ranks, steps, k, k_stop)
         else:
-            wrong = _parse_hashed_path(data, piece, slots, names, name_offsets, steps, k, k_stop)
+            wrong = _parse_hashed(data, piece, slots, names, name_offsets, steps, k, k_stop)
         if wrong >= 0:
             return wrong
     return NOTHING_WRONG
