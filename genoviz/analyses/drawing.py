@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from genoviz.analyses.drawn_nodes import DrawnNodes, place_array
+from genoviz.analyses.drawn_nodes import DrawnNodes, place_array, strip_boxes
 from genoviz.analyses.fold import Fold, Strip, view_strips
 from genoviz.analyses.marks import MIN_MARK_WIDTH, MarkLayer
 from genoviz.analyses.palette import (
@@ -36,6 +36,7 @@ from genoviz.kernels.segment_raster import (
 By = Literal["count", "mean", "max"]
 BYS: tuple[str, ...] = ("count", "mean", "max")
 N_SAMPLES = 4096
+MARKED_NODE_PIXELS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +197,8 @@ class LayoutDrawing(DrawnNodes):
             Width of lines in pixels, 1 to 9; None: 1 to 3, wider if few pixels are used.
         pixel_budget
             About how many pixels may be touched before nodes are left out, evenly: early in a
-            layout its lines are long. None draws all nodes. Each mark has the same budget.
+            layout its lines are long. None draws all nodes. Each mark has the same budget, of which
+            a marked node near the view takes at least ``MARKED_NODE_PIXELS``.
         max_index
             The highest palette index for nodes, 2 to 255; those above are left to marks.
         marks
@@ -219,8 +221,8 @@ class LayoutDrawing(DrawnNodes):
             raise ParameterError(f"pixel_budget is {pixel_budget}, needs a positive number or None")
         if not 2 <= max_index <= MAX_INDEX:
             raise ParameterError(f"max_index is {max_index}, needs 2 to {MAX_INDEX}")
-        grids = _grids(viewport, view_strips(viewport, fold))
-        stride = self._stride_of(self._coordinates, grids, pixel_budget)
+        strips = view_strips(viewport, fold)
+        stride = self._stride_of(self._coordinates, _grids(viewport, strips), pixel_budget)
         image = self._image(viewport, by, stride, fold)
         options = {"how": how, "value_range": value_range, "n_levels": max_index}
         if by == "count":
@@ -233,7 +235,7 @@ class LayoutDrawing(DrawnNodes):
             line_width = _automatic_line_width(n_used, image.size)
         indices = self._palette.spread(indices, line_width)
         mark_strides = [
-            self._draw_mark(mark, indices, viewport, grids, line_width, pixel_budget)
+            self._draw_mark(mark, indices, viewport, strips, line_width, pixel_budget)
             for mark in marks
         ]
         return Picture(
@@ -270,18 +272,25 @@ class LayoutDrawing(DrawnNodes):
         mark: MarkLayer,
         indices: Any,
         viewport: Viewport,
-        grids: list[PixelGrid],
+        strips: tuple[Strip, ...],
         line_width: int,
         pixel_budget: float | None,
     ) -> int:
         """Draw a mark's nodes over what is there; return the stride."""
         nodes = mark.nodes_on(self.backend, self.n_nodes)
+        if self._nodes is None:
+            nodes = self._raster.select_nodes(nodes, self._boxes, strip_boxes(strips))
+        thinning = 1
+        if pixel_budget is not None:
+            thinning = max(1, math.ceil(len(nodes) * MARKED_NODE_PIXELS / pixel_budget))
+            nodes = nodes if thinning == 1 else nodes[::thinning].copy()
         ends = self._raster.gather_segments(self._all, nodes)
         boxes = self._raster.find_boxes(ends)
+        grids = _grids(viewport, strips)
         stride = self._stride_of(ends, grids, pixel_budget)
         image = self._raster.raster_count(ends, grids, _shape(viewport), boxes, stride)
         self._palette.stamp(indices, image, mark.index, max(line_width, MIN_MARK_WIDTH))
-        return stride
+        return stride * thinning
 
     def _stride_of(
         self, coordinates: Any, grids: list[PixelGrid], pixel_budget: float | None

@@ -196,14 +196,14 @@ class DrawnNodes:
         if limit < 0:
             raise ParameterError(f"limit is {limit}, needs at least 0")
         kernel = load_kernel("visible_segments", self.backend)
-        views = _boxes_of(view_strips(viewport, fold))
+        views = strip_boxes(view_strips(viewport, fold))
         found = kernel.visible_segments(self._coordinates, self._boxes, views, limit)
         return found if self._nodes is None else self._nodes[found]
 
     def count_visible(self, viewport: Viewport, *, fold: Fold | None = None) -> int:
         """Return how many drawn nodes touch a view."""
         kernel = load_kernel("visible_segments", self.backend)
-        views = _boxes_of(view_strips(viewport, fold))
+        views = strip_boxes(view_strips(viewport, fold))
         return kernel.count_visible(self._coordinates, self._boxes, views)
 
     def node_ends(self, nodes: Any) -> np.ndarray:
@@ -213,7 +213,8 @@ class DrawnNodes:
         return place_array(self._raster.gather_segments(self._all, there), "cpu")
 
 
-def _boxes_of(strips: tuple[Strip, ...]) -> np.ndarray:
+def strip_boxes(strips: tuple[Strip, ...]) -> np.ndarray:
+    """Return the boxes of strips; float64, shape (n_strips, 4)."""
     return np.array([strip.box for strip in strips], np.float64).reshape(-1, 4)
 
 

@@ -304,10 +304,32 @@ def test_marks_lie_over_everything_else(backend, coordinates):
 
 def test_a_large_mark_is_thinned_and_says_so(backend, coordinates):
     drawing = LayoutDrawing(coordinates, backend=backend)
-    marks = [MarkLayer(np.arange(N_NODES)[::-1], 255), MarkLayer(np.arange(3), 254)]
+    nodes = np.arange(N_NODES)[::-1]
+    marks = [MarkLayer(nodes, 255), MarkLayer(np.arange(3), 254)]
     assert drawing.draw(VIEW, marks=marks).mark_stride == 1
-    budget = drawing.count(VIEW).sum() / 6.5
-    assert 6 <= drawing.draw(VIEW, marks=marks, pixel_budget=budget).mark_stride <= 8
+    budget = 10 * N_NODES / 6.5
+    picture = drawing.draw(VIEW, marks=marks[:1], pixel_budget=budget, max_index=254)
+    assert 6 <= picture.mark_stride <= 8
+    thinned = [MarkLayer(nodes[:: picture.mark_stride], 255)]
+    expected = drawing.draw(VIEW, marks=thinned, max_index=254).indices == 255
+    np.testing.assert_array_equal(picture.indices == 255, expected)
+    long_lines = drawing.with_coordinates(coordinates * (1, 100))
+    budget = long_lines.count(VIEW).sum() / 6.5
+    assert long_lines.draw(VIEW, marks=marks, pixel_budget=budget).mark_stride > 1
+
+
+@pytest.mark.parametrize("magnification", [0.5, 3, 40])
+def test_marks_far_outside_the_view_change_nothing(backend, coordinates, magnification):
+    array = np.concatenate([coordinates + offset for offset in (0, 500, 0, -900)])
+    drawing = LayoutDrawing(array, backend=backend)
+    view = VIEW.zoomed(magnification, *coordinates[300, 0])
+    mark = MarkLayer(np.random.default_rng(0).permutation(len(array))[:9000], 255)
+    picture = drawing.draw(view, marks=[mark], max_index=254)
+    counts = LayoutDrawing(array[mark.nodes], backend="cpu").count(view)
+    assert (counts > 0).any()
+    assert (picture.indices[counts > 0] == 255).all()
+    discs = LayoutDrawing(array[mark.nodes], backend="cpu").draw(view, line_width=3).indices > 0
+    np.testing.assert_array_equal(picture.indices == 255, discs)
 
 
 def test_marks_are_folded_with_the_layout(backend, coordinates):

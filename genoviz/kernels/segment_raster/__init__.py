@@ -29,6 +29,8 @@ Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
 - ``pixels_per_segment(coordinates, grids, n_samples)``: mean number of pixels that a segment
   touches in all grids together, from evenly spaced segments.
 - ``gather_segments(coordinates, nodes)``: the segments of ``nodes`` (int64), in this order.
+- ``select_nodes(nodes, boxes, views)``: ``nodes`` in this order, without some of those whose block
+  is outside all ``views``: float64, (n_views, 4), boxes on the host.
 
 Row 0 of an image is the lowest y, as in Datashader.
 """

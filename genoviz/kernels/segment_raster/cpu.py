@@ -11,6 +11,7 @@ from genoviz.kernels.segment_raster.cpu_boxes import (
     gather_segments,
     n_sharing,
     refresh_boxes,
+    select_nodes,
 )
 from genoviz.kernels.segment_raster.cpu_images import merge, merge_means
 
@@ -22,6 +23,7 @@ __all__ = [
     "raster_max",
     "raster_mean",
     "refresh_boxes",
+    "select_nodes",
 ]
 
 COUNT, LARGEST, SUM = range(3)

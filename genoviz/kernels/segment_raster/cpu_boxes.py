@@ -43,6 +43,55 @@ def n_sharing(n_blocks: int) -> int:
     return max(1, min(get_num_threads(), MAX_WORKERS, n_blocks // BLOCKS_PER_WORKER))
 
 
+def select_nodes(nodes, boxes, views):
+    """Return the nodes whose block reaches into a view."""
+    seen = _seen_blocks(boxes, views)
+    if seen.all():
+        return nodes
+    n_workers = n_sharing(len(nodes) // BLOCK_SIZE)
+    ends = np.zeros(n_workers + 1, np.int64)
+    _count_seen(nodes, seen, ends)
+    ends = np.cumsum(ends)
+    selected = np.empty(ends[-1], np.int64)
+    _select_seen(nodes, seen, ends, selected)
+    return selected
+
+
+@njit(nogil=True, cache=True)
+def _seen_blocks(boxes, views):
+    seen = np.zeros(boxes.shape[0], np.bool_)
+    for view in range(views.shape[0]):
+        for block in range(boxes.shape[0]):
+            seen[block] |= (
+                boxes[block, 0] <= views[view, 2]
+                and boxes[block, 2] >= views[view, 0]
+                and boxes[block, 1] <= views[view, 3]
+                and boxes[block, 3] >= views[view, 1]
+            )
+    return seen
+
+
+@njit(nogil=True, parallel=True, cache=True)
+def _count_seen(nodes, seen, ends):
+    n, n_workers = nodes.shape[0], ends.shape[0] - 1
+    for worker in prange(n_workers):
+        n_seen = 0
+        for k in range(n * worker // n_workers, n * (worker + 1) // n_workers):
+            n_seen += seen[nodes[k] // BLOCK_SIZE]
+        ends[worker + 1] = n_seen
+
+
+@njit(nogil=True, parallel=True, cache=True)
+def _select_seen(nodes, seen, ends, selected):
+    n, n_workers = nodes.shape[0], ends.shape[0] - 1
+    for worker in prange(n_workers):
+        place = ends[worker]
+        for k in range(n * worker // n_workers, n * (worker + 1) // n_workers):
+            if seen[nodes[k] // BLOCK_SIZE]:
+                selected[place] = nodes[k]
+                place += 1
+
+
 @njit(nogil=True, parallel=True, cache=True)
 def _find_boxes_in_parallel(coordinates, boxes, first, step, n_workers):
     for worker in prange(n_workers):
