@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -27,6 +28,24 @@ FLAGS = [
     *(["--no-sandbox"] if os.geteuid() == 0 else []),
 ]
 START_SECONDS = 60
+# The coloured pixel nearest to the middle; words and lines are grey.
+NODE_PIXEL = """(canvas) => {
+  const {width, height} = canvas
+  const {data} = canvas.getContext("2d").getImageData(0, 0, width, height)
+  let best = null
+  for (let y = 0; y < height * 0.75; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      const [red, green, blue] = data.subarray(4 * (y * width + x), 4 * (y * width + x) + 3)
+      const far = (x - width / 2) ** 2 + (y - height / 2) ** 2
+      const isColour = Math.max(red, green, blue) - Math.min(red, green, blue) > 60
+      if (isColour || green - Math.max(red, blue) > 25) {
+        if (best === null || far < best[0]) best = [far, x, y]
+      }
+    }
+  }
+  const ratio = width / canvas.clientWidth
+  return [(best[1] + 0.5) / ratio, (best[2] + 0.5) / ratio]
+}"""
 
 
 def pytest_collection_modifyitems(items):
@@ -146,23 +165,50 @@ class Visit:
         return float(self.number("Path stress").split("±")[0].replace(",", ""))
 
     @property
-    def n_painted(self):
-        return self.page.evaluate(
-            "Bokeh.documents[0].get_model_by_name('painted-frames').data.n[0]"
-        )
+    def canvas(self):
+        return self.page.locator("canvas.graph-canvas")
+
+    def noted(self, name):
+        """What the canvas notes of itself."""
+        return self.canvas.get_attribute(f"data-{name}") or ""
 
     @property
-    def ranges(self):
-        return self.page.evaluate(
-            """() => {
-              const {x_range, y_range} = Bokeh.documents[0].get_model_by_name('graph-picture')
-              return [x_range.start, x_range.end, y_range.start, y_range.end]
-            }"""
-        )
+    def n_painted(self):
+        return int(self.noted("painted") or 0)
+
+    @property
+    def view(self):
+        """What the canvas shows: x from, x to, y from, y to."""
+        return json.loads(self.noted("view"))
+
+    @property
+    def width(self):
+        """How many bp the canvas shows from left to right."""
+        return self.view[1] - self.view[0]
+
+    def place(self, x=0.5, y=0.5):
+        """A point of the page by its share of the canvas."""
+        box = self.canvas.bounding_box()
+        return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
     def picture(self):
         """Pixels of the picture as a screenshot."""
-        return self.page.locator(".bk-Canvas").first.screenshot()
+        return self.canvas.screenshot()
+
+    def node_place(self):
+        """A point of the page where a node is drawn, near the middle of the canvas."""
+        x, y = self.canvas.evaluate(NODE_PIXEL)
+        box = self.canvas.bounding_box()
+        return box["x"] + x, box["y"] + y
+
+    def settle(self):
+        """Wait until the picture has come to rest."""
+        self.until(lambda: self.n_painted > 0)
+        while True:
+            n_painted = self.n_painted
+            self.page.wait_for_timeout(400)
+            if self.n_painted == n_painted:
+                return
 
 
 @pytest.fixture

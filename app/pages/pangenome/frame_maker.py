@@ -36,6 +36,7 @@ LIVE_PIXELS = 5e6 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS = 4e5
 OVERVIEW_WIDTH = 264
+PLAIN_INDEX = 96
 OVERVIEW_SECONDS = 0.8
 NODES_MARGIN = 0.2
 NEAREST_EXTENT = 80.0
@@ -232,7 +233,10 @@ def _node_colours(
     colouring: Colouring, picture: Picture, nodes: np.ndarray, layers: tuple[MarkLayer, ...]
 ) -> np.ndarray:
     """Return the palette index of single nodes, marked or not; uint8."""
-    colours = colouring.node_indices(nodes, picture.levels)
+    if colouring.node_values is None:
+        colours = np.full(len(nodes), PLAIN_INDEX, np.uint8)
+    else:
+        colours = colouring.node_indices(nodes, picture.levels)
     for layer in layers:
         colours[np.isin(nodes, layer.nodes)] = layer.index
     return colours

@@ -39,7 +39,7 @@ class PictureBar:
             options=dict(SHAPES),
             value=Shape.TRUE,
             description="The layout as it is, stretched over the picture, or cut into rows",
-            width=124,
+            width=138,
             size="small",
             margin=(0, 4, 0, 8),
         )

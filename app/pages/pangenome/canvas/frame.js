@@ -45,7 +45,7 @@ export class Palette {
 export class Bitmap {
   constructor() {
     this.canvas = document.createElement("canvas");
-    this.context = this.canvas.getContext("2d", { alpha: false });
+    this.context = this.canvas.getContext("2d", { alpha: false, willReadFrequently: true });
     this.view = null;
     this.image = null;
   }

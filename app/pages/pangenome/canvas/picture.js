@@ -87,6 +87,8 @@ export class Picture {
   }
 
   fit() {
+    clearTimeout(this.tellTimer);
+    this.tellTimer = null;
     this.nMoves += 1;
     this.send({ kind: "fit", moves: this.nMoves });
   }
@@ -243,7 +245,18 @@ export class Picture {
     } else {
       this._drawAll(context, view);
     }
+    this._note();
     this._tellPainted();
+  }
+
+  // What is shown, for whoever looks at the page with a program.
+  _note() {
+    const { x0, x1, y0, y1 } = this.view;
+    const { dataset } = this.canvas;
+    dataset.view = JSON.stringify([x0, x1, y0, y1]);
+    dataset.hover = this.hover === null || this.pointer === null ? "" : this.hover.text;
+    dataset.map = this.map.box === null ? "" : JSON.stringify(this.map.box);
+    dataset.shapes = this.detail === null ? 0 : this.detail.node_colours.length;
   }
 
   _drawAll(context, view) {
@@ -328,8 +341,6 @@ export class Picture {
 
   // Once the browser has painted what was drawn just now, the server may send the next frame.
   _tellPainted() {
-    const { view } = this;
-    this.canvas.dataset.view = JSON.stringify([view.x0, view.x1, view.y0, view.y1]);
     if (this.painted === null) {
       return;
     }
