@@ -85,6 +85,10 @@ class RemoteTable:
         What the search field says.
     on_row
         Called with the number of the row that is clicked.
+    page_size
+        Rows of a page, which then scrolls; by default as many as there is room for.
+    min_width
+        How narrow a column may become, in pixels.
 
     Attributes
     ----------
@@ -93,7 +97,13 @@ class RemoteTable:
     """
 
     def __init__(
-        self, columns: Sequence[Column], *, placeholder: str, on_row: Callable[[int], None]
+        self,
+        columns: Sequence[Column],
+        *,
+        placeholder: str,
+        on_row: Callable[[int], None],
+        page_size: int | None = None,
+        min_width: int = 74,
     ) -> None:
         self._on_row = on_row
         self._rows: TableRows | None = None
@@ -104,8 +114,9 @@ class RemoteTable:
         n_shares = sum(column.share for column in columns)
         numbers = [column.title for column in columns if column.is_number]
         self.table = pn.widgets.Tabulator(
-            pd.DataFrame({column.title: [] for column in columns}),
+            empty_frame(columns),
             pagination="remote",
+            page_size=page_size,
             initial_page_size=20,
             show_index=False,
             disabled=True,
@@ -116,7 +127,11 @@ class RemoteTable:
             formatters={name: NumberFormatter(format="0,0") for name in numbers},
             text_align=dict.fromkeys(numbers, "right"),
             configuration={
-                "columnDefaults": {"headerSortTristate": True, "tooltip": True, "minWidth": 74}
+                "columnDefaults": {
+                    "headerSortTristate": True,
+                    "tooltip": True,
+                    "minWidth": min_width,
+                }
             },
             stylesheets=[TABLE],
             sizing_mode="stretch_both",
@@ -157,3 +172,11 @@ class RemoteTable:
 
     def _take_click(self, event: Any) -> None:
         self._on_row(int(self.table.value.index[event.row]))
+
+
+def empty_frame(columns: Sequence[Column]) -> pd.DataFrame:
+    """Return no rows, in columns of the types to come: a table formats by those it sees first."""
+    types = {True: "int64", False: "str"}
+    return pd.DataFrame(
+        {column.title: pd.Series(dtype=types[column.is_number]) for column in columns}
+    )
