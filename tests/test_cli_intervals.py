@@ -232,11 +232,33 @@ def test_depth_along_a_path(run):
     assert out.splitlines() == [f"{name}\t{a}\t{b}\t{c}" for a, b, c in wanted]
 
 
+def test_genes_are_counted_on_the_paths_of_a_graph(run, tmp_path):
+    graph, genes = real_data("gfa/chr6.C4.gfa.gz"), real_data("gfa/chr6.C4.bed")
+    code, out, _ = run("count", genes, "--graph", graph)
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0
+    assert ["grch38#chr6:31972046-32055647", "10011", "30635", "C4A"] in [row[:4] for row in rows]
+    assert all(1 <= int(row[4]) <= 90 and float(row[5]) > 0 for row in rows)
+    local = tmp_path / "local.bed"
+    local.write_text("".join("\t".join(row[:3]) + "\n" for row in rows) * 2)
+    out = run("count", genes, local, "--graph", graph)[1].splitlines()
+    by_hand = [
+        2 * sum(a[0] == b[0] and int(a[1]) < int(b[2]) and int(b[1]) < int(a[2]) for b in rows)
+        for a in rows
+    ]
+    assert [int(line.split("\t")[4]) for line in out] == by_hand
+    found = json.loads(run("count", genes, "--graph", graph, "--of", rows[0][0], "--json")[1])
+    assert set(found["n_paths"]) <= {0, 1}
+    assert found["paths"] == [row[0] for row in rows]
+
+
 def test_usage_errors(run, tmp_path):
     path = tmp_path / "a.bed"
     path.write_text("c\t0\t1\n")
     assert run("count", path, path, "-s", "-S")[0] == 2
     assert run("depth", path, "--of", "x")[0] == 2
+    assert run("count", path)[0] == 2
+    assert run("count", path, path, "--of", "x")[0] == 2
     code, _, err = run("count", path, path, "-s")
     assert (code, "have no strands" in err) == (1, True)
     code, _, err = run("depth", path, "--strand", "+")

@@ -17,6 +17,7 @@ EXAMPLES = examples(
     "genoviz count exons.bed reads.bed.gz > counts.bed",
     "genoviz count genes.gtf reads.bam -s -o counts.gtf",
     "genoviz count peaks.narrowPeak repeats.bed --json",
+    "genoviz count genes.bed --graph graph.gfa.gz",
 )
 
 
@@ -29,13 +30,25 @@ def count(
     queries: Annotated[
         Path, typer.Argument(metavar="A", help=f"Intervals to count for: {io.FILES}.")
     ],
-    subjects: Annotated[Path, typer.Argument(metavar="B", help="Intervals that are counted.")],
+    subjects: Annotated[
+        Path | None, typer.Argument(metavar="B", help="Intervals that are counted.")
+    ] = None,
     same_strand: io.SameStrand = False,
     opposite_strand: io.OppositeStrand = False,
     zero_length: io.ZeroLengthOption = io.ZeroLengthRule.bedtools,
     map_contigs: io.MapContigs = True,
     exclude_flags: io.ExcludeFlags = 1796,
     min_quality: io.MinQuality = 0,
+    graph: Annotated[
+        Path | None,
+        typer.Option("--graph", help="Graph (GFA) on whose paths the intervals lie."),
+    ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--of", metavar="NAME", help="Path that counts, without B (repeat).", show_default="all"
+        ),
+    ] = None,
     output: io.OutputOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
@@ -45,8 +58,24 @@ def count(
     Each line of A is written as it is, in its order, with the count as a last column: what
     'bedtools intersect -c -a A -b B' writes (with -s and -S too). A read counts as one interval
     from its first base to its last; which reads are left out is that of 'samtools view -F 1796'.
+
+    With --graph, contigs are paths of the graph or contigs that its paths are parts of, and a line
+    is written for each place of an interval on a path: path, start, end, name and count. Without B
+    the count is of the paths that visit a node of the interval, followed by their mean depth.
     """
     strand = io.strand_rule(same_strand, opposite_strand)
+    if subjects is None and graph is None:
+        raise typer.BadParameter("give B, or a --graph")
+    if of and (graph is None or subjects is not None):
+        raise typer.BadParameter("--of goes with --graph and without B")
+    if graph is not None:
+        options = {
+            "strand": strand,
+            "zero_length": zero_length.value,
+            "backend": backend.value,
+        }
+        _count_on_graph(graph, queries, subjects, of, options, output, as_json)
+        return
     reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     with show_progress() as bar:
         rows = io.read_rows(queries, bar, **reads)
@@ -79,4 +108,32 @@ def count(
         "counts": [] if output else counts.tolist(),
     }
     if as_json:
+        print_results(results, [], as_json=True)
+
+
+def _count_on_graph(
+    graph: Path,
+    queries: Path,
+    subjects: Path | None,
+    of: list[str] | None,
+    options: dict[str, object],
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    from genoviz.cli.count_on_graph import count_on_graph
+
+    with show_progress() as bar:
+        found = count_on_graph(graph, queries, subjects, of, options, bar)
+    if output is not None or not as_json:
+        io.write_output(found.lines(), output)
+    if as_json:
+        intervals = found.placed.intervals
+        results = {
+            "rows": found.placed.rows.tolist(),
+            "paths": [intervals.contigs[path] for path in intervals.contig_ids.tolist()],
+            "starts": intervals.starts.tolist(),
+            "ends": intervals.ends.tolist(),
+            **{name: values.tolist() for name, values in found.columns.items()},
+            "files": [str(output)] if output else [],
+        }
         print_results(results, [], as_json=True)
