@@ -79,6 +79,7 @@ class Fold:
     n_rows: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "layout_bounds", tuple(float(side) for side in self.layout_bounds))
         x_min, y_min, x_max, y_max = self.layout_bounds
         if not (x_min <= x_max and y_min <= y_max and np.isfinite(self.layout_bounds).all()):
             raise ParameterError(

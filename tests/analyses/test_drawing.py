@@ -302,6 +302,18 @@ def test_marks_lie_over_everything_else(backend, coordinates):
     assert (wide > 249).sum() > 1.3 * (expected > 249).sum()
 
 
+@pytest.mark.parametrize("how", ["log", "linear", "eq_hist"])
+@pytest.mark.parametrize("by", ["count", "mean", "max"])
+def test_levels_leave_the_highest_indices_to_marks(coordinates, node_values, by, how):
+    drawing = LayoutDrawing(coordinates, node_values=node_values, backend="cpu")
+    for show_missing in (False, True):
+        options = {"by": by, "how": how, "show_missing": show_missing}
+        picture = drawing.draw(VIEW, max_index=40, **options)
+        assert picture.indices.max() == len(picture.levels) == 40
+        used = drawing.draw(VIEW, **options).indices > 0
+        np.testing.assert_array_equal(picture.indices > 0, used)
+
+
 def test_a_large_mark_is_thinned_and_says_so(backend, coordinates):
     drawing = LayoutDrawing(coordinates, backend=backend)
     nodes = np.arange(N_NODES)[::-1]
