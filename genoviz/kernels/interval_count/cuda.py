@@ -29,8 +29,8 @@ def count_overlaps(query_starts, query_ends, starts, ends, method):
     counts = cupy.zeros(n, np.int32 if m < 2**31 else np.int64)
     if n and m:
         count = _count_by_sweep if method == "sweep" else _count_by_search
-        arrays = map(cupy.ascontiguousarray, (query_starts, query_ends, starts, ends))
-        count(*arrays, counts)
+        arrays = (query_starts, query_ends, starts, ends)
+        count(*(cupy.ascontiguousarray(cupy.asarray(array)) for array in arrays), counts)
     return counts if isinstance(query_starts, cupy.ndarray) else counts.get()
 
 
