@@ -45,6 +45,13 @@ def _has_record_type(data, i):
     return _is_line_end(data, i + 1) or data[i + 1] == TAB
 
 
+@njit(nogil=True, inline="always")
+def _has_newline(word):
+    """Tell whether one of the 8 bytes of a word is a newline."""
+    x = word ^ _NEWLINES
+    return (((x & _LOW_BITS) + _LOW_BITS) | x | _LOW_BITS) != _ALL_BITS
+
+
 @njit(nogil=True, cache=True)
 def count_lines(data, words, start, stop, counts):
     """Count the lines of one block by their first byte; ``counts`` is int32, shape (256,).
@@ -61,11 +68,9 @@ def count_lines(data, words, start, stop, counts):
             wrong = 0
     i = start
     while i < stop:
-        if i + 8 <= stop:
-            x = words[i >> 3] ^ _NEWLINES
-            if (((x & _LOW_BITS) + _LOW_BITS) | x | _LOW_BITS) == _ALL_BITS:
-                i += 8
-                continue
+        if i + 8 <= stop and not _has_newline(words[i >> 3]):
+            i += 8
+            continue
         for j in range(i, min(i + 8, stop)):
             if data[j] == NEWLINE and j + 1 < n:
                 counts[data[j + 1]] += 1
@@ -106,11 +111,9 @@ def find_lines(data, words, start, stop, segments, links, paths, ranks):
         _keep_line(data, 0, segments, links, paths, ranks)
     i = start
     while i < stop:
-        if i + 8 <= stop:
-            x = words[i >> 3] ^ _NEWLINES
-            if (((x & _LOW_BITS) + _LOW_BITS) | x | _LOW_BITS) == _ALL_BITS:
-                i += 8
-                continue
+        if i + 8 <= stop and not _has_newline(words[i >> 3]):
+            i += 8
+            continue
         for j in range(i, min(i + 8, stop)):
             if data[j] == NEWLINE and j + 1 < n:
                 _keep_line(data, j + 1, segments, links, paths, ranks)
