@@ -32,7 +32,7 @@ from genoviz.cli.progress import quantity
 from genoviz.cli.results import describe_stress, print_results
 from tests.conftest import ROOT, real_data
 
-COMMANDS = ["layout", "stress", "simulate", "serve", "samples", "samples get"]
+COMMANDS = ["layout", "stress", "draw", "simulate", "serve", "samples", "samples get"]
 
 
 @pytest.fixture(autouse=True)
@@ -158,7 +158,7 @@ def test_help_has_examples_and_exit_is_zero(run, command):
         (["stress", "GRAPH", "x.lay", "--exact", "--samples", "9"], "--exact takes all pairs"),
         (["simulate", "-n", "5", "-o", "x.gfa"], "give -n and -p, or a --preset"),
         (["simulate", "-n", "5", "-p", "2", "-o", "no/x.gfa"], "there is no folder no"),
-        (["draw"], "No such command 'draw'"),
+        (["paint"], "No such command 'paint'"),
     ],
 )
 def test_wrong_usage_exits_with_2(run, graph_path, arguments, message):

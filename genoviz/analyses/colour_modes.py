@@ -28,13 +28,19 @@ def by_density() -> Colouring:
 def by_depth(graph: PangenomeGraph) -> Colouring:
     """Colour by how many path steps a node has."""
     return by_numbers(
-        graph.node_depths, "Depth (path steps on a node)", ramp="depth", is_heavy_tailed=True
+        graph.node_depths,
+        "Depth (path steps on a node)",
+        ramp="depth",
+        is_heavy_tailed=True,
+        is_whole=True,
     )
 
 
 def by_length(graph: PangenomeGraph) -> Colouring:
     """Colour by node length."""
-    return by_numbers(graph.node_lengths, "Node length (bp)", ramp="depth", is_heavy_tailed=True)
+    return by_numbers(
+        graph.node_lengths, "Node length (bp)", ramp="depth", is_heavy_tailed=True, is_whole=True
+    )
 
 
 def by_strand(graph: PangenomeGraph) -> Colouring:
@@ -73,6 +79,7 @@ def by_numbers(
     limits: tuple[float, float] | None = None,
     missing: str = "no value",
     is_heavy_tailed: bool = False,
+    is_whole: bool = False,
 ) -> Colouring:
     """Colour by a number of each node; NaN where it has none."""
     values = np.asarray(values, np.float32)
@@ -95,6 +102,7 @@ def by_numbers(
         ramp=ramp,
         high=high if high > low else low + 1,
         missing=missing if has_missing else "",
+        is_whole=is_whole,
     )
 
 
@@ -186,6 +194,7 @@ def by_sharing(graph: PangenomeGraph, groups: PathGroups) -> Colouring:
         ramp="depth",
         limits=(1.0, float(max(n, 2))),
         missing=f"on none of these {plural}",
+        is_whole=True,
     )
 
 

@@ -52,6 +52,8 @@ class Colouring:
         The largest number of a ramp; 0 to take it from the picture.
     missing
         What nodes without a value are; empty when there are none.
+    is_whole
+        Whether the numbers of a ramp are whole.
     colours
         Colour of each category, at most `MAX_CATEGORIES`.
     items
@@ -68,6 +70,7 @@ class Colouring:
     ramp: str = ""
     high: float = 0.0
     missing: str = ""
+    is_whole: bool = False
     colours: tuple[Colour, ...] = ()
     items: tuple[tuple[Colour, str], ...] = ()
     note: str = ""
@@ -106,7 +109,7 @@ class Colouring:
             items = tuple((self.theme.colour(colour), name) for colour, name in self.items)
             return NamedLegend(self.title, items, self.note)
         high = self.high or float(np.nanmax(picture.levels))
-        return RampLegend(self.title, picture.levels, high, self.missing)
+        return RampLegend(self.title, picture.levels, high, self.missing, self.is_whole)
 
     def node_indices(self, nodes: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """Return the palette index of single nodes, as a picture of them alone would have it.

@@ -26,12 +26,15 @@ class RampLegend:
         The largest number.
     missing
         What pixels of index 1 are, when they have no number.
+    is_whole
+        Whether all numbers are whole.
     """
 
     title: str
     levels: np.ndarray
     high: float
     missing: str = ""
+    is_whole: bool = False
 
     def palette_part(self, palette: Palette) -> tuple[Palette, np.ndarray]:
         """Return the colours of the ramp, and where each begins."""
@@ -45,7 +48,9 @@ class RampLegend:
         inner = [
             (value, place)
             for value, place in ramp_ticks(levels, high)
-            if MIN_TICK_GAP < place < 1 - MIN_TICK_GAP and low < value < high
+            if MIN_TICK_GAP < place < 1 - MIN_TICK_GAP
+            and low < value < high
+            and (not self.is_whole or value == round(value))
         ]
         return [(low, 0.0), *inner, (high, 1.0)] if high > low else [(low, 0.0)]
 

@@ -220,6 +220,7 @@ def draw(
         from genoviz.analyses.figures import FigureOptions, figure_bytes, make_figure
         from genoviz.analyses.figures.files import MAX_LINES
         from genoviz.analyses.palettes import DARK, LIGHT
+        from genoviz.io.replace_file import replace_file
 
         pangenome = read_graph(graph, bar, cache=cache, sequences=colour_by is ColourBy.gc)
         bar.update("Reading the layout", 0, None, "")
@@ -248,7 +249,8 @@ def draw(
             marks=_marks(pangenome, wish),
             labels=_labels(pangenome, placed) if labels and placed else (),
         )
-        output.write_bytes(figure_bytes(figure, ending))
+        with replace_file(output) as file:
+            file.write(figure_bytes(figure, ending))
     print_notes(note, *(placed.notes if placed else ()), *(values.notes if values else ()))
     print_notes(*figure.notes)
     results = {

@@ -26,8 +26,7 @@ def png_bytes(figure: Figure) -> bytes:
     from PIL.PngImagePlugin import PngInfo
 
     image = _canvas(figure)
-    plot = plot_image(figure)
-    image.paste(plot, (0, figure.top), plot if figure.is_transparent else None)
+    image.alpha_composite(plot_image(figure), (0, figure.top))
     if not figure.is_transparent:
         image = image.convert("RGB")
     pen = ImageDraw.Draw(image)
