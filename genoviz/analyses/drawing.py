@@ -231,8 +231,7 @@ class LayoutDrawing(DrawnNodes):
             levels = value_levels(image, self._palette, show_missing=show_missing, **options)
         indices = self._palette.apply_levels(image, levels.numbers)
         if line_width is None:
-            n_used = self._palette.image_range(image, int(levels.numbers[0]))[2]
-            line_width = _automatic_line_width(n_used, image.size)
+            line_width = _automatic_line_width(levels.n_used, image.size)
         indices = self._palette.spread(indices, line_width)
         mark_strides = [
             self._draw_mark(mark, indices, viewport, strips, line_width, pixel_budget)

@@ -21,10 +21,12 @@ class Levels(NamedTuple):
 
     ``numbers`` are uint32, as in the image: a pixel's index is the number of levels at or below its
     number. ``values`` are float64, what they mean to the user; NaN is for nodes without a value.
+    ``n_used`` is the number of pixels that get an index.
     """
 
     numbers: np.ndarray
     values: np.ndarray
+    n_used: int
 
 
 def count_levels(
@@ -49,7 +51,7 @@ def count_levels(
         spaced = np.ceil(_spaced_levels(how, low, high, n_levels))
         numbers = np.clip(spaced, 1, np.iinfo(np.uint32).max).astype(np.uint32)
     numbers[0] = 1
-    return Levels(numbers, numbers.astype(np.float64))
+    return Levels(numbers, numbers.astype(np.float64), n_used)
 
 
 def value_levels(
@@ -82,7 +84,8 @@ def value_levels(
     if show_missing:
         numbers = np.concatenate(([np.uint32(KEY_MISSING)], numbers))
         values = np.concatenate(([np.nan], values))
-    return Levels(numbers, values)
+        _, _, n_used = kernels.image_range(image, KEY_MISSING)
+    return Levels(numbers, values, n_used)
 
 
 def check_range(value_range: tuple[float, float] | None) -> tuple[float, float] | None:
