@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "genoviz.analyses.annotate": ("PlacedAnnotations", "place_annotations"),
     "genoviz.analyses.coverage_index": ("CoverageBins", "CoverageIndex", "DepthSteps"),
+    "genoviz.analyses.depth_steps": ("depth_steps",),
     "genoviz.analyses.detail": ("Detail", "find_detail"),
     "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
     "genoviz.analyses.extract": ("extract_nodes", "extract_region"),
@@ -31,6 +32,13 @@ _MODULES = {
     "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),
     "genoviz.analyses.layout_options": ("LayoutOptions",),
     "genoviz.analyses.layout_run": ("LayoutSnapshot",),
+    "genoviz.analyses.path_depth": (
+        "IntervalDepths",
+        "PlacedIntervals",
+        "depths_of_intervals",
+        "path_depth_along",
+        "place_intervals",
+    ),
     "genoviz.analyses.path_positions": (
         "NodePosition",
         "NodeVisits",
@@ -47,6 +55,7 @@ _MODULES = {
         "iter_region_records",
         "region_sequence",
     ),
+    "genoviz.analyses.signal_index": ("SignalBins", "SignalIndex"),
     "genoviz.analyses.simulate": ("simulate_pangenome",),
     "genoviz.analyses.site_alleles": ("SiteAlleles", "site_alleles"),
     "genoviz.analyses.site_kinds": ("SiteKind",),
@@ -70,8 +79,17 @@ _MODULES = {
         "ParameterError",
     ),
     "genoviz.io.annotations": ("read_annotations",),
+    "genoviz.io.big_files": ("BigWig", "write_bigwig"),
     "genoviz.io.fasta": ("write_fasta", "write_node_list"),
     "genoviz.io.gfa": ("GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"),
+    "genoviz.io.interval_writer": ("write_bed", "write_bedgraph"),
+    "genoviz.io.intervals": (
+        "IntervalProgress",
+        "intervals_from_table",
+        "iter_read_intervals",
+        "map_contigs",
+        "read_intervals",
+    ),
     "genoviz.io.layout_files": ("read_layout", "write_layout"),
     "genoviz.model": (
         "Annotations",
