@@ -49,6 +49,8 @@ class FrameLoop:
     ----------
     view
         The canvas.
+    document
+        Bokeh's document of the tab; None before a browser shows the canvas, and when it is closed.
     follows
         Whether the view follows the layout, rather than being the person's own.
     n_painted
@@ -74,7 +76,7 @@ class FrameLoop:
             "painted": self._take_painted,
         }.items():
             self.view.listen(kind, take)
-        self._document: Any = None
+        self.document: Any = None
         self._round = 0
         self._is_wanted = False
         self._is_drawing = False
@@ -89,13 +91,13 @@ class FrameLoop:
         """Begin anew: a browser shows the canvas, and has nothing yet."""
         self._is_drawing, self._ready, self._in_flight_since = False, None, None
         self._sent_palette = None
-        self._document = document
+        self.document = document
         self._round += 1
         self.request()
 
     def detach(self) -> None:
         """Stop: the tab is closed."""
-        self._document = None
+        self.document = None
         self._round += 1
 
     @property
@@ -116,14 +118,14 @@ class FrameLoop:
     def show(self, viewport: Viewport) -> None:
         """Show a given view from now on."""
         self.follows = False
-        if self._document is not None:
+        if self.document is not None:
             self.view.look_at(viewport)
             self._on_moved()
         self.request()
 
     def pump(self) -> None:
         """Send and draw what can be sent and drawn; called now and then, and when painted."""
-        document, now = self._document, time.monotonic()
+        document, now = self.document, time.monotonic()
         if document is None or min(self.view.size) < 1:
             return
         since = self._in_flight_since
@@ -151,7 +153,7 @@ class FrameLoop:
 
     def _hand_over(self, round_: int, future: Future) -> None:
         """Go from the render thread to the document's."""
-        document = self._document
+        document = self.document
         if document is not None and self._round == round_:
             document.add_next_tick_callback(partial(self._take_drawn, round_, future))
 

@@ -237,8 +237,8 @@ class LivePicture:
                 callback(node)
 
     def _take_box(self, message: Message) -> None:
-        graph, document = self._run.graph, pn.state.curdoc
-        if graph is None:
+        graph, document = self._run.graph, self.frames.document
+        if graph is None or document is None:
             return
         try:
             box = Viewport(*message["bounds"], 1, 1)
