@@ -9,7 +9,7 @@ export async function inflate(data, size) {
   const bytes = new Uint8Array(size);
   const { readable, writable } = new DecompressionStream("deflate");
   const writer = writable.getWriter();
-  writer.write(data);
+  writer.write(new Uint8Array(data));
   writer.close();
   const reader = readable.getReader();
   let start = 0;
