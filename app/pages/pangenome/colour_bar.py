@@ -138,8 +138,6 @@ class ColourBar:
             self._offer_groups()
             self.column.param.update(options=[], value=None)
             self._offer_modes()
-            if self.mode.value in self.mode.disabled_options:
-                self.mode.value = "density"
             self._show_details()
         self._is_setting = False
         self._publish(self.choice)
@@ -151,8 +149,6 @@ class ColourBar:
             return
         colourings.annotations = annotations
         self._offer_modes()
-        if annotations is None and self.mode.value == "annotation":
-            self.mode.value = "density"
         self._picture.refresh()
 
     def set_table(self, table: Any) -> None:
@@ -175,6 +171,8 @@ class ColourBar:
             lacking.add("annotation")
         if graph is None:
             lacking.add("table")
+        if self.mode.value in lacking:
+            self.mode.value = "density"
         self.mode.disabled_options = [mode for mode in MODES if mode in lacking]
 
     def _offer_groups(self) -> None:
