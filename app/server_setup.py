@@ -41,6 +41,7 @@ SETTINGS = ServerSettings()
 def prepare_server() -> None:
     """Prepare this process for serving; calling it again does nothing."""
     send_small_frames_at_once()
+    keep_styles_here()
     # A browser repeats models that it shows late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
@@ -71,6 +72,26 @@ def send_small_frames_at_once() -> bool:
     open_at_once.sends_at_once = True
     WSHandler.open = open_at_once
     return True
+
+
+def keep_styles_here() -> None:
+    """Have all style sheets come from this server.
+
+    Panel takes the address of a style sheet from the document of a part, and its public one for a
+    part without a document: as one that changes while another tab is shown.
+    """
+    from panel import reactive
+    from panel.io.resources import CDN_DIST, LOCAL_DIST, patch_stylesheet
+    from panel.io.state import state
+
+    def patch_here(stylesheet, dist_url):
+        if dist_url == CDN_DIST:
+            document = state.curdoc
+            variables = document.template_variables if document is not None else {}
+            dist_url = variables.get("dist_url", LOCAL_DIST)
+        patch_stylesheet(stylesheet, dist_url)
+
+    reactive.patch_stylesheet = patch_here
 
 
 def _is_no_goodbye(record: logging.LogRecord) -> bool:

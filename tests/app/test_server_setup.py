@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 
+import panel as pn
 import pytest
+from bokeh.document import Document
+from bokeh.models import ImportedStyleSheet
 from bokeh.server.views.ws import WSHandler
 from tornado.websocket import WebSocketClosedError
 
-from app.server_setup import prepare_server, send_small_frames_at_once
+from app.server_setup import keep_styles_here, prepare_server, send_small_frames_at_once
 from app.serving import serve
 from genoviz.errors import GenovizError
 
@@ -45,3 +48,14 @@ def test_a_file_that_is_not_there_is_said_before_serving():
 
     with pytest.raises(GenovizError, match=r"/nowhere/a\.gfa does not exist"):
         serve([Path("/nowhere/a.gfa")], show=False)
+
+
+def test_a_part_that_changes_out_of_sight_keeps_its_styles_from_this_server():
+    keep_styles_here()
+    pane = pn.pane.HTML("before", stylesheets=["p { margin: 0 }"])
+    model = pane.get_root(Document())
+    model.document.clear()
+    pane._update("ref", model)
+    sheets = [sheet.url for sheet in model.stylesheets if isinstance(sheet, ImportedStyleSheet)]
+    assert sheets
+    assert [url for url in sheets if url.startswith("http")] == []
