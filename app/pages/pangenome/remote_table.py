@@ -21,7 +21,8 @@ TABLE = """
 .tabulator .tabulator-header .tabulator-col-title { font-size: 12px !important; }
 .tabulator-row { min-height: 25px !important; cursor: pointer; }
 .tabulator-row .tabulator-cell { font-size: 12px !important; height: 25px !important;
-  padding: 3px 8px !important; font-variant-numeric: tabular-nums; }
+  min-height: 25px !important;
+  min-height: 0 !important; padding: 3px 8px !important; font-variant-numeric: tabular-nums; }
 .tabulator .tabulator-footer { padding: 0 4px !important; min-height: 30px; }
 .tabulator .tabulator-footer .tabulator-footer-contents { padding: 1px 4px !important; }
 .tabulator .tabulator-footer .tabulator-page { font-size: 11.5px; padding: 2px 8px !important;
@@ -111,7 +112,7 @@ class RemoteTable:
             label="", placeholder=placeholder, size="small", width=190, margin=(2, 10, 2, 0)
         )
         self.count = pn.pane.HTML("", stylesheets=[COUNT], sizing_mode="stretch_width")
-        n_shares = sum(column.share for column in columns)
+        self._columns = tuple(columns)
         numbers = [column.title for column in columns if column.is_number]
         self.table = pn.widgets.Tabulator(
             empty_frame(columns),
@@ -123,13 +124,12 @@ class RemoteTable:
             selectable=1,
             row_height=25,
             layout="fit_columns",
-            widths={column.title: f"{100 * column.share / n_shares:.1f}%" for column in columns},
+            widths=self._widths(()),
             formatters={name: NumberFormatter(format="0,0") for name in numbers},
             text_align=dict.fromkeys(numbers, "right"),
             configuration={
                 "columnDefaults": {
                     "headerSortTristate": True,
-                    "tooltip": True,
                     "minWidth": min_width,
                 }
             },
@@ -164,11 +164,21 @@ class RemoteTable:
         found = rows.find(self.search.value_input or "")
         with pn.io.hold():
             self.table.param.update(
-                value=found, page=1, selection=[], hidden_columns=list(rows.hidden)
+                value=found,
+                page=1,
+                selection=[],
+                hidden_columns=list(rows.hidden),
+                widths=self._widths(rows.hidden),
             )
             total = len(rows.frame)
             count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"
             self.count.object = f"<p>{count} rows{f'; {rows.note}' if rows.note else ''}</p>"
+
+    def _widths(self, hidden: Sequence[str]) -> dict[str, str]:
+        """Return the share of the width that each column has that is shown."""
+        shown = [column for column in self._columns if column.title not in hidden]
+        n_shares = sum(column.share for column in shown)
+        return {column.title: f"{98 * column.share / n_shares:.1f}%" for column in shown}
 
     def _take_click(self, event: Any) -> None:
         self._on_row(int(self.table.value.index[event.row]))
