@@ -53,8 +53,7 @@ def test_a_file_that_is_not_there_is_said_before_serving():
 def test_a_part_that_changes_out_of_sight_keeps_its_styles_from_this_server():
     keep_styles_here()
     pane = pn.pane.HTML("before", stylesheets=["p { margin: 0 }"])
-    model = pane.get_root(Document())
-    model.document.clear()
+    model = pane.get_root(Document())  # which is not shown, so it has no document
     pane._update("ref", model)
     sheets = [sheet.url for sheet in model.stylesheets if isinstance(sheet, ImportedStyleSheet)]
     assert sheets
