@@ -21,7 +21,6 @@ TABLE = """
 .tabulator .tabulator-header .tabulator-col-title { font-size: 12px !important; }
 .tabulator-row { min-height: 25px !important; cursor: pointer; }
 .tabulator-row .tabulator-cell { font-size: 12px !important; height: 25px !important;
-  min-height: 25px !important;
   min-height: 0 !important; padding: 3px 8px !important; font-variant-numeric: tabular-nums; }
 .tabulator .tabulator-footer { padding: 0 4px !important; min-height: 30px; }
 .tabulator .tabulator-footer .tabulator-footer-contents { padding: 1px 4px !important; }
