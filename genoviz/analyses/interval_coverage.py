@@ -10,6 +10,7 @@ from genoviz.analyses.intervals import Method, correct_empty, count_linear
 from genoviz.analyses.linear_coordinates import Strand, ZeroLength, linear_pair
 from genoviz.backend import Backend
 from genoviz.kernels.interval_count import cpu_depth
+from genoviz.kernels.interval_count.cpu_pairs import order_of
 from genoviz.kernels.interval_count.cpu_sort import sort_arrays
 from genoviz.model.intervals import Intervals
 
@@ -77,13 +78,21 @@ def coverage_fraction(
     if zero_length == "bedtools":
         lengths = np.where(lengths == 0, 2, lengths)
     starts, ends = sort_arrays(without_empty(pair.starts, pair.ends))
-    edges = (pair.query_starts, pair.query_ends)
-    sums = (cpu_depth.block_sums(starts), cpu_depth.block_sums(ends))
-    summed = [cpu_depth.depth_sums(starts, ends, *sums, edge) for edge in edges]
     stretches = cpu_depth.find_covered(starts, ends)
-    before = np.concatenate([[0], np.cumsum(stretches[1] - stretches[0])])
-    covered = [cpu_depth.covered_before(*stretches, before, edge) for edge in edges]
-    return IntervalCoverage(counts, covered[1] - covered[0], lengths, summed[1] - summed[0])
+    prepared = (
+        starts,
+        ends,
+        cpu_depth.block_sums(starts),
+        cpu_depth.block_sums(ends),
+        *stretches,
+        np.concatenate([[0], np.cumsum(stretches[1] - stretches[0])]),
+    )
+    before_start, before_end = (
+        cpu_depth.sum_before(*prepared, edges, order_of(edges))
+        for edges in (pair.query_starts, pair.query_ends)
+    )
+    summed, covered = before_end - before_start
+    return IntervalCoverage(counts, covered, lengths, summed)
 
 
 def without_empty(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

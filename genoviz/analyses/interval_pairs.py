@@ -128,6 +128,7 @@ def _iter_pairs(
             cpu_pairs.fill_pairs(
                 pair.query_starts[first:last],
                 pair.query_ends[first:last],
+                cpu_pairs.order_of(pair.query_starts[first:last]),
                 *sorted_subjects.arrays(),
                 firsts,
                 rows,
@@ -158,6 +159,7 @@ def nearest_intervals(
         cpu_pairs.find_nearest(
             pair.query_starts,
             pair.query_ends,
+            cpu_pairs.order_of(pair.query_starts),
             *_SortedSubjects.of(pair).arrays(),
             pair.ends[order_by_end],
             order_by_end,

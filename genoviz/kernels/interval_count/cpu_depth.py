@@ -49,20 +49,38 @@ def _sum_of_first(keys, sums, n):
     return total
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _sum_below(keys, sums, value):
-    """Return the sum of ``value - key`` over the keys below a value."""
-    k = _lower_bound(keys, value)
-    return k * value - _sum_of_first(keys, sums, k)
-
-
 @njit(nogil=True, cache=True, parallel=True)
-def depth_sums(starts, ends, start_sums, end_sums, values):
-    """Return the sum of depths of all bases before each value; int64."""
-    sums = np.empty(len(values), np.int64)
-    for i in prange(len(values)):
-        value = np.int64(values[i])
-        sums[i] = _sum_below(starts, start_sums, value) - _sum_below(ends, end_sums, value)
+def sum_before(
+    starts, ends, start_sums, end_sums, covered_starts, covered_ends, covered_sums, values, order
+):
+    """Return the sum of depths and the number of covered bases before each value.
+
+    int64, shape (2, n_values). Values are taken in their ascending order, which is given.
+    ``covered_sums`` are the bases covered before each covered stretch, and at last those of all.
+    """
+    n, n_starts, n_ends, n_covered = len(order), len(starts), len(ends), len(covered_starts)
+    sums = np.zeros((2, n), np.int64)
+    for chunk in prange((n + CHUNK - 1) // CHUNK):
+        first = chunk * CHUNK
+        value = np.int64(values[order[first]])
+        i, j = _lower_bound(starts, value), _lower_bound(ends, value)
+        k = _lower_bound(covered_starts, value)
+        total = _sum_of_first(starts, start_sums, i) - _sum_of_first(ends, end_sums, j)
+        for rank in range(first, min(first + CHUNK, n)):
+            number = order[rank]
+            value = np.int64(values[number])
+            while i < n_starts and np.int64(starts[i]) < value:
+                total += np.int64(starts[i])
+                i += 1
+            while j < n_ends and np.int64(ends[j]) < value:
+                total -= np.int64(ends[j])
+                j += 1
+            while k < n_covered and covered_starts[k] < value:
+                k += 1
+            sums[0, number] = (i - j) * value - total
+            if k > 0:
+                inside = min(value, covered_ends[k - 1]) - covered_starts[k - 1]
+                sums[1, number] = covered_sums[k - 1] + inside
     return sums
 
 
@@ -249,19 +267,3 @@ def find_covered(starts, ends):
             covered[1, n_covered] = np.int64(ends[j])
             n_covered += 1
     return covered[0, :n_covered].copy(), covered[1, :n_covered].copy()
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def covered_before(covered_starts, covered_ends, sums, values):
-    """Return how many bases are covered before each value.
-
-    ``sums`` are the bases covered before each stretch, and at last those of all.
-    """
-    covered = np.empty(len(values), np.int64)
-    for i in prange(len(values)):
-        value = np.int64(values[i])
-        k = _lower_bound(covered_starts, value)
-        covered[i] = 0
-        if k > 0:
-            covered[i] = sums[k - 1] + min(value, covered_ends[k - 1]) - covered_starts[k - 1]
-    return covered

@@ -18,7 +18,7 @@ NO_SUBJECT = -1
 def order_of(keys: np.ndarray) -> np.ndarray:
     """Return the numbers of the keys in ascending order of key, then of number; int64."""
     n = len(keys)
-    if is_sorted(keys):
+    if n == 0 or is_sorted(keys):
         return np.arange(n)
     if packed_bits(int(keys.max()), n, 0) > MAX_PACKED_BITS:
         return np.argsort(keys, kind="stable")
@@ -71,13 +71,25 @@ def _next_above(pyramid, levels, k, stop, value):
 
 @njit(nogil=True, cache=True, parallel=True)
 def fill_pairs(
-    query_starts, query_ends, starts, pyramid, levels, order, longest, firsts, queries, subjects
+    query_starts,
+    query_ends,
+    query_order,
+    starts,
+    pyramid,
+    levels,
+    order,
+    longest,
+    firsts,
+    queries,
+    subjects,
 ):
     """Store the pairs of query i from ``firsts[i]`` on: its number, and those of its subjects.
 
-    ``starts`` and ``order`` are sorted by start, and the pyramid is that of their ends.
+    ``starts`` and ``order`` are sorted by start, and the pyramid is that of their ends. Queries
+    are taken in the order given, that of their starts being the fastest.
     """
-    for i in prange(len(query_starts)):
+    for rank in prange(len(query_order)):
+        i = query_order[rank]
         start, end = np.int64(query_starts[i]), np.int64(query_ends[i])
         stop = _lower_bound(starts, end)
         k = _lower_bound(starts, start - longest + 1)
@@ -94,6 +106,7 @@ def fill_pairs(
 def find_nearest(
     query_starts,
     query_ends,
+    query_order,
     starts,
     pyramid,
     levels,
@@ -112,7 +125,8 @@ def find_nearest(
     before the query.
     """
     n_groups = len(group_bounds) - 1
-    for i in prange(len(query_starts)):
+    for rank in prange(len(query_order)):
+        i = query_order[rank]
         start, end = np.int64(query_starts[i]), np.int64(query_ends[i])
         subjects[i], distances[i] = NO_SUBJECT, NO_SUBJECT
         group = _lower_bound(group_bounds, start + 1) - 1
