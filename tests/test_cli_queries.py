@@ -84,19 +84,31 @@ def test_positions_of_a_node_are_those_of_its_base(run, c4_path, c4, suffix, off
 
 def test_positions_of_a_file_and_on_another_path(run, c4_path, c4, tmp_path):
     file = tmp_path / "positions.txt"
-    file.write_text("# places\ngrch38#chr6:31982057\n\ngrch38#chr6\t31,990,000\r\n")
-    code, out, _ = run("position", c4_path, "--file", file, "--to", "chm13#chr6", "--json")
+    places = [31_982_057, *range(31_972_046, 32_055_647, 5_000)]
+    lines = [f"grch38#chr6\t{place:,}\r\n" for place in places]
+    file.write_text("# places\n\n" + "".join(lines).replace("\t", ":", 1))
+    target = "HG00438#2#JAHBCA010000042.1"
+    code, out, _ = run("position", c4_path, "--file", file, "--to", target, "--json")
     rows = json.loads(out)["positions"]
     assert code == 0
-    assert [row["contig_position"] for row in rows] == [31_982_057, 31_990_000]
-    target = walk_bases(c4, c4.find_path("chm13#chr6:31825251-31908851"))
+    assert [row["contig_position"] for row in rows] == places
+    there = walk_bases(c4, c4.find_path(f"{target}:24398231-24449090"))
     for row in rows:
-        node, offset, is_reverse, _ = target[row["to_position"]]
-        assert row["to_contig_position"] == 31_825_251 + row["to_position"]
-        assert row["to_strand"] == "-" if is_reverse else "+"
+        node, offset, is_reverse, _ = there[row["to_position"]]
+        assert row["to_contig_position"] == 24_398_231 + row["to_position"]
         if row["distance"] == 0:
             assert (c4.node_names[node], offset) == (row["node"], row["offset"])
-    assert rows[0]["distance"] == 0
+            assert row["to_strand"] == ("+" if (row["strand"] == "-") == is_reverse else "-")
+    assert {row["strand"] for row in rows} == {"+"}
+    assert {row["to_strand"] for row in rows} == {"-"}
+    assert sum(row["distance"] == 0 for row in rows) > 10
+
+    back = ["--path", f"{target}:{rows[0]['to_contig_position']}", "--to", "grch38"]
+    (row,) = rows_of(run("position", c4_path, *back)[1])
+    assert (row["to_contig_position"], row["strand"], row["to_strand"], row["distance"]) == (
+        *("31982057", "-", "-"),
+        "0",
+    )
 
 
 def test_paths_that_share_nothing_have_no_position(run):

@@ -34,7 +34,8 @@ class PositionRow:
         ``+`` where the path visits the node forward, ``-`` where in reverse.
     to_path, to_position, to_contig_position, to_strand, distance
         The position on another path, as :class:`genoviz.analyses.position_lift.LiftedPosition`
-        has it; None when not asked for, or when the paths share no node.
+        has it, ``-`` where that runs in the opposite direction; None when not asked for, or when
+        the paths share no node.
     """
 
     query: str
@@ -120,13 +121,12 @@ def add_lifted(
         for number, lifted in zip(group, found, strict=True):
             if lifted is None:
                 continue
-            is_reverse = (rows[number].strand == "-") ^ lifted.is_reverse
             rows[number] = replace(
                 rows[number],
                 to_path=name,
                 to_position=lifted.position,
                 to_contig_position=first + lifted.position,
-                to_strand="-" if is_reverse else "+",
+                to_strand="-" if lifted.is_reverse else "+",
                 distance=lifted.distance,
             )
     return rows
