@@ -15,6 +15,7 @@ import contextlib
 import re
 from array import array
 from collections.abc import Generator, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from genoviz.model import ByteStrings, Intervals, PathRegion
 
 EXCLUDE_FLAGS = 1796
 _BATCH = 1 << 16
+_MAX_KEPT = 64
 _UNMAPPED, _REVERSE = 4, 16
 _OPERATION = re.compile(r"(\d+)([MIDNSHP=XB])")
 # What CRAM is asked for (flag, contig, position, quality, CIGAR), so that it needs no reference.
@@ -75,19 +77,18 @@ def read_blocks(
     pysam = import_reader("pysam", "SAM, BAM and CRAM files")
     n_bytes = path.stat().st_size if path.exists() else 0
     with _no_messages(pysam), _open(pysam, path, kind, reference) as file:
-        taken = _Taken(names)
+        taken = _Taken(exclude_flags, min_quality, blocks, names)
         contigs = tuple(file.references)
         lengths = np.array(file.lengths, np.int64)
         try:
-            for n_seen, read in enumerate(_fetch(file, path, contigs, region)):
-                taken.look_at(read, exclude_flags, min_quality)
-                if n_seen % _BATCH == 0:
-                    yield "Reading reads", _bytes_done(file, kind, n_bytes), n_bytes
+            reads = iter(_fetch(file, path, contigs, region))
+            while taken.take(islice(reads, _BATCH)):
+                yield "Reading reads", _bytes_done(file, kind, n_bytes), n_bytes
         except (OSError, ValueError) as error:
             raise FileFormatError(
                 path, f"cannot be read beyond read {taken.n_seen:,}: {error}"
             ) from error
-    found = taken.intervals(contigs, lengths, exclude_flags, min_quality, blocks)
+    found = taken.intervals(contigs, lengths)
     return found if region is None else found.within(region.path, region.start, region.end)
 
 
@@ -146,89 +147,88 @@ def _bytes_done(file: Any, kind: str, n_bytes: int) -> int:
 
 
 class _Taken:
-    """The reads that were taken so far."""
+    """The reads that were taken so far.
 
-    def __init__(self, names: bool) -> None:
+    Each different CIGAR is taken apart once, but for long ones, which hardly ever come twice.
+    """
+
+    def __init__(self, exclude_flags: int, min_quality: int, blocks: bool, names: bool) -> None:
+        self.exclude_flags, self.min_quality = exclude_flags, min_quality
+        self.blocks = blocks
         self.n_seen = 0
-        self.n_unplaced = 0
-        self.contig_ids, self.starts, self.cigars = array("i"), array("q"), array("i")
+        self.contig_ids, self.starts, self.cigars = array("i"), array("q"), array("q")
         self.strands = array("b")
-        self.ranks: dict[str, int] = {}
         self.names: list[str] | None = [] if names else None
+        self.ranks: dict[str, int] = {}
+        self.block_counts, self.block_table = array("q"), array("q")
 
-    def look_at(self, read: Any, exclude_flags: int, min_quality: int) -> None:
-        self.n_seen += 1
-        flag = read.flag
-        if flag & exclude_flags or (min_quality and read.mapping_quality < min_quality):
-            return
-        cigar = read.cigarstring
-        if flag & _UNMAPPED or cigar is None:
-            self.n_unplaced += 1
-            return
-        self.contig_ids.append(read.reference_id)
-        self.starts.append(read.reference_start)
-        self.cigars.append(self.ranks.setdefault(cigar, len(self.ranks)))
-        self.strands.append(-1 if flag & _REVERSE else 1)
-        if self.names is not None:
-            self.names.append(read.query_name or "")
+    def take(self, reads: Iterator[Any]) -> bool:
+        """Take the reads of a batch; tell whether there was one."""
+        add_contig, add_start = self.contig_ids.append, self.starts.append
+        add_cigar, add_strand = self.cigars.append, self.strands.append
+        find_rank, names = self.ranks.get, self.names
+        unwanted, min_quality = self.exclude_flags | _UNMAPPED, self.min_quality
+        n_before = self.n_seen
+        for read in reads:
+            self.n_seen += 1
+            flag = read.flag
+            if flag & unwanted or (min_quality and read.mapping_quality < min_quality):
+                continue
+            cigar = read.cigarstring
+            if cigar is None:
+                continue
+            rank = find_rank(cigar)
+            add_cigar(self._enter(cigar) if rank is None else rank)
+            add_contig(read.reference_id)
+            add_start(read.reference_start)
+            add_strand(-1 if flag & _REVERSE else 1)
+            if names is not None:
+                names.append(read.query_name or "")
+        return self.n_seen > n_before
 
-    def intervals(
-        self,
-        contigs: tuple[str, ...],
-        lengths: np.ndarray,
-        exclude_flags: int,
-        min_quality: int,
-        blocks: bool,
-    ) -> Intervals:
+    def _enter(self, cigar: str) -> int:
+        rank = len(self.block_counts)
+        found = cut_cigar(cigar, blocks=self.blocks)
+        self.block_counts.append(len(found))
+        for block in found:
+            self.block_table.extend(block)
+        if len(cigar) <= _MAX_KEPT:
+            self.ranks[cigar] = rank
+        return rank
+
+    def intervals(self, contigs: tuple[str, ...], lengths: np.ndarray) -> Intervals:
         """Return the blocks, or whole reads."""
-        n = len(self.starts)
-        read_of, offsets, block_lengths = _place_blocks(
-            [*self.ranks],
-            np.frombuffer(self.cigars, np.int32) if n else np.empty(0, np.int32),
-            blocks,
-        )
-        starts = _as_array(self.starts, np.int64)[read_of] + offsets
+        counts = _as_array(self.block_counts, np.int64)
+        table = _as_array(self.block_table, np.int64).reshape(-1, 2)
+        cigars = _as_array(self.cigars, np.int64)
+        n_of_read = counts[cigars]
+        read_of = np.repeat(np.arange(len(cigars)), n_of_read)
+        rank_in_read = np.arange(len(read_of)) - (np.cumsum(n_of_read) - n_of_read)[read_of]
+        rows = (np.cumsum(counts) - counts)[cigars][read_of] + rank_in_read
+        starts = _as_array(self.starts, np.int64)[read_of] + table[rows, 0]
         return Intervals(
             contigs,
             _as_array(self.contig_ids, np.int32)[read_of],
             starts,
-            starts + block_lengths,
+            starts + table[rows, 1],
             strands=_as_array(self.strands, np.int8)[read_of],
             names=None if self.names is None else ByteStrings.from_texts(self.names).take(read_of),
             contig_lengths=lengths,
-            notes=(self._note(exclude_flags, min_quality, blocks),),
+            notes=(self._note(),),
         )
 
-    def _note(self, exclude_flags: int, min_quality: int, blocks: bool) -> str:
-        n_taken = len(self.starts)
-        rules = [f"-F {exclude_flags}"]
-        if min_quality:
-            rules.append(f"-q {min_quality}")
-        rules.append("CIGAR cut at D and N" if blocks else "from first base to last")
+    def _note(self) -> str:
+        rules = [f"-F {self.exclude_flags}"]
+        if self.min_quality:
+            rules.append(f"-q {self.min_quality}")
+        rules.append("CIGAR cut at D and N" if self.blocks else "from first base to last")
         rules.append("mates not merged")
+        n_taken = len(self.starts)
         return f"Reads: {', '.join(rules)}; {n_taken:,} of {self.n_seen:,} reads are taken."
 
 
 def _as_array(values: array, dtype: type) -> np.ndarray:
     return np.frombuffer(values, dtype) if len(values) else np.empty(0, dtype)
-
-
-def _place_blocks(
-    cigars: list[str], cigar_ids: np.ndarray, blocks: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the read of each block, its offset from the read's first base, and its length.
-
-    Each different CIGAR is taken apart once.
-    """
-    parts = [cut_cigar(cigar, blocks=blocks) for cigar in cigars]
-    counts = np.array([len(part) for part in parts], np.int64)
-    firsts = np.cumsum(counts) - counts
-    table = np.array([block for part in parts for block in part], np.int64).reshape(-1, 2)
-    n_of_read = counts[cigar_ids]
-    read_of = np.repeat(np.arange(len(cigar_ids)), n_of_read)
-    rank = np.arange(len(read_of)) - np.repeat(np.cumsum(n_of_read) - n_of_read, n_of_read)
-    rows = table[firsts[cigar_ids][read_of] + rank]
-    return read_of, rows[:, 0], rows[:, 1]
 
 
 def cut_cigar(cigar: str, *, blocks: bool = True) -> list[tuple[int, int]]:
