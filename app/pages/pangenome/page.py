@@ -8,6 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.address import Address
+from app.pages.pangenome.annotation_list import AnnotationList
 from app.pages.pangenome.dock import Dock
 from app.pages.pangenome.downloads import Downloads
 from app.pages.pangenome.find_bar import FindBar
@@ -23,7 +24,7 @@ from app.pages.pangenome.source_picker import SourcePicker
 from app.pages.pangenome.styles import NOTICES, NUMBERS
 from app.session import Session, describe_problem
 
-DOCK_PANELS = (PathView, NodeCard, PathList)
+DOCK_PANELS = (PathView, NodeCard, PathList, AnnotationList)
 
 
 class PangenomePage:
