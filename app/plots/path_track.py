@@ -131,7 +131,8 @@ class PathTrack:
 
     def show_stretches(self, stretches: np.ndarray) -> None:
         """Shade the stretches (shape (n, 2), bp) that the picture shows."""
-        self._stretches, self._is_stale = stretches, True
+        if not np.array_equal(stretches, self._stretches):
+            self._stretches, self._is_stale = stretches, True
 
     def drag_selects(self, selects: bool) -> None:
         """Let dragging draw a stretch, rather than move the path."""
@@ -210,6 +211,8 @@ class PathTrack:
         if self.content.contig:
             ticks[places.height] = f"{self.content.contig[:CONTIG_LETTERS]} bp"
         axis = self.figure.yaxis[0]
+        if ticks == axis.major_label_overrides:
+            return  # another ticker would make Bokeh walk through all models
         axis.ticker = FixedTicker(ticks=sorted(ticks))
         axis.major_label_overrides = ticks
         self.figure.y_range.update(start=0, end=places.height)

@@ -9,6 +9,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from app.pages.pangenome.layout_run import RunState
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.path_choice import listed_paths
 from app.pages.pangenome.path_content import find_seen, read_path
@@ -24,6 +25,7 @@ from genoviz.model import PangenomeGraph, PathRegion
 REGION_MARGIN, SMALLEST_SHARE = 0.5, 0.01
 MOVE, SELECT = "Move", "Select"
 LOOK_SECONDS = 0.25
+LIVE_LOOK_SECONDS = 2.0
 
 
 class PathView:
@@ -46,7 +48,7 @@ class PathView:
         self._graph: PangenomeGraph | None = None
         self._seen_view: tuple = ()
         self._seen_text: tuple = ()
-        self._next_look = 0.0
+        self._next_look = self._next_live_look = 0.0
         self.track = PathTrack()
         self.path = pmui.Select(
             label="Path", options=[], searchable=True, size="small", width=230, margin=(2, 10, 0, 0)
@@ -220,8 +222,12 @@ class PathView:
         seen = (id(self._profile), viewport, run.version)
         if self._profile is None or viewport is None or seen == self._seen_view:
             return
+        now = time.monotonic()
+        if run.state is RunState.RUNNING and now < self._next_live_look:
+            return
         if not self._views.is_open:
             self._seen_view = seen
+            self._next_live_look = now + LIVE_LOOK_SECONDS
             self._views.ask(find_seen, self._profile, self._view.picture, self._graph.n_nodes)
 
     def _take_view(self, answer: tuple[PathProfile, np.ndarray]) -> None:
