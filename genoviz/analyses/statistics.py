@@ -237,7 +237,7 @@ def iter_graph_statistics(
         "Depth": lambda: _depth_part(graph),
         "Samples": lambda: _sample_part(graph),
         "Order": lambda: {"order": _order_distances(graph)},
-        "Layout": lambda: {"layout": layout and _layout_distances(graph, layout)},
+        "Layout": lambda: {"layout": layout and layout_distances(graph, layout)},
     }
     found = {
         "total_length": graph.total_length,
@@ -375,7 +375,8 @@ def _count_links(graph: PangenomeGraph) -> int:
     return int(np.maximum(np.diff(graph.path_offsets) - 1, 0).sum())
 
 
-def _layout_distances(graph: PangenomeGraph, layout: GraphLayout) -> LayoutDistances:
+def layout_distances(graph: PangenomeGraph, layout: GraphLayout) -> LayoutDistances:
+    """Return how far consecutive steps are apart in a layout of the graph."""
     sums = sum_step_distances(graph.steps, graph.path_offsets, layout.coordinates)
     total = float(sums.sum())
     n_links = _count_links(graph)

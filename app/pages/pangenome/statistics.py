@@ -1,0 +1,172 @@
+"""The graph in numbers, and how long and how deep its nodes are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from html import escape
+
+import holoviews as hv
+import panel as pn
+import panel_material_ui as pmui
+
+from app.jobs import Job, JobState
+from app.pages.pangenome.copy_button import CopyButton
+from app.pages.pangenome.layout_view import LayoutView
+from app.pages.pangenome.questions import Question
+from app.plots.histogram_bars import histogram_bars
+from app.session import Session, describe_problem
+from genoviz.analyses.statistics import (
+    GraphStatistics,
+    LayoutDistances,
+    iter_graph_statistics,
+    layout_distances,
+)
+from genoviz.analyses.statistics_rows import StatisticRow, statistics_rows
+from genoviz.model import PangenomeGraph
+
+NO_GRAPH = "Open a graph to see it in numbers."
+TEXT = """
+:host { font-size: 12.5px; line-height: 1.5; overflow-y: auto; }
+p { margin: 4px 0; opacity: 0.85; }
+.groups { columns: 232px; column-gap: 26px; padding: 2px 4px; }
+section { break-inside: avoid; margin: 0 0 8px; }
+h4 { margin: 0 0 1px; font-size: 11.5px; font-weight: 600; letter-spacing: 0.03em;
+  color: #4fb3e8; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; margin: 0; }
+dt { opacity: 0.72; }
+dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; }
+dt[title] { text-decoration: underline dotted rgba(127, 145, 168, 0.6);
+  text-underline-offset: 3px; cursor: help; }
+"""
+PLOT_WIDTH = 218
+
+
+class Statistics:
+    """Numbers of the graph in columns, and two histograms.
+
+    Attributes
+    ----------
+    title, panel
+        Name and Panel object of the tab.
+    statistics
+        The numbers, or None while there are none.
+    """
+
+    title = "Statistics"
+
+    def __init__(self, session: Session, view: LayoutView) -> None:
+        self._session, self._run = session, view.run
+        self._graph: PangenomeGraph | None = None
+        self._job: Job | None = None
+        self._waits = False
+        self.statistics: GraphStatistics | None = None
+        self._distances = Question(session, "link lengths of a layout", self._take_distances)
+        self.text = pn.pane.HTML("", stylesheets=[TEXT], sizing_mode="stretch_both", margin=0)
+        self.copy_button = CopyButton(text="", label="Copy", margin=(2, 6, 0, 0))
+        self.layout_button = pmui.Button(
+            label="Measure layout",
+            icon="straighten",
+            description="How far consecutive steps are apart in the layout as it is now",
+            variant="text",
+            size="small",
+            margin=(0, 6, 0, 0),
+        )
+        self.layout_button.on_click(lambda _: self.measure_layout())
+        self._plots = [
+            pn.pane.HoloViews(
+                None, width=PLOT_WIDTH, sizing_mode="stretch_height", linked_axes=False, margin=0
+            )
+            for _ in range(2)
+        ]
+        self.panel = self._arrange()
+        self.set_graph(None)
+
+    def _arrange(self) -> pmui.Column:
+        buttons = pmui.Row(self.copy_button, self.layout_button, margin=0)
+        numbers = pmui.Column(self.text, buttons, sizing_mode="stretch_both", margin=(4, 4, 2, 10))
+        return pmui.Row(numbers, *self._plots, sizing_mode="stretch_both", margin=0)
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Count another graph, once its first picture is there."""
+        if self._job is not None:
+            self._job.cancel()
+        self._distances.drop()
+        self._graph, self._job, self.statistics = graph, None, None
+        self._waits = graph is not None
+        self._show()
+
+    def poll(self) -> None:
+        """Take over what is counted; called some twenty times a second."""
+        self._distances.poll()
+        if self._waits and (self._run.snapshot is not None or self._run.error is not None):
+            self._waits = False
+            self._job = self._session.submit(iter_graph_statistics(self._graph), title="statistics")
+        job = self._job
+        if job is None:
+            return
+        has_ended, progress = job.has_ended, job.snapshot
+        if has_ended:
+            self._job = None
+            if job.state is JobState.FAILED:
+                self._session.problem = describe_problem(job.error)
+            elif job.state is JobState.FINISHED:
+                self.statistics = progress.statistics
+                self._show()
+
+    def measure_layout(self) -> None:
+        """Measure the distances in the layout as it is now."""
+        layout = self._run.layout
+        if layout is not None and self._graph is not None and self.statistics is not None:
+            self._distances.ask(layout_distances, self._graph, layout)
+
+    def _take_distances(self, distances: LayoutDistances) -> None:
+        if self.statistics is not None:
+            self.statistics = replace(self.statistics, layout=distances)
+            self._show()
+
+    def _show(self) -> None:
+        statistics = self.statistics
+        is_known = statistics is not None
+        with pn.io.hold():
+            self.copy_button.visible = self.layout_button.visible = is_known
+            for plot in self._plots:
+                plot.visible = is_known
+            if not is_known:
+                words = NO_GRAPH if self._graph is None else "Counting …"
+                self.text.object = f"<p>{words}</p>"
+                return
+            rows = statistics_rows(statistics)
+            self.text.object = rows_html(rows)
+            self.copy_button.text = rows_text(rows)
+            self._plots[0].object = _length_bars(statistics)
+            self._plots[1].object = _depth_bars(statistics)
+
+
+def _length_bars(statistics: GraphStatistics) -> hv.Rectangles:
+    return histogram_bars(
+        statistics.length_histogram, x_label="Node length (bp)", y_label="Nodes", unit="bp"
+    )
+
+
+def _depth_bars(statistics: GraphStatistics) -> hv.Rectangles:
+    return histogram_bars(statistics.depth_histogram, x_label="Depth (path steps)", y_label="Nodes")
+
+
+def rows_html(rows: Iterable[StatisticRow]) -> str:
+    """Return statistics as short tables, one for each group."""
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        title = f' title="{escape(row.meaning)}"' if row.meaning else ""
+        cells = f"<dt{title}>{escape(row.name)}</dt><dd>{escape(row.value)}</dd>"
+        groups.setdefault(row.group, []).append(cells)
+    sections = "".join(
+        f"<section><h4>{escape(group)}</h4><dl>{''.join(cells)}</dl></section>"
+        for group, cells in groups.items()
+    )
+    return f'<div class="groups">{sections}</div>'
+
+
+def rows_text(rows: Iterable[StatisticRow]) -> str:
+    """Return statistics as lines for a spreadsheet: group, name and value."""
+    return "".join(f"{row.group}\t{row.name}\t{row.value}\n" for row in rows)
