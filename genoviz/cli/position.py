@@ -64,7 +64,8 @@ def position(
     of the node that is given after it.
 
     With --to, the path is walked in both directions to the nearest base on a node that the other
-    path visits; distance says how far that was, to_strand whether the other runs in the same direction.
+    path visits; distance says how far that was, to_strand is - where the other path runs the
+    opposite way.
     """
     if not (path or node or file):
         raise typer.BadParameter("give --path, --node or --file")

@@ -169,6 +169,42 @@ def test_random_bed(tmp_path_factory, rows):
     assert bed_rows(read_annotations(path)) == read_bed_text("\n".join(lines))
 
 
+fields = st.sampled_from(
+    [
+        "c",
+        "",
+        "0",
+        "7",
+        "-3",
+        "9e9",
+        " 5",
+        "+",
+        ".",
+        "0,0",
+        "1,2,",
+        "9,9,9",
+        "ID=a;Name=",
+        "%",
+        "\xe9",
+    ]
+)
+lines = st.lists(fields, max_size=13).map("\t".join) | st.sampled_from(["#", "track", ">x", "\r"])
+
+
+@given(st.lists(lines, max_size=5), st.sampled_from(["bed", "gff", "txt"]), st.binary(max_size=9))
+def test_any_text_is_read_or_refused_with_its_line(tmp_path_factory, texts, ending, rest):
+    path = tmp_path_factory.mktemp("any") / f"a.{ending}"
+    path.write_bytes("\n".join(texts).encode() + rest)
+    try:
+        read = read_annotations(path)
+    except FileFormatError as error:
+        n_lines = error.line or 1
+    else:
+        n_lines = len(read)
+        assert len(list(read.names)) == len(list(read.contigs)) == n_lines
+    assert n_lines <= len(texts) + 10
+
+
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing\n", gzip.compress(b"")])
 @pytest.mark.parametrize("name", ["a.bed", "a.gff3"])
 def test_a_file_without_annotations(write, name, content):
