@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -183,6 +184,15 @@ def test_other_names_of_contigs_are_noted(run, tmp_path):
     assert err == "note: Contigs are renamed: 1 to chr1, MT to chrM.\n"
     code, out, err = run("count", a, b, "--no-map-contigs")
     assert (out, err) == ("chr1\t0\t10\t0\nchrM\t0\t10\t0\n", "")
+
+
+def test_pipes_are_read(tmp_path):
+    path = tmp_path / "a.bed"
+    path.write_text("c\t0\t10\nc\t5\t20\n")
+    genoviz = f"{sys.executable} -m genoviz"
+    command = f"cat {path} | {genoviz} count - <(gzip -c {path}) | {genoviz} depth - | head -1"
+    found = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert (found.stdout, found.stderr) == ("c\t0\t5\t1\n", "")
 
 
 def test_zero_length_rules(run, tmp_path):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -27,7 +30,7 @@ class ZeroLengthRule(StrEnum):
     interior = "interior"
 
 
-FILES = "BED, narrowPeak, bedGraph, GFF, BAM, CRAM, bigWig, Parquet or CSV; text also gzipped"
+FILES = "BED, narrowPeak, bedGraph, GFF, BAM, CRAM, bigWig, Parquet, CSV; - is standard input"
 SameStrand = Annotated[
     bool, typer.Option("-s", "--same-strand", help="Only those on the same strand, as bedtools -s.")
 ]
@@ -77,12 +80,29 @@ def strand_rule(same: bool, opposite: bool) -> str | None:
     return "same" if same else "opposite" if opposite else None
 
 
+def as_file(path: Path) -> Path:
+    """Return the path of what ``-`` or a pipe brings, as a file that is there until the end."""
+    if str(path) != "-" and (not path.exists() or path.is_file() or path.is_dir()):
+        return path
+    folder = Path(tempfile.mkdtemp(prefix="genoviz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = folder / ("standard_input" if str(path) == "-" else path.name)
+    with copy.open("wb") as file:
+        if str(path) == "-":
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        else:
+            with path.open("rb") as pipe:
+                shutil.copyfileobj(pipe, file)
+    return copy
+
+
 def read_rows(path: Path, bar: ProgressBar, **options) -> IntervalRows:
     """Return the intervals of a file and their lines, those of BED for files without lines."""
     from genoviz.io.interval_kinds import ROW_FORMATS, find_kind
     from genoviz.io.interval_writer import rows_of
     from genoviz.io.intervals import read_interval_rows
 
+    path = as_file(path)
     if find_kind(path) not in ROW_FORMATS:
         return rows_of(read(path, bar, names=True, blocks=False, **options))
     bar.update(f"Reading {path.name}", 0, None, "B")
@@ -95,6 +115,7 @@ def read(path: Path, bar: ProgressBar, **options) -> Intervals:
     """Return the intervals of a file; notes go to standard error."""
     from genoviz.io.intervals import iter_read_intervals
 
+    path = as_file(path)
     for progress in iter_read_intervals(path, **options):
         stage = f"{progress.stage} of {path.name}"
         bar.update(stage, progress.n_bytes_done, progress.n_bytes_total or None, "B")

@@ -236,6 +236,35 @@ def test_the_first_of_several_bad_rows_is_named_in_parts(folder, monkeypatch):
         read_intervals(write(folder, "a.bed", "\n".join(lines)))
 
 
+FIELDS = st.sampled_from(["c", "", "0", "7", "12", "-1", "x1", "1.5", "+", ".", "#", "track", " "])
+
+
+@given(
+    lines=st.lists(st.lists(FIELDS, min_size=1, max_size=6).map("\t".join), max_size=8),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_text_is_read_or_refused_as_by_hand(folder, lines, end):
+    lines = ["c\t0\t0\tn\t1\t+", *lines]
+    rows, wrong = [], None
+    for number, line in enumerate(lines, 1):
+        fields = line.split("\t")
+        if not line.strip(" \t") or line.startswith(("#", "track")):
+            continue
+        is_right = len(fields) >= 3 and fields[0] and fields[1].isdigit() and fields[2].isdigit()
+        if not is_right or int(fields[2]) < int(fields[1]):
+            wrong = number
+            break
+        rows.append((fields[0], int(fields[1]), int(fields[2])))
+    path = write(folder, "any.bed", end.join(lines))
+    if wrong:
+        with pytest.raises(FileFormatError, match=f"any.bed, line {wrong}: "):
+            read_intervals(path)
+    else:
+        found = read_intervals(path)
+        places = zip(contigs_of(found), found.starts.tolist(), found.ends.tolist(), strict=True)
+        assert list(places) == rows
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "#only\n", "track name=x\r\n"])
 def test_a_file_without_rows_is_empty(folder, text):
     found = read_intervals(write(folder, "none.bed", text))
