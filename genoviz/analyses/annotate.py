@@ -49,15 +49,10 @@ class PlacedAnnotations:
     def __repr__(self) -> str:
         return f"PlacedAnnotations({len(self):,} places of {len(self.annotations):,} annotations)"
 
-    @cached_property
+    @property
     def regions(self) -> Sequence[PathRegion]:
         """The stretch of each place."""
-        return tuple(
-            PathRegion(self.graph.path_names[path], start, end)
-            for path, start, end in zip(
-                self.paths.tolist(), self.starts.tolist(), self.ends.tolist(), strict=True
-            )
-        )
+        return _Regions(self)
 
     @cached_property
     def step_ranges(self) -> np.ndarray:
@@ -76,6 +71,21 @@ class PlacedAnnotations:
         """
         first, stop = self.step_ranges[place]
         return np.unique(self.graph.steps[first:stop] >> 1).astype(np.int64)
+
+
+class _Regions(Sequence):
+    """Regions that are made when they are asked for: there may be millions."""
+
+    def __init__(self, placed: PlacedAnnotations) -> None:
+        self._placed = placed
+
+    def __len__(self) -> int:
+        return len(self._placed)
+
+    def __getitem__(self, place: int) -> PathRegion:
+        placed = self._placed
+        name = placed.graph.path_names[placed.paths[place]]
+        return PathRegion(name, int(placed.starts[place]), int(placed.ends[place]))
 
 
 def place_annotations(
