@@ -159,6 +159,15 @@ def _may_be_number(data, start, stop):
 
 
 @njit(nogil=True, inline="always")
+def _is_same(data, at, other, length):
+    """Tell whether two stretches are equal; from the end, where contigs differ."""
+    for k in range(length - 1, -1, -1):
+        if data[at + k] != data[other + k]:
+            return False
+    return True
+
+
+@njit(nogil=True, inline="always")
 def _find_contig(data, start, stop, table):
     """Return the number of a contig, entering it if it is new; -1 if the table is full."""
     value = _HASH_START
@@ -170,15 +179,9 @@ def _find_contig(data, start, stop, table):
     slot = np.int64(value & np.uint64(mask))
     while table.slots[slot]:
         contig = table.slots[slot] - 1
-        if table.hashes[contig] == value and table.name_lengths[contig] == stop - start:
-            at = table.name_at[contig]
-            same = True
-            for i in range(stop - start):
-                if data[at + i] != data[start + i]:
-                    same = False
-                    break
-            if same:
-                return contig
+        is_likely = table.hashes[contig] == value and table.name_lengths[contig] == stop - start
+        if is_likely and _is_same(data, table.name_at[contig], start, stop - start):
+            return contig
         slot = (slot + 1) & mask
     contig = table.count[0]
     if contig == len(table.name_at):
@@ -217,6 +220,58 @@ def _is_wanted(data, start, stop, features, feature_offsets):
     return len(feature_offsets) == 1
 
 
+@njit(nogil=True, inline="always")
+def _split_line(data, position, stop, any_blank, last_column, bounds):
+    """Fill in the bounds of the fields up to ``last_column``.
+
+    Return their number, where the line ends without carriage return, and where its newline is.
+    """
+    n_fields, first, i = 0, position, position
+    while i < stop and data[i] != _NEWLINE:
+        if data[i] == _TAB or (any_blank and data[i] == _SPACE):
+            if not (any_blank and i == first):
+                bounds[n_fields, 0], bounds[n_fields, 1] = first, i
+                n_fields += 1
+            first = i + 1
+            if n_fields > last_column:
+                break
+        i += 1
+    while i < stop and data[i] != _NEWLINE:
+        i += 1
+    line_end = i - (i > position and data[i - 1] == _RETURN)
+    if n_fields <= last_column and (not any_blank or first < line_end):
+        bounds[n_fields, 0], bounds[n_fields, 1] = first, max(first, line_end)
+        n_fields += 1
+    return n_fields, line_end, i
+
+
+@njit(nogil=True, inline="always")
+def _store_strand(data, bounds, n_fields, column, row, strands, count):
+    strands[row] = 0
+    if column >= n_fields or bounds[column, 0] == bounds[column, 1]:
+        return
+    byte = data[bounds[column, 0]] if bounds[column, 1] - bounds[column, 0] == 1 else _ZERO
+    if byte == _PLUS:
+        strands[row] = 1
+    elif byte == _MINUS:
+        strands[row] = -1
+    elif byte != _POINT:
+        count[1] += 1
+
+
+@njit(nogil=True, inline="always")
+def _store_score(data, bounds, n_fields, column, row, scores, score_at):
+    scores[row], score_at[row] = np.nan, -1
+    if column >= n_fields:
+        return
+    at, after = bounds[column, 0], bounds[column, 1]
+    if after == at or (after == at + 1 and data[at] == _POINT):
+        return
+    scores[row], is_certain = _read_decimal(data, at, after)
+    if not is_certain:
+        score_at[row] = at if _may_be_number(data, at, after) else -2 - at
+
+
 @njit(nogil=True, cache=True)
 def parse_rows(text, position, stop, row, columns, features, feature_offsets, into, table):
     """Read rows from ``position`` to ``stop``; return how it ended, where, and the next row.
@@ -234,90 +289,50 @@ def parse_rows(text, position, stop, row, columns, features, feature_offsets, in
     """
     data = borrow(text)
     bounds = np.empty((MAX_COLUMNS, 2), np.int64)
-    last_column = max(columns.end, columns.name, columns.score, columns.strand)
-    last_column = max(last_column, columns.feature, columns.blocks)
+    last = max(columns.end, columns.name, columns.score, columns.strand)
+    last = max(last, columns.feature, columns.blocks)
     contig, contig_at, contig_length = -1, 0, -1
     while position < stop:
-        n_fields, first, i = 0, position, position
-        while i < stop and data[i] != _NEWLINE:
-            is_blank = data[i] == _TAB or (columns.any_blank and data[i] == _SPACE)
-            if is_blank:
-                if n_fields <= last_column and not (columns.any_blank and i == first):
-                    bounds[n_fields, 0], bounds[n_fields, 1] = first, i
-                    n_fields += 1
-                first = i + 1
-                if n_fields > last_column:
-                    break
-            i += 1
-        while i < stop and data[i] != _NEWLINE:
-            i += 1
-        line_end = i
-        line_end -= line_end > position and data[line_end - 1] == _RETURN
-        if n_fields <= last_column and (not columns.any_blank or first < line_end):
-            bounds[n_fields, 0], bounds[n_fields, 1] = first, max(first, line_end)
-            n_fields += 1
+        n_fields, line_end, newline = _split_line(
+            data, position, stop, columns.any_blank, last, bounds
+        )
         if _is_left_out(data, position, line_end):
-            position = i + 1
+            position = newline + 1
             continue
-        if n_fields < min(columns.n_needed, last_column + 1):
+        if n_fields < min(columns.n_needed, last + 1):
             return WRONG_ROW, position, row
         start = _read_integer(data, bounds[columns.start, 0], bounds[columns.start, 1])
         end = _read_integer(data, bounds[columns.end, 0], bounds[columns.end, 1])
-        if start < columns.first_base or end < start or bounds[0, 1] == bounds[0, 0]:
+        at, length = bounds[0, 0], bounds[0, 1] - bounds[0, 0]
+        if start < columns.first_base or end < start or length == 0:
             return WRONG_ROW, position, row
         if columns.feature >= 0 and not _is_wanted(
             data, bounds[columns.feature, 0], bounds[columns.feature, 1], features, feature_offsets
         ):
-            position = i + 1
+            position = newline + 1
             continue
-        same = bounds[0, 1] - bounds[0, 0] == contig_length
-        if same:
-            for k in range(contig_length - 1, -1, -1):
-                if data[contig_at + k] != data[bounds[0, 0] + k]:
-                    same = False
-                    break
-        if not same:
-            contig = _find_contig(data, bounds[0, 0], bounds[0, 1], table)
+        if length != contig_length or not _is_same(data, contig_at, at, length):
+            contig = _find_contig(data, at, at + length, table)
             if contig < 0:
                 return TABLE_FULL, position, row
-            contig_at, contig_length = bounds[0, 0], bounds[0, 1] - bounds[0, 0]
+            contig_at, contig_length = at, length
         into.contig_ids[row] = contig
-        into.starts[row] = start - columns.first_base
-        into.ends[row] = end
+        into.starts[row], into.ends[row] = start - columns.first_base, end
         if len(into.line_at):
             into.line_at[row] = position
         if columns.strand >= 0:
-            strand = 0
-            if columns.strand < n_fields:
-                at = bounds[columns.strand, 0]
-                length = bounds[columns.strand, 1] - at
-                if length == 1 and data[at] == _PLUS:
-                    strand = 1
-                elif length == 1 and data[at] == _MINUS:
-                    strand = -1
-                elif not (length == 0 or (length == 1 and data[at] == _POINT)):
-                    table.count[1] += 1
-            into.strands[row] = strand
+            _store_strand(data, bounds, n_fields, columns.strand, row, into.strands, table.count)
         if columns.score >= 0:
-            into.score_at[row] = -1
-            into.scores[row] = np.nan
-            if columns.score < n_fields:
-                at, after = bounds[columns.score, 0], bounds[columns.score, 1]
-                if after > at and not (after == at + 1 and data[at] == _POINT):
-                    value, is_certain = _read_decimal(data, at, after)
-                    into.scores[row] = value
-                    if not is_certain:
-                        is_number = _may_be_number(data, at, after)
-                        into.score_at[row] = at if is_number else -2 - at
+            _store_score(data, bounds, n_fields, columns.score, row, into.scores, into.score_at)
         if columns.name >= 0:
-            into.name_at[row], into.name_lengths[row] = position, 0
-            if columns.name < n_fields:
-                into.name_at[row] = bounds[columns.name, 0]
-                into.name_lengths[row] = bounds[columns.name, 1] - bounds[columns.name, 0]
+            has_name = columns.name < n_fields
+            into.name_at[row] = bounds[columns.name, 0] if has_name else position
+            length = bounds[columns.name, 1] - bounds[columns.name, 0]
+            into.name_lengths[row] = length if has_name else 0
         if columns.blocks >= 0:
             into.block_at[row] = bounds[columns.blocks, 0] if columns.blocks < n_fields else -1
         row += 1
-        position = i + 1
+        position = newline + 1
     return DONE, position, row
 
 
