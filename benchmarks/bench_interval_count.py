@@ -35,10 +35,12 @@ AGAINST_PAPER = "Interval counts, against the program of Marzolla et al. 2024"
 AGAINST_PEERS = "Interval counts of 5,000,000 in 5,000,000, against other packages"
 METHODS_TABLE = "Interval counts: the methods"
 AGAINST_CUPY = "Interval counts on one GPU, against CuPy's sort and binary search"
+GPU_DESIGNS = "Interval counts on one GPU: sizes of the table"
 VIEWS = f"Depth of {VIEW_SIZE:,} intervals in {N_BINS:,} bins"
 # Seconds of the paper's program with two threads.
 PAPER = {("genome", 500_000): 0.25, ("genome", 20_000_000): 11.0, ("dense", 20_000_000): 9.3}
-PAPER_EXOME_GPU = 1.75
+PAPER_EXOME_GPU, PAPER_EXOME_CPU = 1.75, 8.7
+EXOME = "exome, 25,700,000 windows of one base in 192,000,000 reads"
 
 Columns = tuple[np.ndarray, np.ndarray]
 
@@ -59,7 +61,8 @@ def measure(backend: str) -> list[Row]:
     for workload in ("genome", "dense"):
         for n in SIZES:
             rows += measure_counts(workload, n)
-    return sorted([*rows, *measure_peers(), *measure_views()], key=lambda row: row["benchmark"])
+    rows += [*measure_peers(), *measure_views(), measure_exome()]
+    return sorted(rows, key=lambda row: row["benchmark"])
 
 
 # On the CPU ---------------------------------------------------------------------------------------
@@ -141,6 +144,20 @@ def numpy_counts_of_sorted(query_starts, query_ends, starts, ends) -> np.ndarray
     order = np.argsort(query_starts)
     counts[order] -= np.searchsorted(np.sort(ends), query_starts[order], "right")
     return counts
+
+
+def measure_exome() -> Row:
+    """Return the time of the exome's shape on all cores."""
+    queries, subjects = make_exome()
+    return make_row(
+        AGAINST_PAPER,
+        EXOME,
+        ours=median_seconds(partial(cpu.count_overlaps, *queries, *subjects, "auto"), n_runs=1),
+        peer=PAPER_EXOME_CPU,
+        unit="s",
+        higher_is_better=False,
+        note="peer: parallel STL on eight cores, from the paper",
+    )
 
 
 def measure_peers() -> list[Row]:
@@ -269,9 +286,8 @@ def measure_gpu() -> list[Row]:
             make_intervals(workload, n, 1),
             make_intervals(workload, n, 2),
         )
-    return rows + measure_gpu_counts(
-        "exome, 25,700,000 windows of one base in 192,000,000 reads", *make_exome()
-    )
+    rows += measure_gpu_counts(EXOME, *make_exome())
+    return sorted(rows, key=lambda row: row["benchmark"])
 
 
 def make_exome() -> tuple[Columns, Columns]:
@@ -281,10 +297,11 @@ def make_exome() -> tuple[Columns, Columns]:
     exons = generator.integers(0, 3_100_000_000, n_exons)
     windows = (exons[:, None] + np.arange(length)).ravel().astype(np.uint32)
     n_reads = 192_000_000
-    reads = generator.choice(exons, n_reads) + generator.integers(-100, 150, n_reads)
-    is_elsewhere = generator.random(n_reads) < 0.3
-    reads[is_elsewhere] = generator.integers(0, 3_100_000_000, is_elsewhere.sum())
-    reads = np.clip(reads, 0, None).astype(np.uint32)
+    n_around = n_reads * 7 // 10
+    reads = generator.integers(0, 3_100_000_000, n_reads, dtype=np.uint32)
+    around = exons[generator.integers(0, n_exons, n_around, dtype=np.uint32)]
+    around += generator.integers(-100, 150, n_around, dtype=np.int16)
+    reads.reshape(-1, 10)[:, :7] = np.maximum(around, 0).reshape(-1, 7)
     return (windows, windows + np.uint32(1)), (reads, reads + np.uint32(150))
 
 
@@ -303,7 +320,7 @@ def measure_gpu_counts(case: str, queries: Columns, subjects: Columns) -> list[R
 
     expected = cupy_counts()
     peer = gpu_seconds(cupy_counts)
-    is_exome = case.startswith("exome")
+    is_exome = case == EXOME
     rows = []
     for method in ("search",) if is_exome else ("search", "sweep"):
         counts = cuda.count_overlaps(*arrays, method)
@@ -322,6 +339,25 @@ def measure_gpu_counts(case: str, queries: Columns, subjects: Columns) -> list[R
                 if is_exome
                 else "arrays and counts stay on the GPU",
                 in_readme=method == "search" and "1,000,000" not in case,
+            )
+        )
+    if not is_exome:
+        rows += [
+            make_row(
+                GPU_DESIGNS,
+                f"{case}: {2**bits} keys a cell",
+                ours=gpu_seconds(partial(cuda.count_overlaps, *arrays, "search", cell_bits=bits))
+                * 1e3,
+                unit="ms",
+            )
+            for bits in range(5)
+        ]
+        rows.append(
+            make_row(
+                GPU_DESIGNS,
+                f"{case}: CuPy's two sorts alone",
+                ours=gpu_seconds(lambda: [cupy.sort(array) for array in arrays[2:]]) * 1e3,
+                unit="ms",
             )
         )
     cupy.get_default_memory_pool().free_all_blocks()

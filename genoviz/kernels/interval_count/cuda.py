@@ -11,7 +11,7 @@ from genoviz.kernels.cuda_source import load_module
 THREADS_PER_BLOCK = 256
 CELLS_PER_BLOCK = 2048
 BLOCKS_PER_MULTIPROCESSOR = 32
-KEYS_PER_CELL_BITS = 2
+CELL_BITS = 3
 KEYS = {"uint32": "unsigned int", "int64": "long long"}
 INDICES = {"int32": "int", "int64": "long long"}
 
@@ -23,28 +23,35 @@ def _options(key_dtype, index_dtype):
 COMPILE_OPTIONS = tuple(_options(key, index) for key in KEYS for index in INDICES)
 
 
-def count_overlaps(query_starts, query_ends, starts, ends, method):
-    """Return how many subjects each query overlaps."""
+def count_overlaps(query_starts, query_ends, starts, ends, method, *, cell_bits=CELL_BITS):
+    """Return how many subjects each query overlaps.
+
+    ``cell_bits``: a cell of the table has about 2^cell_bits keys. The table should stay in the L2
+    cache, and a cell in a sector or two of memory.
+    """
     n, m = len(query_starts), len(starts)
     counts = cupy.zeros(n, np.int32 if m < 2**31 else np.int64)
     if n and m:
-        count = _count_by_sweep if method == "sweep" else _count_by_search
         arrays = (query_starts, query_ends, starts, ends)
-        count(*(cupy.ascontiguousarray(cupy.asarray(array)) for array in arrays), counts)
+        arrays = [cupy.ascontiguousarray(cupy.asarray(array)) for array in arrays]
+        if method == "sweep":
+            _count_by_sweep(*arrays, counts)
+        else:
+            _count_by_search(*arrays, counts, cell_bits)
     return counts if isinstance(query_starts, cupy.ndarray) else counts.get()
 
 
-def _count_by_search(query_starts, query_ends, starts, ends, counts):
-    _count_below(query_ends, 0, cupy.sort(starts), False, counts)
-    _count_below(query_starts, 1, cupy.sort(ends), True, counts)
+def _count_by_search(query_starts, query_ends, starts, ends, counts, cell_bits):
+    _count_below(query_ends, 0, cupy.sort(starts), False, counts, cell_bits)
+    _count_below(query_starts, 1, cupy.sort(ends), True, counts, cell_bits)
 
 
-def _count_below(values, step, keys, is_subtracted, counts):
+def _count_below(values, step, keys, is_subtracted, counts, cell_bits):
     """Set or lower the counts by the number of keys below each value + step."""
     m = len(keys)
     low, high = int(keys[0]), int(keys[-1])
     bits = (high - low).bit_length() - m.bit_length()
-    shift = bits + KEYS_PER_CELL_BITS if bits > 0 else 0
+    shift = bits + cell_bits if bits > 0 else 0
     n_cells = ((high - low) >> shift) + 1
     table = cupy.empty(n_cells + 2, counts.dtype)
     table[-2:] = m
