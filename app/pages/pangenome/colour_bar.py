@@ -24,6 +24,8 @@ from genoviz.model.node_table import NodeTable
 log = logging.getLogger(__name__)
 
 SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
+WIDE: dict[str, Any] = {**SMALL, "sizing_mode": "stretch_width", "max_width": 420}
+LOW = {"& .MuiSelect-select": {"paddingTop": "8px", "paddingBottom": "8px", "minHeight": "0"}}
 GROUP_MODES = ("paths", "sharing", "class")
 KINDS = {
     "Nodes": ("density", "length", "gc", "component"),
@@ -43,7 +45,7 @@ class ColourBar:
     mode
         The field for the mode, for a bar.
     details
-        A row with what the mode needs besides; hidden when it needs nothing.
+        What the mode needs besides, to stand beside it; hidden when it needs nothing.
     """
 
     def __init__(self, picture: LivePicture) -> None:
@@ -54,18 +56,23 @@ class ColourBar:
             label="Colour by",
             groups={kind: {MODES[mode]: mode for mode in modes} for kind, modes in KINDS.items()},
             value="density",
-            width=210,
+            width=184,
             **SMALL,
         )
-        self.path = pmui.Select(label="Path", options=[], width=280, searchable=True, **SMALL)
+        self.path = pmui.Select(label="Path", options=[], searchable=True, **WIDE)
         self.group_by = pmui.Select(
-            label="Group by", options=GROUP_LABELS, value="path", width=130, **SMALL
+            label="Group by", options=GROUP_LABELS, value="path", width=118, **SMALL
         )
-        self.groups = choose_paths(label="Groups", width=420, margin=(0, 8, 0, 0), chip=False)
-        self.annotate_by = pmui.Select(
-            label="Colours from", options=ANNOTATE_BY, value="", width=230, **SMALL
+        self.groups = choose_paths(
+            label="Groups",
+            placeholder="all",
+            description="Those that count; all when none is chosen",
+            chip=False,
+            sx=LOW,
+            **{name: value for name, value in WIDE.items() if name != "size"},
         )
-        self.column = pmui.Select(label="Column", options=[], width=180, **SMALL)
+        self.annotate_by = pmui.Select(label="Colours from", options=ANNOTATE_BY, value="", **WIDE)
+        self.column = pmui.Select(label="Column", options=[], **WIDE)
         self.file = pmui.FileInput(
             label="Load a table",
             accept=".csv,.tsv,.txt,.gz",
@@ -84,9 +91,7 @@ class ColourBar:
             self.annotate_by: ("annotation",),
             self.column: ("table",),
         }
-        self.details = pmui.Row(
-            *self._fields, visible=False, sizing_mode="stretch_width", margin=(2, 8, 6, 8)
-        )
+        self.details = pmui.Row(*self._fields, visible=False, sizing_mode="stretch_width", margin=0)
         self.mode.param.watch(self._take_mode, "value")
         self.group_by.param.watch(self._take_grouping, "value")
         self.file.param.watch(self._take_file, "value")
@@ -180,7 +185,7 @@ class ColourBar:
         names = listed_names(group_paths(graph, by).names if graph is not None else ())
         wanted = names[:1] if by == "path" else names[:DEFAULT_GROUPS]
         label = GROUPINGS[by].capitalize()
-        self.groups.param.update(options=names, value=wanted, label=f"{label} (none: all)")
+        self.groups.param.update(options=names, value=wanted, label=label)
 
     def _take_mode(self, _event: Any) -> None:
         if self._is_setting:

@@ -33,7 +33,17 @@ TITLES = {
     "length": "Length (bp)",
     "steps": "Steps",
 }
-WIDTHS = {"colour": 40, "shown": 76, "haplotype": 96, "paths": 80, "length": 120, "steps": 90}
+WIDTHS = {
+    "colour": "4%",
+    "shown": "7%",
+    "name": "31%",
+    "sample": "11%",
+    "haplotype": "10%",
+    "contig": "14%",
+    "paths": "9%",
+    "length": "11%",
+    "steps": "8%",
+}
 SELECTED = """
 .tabulator .tabulator-row.tabulator-selected, .tabulator .tabulator-row.tabulator-selected:hover {
   background-color: rgba(79, 179, 232, 0.22) !important; color: inherit !important; }
@@ -155,6 +165,7 @@ class PathList:
             disabled=True,
             show_index=False,
             layout="fit_columns",
+            configuration={"columnDefaults": {"tooltip": True, "minWidth": 36}},
             sizing_mode="stretch_both",
             min_height=80,
             theme="simple",

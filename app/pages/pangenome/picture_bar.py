@@ -31,6 +31,7 @@ class PictureBar:
         self.colours = ColourBar(picture)
         self.fit_button = _icon_button("fit_screen", "Fit to view", picture.fit)
         self.zoom_in_button = _icon_button("zoom_in", "Zoom in", lambda: picture.zoom(ZOOM_STEP))
+        self.zoom_in_button.styles = {"margin-left": "auto"}
         self.zoom_out_button = _icon_button(
             "zoom_out", "Zoom out", lambda: picture.zoom(1 / ZOOM_STEP)
         )
@@ -44,17 +45,16 @@ class PictureBar:
             margin=(0, 4, 0, 8),
         )
         self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
-        row = pmui.Row(
+        self.top = pmui.Row(
             self.colours.mode,
-            pn.layout.HSpacer(),
+            self.colours.details,
             self.zoom_in_button,
             self.zoom_out_button,
             self.fit_button,
             self.shape,
             sizing_mode="stretch_width",
-            margin=(10, 8, 4, 8),
+            margin=(10, 8, 6, 8),
         )
-        self.top = pmui.Column(row, self.colours.details, sizing_mode="stretch_width", margin=0)
         self.shape.param.watch(self._take_shape, "value")
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
