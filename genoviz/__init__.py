@@ -14,11 +14,13 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "genoviz.analyses.annotate": ("PlacedAnnotations", "place_annotations"),
+    "genoviz.analyses.colouring": ("ColourChoice", "Colouring", "make_colouring"),
     "genoviz.analyses.coverage_index": ("CoverageBins", "CoverageIndex", "DepthSteps"),
     "genoviz.analyses.depth_steps": ("depth_steps",),
     "genoviz.analyses.detail": ("Detail", "find_detail"),
     "genoviz.analyses.drawing": ("LayoutDrawing", "Viewport"),
     "genoviz.analyses.extract": ("extract_nodes", "extract_region"),
+    "genoviz.analyses.figures": ("FigureOptions", "figure_bytes", "make_figure"),
     "genoviz.analyses.find": ("Finding", "find"),
     "genoviz.analyses.fold": ("Fold",),
     "genoviz.analyses.interval_coverage": ("IntervalCoverage", "coverage_fraction"),
@@ -90,6 +92,7 @@ _MODULES = {
         "map_contigs",
         "read_intervals",
     ),
+    "genoviz.io.node_table": ("read_node_table",),
     "genoviz.io.layout_files": ("read_layout", "write_layout"),
     "genoviz.model": (
         "Annotations",
