@@ -101,6 +101,14 @@ def test_bed_has_six_columns_and_small_sites_can_be_left_out(run, graph_path, tm
     assert gzip.decompress(path.read_bytes()).decode() == "C#1#chr1\t1\t1\tinsertion\t3\t.\n"
 
 
+def test_stretches_without_a_site_are_written(run, tmp_path):
+    graph, path = tmp_path / "loop.gfa", tmp_path / "gaps.bed"
+    graph.write_text("S\ta\tACGT\nS\tb\tAC\nS\tc\tA\nP\tx:10-19\ta+,b+,b+,c+\t*\n")
+    found = json.loads(run("sites", graph, "--gaps", path, "--json")[1])
+    assert (found["n_sites"], found["n_gaps"], found["gap_length"]) == (0, 1, 4)
+    assert path.read_text() == "x\t14\t18\n"
+
+
 def test_the_first_path_is_the_reference_when_none_is_named(run, graph_path):
     assert json.loads(run("sites", graph_path, "--json")[1])["reference"] == "A#1#chr1:1000-1010"
 
@@ -126,6 +134,7 @@ def test_long_tables_are_written_in_blocks(monkeypatch):
         (["sites", "GRAPH", "--reference", "chr1"], 1, "chr1"),
         (["sites", "GRAPH", "-o", "x.vcf"], 2, "needs one of the endings .tsv, .tsv.gz, .bed"),
         (["sites", "GRAPH", "-o", "no/x.tsv"], 2, "there is no folder no"),
+        (["sites", "GRAPH", "--gaps", "x.tsv"], 2, "--gaps x.tsv needs one of the endings .bed"),
         (["stats", "GRAPH", "--tsv", "--json"], 2, "give --tsv or --json, not both"),
         (["stats", "GRAPH", "--layout", "no.lay"], 1, "no.lay"),
     ],

@@ -80,6 +80,14 @@ def iter_site_lines(
         yield "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
+def iter_gap_lines(graph: PangenomeGraph, sites: VariationSites) -> Iterator[str]:
+    """Yield a BED line for each stretch where the graph leaves a choice but no site is."""
+    name = graph.parsed_path_names[sites.reference]
+    gaps = zip(sites.gap_starts.tolist(), sites.gap_ends.tolist(), strict=True)
+    for start, end in gaps:
+        yield f"{name.whole}\t{start + name.start}\t{end + name.start}\n"
+
+
 def _places(graph: PangenomeGraph, sites: VariationSites, block: np.ndarray) -> tuple:
     name = graph.parsed_path_names[sites.reference]
     starts, ends = sites.starts[block] + name.start, sites.ends[block] + name.start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,15 +15,13 @@ from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from genoviz.analyses.sites import VariationSites
     from genoviz.model import PangenomeGraph
 
 EXAMPLES = examples(
     "genoviz sites graph.gfa.gz --reference 'GRCh38#0#chr6' -o sites.tsv",
     "genoviz sites graph.gfa --reference chm13 --min-size 50 -o large.bed",
-    "genoviz sites graph.gfa --json",
+    "genoviz sites graph.gfa --gaps tangles.bed --json",
 )
 ENDINGS = {".tsv": "tsv", ".tsv.gz": "tsv", ".bed": "bed", ".bed.gz": "bed"}
 
@@ -50,6 +49,10 @@ def sites(
     min_size: Annotated[
         int, typer.Option(min=0, help="Leave out sites whose longest allele is shorter, bp.")
     ] = 0,
+    gaps: Annotated[
+        Path | None,
+        typer.Option("--gaps", help="Stretches with variation but no site, to write: .bed(.gz)."),
+    ] = None,
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,16 +61,21 @@ def sites(
     Sites are superbubbles between two nodes of the path, nested ones too. Start and end are
     those of the contig: the range in the path's name is added.
     """
-    form = _check_output(output)
+    from genoviz.analyses.site_table import iter_gap_lines, iter_site_lines
+
+    form = _check_output("-o", output, ENDINGS)
+    _check_output("--gaps", gaps, (".bed", ".bed.gz"))
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
         began = time.perf_counter()
         found = _find(pangenome, 0 if reference is None else reference, bar)
         seconds = time.perf_counter() - began
         chosen = (found.max_lengths >= min_size).nonzero()[0]
+        bar.update("Writing", 0, None, "")
         if output is not None:
-            bar.update("Writing", 0, None, "")
-            _write(pangenome, found, chosen, output, form)
+            _write(output, iter_site_lines(pangenome, found, form=form, chosen=chosen))
+        if gaps is not None:
+            _write(gaps, iter_gap_lines(pangenome, found))
     print_notes(*found.notes)
     results = {
         "reference": pangenome.path_names[found.reference],
@@ -77,21 +85,21 @@ def sites(
         "n_alleles": int(found.n_alleles[chosen].sum()),
         "n_gaps": len(found.gap_starts),
         "gap_length": int((found.gap_ends - found.gap_starts).sum()),
-        "file": None if output is None else str(output),
+        "files": [str(path) for path in (output, gaps) if path is not None],
         "seconds": seconds,
     }
     print_results(results, _sentences(results), as_json=as_json)
 
 
-def _check_output(output: Path | None) -> str:
-    """Return the form of the table; a file that cannot be is refused before anything is done."""
+def _check_output(option: str, output: Path | None, endings: Iterable[str]) -> str:
+    """Return the form of a table; a file that cannot be is refused before anything is done."""
     if output is None:
         return "tsv"
-    ending = next((e for e in ENDINGS if output.name.lower().endswith(e)), None)
+    ending = next((e for e in endings if output.name.lower().endswith(e)), None)
     if ending is None:
-        raise typer.BadParameter(f"-o {output} needs one of the endings {', '.join(ENDINGS)}")
+        raise typer.BadParameter(f"{option} {output} needs one of the endings {', '.join(endings)}")
     if not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
+        raise typer.BadParameter(f"{option} {output}: there is no folder {output.parent}")
     return ENDINGS[ending]
 
 
@@ -106,19 +114,16 @@ def _find(graph: PangenomeGraph, reference: str | int, bar: ProgressBar) -> Vari
     return progress.sites
 
 
-def _write(
-    graph: PangenomeGraph, found: VariationSites, chosen: np.ndarray, path: Path, form: str
-) -> None:
+def _write(path: Path, blocks: Iterable[str]) -> None:
     import gzip
 
-    from genoviz.analyses.site_table import iter_site_lines
     from genoviz.io.replace_file import replace_file
 
     with replace_file(path) as file:
         is_zipped = path.name.lower().endswith(".gz")
         sink = gzip.GzipFile(fileobj=file, mode="wb", mtime=0) if is_zipped else file
-        for lines in iter_site_lines(graph, found, form=form, chosen=chosen):
-            sink.write(lines.encode())
+        for block in blocks:
+            sink.write(block.encode())
         if is_zipped:
             sink.close()
 
@@ -133,6 +138,5 @@ def _sentences(results: dict) -> list[str]:
         " but no site: cycles, inversions, tips",
         f"{results['seconds']:.2f} s",
     ]
-    if results["file"]:
-        sentences.append(f"wrote {results['file']}")
+    sentences += [f"wrote {path}" for path in results["files"]]
     return [sentence for sentence in sentences if sentence]

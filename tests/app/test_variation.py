@@ -139,11 +139,15 @@ def saved(panel, folder):
     return (folder / name).read_text().splitlines()
 
 
-def test_stretches_without_a_site_can_be_looked_at(opened):
+def test_stretches_without_a_site_can_be_looked_at_and_saved(opened, tmp_path):
     find(opened)
     opened.panel.kind.value = NO_SITE
     poll_until(opened.panel.poll, lambda: shown(opened)["Kind"].tolist() == ["no site"])
     assert "Alleles" in opened.panel.table.table.hidden_columns
+    name, write = opened.panel._prepare_file()
+    assert name == "R_1_c_1000-1053.no-sites.bed"
+    write(tmp_path / name)
+    assert (tmp_path / name).read_text() == "R#1#c\t1043\t1047\n"
     opened.panel.choose(0)
     poll_until(opened.panel.poll, lambda: opened.panel.detail is not None)
     assert opened.looked_at == [[6, 7, 8]]

@@ -20,6 +20,7 @@ from app.pages.pangenome.remote_table import RemoteTable
 from app.pages.pangenome.site_rows import (
     ALL_KINDS,
     ALLELE_COLUMNS,
+    NO_SITE,
     SITE_COLUMNS,
     SiteDetail,
     SiteRows,
@@ -29,7 +30,7 @@ from app.pages.pangenome.site_rows import (
     site_rows,
 )
 from app.session import Session, describe_problem
-from genoviz.analyses.site_table import iter_site_lines
+from genoviz.analyses.site_table import iter_gap_lines, iter_site_lines
 from genoviz.analyses.sites import SitesProgress, VariationSites, iter_find_sites
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
@@ -118,7 +119,7 @@ class Variation:
         )
         self.download = file_button(
             self._session,
-            "TSV",
+            "Save",
             self._prepare_file,
             description="Save the listed kind and sizes as a table, all of them",
             margin=(6, 0, 0, 0),
@@ -276,6 +277,10 @@ class Variation:
         """Return the name of the table to save, and what writes it; nothing is made yet."""
         if self._graph is None or self.sites is None:
             raise ParameterError("no sites were found yet")
+        stem = file_stem(self.reference.value)
+        if self.kind.value == NO_SITE:
+            gaps = iter_gap_lines(self._graph, self.sites)
+            return f"{stem}.no-sites.bed", lambda path: path.write_text("".join(gaps))
         chosen = choose_sites(self.sites, self.kind.value, self.min_size.value or 0)
         if len(chosen) > MAX_SAVED:
             raise ParameterError(
@@ -283,8 +288,7 @@ class Variation:
                 " `genoviz sites` writes it on the server"
             )
         lines = iter_site_lines(self._graph, self.sites, chosen=chosen)
-        name = f"{file_stem(self.reference.value)}.sites.tsv"
-        return name, lambda path: path.write_text("".join(lines))
+        return f"{stem}.sites.tsv", lambda path: path.write_text("".join(lines))
 
 
 def _column(part: Any) -> pmui.Column:
