@@ -13,6 +13,7 @@ from typing import Any
 
 import param
 from panel.custom import JSComponent
+from panel.io.state import set_curdoc
 
 from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
@@ -54,6 +55,7 @@ class GraphCanvas(JSComponent):
 
     summary = param.String("Pangenome graph", doc="What a screen reader says of the picture.")
     hint = param.String(HINT, doc="What to do, where there is nothing to draw; else empty.")
+    answer = param.Dict({}, doc="The browser's last message; only the browser sets it.")
 
     _esm = canvas_script()
 
@@ -63,6 +65,23 @@ class GraphCanvas(JSComponent):
         self.viewport: Viewport | None = None
         self._n_moves = 0
         self._listeners: dict[str, list[Callable[[Message], None]]] = {}
+
+    @property
+    def _linked_properties(self) -> tuple[str, ...]:
+        return tuple(name for name in super()._linked_properties if name != "answer")
+
+    def _get_model(self, doc: Any, *arguments: Any, **options: Any) -> Any:
+        """Return the model; its messages come here directly.
+
+        Bokeh offers an event to all components of a page, which takes longer than to draw a frame.
+        """
+        model = super()._get_model(doc, *arguments, **options)
+        model.data.on_change("answer", lambda _attr, _old, message: self._take(doc, message))
+        return model
+
+    def _take(self, document: Any, message: Message) -> None:
+        with set_curdoc(document):
+            self._handle_msg(message)
 
     def listen(self, kind: str, callback: Callable[[Message], None]) -> None:
         """Call back with each message of a kind, once the canvas has taken it in.

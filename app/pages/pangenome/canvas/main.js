@@ -26,7 +26,12 @@ export function render({ model }) {
   const help = makeHelp();
   frame.append(style, canvas, ring, help);
 
-  const picture = new Picture(canvas, help, (message) => model.send_msg(message));
+  let nSent = 0;
+  const send = (message) => {
+    nSent += 1;
+    model.answer = { ...message, message: nSent };
+  };
+  const picture = new Picture(canvas, help, send);
   new Gestures(canvas, picture);
   const showTexts = () => {
     canvas.setAttribute("aria-label", model.summary);
