@@ -21,7 +21,7 @@ from app.pages.pangenome.variation import (
 )
 from app.session import OpenGraph
 from genoviz.analyses.site_kinds import SiteKind
-from genoviz.analyses.sites import find_sites
+from genoviz.analyses.sites import SitesProgress, find_sites
 from genoviz.errors import ParameterError
 from genoviz.io.gfa import read_gfa
 from genoviz.model import ByteStrings, PathRegion
@@ -191,6 +191,15 @@ def test_a_search_can_be_cancelled_and_its_problems_are_told(opened, monkeypatch
     assert panel.find_button.visible
 
 
+def test_a_search_tells_how_far_it_is(opened):
+    panel = opened.panel
+    panel._show_progress(SitesProgress("Linking nodes"))
+    assert panel.bar.variant == "indeterminate"
+    panel._show_progress(SitesProgress("Counting alleles", 30, 40))
+    assert (panel.bar.variant, panel.bar.value) == ("determinate", 75)
+    assert "Counting alleles" in panel.stage.object
+
+
 def test_a_graph_without_paths_says_so(opened):
     opened.panel.set_graph(make_graph([4], []))
     assert NO_PATHS in opened.panel.words.object
@@ -204,7 +213,7 @@ def test_the_longest_sites_are_listed_when_there_are_too_many(monkeypatch):
     sites = find_sites(graph, 0)
     whole = site_rows(graph, sites, ALL_KINDS, 0)
     assert (len(whole.rows.frame), whole.rows.note) == (len(sites), "")
-    monkeypatch.setattr(site_rows_module, "MAX_ROWS", 50)
+    monkeypatch.setattr(site_rows_module, "MAX_LISTED", 50)
     some = site_rows(graph, sites, ALL_KINDS, 0)
     assert "the longest of 581 sites" in some.rows.note
     kept = np.sort(sites.max_lengths)[-50:]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from app.pages.pangenome.remote_table import MAX_ROWS, Column, TableRows
+from app.pages.pangenome.remote_table import Column, TableRows
 from genoviz.analyses.path_positions import find_region_steps
 from genoviz.analyses.site_alleles import SiteAlleles, site_alleles
 from genoviz.analyses.site_kinds import SiteKind
@@ -32,6 +32,8 @@ ALLELE_COLUMNS = (
     Column("Names of the paths", share=6),
 )
 SHOWN_BASES, SHOWN_NAMES = 60, 8
+# A sorted table is sorted again for every page that is turned, on the server's one thread.
+MAX_LISTED = 40_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +104,9 @@ def site_rows(graph: PangenomeGraph, sites: VariationSites, kind: int, min_size:
         return _gap_rows(sites, offset, min_size)
     chosen = choose_sites(sites, kind, min_size)
     note = ""
-    if len(chosen) > MAX_ROWS:
+    if len(chosen) > MAX_LISTED:
         note = f"the longest of {len(chosen):,} sites: narrow the kind or the size for others"
-        longest = np.argsort(-sites.max_lengths[chosen], kind="stable")[:MAX_ROWS]
+        longest = np.argsort(-sites.max_lengths[chosen], kind="stable")[:MAX_LISTED]
         chosen = chosen[np.sort(longest)]
     labels = np.array([label.label for label in SiteKind])
     values = (
@@ -121,7 +123,7 @@ def site_rows(graph: PangenomeGraph, sites: VariationSites, kind: int, min_size:
 
 def _gap_rows(sites: VariationSites, offset: int, min_size: int) -> SiteRows:
     lengths = sites.gap_ends - sites.gap_starts
-    kept = np.flatnonzero(lengths >= min_size)[:MAX_ROWS]
+    kept = np.flatnonzero(lengths >= min_size)[:MAX_LISTED]
     values = (
         sites.gap_starts[kept] + offset,
         np.full(len(kept), "no site", object),
