@@ -13,6 +13,7 @@ import pytest
 import genoviz
 from genoviz.analyses.colouring import MODES
 from genoviz.analyses.figures import FIGURE_ENDINGS
+from genoviz.analyses.figures.files import MAX_LINES
 from genoviz.analyses.palettes import DARK, LIGHT, parse_colour
 from genoviz.analyses.path_groups import GROUPINGS
 from genoviz.cli import draw as draw_command
@@ -154,6 +155,14 @@ def test_a_region_and_chosen_paths_limit_what_is_drawn(draw, files):
     texts = svg_texts(files / "x.svg")
     assert {"a", "c", "d", "Y (3)"} <= texts
     assert "b" not in texts
+
+
+def test_a_view_of_too_many_nodes_is_pixels_and_says_so(draw, files, monkeypatch):
+    monkeypatch.setitem(MAX_LINES, ".svg", 3)
+    code, out, err = draw("-o", "x.svg")
+    assert (code, out.endswith("in pixels\n")) == (0, True)
+    assert "more than 3 nodes, so the graph is pixels in this file" in err
+    assert draw("-o", "x.svg", "--region", "X#1#chr1:11-13")[2] == ""
 
 
 def test_marked_nodes_are_in_the_legend(draw, files):

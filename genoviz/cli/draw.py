@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from genoviz.analyses.annotate import PlacedAnnotations
     from genoviz.analyses.colouring import ColourChoice
     from genoviz.analyses.drawing import LayoutDrawing
-    from genoviz.analyses.figures import FigureLabel, FigureMark
+    from genoviz.analyses.figures import Figure, FigureLabel, FigureMark
     from genoviz.model import PangenomeGraph
     from genoviz.model.node_table import NodeTable
 
@@ -252,7 +252,7 @@ def draw(
         with replace_file(output) as file:
             file.write(figure_bytes(figure, ending))
     print_notes(note, *(placed.notes if placed else ()), *(values.notes if values else ()))
-    print_notes(*figure.notes)
+    print_notes(*figure.notes, _note_of_pixels(ending, figure, MAX_LINES[ending]))
     results = {
         "files": [str(output)],
         "width": figure.width,
@@ -416,7 +416,16 @@ def _labels(graph: PangenomeGraph, placed: PlacedAnnotations) -> list[FigureLabe
     return list(found.values())
 
 
-def _describe(output: Path, figure: Any) -> str:
+def _note_of_pixels(ending: str, figure: Figure, max_lines: int) -> str:
+    if ending == ".png" or figure.lines is not None:
+        return ""
+    return (
+        f"The view has more than {max_lines:,} nodes, so the graph is pixels in this file; a "
+        "--region of it can be lines."
+    )
+
+
+def _describe(output: Path, figure: Figure) -> str:
     how = "as lines" if figure.lines is not None else "in pixels"
     if output.suffix.lower() == ".png":
         how = f"{figure.dpi:g} dpi"

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.analyses.annotate import place_annotations
@@ -27,6 +27,7 @@ from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.node_table import NodeColumn, NodeTable
 from tests.conftest import real_data
 
+FEW = settings(max_examples=40)
 NAMES = ["A#1#c1", "A#1#c2", "A#2#c1:5-90", "B#1#c1", "B#1#c2[7]", "plain", "C#c1"]
 
 
@@ -81,6 +82,7 @@ def naive_values(graph, mode, paths):
     return found
 
 
+@FEW
 @given(graphs())
 @pytest.mark.parametrize("mode", ["depth", "path-depth", "strand", "length"])
 def test_numbers_are_those_of_a_plain_count(mode, graph):
@@ -102,6 +104,7 @@ def test_numbers_are_those_of_a_plain_count(mode, graph):
         assert colour == shown[max(place, 0)]
 
 
+@FEW
 @given(graphs(), st.sampled_from(["path", "sample", "haplotype", "contig"]))
 def test_groups_of_paths_are_those_of_their_names(graph, by):
     def group(name):
@@ -130,6 +133,7 @@ def test_groups_of_paths_are_those_of_their_names(graph, by):
         assert (groups.names[first] in holders) if holders else first == -1
 
 
+@FEW
 @given(graphs(), st.sampled_from(["path", "sample"]), st.data())
 def test_the_colour_of_a_group_is_for_nodes_on_it_alone(graph, by, data):
     names = list(group_paths(graph, by).names)
@@ -152,6 +156,7 @@ def test_the_colour_of_a_group_is_for_nodes_on_it_alone(graph, by, data):
         assert name.endswith(f"({counted[colour]:,})")
 
 
+@FEW
 @given(graphs(), st.sampled_from(["path", "sample", "haplotype"]))
 def test_core_shell_and_private_nodes_are_counted(graph, by):
     groups = group_paths(graph, by)
@@ -168,6 +173,7 @@ def test_core_shell_and_private_nodes_are_counted(graph, by):
     np.testing.assert_array_equal(np.nan_to_num(sharing.node_values), counts)
 
 
+@FEW
 @given(graphs())
 def test_components_are_ranked_by_size(graph):
     components = find_components(graph)
@@ -290,6 +296,7 @@ def test_marks_have_palette_indices_of_their_own(mode):
     assert picture.indices.max() <= MAX_INDEX
 
 
+@FEW
 @given(graphs(), st.sampled_from(["density", "depth", "strand", "length", "sharing", "class"]))
 def test_single_nodes_have_the_indices_of_the_picture(graph, mode):
     colouring = make_colouring(graph, ColourChoice(mode))
