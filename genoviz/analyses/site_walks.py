@@ -74,6 +74,24 @@ def nest_sites(steps, gates, n_sites):
 
 
 @njit(nogil=True, cache=True)
+def count_levels(parents):
+    """Return how many sites lie around each site; each link to a parent is followed once."""
+    levels = np.full(len(parents), -1, np.int64)
+    for start in range(len(parents)):
+        site, n_new = start, 0
+        while site >= 0 and levels[site] < 0:
+            n_new += 1
+            site = parents[site]
+        level = n_new if site < 0 else levels[site] + 1 + n_new
+        site = start
+        for _ in range(n_new):
+            level -= 1
+            levels[site] = level
+            site = parents[site]
+    return levels
+
+
+@njit(nogil=True, cache=True)
 def find_plain_steps(steps, offsets, targets):
     """Tell for each step whether the graph leaves no choice between it and the next."""
     is_plain = np.ones(len(steps), np.bool_)

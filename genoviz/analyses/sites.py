@@ -16,6 +16,7 @@ from genoviz.analyses.site_walks import (
     N_COLUMNS,
     N_PATHS,
     count_alleles,
+    count_levels,
     find_plain_steps,
     follow_reference,
     nest_sites,
@@ -316,7 +317,7 @@ class _SiteTable:
             sources=self.sources,
             sinks=self.sinks,
             n_nodes=self.n_nodes,
-            levels=_levels(parents),
+            levels=count_levels(parents),
             parents=parents,
             n_alleles=counts,
             n_paths=self.site_visits[:, 0].copy(),
@@ -365,13 +366,3 @@ def _reduce(
         np.maximum.reduceat(others, firsts),
         np.add.reduceat(counts, firsts),
     )
-
-
-def _levels(parents: np.ndarray) -> np.ndarray:
-    """Return how many ancestors each site has."""
-    levels = np.zeros(len(parents), np.int64)
-    ancestors = parents.copy()
-    while (has_one := ancestors >= 0).any():
-        levels += has_one
-        ancestors = np.where(has_one, parents[ancestors], -1)
-    return levels

@@ -193,6 +193,17 @@ def test_empty_graphs_and_wrong_names():
         site_alleles(graph, find_sites(graph, 0), 1)
 
 
+def test_deep_nesting_takes_no_longer():
+    n = 30_000
+    edges = [(2 * node, 2 * (2 * n - 1 - node)) for node in range(n - 1)]
+    paths = [range(1, 2 * n + 1), [1, 2 * n], range(-2 * n, 0)]
+    sites = find_sites(make_graph([1] * (2 * n), paths, edges), 0)
+    np.testing.assert_array_equal(sites.levels, np.arange(n - 1))
+    np.testing.assert_array_equal(sites.parents, np.arange(n - 1) - 1)
+    assert sites.n_traversals.tolist() == [3] + [2] * (n - 2)
+    assert sites.n_alleles.tolist() == [2] + [1] * (n - 2)
+
+
 def test_blocks_of_paths_give_the_same_alleles(monkeypatch):
     graph = simulate_pangenome(3_000, 30, seed=4)
     whole = find_sites(graph, 1)
@@ -217,7 +228,16 @@ def test_a_simulated_graph_has_the_sites_that_it_was_made_with():
     assert set(sites.count_kinds()) >= {"SNP", "insertion", "deletion"}
 
 
-GRAPHS = ["DRB1-3123", "chr6.C4", "LPA", "chr5.yeast", "MHC_4", "hprc_RHCE", "hprc_chrY.noseq"]
+GRAPHS = [
+    "DRB1-3123",
+    "chr6.C4",
+    "LPA",
+    "chr5.yeast",
+    "MHC_4",
+    "hprc_RHCE",
+    "hprc_chrY.noseq",
+    "micb-kir3dl1",
+]
 
 
 @pytest.mark.parametrize("name", GRAPHS)
