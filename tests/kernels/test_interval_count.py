@@ -150,5 +150,12 @@ def test_long_arrays_are_sorted_in_ranges(monkeypatch):
     monkeypatch.setattr(cpu_sort, "get_num_threads", lambda: 3)
     generator = np.random.default_rng(6)
     arrays = [generator.integers(0, 10**9, n).astype(np.uint32) for n in (300_000, 10)]
-    for array, copy in zip(arrays, cpu_sort.sort_arrays(arrays), strict=True):
-        np.testing.assert_array_equal(copy, np.sort(array))
+    expected = [np.sort(array) for array in arrays]
+    copies = [array.copy() for array in arrays]
+    for array, copy in zip(expected, cpu_sort.sort_arrays(copies), strict=True):
+        np.testing.assert_array_equal(copy, array)
+    for array, copy in zip(expected, cpu_sort.sort_arrays([], spare=copies), strict=True):
+        np.testing.assert_array_equal(copy, array)
+    with_sorted = cpu_sort.sort_arrays(expected[:1], spare=[arrays[1].copy()])
+    assert with_sorted[0] is expected[0]
+    np.testing.assert_array_equal(with_sorted[1], expected[1])

@@ -49,7 +49,7 @@ def _count_by_sweep(query_starts, query_ends, starts, ends, counts):
     endpoints = np.empty(2 * (n + m), np.uint64)
     _pack_endpoints(query_starts, query_ends, owner_bits, 0, endpoints[: 2 * n])
     _pack_endpoints(starts, ends, owner_bits, n, endpoints[2 * n :])
-    (endpoints,) = sort_arrays([endpoints])
+    (endpoints,) = sort_arrays([], spare=[endpoints])
     started, ended = np.empty_like(counts), np.empty_like(counts)
     _sweep(endpoints, owner_bits, n, _n_blocks(len(endpoints)), started, ended)
     np.subtract(started, ended, out=counts)
@@ -103,8 +103,7 @@ def _count_by_merge(query_starts, query_ends, starts, ends, counts):
     packed = np.empty((2, n), np.uint64)
     _pack(query_ends, number_bits, packed[0])
     _pack(query_starts, number_bits, packed[1])
-    sorted_starts, sorted_ends, by_end, by_start = sort_arrays([starts, ends, *packed])
-    del packed
+    sorted_starts, sorted_ends, by_end, by_start = sort_arrays([starts, ends], spare=packed)
     ended = np.empty_like(counts)
     n_blocks = _n_blocks(n)
     _merge(by_end, number_bits, sorted_starts, 0, n_blocks, counts)

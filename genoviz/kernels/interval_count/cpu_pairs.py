@@ -23,7 +23,8 @@ def order_of(keys: np.ndarray) -> np.ndarray:
     if packed_bits(int(keys.max()), n, 0) > MAX_PACKED_BITS:
         return np.argsort(keys, kind="stable")
     bits = np.uint64(n.bit_length())
-    (packed,) = sort_arrays([keys.astype(np.uint64) << bits | np.arange(n, dtype=np.uint64)])
+    packed = keys.astype(np.uint64) << bits | np.arange(n, dtype=np.uint64)
+    (packed,) = sort_arrays([], spare=[packed])
     return (packed & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
 
 

@@ -63,18 +63,23 @@ def _spread(values, low, shift, range_of_cell, n_ranges, n_chunks, spread):
     return bounds
 
 
-def sort_arrays(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return sorted copies of arrays of non-negative integers below 2^63; sorted ones as they are.
+def sort_arrays(
+    arrays: Sequence[np.ndarray], *, spare: Sequence[np.ndarray] = ()
+) -> list[np.ndarray]:
+    """Return the arrays sorted, and then those that the caller can spare.
 
-    The copies may be the arrays themselves.
+    They hold integers from 0 to 2^63 - 1. Those of ``arrays`` are not changed, and are given back
+    themselves if they are sorted already; those of ``spare`` may be sorted in place.
     """
+    n_kept, arrays = len(arrays), [*arrays, *spare]
     n_threads = get_num_threads()
     copies = list(arrays)
     unsorted = [i for i, array in enumerate(arrays) if not is_sorted(array)]
     tasks = []
     for i in unsorted:
         if n_threads <= len(unsorted) or len(arrays[i]) < MIN_PARALLEL:
-            copies[i] = arrays[i].copy()
+            if i < n_kept:
+                copies[i] = arrays[i].copy()
             tasks.append(copies[i])
         else:
             copies[i], bounds = _spread_evenly(arrays[i], n_ranges=min(4 * n_threads, MAX_RANGES))
