@@ -273,7 +273,7 @@ def _store_score(data, bounds, n_fields, column, row, scores, score_at):
 
 
 @njit(nogil=True, cache=True)
-def parse_rows(text, position, stop, row, columns, features, feature_offsets, into, table):
+def parse_rows(text, position, stop, row, columns, features, feature_offsets, into, table, bounds):
     """Read rows from ``position`` to ``stop``; return how it ended, where, and the next row.
 
     Parameters
@@ -286,9 +286,12 @@ def parse_rows(text, position, stop, row, columns, features, feature_offsets, in
         Where in ``into`` the first row goes.
     features, feature_offsets
         Names of the features that are wanted; all if there is none.
+    bounds
+        int64, shape (MAX_COLUMNS, 2): room for the bounds of a line's fields.
     """
-    data = borrow(text)
-    bounds = np.empty((MAX_COLUMNS, 2), np.int64)
+    data, bounds = borrow(text), borrow(bounds)
+    strands, scores, score_at = borrow(into.strands), borrow(into.scores), borrow(into.score_at)
+    counts = borrow(table.count)
     last = max(columns.end, columns.name, columns.score, columns.strand)
     last = max(last, columns.feature, columns.blocks)
     contig, contig_at, contig_length = -1, 0, -1
@@ -321,9 +324,9 @@ def parse_rows(text, position, stop, row, columns, features, feature_offsets, in
         if len(into.line_at):
             into.line_at[row] = position
         if columns.strand >= 0:
-            _store_strand(data, bounds, n_fields, columns.strand, row, into.strands, table.count)
+            _store_strand(data, bounds, n_fields, columns.strand, row, strands, counts)
         if columns.score >= 0:
-            _store_score(data, bounds, n_fields, columns.score, row, into.scores, into.score_at)
+            _store_score(data, bounds, n_fields, columns.score, row, scores, score_at)
         if columns.name >= 0:
             has_name = columns.name < n_fields
             into.name_at[row] = bounds[columns.name, 0] if has_name else position

@@ -187,6 +187,7 @@ class _RowReader:
     def read(self, into: ip.Rows, part: _Part) -> _Part:
         """Read one part into its rows."""
         table = _make_table(_FIRST_CONTIGS)
+        bounds = np.empty((ip.MAX_COLUMNS, 2), np.int64)
         position, row = part.position, part.first_row
         while True:
             how, position, row = ip.parse_rows(
@@ -199,6 +200,7 @@ class _RowReader:
                 self.features.offsets,
                 into,
                 table,
+                bounds,
             )
             if how != ip.TABLE_FULL:
                 break
