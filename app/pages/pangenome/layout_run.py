@@ -17,7 +17,7 @@ from genoviz.analyses.stress import PathStress, sampled_path_stress
 from genoviz.backend import array_module
 from genoviz.model import GraphLayout, PangenomeGraph
 
-SLICE_SECONDS = 0.012
+SLICE_SECONDS = 0.008
 STRESS_SAMPLES = 200_000
 RATE_SECONDS = 2.0
 REHEAT_SHARE = 1 / 3
