@@ -87,6 +87,8 @@ class PathTrack:
         self._pan, self._select = add_tools(self.figure)
         self._contig_axis, self._contig_range = add_contig_axis(self.figure)
         self._sources = add_glyphs(self.figure)
+        self._ticker = FixedTicker(ticks=[])
+        self.figure.yaxis[0].ticker = self._ticker
         self._band = BoxAnnotation(
             fill_color=REGION_COLOUR, fill_alpha=0.16, line_color=REGION_COLOUR, visible=False
         )
