@@ -49,10 +49,10 @@ def follow_reference(steps, gates, n_bubbles):
 
 @njit(nogil=True, cache=True)
 def nest_sites(steps, gates, n_sites):
-    """Return the innermost site around each site, or -1, and how many sites are around a step.
+    """Return the innermost site around each site, or -1, and where the reference traverses sites.
 
-    The second array, shape (n_steps,), counts the complete traversals of the reference that are
-    under way between a step and the next.
+    The second array, shape (n_steps,), is how many complete traversals begin at a step less those
+    that end there.
     """
     parents = np.full(n_sites, -1, np.int64)
     covers = np.zeros(len(steps), np.int64)
@@ -70,7 +70,7 @@ def nest_sites(steps, gates, n_sites):
             inside[depth, 0] = enters
             inside[depth, 1] = step
             depth += 1
-    return parents, np.cumsum(covers)
+    return parents, covers
 
 
 @njit(nogil=True, cache=True)
@@ -142,13 +142,25 @@ def _find_row(site, allele_hash, slots, alleles, n_rows):
 def _grow(slots, alleles):
     """Return tables of twice the size with the same alleles."""
     more = np.zeros((2 * len(alleles), alleles.shape[1]), np.int64)
-    more[: len(alleles)] = alleles
+    for row in range(len(alleles)):  # assigning slices takes Numba ten seconds to compile
+        for column in range(alleles.shape[1]):
+            more[row, column] = alleles[row, column]
     more_slots = np.full(2 * len(slots), -1, np.int64)
     for slot in range(len(slots)):
         row = slots[slot]
         if row >= 0:
             more_slots[_slot_of(alleles[row, SITE], alleles[row, HASH], more_slots, more)] = row
     return more_slots, more
+
+
+@njit(nogil=True, cache=True)
+def _deepen(inside, room):
+    """Return a stack with more room and the same entries."""
+    deeper = np.empty((room, inside.shape[1]), np.int64)
+    for entry in range(len(inside)):
+        for column in range(inside.shape[1]):
+            deeper[entry, column] = inside[entry, column]
+    return deeper
 
 
 @njit(nogil=True, cache=True)
@@ -213,9 +225,7 @@ def count_alleles(
             if enters >= 0:
                 if depth == room:
                     room *= 2
-                    deeper = np.empty((room, 6), np.int64)
-                    deeper[:depth] = inside
-                    inside = deeper
+                    inside = _deepen(inside, room)
                 inside[depth, 0] = enters
                 inside[depth, 1] = step
                 inside[depth, 2] = forward
@@ -227,12 +237,8 @@ def count_alleles(
 
 
 @njit(nogil=True, cache=True)
-def sort_alleles(alleles, n_sites):
-    """Return the used rows of an allele table sorted by site, and where each site's begin.
-
-    The first allele that was met stays first; the others follow by falling number of traversals,
-    then as they were met.
-    """
+def _rows_by_site(alleles, n_sites):
+    """Return the used rows of an allele table sorted by site, and where each site's begin."""
     offsets = np.zeros(n_sites + 1, np.int64)
     for row in range(len(alleles)):
         if alleles[row, COUNT]:
@@ -246,8 +252,20 @@ def sort_alleles(alleles, n_sites):
             site = alleles[row, SITE]
             rows[ends[site]] = row
             ends[site] += 1
-    for site in range(n_sites):
-        others = rows[offsets[site] + 1 : offsets[site + 1]]
-        if len(others) > 1:
-            others[:] = others[np.argsort(-alleles[others, COUNT], kind="mergesort")]
+    return rows, offsets
+
+
+def sort_alleles(alleles: np.ndarray, n_sites: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the used rows of an allele table sorted by site, and where each site's begin.
+
+    The first allele that was met stays first; the others follow by falling number of traversals,
+    then as they were met.
+    """
+    rows, offsets = _rows_by_site(alleles, n_sites)
+    counts = np.diff(offsets)
+    is_open = np.repeat(counts > 2, counts)
+    is_open[offsets[:-1]] = False
+    others = rows[is_open]
+    order = np.lexsort((-alleles[others, COUNT], alleles[others, SITE]))
+    rows[is_open] = others[order]
     return alleles[rows], offsets

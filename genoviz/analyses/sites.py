@@ -302,7 +302,7 @@ class _SiteTable:
         positions = np.cumsum(lengths) - lengths
         parents, covers = nest_sites(self.ref_steps, self.gates, len(self.sources))
         starts = positions[visits[:, 0]] + graph.node_lengths[self.sources >> 1]
-        gap_starts, gap_ends = self._gaps(covers, positions)
+        gap_starts, gap_ends = self._gaps(np.cumsum(covers), positions)
         alleles, allele_offsets = sort_alleles(self.alleles[: self.n_rows], len(self.sources))
         firsts, counts = allele_offsets[:-1], np.diff(allele_offsets)
         lengths = alleles[:, LENGTH]
