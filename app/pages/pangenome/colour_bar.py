@@ -74,12 +74,15 @@ class ColourBar:
         self.annotate_by = pmui.Select(label="Colours from", options=ANNOTATE_BY, value="", **WIDE)
         self.column = pmui.Select(label="Column", options=[], **WIDE)
         self.file = pmui.FileInput(
-            label="Load a table",
+            label="Load",
             accept=".csv,.tsv,.txt,.gz",
             description="CSV or TSV: the first column names nodes, the others hold values, colours "
             "(#rrggbb or names) or labels; a header is optional",
             size="small",
+            variant="outlined",
+            width=124,
             margin=(2, 8, 0, 0),
+            sx={"whiteSpace": "nowrap", "overflow": "hidden", "justifyContent": "flex-start"},
         )
         self.problem = ""
         self._reading: Future | None = None
@@ -212,6 +215,7 @@ class ColourBar:
         mode = self.mode.value
         for field, modes in self._fields.items():
             field.visible = mode in modes
+        self.column.visible &= self._picture.colourings.table is not None
         self.details.visible = any(mode in modes for modes in self._fields.values())
 
     def _take(self, *_events: Any) -> None:

@@ -1,0 +1,89 @@
+"""Colours, the list of paths and saved pages, as a person uses them in a browser."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.colouring import ColourChoice, make_colouring
+from genoviz.analyses.drawing import LayoutDrawing
+from genoviz.analyses.figures import FigureOptions, figure_bytes, make_figure
+from tests.graphs import make_graph
+
+
+def test_selected_paths_are_coloured_and_drawn_alone(visit):
+    visit.until(lambda: visit.n_painted > 0)
+    page = visit.page
+    page.get_by_role("tab", name="Paths").click()
+    boxes = page.locator(".tabulator-row input[type=checkbox]")
+    visit.until(lambda: boxes.count() > 2)
+    for row in range(2):
+        boxes.nth(row).click()
+    visit.until(lambda: page.get_by_text("12 paths, 2 selected").is_visible())
+    page.get_by_role("button", name="Give each a colour of its own").click()
+    legend = page.locator(".legend")
+    visit.until(lambda: "Only on one of 2 paths" in legend.inner_text())
+    visit.settle()
+    before = visit.picture()
+    page.get_by_role("button", name="Hide all others").click()
+    visit.until(lambda: page.get_by_text("12 paths, 2 selected, 10 hidden").is_visible())
+    visit.until(lambda: visit.picture() != before)
+    page.get_by_role("button", name="Show all nodes again").click()
+    visit.until(lambda: page.get_by_text("12 paths, 2 selected").is_visible())
+    assert visit.errors == []
+
+
+def test_a_table_of_values_colours_the_picture(visit, tmp_path):
+    visit.until(lambda: visit.n_painted > 0)
+    table = tmp_path / "values.csv"
+    table.write_text("node,coverage\n" + "".join(f"{n},{n}\n" for n in range(1, 200)))
+    page = visit.page
+    page.get_by_label("Colour by").click()
+    page.get_by_text("Own table").click()
+    page.locator("input[type=file][accept*='.csv']").set_input_files(table)
+    visit.until(lambda: "coverage" in page.locator(".legend").inner_text())
+    assert visit.errors == []
+
+
+@pytest.fixture
+def saved_page(tmp_path):
+    """Save a figure of three nodes as HTML."""
+    graph = make_graph([10, 20, 30], [[1, 2, 3]])
+    coordinates = np.array([[[0, 0], [40, 0]], [[45, 10], [60, 10]], [[65, 0], [100, 0]]], float)
+    figure = make_figure(
+        graph,
+        LayoutDrawing(coordinates, backend="cpu"),
+        make_colouring(graph, ColourChoice("length")),
+        FigureOptions(width=800, dpi=96, title="Three nodes"),
+    )
+    path = tmp_path / "figure.html"
+    path.write_bytes(figure_bytes(figure, ".html"))
+    return path
+
+
+def test_a_saved_page_zooms_and_names_nodes_without_a_server(tabs, saved_page):
+    page = tabs.new_page()
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(saved_page.as_uri())
+    box = page.locator("canvas").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tip, bar = page.locator("#tip"), page.locator("#bar span")
+    # Node 2 lies 10 bp above the middle of the other two, and there its name is told.
+    for y in np.arange(-120, 120, 4):
+        page.mouse.move(middle[0], middle[1] + float(y))
+        if tip.is_visible():
+            break
+    assert tip.inner_text() == "2\n20 bp"
+    page.wait_for_timeout(100)
+    before = bar.inner_text()
+    for _ in range(4):
+        page.get_by_role("button", name="Zoom in").click()
+    page.wait_for_timeout(200)
+    assert re.fullmatch(r"[\d.]+ bp", before)
+    assert float(bar.inner_text().split()[0]) < float(before.split()[0])
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert errors == []
