@@ -23,6 +23,7 @@ from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.io.annotations import read_annotations
 from genoviz.io.gfa import read_gfa
+from genoviz.io.layout_files import read_layout
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.node_table import NodeColumn, NodeTable
 from tests.conftest import real_data
@@ -419,3 +420,31 @@ def test_groups_of_walks_and_paths_of_one_file():
     shares = make_colouring(graph, ColourChoice("strand")).node_values
     steps = graph.steps
     assert np.nansum(shares * graph.node_depths) / 100 == pytest.approx((steps & 1).sum(), rel=1e-5)
+
+
+def test_core_shell_and_private_nodes_of_real_haplotypes():
+    graph = read_gfa(real_data("gfa/DRB1-3123.gfa.gz"), sequences=False, cache=False)
+    on_path = [set((graph.path_steps(path) >> 1).tolist()) for path in range(graph.n_paths)]
+    counts = Counter(node for nodes in on_path for node in nodes)
+    n_core = sum(count == 12 for count in counts.values())
+    n_private = sum(count == 1 for count in counts.values())
+    colouring = make_colouring(graph, ColourChoice("class"))
+    assert [name for _, name in colouring.items] == [
+        f"core: all 12 paths ({n_core:,})",
+        f"shell: some ({len(counts) - n_core - n_private:,})",
+        f"private: one ({n_private:,})",
+        *(
+            [f"none of these paths ({graph.n_nodes - len(counts):,})"]
+            if len(counts) < graph.n_nodes
+            else []
+        ),
+    ]
+    layout = read_layout(real_data("layouts/DRB1-3123.odgi.lay"), graph)
+    drawing = LayoutDrawing(
+        layout.coordinates, node_values=colouring.node_values, nodes=sorted(on_path[0])
+    )
+    view = Viewport.fit(drawing.bounds, 600, 400)
+    picture = drawing.draw(view, **colouring.options)
+    shown = {colouring.palette[index] for index in np.unique(picture.indices) if index}
+    assert shown <= {DARK.colour(colour) for colour in colouring.colours}
+    assert DARK.categories[6] in shown
