@@ -17,6 +17,7 @@ from genoviz.analyses.figures.files import MAX_LINES
 from genoviz.analyses.palettes import DARK, LIGHT, parse_colour
 from genoviz.analyses.path_groups import GROUPINGS
 from genoviz.cli import draw as draw_command
+from genoviz.cli.draw_inputs import MARK_COLOUR
 from genoviz.cli.main import main
 from genoviz.model import GraphLayout
 from tests.conftest import real_data
@@ -169,7 +170,7 @@ def test_marked_nodes_are_in_the_legend(draw, files):
     draw("-o", "x.svg", "--nodes", "c")
     assert "node c" in svg_texts(files / "x.svg")
     svg = (files / "x.svg").read_text()
-    assert draw_command.MARK_COLOURS[0] in svg
+    assert MARK_COLOUR in svg
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from genoviz.cli.draw_inputs import (
+    AnnotateBy,
+    ColourBy,
+    GroupBy,
+    Wish,
+    make_labels,
+    make_marks,
+    read_annotations,
+    read_drawing,
+    read_table,
+    region_box,
+)
 from genoviz.cli.graph_file import read_graph
 from genoviz.cli.options import (
     BackendName,
@@ -24,12 +34,9 @@ from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from genoviz.analyses.annotate import PlacedAnnotations
     from genoviz.analyses.colouring import ColourChoice
-    from genoviz.analyses.drawing import LayoutDrawing
-    from genoviz.analyses.figures import Figure, FigureLabel, FigureMark
+    from genoviz.analyses.figures import Figure
     from genoviz.model import PangenomeGraph
     from genoviz.model.node_table import NodeTable
 
@@ -42,44 +49,7 @@ EXAMPLES = examples(
     "genoviz draw graph.gfa graph.lay -o mine.png --table values.tsv --column coverage",
 )
 ENDINGS = (".png", ".svg", ".pdf", ".html")
-MAX_LABELS = 60
-MARK_COLOURS = ("#ff3b6b", "#18e0c8", "#ffe14d", "#a66bff")
 _COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
-
-
-class ColourBy(StrEnum):
-    """What nodes are coloured by."""
-
-    density = "density"
-    depth = "depth"
-    path_depth = "path-depth"
-    strand = "strand"
-    length = "length"
-    gc = "gc"
-    component = "component"
-    position = "position"
-    paths = "paths"
-    sharing = "sharing"
-    class_ = "class"
-    annotation = "annotation"
-    table = "table"
-
-
-class GroupBy(StrEnum):
-    """What paths are grouped by."""
-
-    path = "path"
-    sample = "sample"
-    haplotype = "haplotype"
-    contig = "contig"
-
-
-class AnnotateBy(StrEnum):
-    """What annotations are coloured by."""
-
-    name = "name"
-    type = "type"
-    colour = "colour"
 
 
 def register(cli: typer.Typer) -> None:
@@ -214,7 +184,7 @@ def draw(
     zoom and point at nodes, in one file) at most 30,000; with more, the graph is pixels in them.
     """
     ending = _check_output(output)
-    wish = _Wish(path or [], region, nodes or [], only_paths, labels)
+    wish = Wish(path or [], region, nodes or [], only_paths, labels)
     began = time.perf_counter()
     with show_progress() as bar:
         from genoviz.analyses.figures import FigureOptions, figure_bytes, make_figure
@@ -224,9 +194,9 @@ def draw(
 
         pangenome = read_graph(graph, bar, cache=cache, sequences=colour_by is ColourBy.gc)
         bar.update("Reading the layout", 0, None, "")
-        drawing, note = _read_drawing(layout, pangenome, wish, group_by, backend)
-        placed = _read_annotations(annotations, pangenome)
-        values = _read_table(table, pangenome)
+        drawing, note = read_drawing(layout, pangenome, wish, group_by, backend)
+        placed = read_annotations(annotations, pangenome)
+        values = read_table(table, pangenome)
         choice = _choose(colour_by, wish, group_by, column, annotate_by, placed, values)
         bar.update("Drawing", 0, None, "")
         colouring = _make_colouring(pangenome, choice, placed, values)
@@ -245,9 +215,9 @@ def draw(
                 max_lines=MAX_LINES[ending],
                 line_width=line_width,
             ),
-            box=_region_box(pangenome, drawing, wish.region),
-            marks=_marks(pangenome, wish),
-            labels=_labels(pangenome, placed) if labels and placed else (),
+            box=region_box(pangenome, drawing, wish.region),
+            marks=make_marks(pangenome, wish),
+            labels=make_labels(pangenome, placed) if labels and placed else (),
         )
         with replace_file(output) as file:
             file.write(figure_bytes(figure, ending))
@@ -264,17 +234,6 @@ def draw(
     print_results(results, [_describe(output, figure)], as_json=as_json)
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """What is to be shown."""
-
-    paths: list[str]
-    region: str | None
-    nodes: list[str]
-    only_paths: bool
-    labels: bool
-
-
 def _check_output(output: Path) -> str:
     ending = output.suffix.lower()
     if ending not in ENDINGS:
@@ -284,47 +243,9 @@ def _check_output(output: Path) -> str:
     return ending
 
 
-def _read_drawing(
-    layout: Path,
-    graph: PangenomeGraph,
-    wish: _Wish,
-    group_by: GroupBy,
-    backend: BackendName,
-) -> tuple[LayoutDrawing, str]:
-    from genoviz.analyses.drawing import LayoutDrawing
-    from genoviz.io.layout_files import read_layout
-
-    placed = read_layout(layout, graph)
-    chosen = None
-    if wish.only_paths:
-        if not wish.paths:
-            raise typer.BadParameter("--only-paths needs --path")
-        from genoviz.analyses.path_groups import find_group_nodes
-
-        chosen = find_group_nodes(graph, group_by.value, wish.paths)
-    return LayoutDrawing(placed.coordinates, nodes=chosen, backend=backend.value), placed.note
-
-
-def _read_annotations(path: Path | None, graph: PangenomeGraph) -> PlacedAnnotations | None:
-    if path is None:
-        return None
-    from genoviz.analyses.annotate import place_annotations
-    from genoviz.io.annotations import read_annotations
-
-    return place_annotations(graph, read_annotations(path))
-
-
-def _read_table(path: Path | None, graph: PangenomeGraph) -> NodeTable | None:
-    if path is None:
-        return None
-    from genoviz.io.node_table import read_node_table
-
-    return read_node_table(path, graph)
-
-
 def _choose(
     colour_by: ColourBy | None,
-    wish: _Wish,
+    wish: Wish,
     group_by: GroupBy,
     column: str,
     annotate_by: AnnotateBy | None,
@@ -363,57 +284,6 @@ def _make_colouring(
     from genoviz.analyses.colouring import make_colouring
 
     return make_colouring(graph, choice, annotations=placed, table=table)
-
-
-def _region_box(
-    graph: PangenomeGraph, drawing: LayoutDrawing, region: str | None
-) -> tuple[float, float, float, float] | None:
-    """Return the box around the nodes of a region."""
-    if region is None:
-        return None
-    import numpy as np
-
-    from genoviz.analyses.path_positions import find_region_steps
-    from genoviz.analyses.regions import resolve_region
-
-    parts = resolve_region(graph, region)
-    found: list[np.ndarray] = [find_region_steps(graph, part).nodes for part in parts]
-    ends = drawing.node_ends(np.unique(np.concatenate(found))).reshape(-1, 2)
-    ends = ends[np.isfinite(ends).all(axis=1)]
-    return (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
-
-
-def _marks(graph: PangenomeGraph, wish: _Wish) -> list[FigureMark]:
-    if not wish.nodes:
-        return []
-    from genoviz.analyses.figures import FigureMark
-    from genoviz.errors import ParameterError
-    from genoviz.io.node_names import find_nodes
-
-    found = find_nodes(graph, wish.nodes)
-    for name, node in zip(wish.nodes, found.tolist(), strict=True):
-        if node < 0:
-            raise ParameterError(f"the graph has no node {name!r}")
-    named = wish.nodes[0] if len(wish.nodes) == 1 else f"{len(wish.nodes)} marked nodes"
-    return [FigureMark(found, MARK_COLOURS[0], f"node {named}" if len(found) == 1 else named)]
-
-
-def _labels(graph: PangenomeGraph, placed: PlacedAnnotations) -> list[FigureLabel]:
-    """Return a label at the middle of each annotation, once a name, the longest first."""
-    import numpy as np
-
-    from genoviz.analyses.figures import FigureLabel
-
-    found: dict[str, FigureLabel] = {}
-    for place in np.argsort(placed.starts - placed.ends, kind="stable").tolist():
-        name = placed.annotations.names[int(placed.rows[place])]
-        first, stop = placed.step_ranges[place].tolist()
-        if name and name not in found and stop > first:
-            node = int(graph.steps[(first + stop) // 2] >> 1)
-            found[name] = FigureLabel(node, name)
-        if len(found) == MAX_LABELS:
-            break
-    return list(found.values())
 
 
 def _note_of_pixels(ending: str, figure: Figure, max_lines: int) -> str:

@@ -7,37 +7,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.analyses.colours import CATEGORY_OPTIONS, MAX_INDEX, N_MARK_COLOURS, Colouring
-from genoviz.analyses.detail import Detail, find_detail
+from genoviz.analyses.colours import MAX_INDEX, N_MARK_COLOURS, Colouring
+from genoviz.analyses.detail import find_detail
 from genoviz.analyses.drawing import LayoutDrawing, Picture
 from genoviz.analyses.figures.label_parts import FigureLabel, Lines, label_places
 from genoviz.analyses.figures.legend_parts import legend_parts, scale_bar_parts, title_parts
+from genoviz.analyses.figures.options import SCREEN_DPI, FigureOptions
 from genoviz.analyses.figures.parts import Part, shift_parts
+from genoviz.analyses.figures.plot import (
+    FigureMark,
+    draw_picture,
+    even_colouring,
+    find_view,
+    make_lines,
+)
 from genoviz.analyses.fold import Fold
 from genoviz.analyses.legend import Legend, NamedLegend
-from genoviz.analyses.marks import MarkLayer
 from genoviz.analyses.palettes import Palette
-from genoviz.analyses.viewport import MAX_PIXELS, Viewport
+from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
-SCREEN_DPI = 96
-MAX_LINE_WIDTH = 9
-MAX_EDGE_NODES = 1500
-MIN_SHARE, MAX_SHARE, FREE_SHARE = 0.25, 1.0, 0.5
-MIN_PLOT_HEIGHT = 60
-MAX_SMOOTH_PIXELS = 1 << 26
 LONG = 20
 MAX_DESCRIBED_NODES = 30_000
-
-
-@dataclass(frozen=True, eq=False)
-class FigureMark:
-    """Nodes that stand out, in a colour (``#rrggbb``), with a name for the legend or none."""
-
-    nodes: np.ndarray
-    colour: str
-    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,53 +86,6 @@ class Figure:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class FigureOptions:
-    """How a figure is drawn.
-
-    Attributes
-    ----------
-    width, height
-        Pixels; without a height, it follows the layout's shape.
-    dpi
-        Dots per inch: how large texts and lines are, and what the file says.
-    title
-        Above the graph.
-    is_stretched
-        Whether the layout fills the figure, rather than keep its true shape.
-    is_folded
-        Whether a long layout is cut into rows.
-    is_transparent
-        Whether the ground is left out.
-    max_lines
-        With up to so many nodes in view these are drawn as lines, else as pixels.
-    line_width
-        Of nodes in pixels of 96 to the inch; None for one that fits.
-    """
-
-    width: int = 1600
-    height: int | None = None
-    dpi: float = 144.0
-    title: str = ""
-    is_stretched: bool = False
-    is_folded: bool = False
-    is_transparent: bool = False
-    max_lines: int = 1500
-    line_width: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.width < 100 or (self.height is not None and self.height < 100):
-            raise ParameterError(
-                f"a figure is {self.width} x {self.height} pixels, needs at least 100 x 100"
-            )
-        if self.width * (self.height or 1) > MAX_PIXELS:
-            raise ParameterError(f"a figure has at most {MAX_PIXELS:,} pixels")
-        if not 20 <= self.dpi <= 1200:
-            raise ParameterError(f"dpi is {self.dpi:g}, needs 20 to 1200")
-        if self.is_stretched and self.is_folded:
-            raise ParameterError("a figure is either stretched or folded")
-
-
 def make_figure(
     graph: PangenomeGraph,
     drawing: LayoutDrawing,
@@ -192,7 +137,7 @@ def make_figure(
         max_edges=8 * options.max_lines,
     )
     if detail is not None and colouring.node_values is None:
-        colouring = _even_colouring(colouring, drawing.n_nodes)
+        colouring = even_colouring(colouring, drawing.n_nodes)
     drawing = drawing.with_node_values(colouring.node_values)
     picture = draw_picture(drawing, colouring, options, view, fold, marks)
     lines = None if detail is None else make_lines(detail, colouring, picture, options, top)
@@ -231,96 +176,6 @@ def make_figure(
     )
 
 
-def find_view(
-    bounds: tuple[float, float, float, float],
-    options: FigureOptions,
-    n_other_rows: int,
-    box: tuple[float, float, float, float] | None,
-) -> tuple[Viewport, Fold | None]:
-    """Return what a figure shows and how the layout is folded.
-
-    Parameters
-    ----------
-    n_other_rows
-        Pixel rows of the figure that are for title and legend.
-    """
-    x_min, y_min, x_max, y_max = box or bounds
-    width = options.width
-    if options.height is not None:
-        height = max(options.height - n_other_rows, MIN_PLOT_HEIGHT)
-    elif options.is_stretched or options.is_folded:
-        height = round(width * FREE_SHARE)
-    else:
-        share = (y_max - y_min) / max(x_max - x_min, 1e-9)
-        height = round(width * min(max(share, MIN_SHARE), MAX_SHARE))
-    if options.is_folded:
-        fold = Fold(bounds, width, height)
-        return Viewport.fit(fold.bounds, width, height), fold
-    margin = 0.03 if box is None else 0.08
-    return Viewport.fit(
-        (x_min, y_min, x_max, y_max),
-        width,
-        height,
-        margin=margin,
-        keep_aspect=not options.is_stretched,
-    ), None
-
-
-def draw_picture(
-    drawing: LayoutDrawing,
-    colouring: Colouring,
-    options: FigureOptions,
-    view: Viewport,
-    fold: Fold | None,
-    marks: Sequence[FigureMark],
-) -> Picture:
-    """Return the picture of a view, twice as large if it is to be smoothed.
-
-    Density is not smoothed, for its legend counts the nodes of a pixel.
-    """
-    scale = options.dpi / SCREEN_DPI
-    factor = 1
-    if colouring.node_values is not None and 4 * view.width * view.height <= MAX_SMOOTH_PIXELS:
-        factor = 2
-    width = options.line_width
-    if width is None:
-        width = drawing.draw(view, line_width=None, fold=fold, pixel_budget=3e7).line_width
-    return drawing.draw(
-        replace(view, width=factor * view.width, height=factor * view.height),
-        **colouring.options,
-        line_width=int(min(max(round(width * scale * factor), 1), MAX_LINE_WIDTH)),
-        pixel_budget=None,
-        marks=[MarkLayer(mark.nodes, MAX_INDEX + 1 + i) for i, mark in enumerate(marks)],
-        fold=fold,
-    )
-
-
-def make_lines(
-    detail: Detail, colouring: Colouring, picture: Picture, options: FigureOptions, top: int
-) -> Lines:
-    """Return the nodes and edges of a view as lines."""
-    view = picture.viewport
-    factor = view.width / options.width
-
-    def to_pixels(points: np.ndarray) -> np.ndarray:
-        x_size, y_size = (size * factor for size in view.bp_per_pixel)
-        x = (points[..., 0] - view.x_min) / x_size
-        return np.stack([x, (view.y_max - points[..., 1]) / y_size + top], axis=-1)
-
-    ends = to_pixels(detail.ends)
-    scale = options.dpi / SCREEN_DPI
-    width = options.line_width
-    if width is None:
-        lengths = np.hypot(*(ends[:, 1] - ends[:, 0]).T)
-        typical = float(np.mean(lengths)) / scale if len(lengths) else 0.0
-        low = 2.0 if len(ends) > MAX_EDGE_NODES else 2.4
-        width = min(max(0.15 * typical, low), 9.0)
-    has_edges = len(ends) <= MAX_EDGE_NODES
-    curves = to_pixels(detail.curves) if has_edges else np.empty((0, 4, 2))
-    indices = colouring.node_indices(detail.nodes, picture.levels)
-    return Lines(detail.nodes, ends, indices, width * scale, curves)
-
-
 def _is_left_free(picture: Picture, scale: float) -> bool:
     """Tell whether the lower left corner has room for the scale bar, and the right one has not."""
     width = picture.indices.shape[1]
@@ -328,19 +183,6 @@ def _is_left_free(picture: Picture, scale: float) -> bool:
     rows = picture.indices[: round(40 * scale * factor)] > 0
     n_columns = max(width // 5, 1)
     return bool(rows[:, -n_columns:].sum() > rows[:, :n_columns].sum())
-
-
-def _even_colouring(colouring: Colouring, n_nodes: int) -> Colouring:
-    """Return one colour for all nodes: where each is a line, their density is seen as it is."""
-    stops = colouring.theme.ramps["density"]
-    return Colouring(
-        "",
-        dict(CATEGORY_OPTIONS),
-        np.zeros(n_nodes, np.float32),
-        colours=(stops[len(stops) // 2],),
-        items=((stops[len(stops) // 2], "node"),),
-        theme=colouring.theme,
-    )
 
 
 def _legend(
