@@ -47,20 +47,15 @@ def _count_by_search(query_starts, query_ends, starts, ends, counts, cell_bits):
 
 
 def _count_below(values, step, keys, is_subtracted, counts, cell_bits):
-    """Set or lower the counts by the number of keys below each value + step."""
+    """Set or lower the counts by the number of keys below each value + step.
+
+    The kernels find the cells themselves, so that the host need not wait for the sorted keys.
+    """
     m = len(keys)
-    low, high = int(keys[0]), int(keys[-1])
-    bits = (high - low).bit_length() - m.bit_length()
-    shift = bits + cell_bits if bits > 0 else 0
-    n_cells = ((high - low) >> shift) + 1
-    table = cupy.empty(n_cells + 2, counts.dtype)
-    table[-2:] = m
+    common = (keys, np.int64(m), np.int32(cell_bits))
+    table = cupy.empty((1 << m.bit_length()) + 2, counts.dtype)
     launch = _launcher(keys.dtype, counts.dtype)
-    launch(
-        "fill_table",
-        -(-n_cells // CELLS_PER_BLOCK),
-        (keys, np.int64(m), np.int64(low), np.int32(shift), np.int64(n_cells), table),
-    )
+    launch("fill_table", -(-len(table) // CELLS_PER_BLOCK), (*common, table))
     launch(
         "look_up",
         -(-len(values) // THREADS_PER_BLOCK),
@@ -68,11 +63,8 @@ def _count_below(values, step, keys, is_subtracted, counts, cell_bits):
             values,
             np.int64(len(values)),
             np.int32(step),
-            keys,
-            np.int64(low),
-            np.int32(shift),
+            *common,
             table,
-            np.int64(n_cells),
             np.int32(is_subtracted),
             counts,
         ),

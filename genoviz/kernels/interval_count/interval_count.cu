@@ -26,39 +26,60 @@ __device__ __forceinline__ i64 lower_bound(const KEY* __restrict__ keys, i64 fir
     return first;
 }
 
+// The cells of a table over sorted keys: equal stretches of 2^shift coordinates from low on.
+struct Cells {
+    i64 low, n_cells;
+    int shift;
+};
+
+__device__ __forceinline__ int bit_length(i64 value) {
+    return 64 - __clzll(value);
+}
+
+// Cells of about 2^cell_bits keys, or of one coordinate where there are fewer of these than keys.
+__device__ __forceinline__ Cells cells_of(const KEY* __restrict__ keys, i64 n_keys, int cell_bits) {
+    const i64 low = keys[0], span = (i64)keys[n_keys - 1] - low;
+    const int bits = bit_length(span) - bit_length(n_keys);
+    const int shift = bits > 0 ? bits + cell_bits : 0;
+    return {low, (span >> shift) + 1, shift};
+}
+
 // Where each cell begins in the sorted keys. A block takes cells that follow each other: two of its
-// threads find which keys they span, and all of them search there.
+// threads find which keys they span, and all of them search there. The table ends with n_keys
+// twice, so that what lies beyond all keys has a cell.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    fill_table(const KEY* __restrict__ keys, i64 n_keys, i64 low, int shift, i64 n_cells,
-               INDEX* __restrict__ table) {
+    fill_table(const KEY* __restrict__ keys, i64 n_keys, int cell_bits, INDEX* __restrict__ table) {
     __shared__ i64 span[2];
-    for (i64 first = (i64)blockIdx.x * CELLS_PER_BLOCK; first < n_cells;
+    const Cells cells = cells_of(keys, n_keys, cell_bits);
+    if (blockIdx.x == 0 && threadIdx.x < 2) table[cells.n_cells + threadIdx.x] = (INDEX)n_keys;
+    for (i64 first = (i64)blockIdx.x * CELLS_PER_BLOCK; first < cells.n_cells;
          first += (i64)gridDim.x * CELLS_PER_BLOCK) {
-        const i64 last = min(first + CELLS_PER_BLOCK, n_cells);
+        const i64 last = min(first + CELLS_PER_BLOCK, cells.n_cells);
         if (threadIdx.x < 2) {
             const i64 cell = threadIdx.x == 0 ? first : last;
-            span[threadIdx.x] = lower_bound(keys, 0, n_keys, low + (cell << shift));
+            span[threadIdx.x] = lower_bound(keys, 0, n_keys, cells.low + (cell << cells.shift));
         }
         __syncthreads();
         for (i64 cell = first + threadIdx.x; cell < last; cell += THREADS)
-            table[cell] = (INDEX)lower_bound(keys, span[0], span[1], low + (cell << shift));
+            table[cell] =
+                (INDEX)lower_bound(keys, span[0], span[1], cells.low + (cell << cells.shift));
         __syncthreads();
     }
 }
 
-// Sets or lowers each count by the number of keys below the value + step. The table ends with
-// n_keys twice, so the last cell holds no key.
+// Sets or lowers each count by the number of keys below the value + step.
 extern "C" __global__ void __launch_bounds__(THREADS)
     look_up(const KEY* __restrict__ values, i64 n_values, int step, const KEY* __restrict__ keys,
-            i64 low, int shift, const INDEX* __restrict__ table, i64 last_cell, int is_subtracted,
+            i64 n_keys, int cell_bits, const INDEX* __restrict__ table, int is_subtracted,
             INDEX* __restrict__ counts) {
     const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    const Cells cells = cells_of(keys, n_keys, cell_bits);
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_values; i += n_threads) {
         const i64 value = (i64)__ldcs(values + i) + step;
-        const i64 cell = min(max(value - low, 0ll) >> shift, last_cell);
+        const i64 cell = min(max(value - cells.low, 0ll) >> cells.shift, cells.n_cells);
         i64 k = table[cell];
-        if (shift > 0) {
-            i64 last = table[cell + 1];
+        if (cells.shift > 0) {
+            const i64 last = table[cell + 1];
             if (last - k > SCAN) {
                 k = lower_bound(keys, k, last, value);
             } else {
