@@ -71,10 +71,11 @@ class Dock:
             description="Open the panels" if is_folded else "Fold away",
         )
 
-    def show(self, panel: DockPanel) -> None:
-        """Bring one panel to the front."""
-        self.tabs.active = self._panels.index(panel)
-        self.fold(False)
+    def show(self, kind: type[DockPanel]) -> None:
+        """Bring the panel of a kind to the front."""
+        self.tabs.active = next(
+            index for index, panel in enumerate(self._panels) if isinstance(panel, kind)
+        )
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Give all panels another graph."""

@@ -9,6 +9,7 @@ import panel_material_ui as pmui
 
 from app.address import Address
 from app.pages.pangenome.annotation_list import AnnotationList
+from app.pages.pangenome.cut_and_keep import CutAndKeep
 from app.pages.pangenome.dock import Dock
 from app.pages.pangenome.downloads import Downloads
 from app.pages.pangenome.find_bar import FindBar
@@ -21,10 +22,20 @@ from app.pages.pangenome.path_view import PathView
 from app.pages.pangenome.settings_form import SettingsForm
 from app.pages.pangenome.shared_marks import SharedMarks
 from app.pages.pangenome.source_picker import SourcePicker
+from app.pages.pangenome.statistics import Statistics
 from app.pages.pangenome.styles import NOTICES, NUMBERS
+from app.pages.pangenome.variation import Variation
 from app.session import Session, describe_problem
 
-DOCK_PANELS = (PathView, NodeCard, PathList, AnnotationList)
+DOCK_PANELS = (
+    PathView,
+    NodeCard,
+    PathList,
+    AnnotationList,
+    Variation,
+    Statistics,
+    CutAndKeep,
+)
 
 
 class PangenomePage:
@@ -58,6 +69,8 @@ class PangenomePage:
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
         self.dock = Dock([panel(session, self.view) for panel in DOCK_PANELS])
+        self.view.picture.on_click(lambda _: self.dock.show(NodeCard))
+        self.view.picture.on_select(lambda nodes: self.dock.show(NodeCard) if len(nodes) else None)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         session.param.watch(self._take_opened, "opened")
