@@ -57,7 +57,7 @@ def add_tools(plot: Any) -> tuple[PanTool, BoxSelectTool]:
     """Add zooming by wheel and the two uses of dragging, which are returned."""
     pan = PanTool(dimensions="width")
     zoom = WheelZoomTool(dimensions="width")
-    select = BoxSelectTool(dimensions="width", persistent=False)
+    select = BoxSelectTool(dimensions="width", renderers=[])  # a stretch, not glyphs
     plot.add_tools(pan, zoom, select)
     plot.toolbar.active_drag = pan
     plot.toolbar.active_scroll = zoom

@@ -177,7 +177,7 @@ class RemoteTable:
         """Return the share of the width that each column has that is shown."""
         shown = [column for column in self._columns if column.title not in hidden]
         n_shares = sum(column.share for column in shown)
-        return {column.title: f"{98 * column.share / n_shares:.1f}%" for column in shown}
+        return {column.title: f"{90 * column.share / n_shares:.1f}%" for column in shown}
 
     def _take_click(self, event: Any) -> None:
         self._on_row(int(self.table.value.index[event.row]))

@@ -1,0 +1,116 @@
+"""The panels under the picture as a person uses them: annotations, a path, picked nodes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from genoviz.io.gfa import read_gfa
+from genoviz.samples import get_sample
+from tests.browser.conftest import Visit, served
+from tests.browser.test_pangenome_page import is_local
+
+
+@pytest.fixture(scope="module")
+def exploring_url(tmp_path_factory):
+    """A dashboard with the bundled sample and two genes on its first path."""
+    sample = get_sample("simulated")
+    path = read_gfa(sample).path_names[0]
+    bed = tmp_path_factory.mktemp("explore") / "genes.bed"
+    bed.write_text(f"{path}\t1000\t2500\tGENE1\n{path}\t4000\t4800\tGENE2\n")
+    with served("-m", "app", str(sample), str(bed), "--no-show", "--port", "0") as (url, _lines):
+        yield url, path
+
+
+@pytest.fixture
+def exploring(tabs, exploring_url):
+    visit = Visit(tabs.new_page(), exploring_url[0])
+    visit.path = exploring_url[1]
+    visit.settle()
+    yield visit
+    # Bokeh may measure a plot of a tab that is just being opened once before it is laid out.
+    assert [error for error in visit.errors if "top_panel" not in error] == []
+    assert [url for url in visit.requests if not is_local(url)] == []
+
+
+NAMES = """() => {
+  const track = Bokeh.documents[0].get_model_by_name('path-track')
+  return track.renderers.flatMap((r) => [...(r.data_source.data.name ?? [])])
+}"""
+DRAG_TOOL = """
+  Bokeh.documents[0].get_model_by_name('path-track').toolbar.gestures.pan.active?.type
+"""
+
+
+def open_tab(visit, name):
+    visit.page.get_by_role("tab", name=name, exact=True).click()
+
+
+def track_ranges(visit):
+    return visit.page.evaluate(
+        """() => {
+          const {x_range} = Bokeh.documents[0].get_model_by_name('path-track')
+          return [x_range.start, x_range.end]
+        }"""
+    )
+
+
+def track_box(visit):
+    """The frame of the path's drawing on the page: left, top, width, height."""
+    return visit.page.evaluate(
+        """() => {
+          const track = Bokeh.documents[0].get_model_by_name('path-track')
+          const view = Bokeh.index.find_one_by_id(track.id)
+          const {left, top} = view.el.getBoundingClientRect(), {bbox} = view.frame
+          return [left + bbox.left, top + bbox.top, bbox.width, bbox.height]
+        }"""
+    )
+
+
+def test_a_gene_in_the_list_is_zoomed_to_and_is_the_region_of_the_path(exploring):
+    visit = exploring
+    whole = visit.width
+    open_tab(visit, "Annotations")
+    gene = visit.page.locator(".tabulator-row", has_text="GENE2")
+    visit.until(lambda: gene.count() == 1)
+    gene.click()
+    visit.until(lambda: "region=" in visit.page.url and "4000-4800" in visit.page.url)
+    visit.until(lambda: visit.width < 0.9 * whole)
+    open_tab(visit, "Path")
+    visit.until(lambda: "4,000 to 4,800 (800 bp)" in visit.page.locator(".readout").inner_text())
+    visit.until(lambda: "GENE2" in str(visit.page.evaluate(NAMES)))
+
+
+def test_a_stretch_drawn_on_the_path_is_the_region_and_the_wheel_zooms(exploring):
+    visit = exploring
+    visit.until(lambda: track_ranges(visit)[1] > 1)
+    visit.page.wait_for_timeout(500)
+    left, top, width, height = track_box(visit)
+    visit.page.get_by_role("button", name="Select", exact=True).click()
+    visit.until(lambda: visit.page.evaluate(DRAG_TOOL) == "BoxSelectTool")
+    visit.page.mouse.move(left + 0.25 * width, top + 0.3 * height)
+    visit.page.mouse.down()
+    visit.page.mouse.move(left + 0.4 * width, top + 0.3 * height, steps=4)
+    visit.page.mouse.move(left + 0.5 * width, top + 0.3 * height, steps=4)
+    visit.page.mouse.up()
+    visit.until(lambda: "region=" in visit.page.url)
+    start, end = map(int, re.search(r":(\d+)-(\d+)", visit.page.url).groups())
+    length = track_ranges(visit)[1]
+    assert abs(start - 0.25 * length) < 0.02 * length
+    assert abs(end - 0.5 * length) < 0.02 * length
+    before = track_ranges(visit)
+    visit.page.mouse.move(left + 0.4 * width, top + 0.3 * height)
+    visit.page.mouse.wheel(0, -300)
+    visit.until(lambda: track_ranges(visit)[1] - track_ranges(visit)[0] < 0.9 * before[1])
+
+
+def test_a_clicked_node_is_inspected_and_its_visit_leads_to_the_path(exploring):
+    visit = exploring
+    visit.page.mouse.click(*visit.node_place())
+    open_tab(visit, "Inspect")
+    visit.until(lambda: visit.page.get_by_text(re.compile(r"^Node \S+$")).count() == 1)
+    rows = visit.page.locator(".tabulator-row")
+    visit.until(lambda: rows.count() > 0)
+    rows.first.click()
+    visit.until(lambda: "region=" in visit.page.url)
