@@ -102,7 +102,7 @@ def test_scale_bars_have_round_lengths_and_units():
         "print([0.7, 3, 45, 999, 2500, 7e6, 1.4e9].map((x) => m.lengthText(m.roundLength(x))))",
         "furniture",
     )
-    assert found == ["0.5 bp", "2 bp", "20 bp", "500 bp", "2 kb", "5 Mb", "1 Gb"]
+    assert found == ["0.5 bp", "2 bp", "20 bp", "500 bp", "2 kbp", "5 Mbp", "1 Gbp"]
 
 
 @needs_node

@@ -91,6 +91,8 @@ class FrameMaker:
         self._overview_due = 0.0
         self._overview_version: tuple = ()
         self._waits = False
+        self._marks: tuple[Mark, ...] = ()
+        self._layers: tuple[tuple[str, ...], tuple[MarkLayer, ...]] = ((), ())
 
     @property
     def version(self) -> bool:
@@ -104,13 +106,20 @@ class FrameMaker:
         self._fitted = (None, None)
         self._overview_version = ()
 
+    def _mark_layers(self) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
+        """Return colours and layers of the marks: the same layers for the same marks."""
+        marks = self._notes.marks
+        if marks != self._marks:
+            self._marks, self._layers = marks, _make_layers(marks)
+        return self._layers
+
     def draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
         """Draw one frame of a person's own view, or of what the view follows."""
         run, graph = self._run, self._run.graph
         if graph is None or not graph.n_nodes:
             return None
         colouring = self._colourings.get(graph, self._get_choice())
-        mark_colours, layers = _mark_layers(self._notes.marks)
+        mark_colours, layers = self._mark_layers()
         options = colouring.options
         with CORES.short():
             snapshot = run.latest
@@ -215,7 +224,7 @@ def _pixel_budget(drawing: LayoutDrawing) -> float:
     return LIVE_PIXELS if drawing.backend == "cpu" else LIVE_GPU_PIXELS
 
 
-def _mark_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
+def _make_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
     """Return the colours of marks, and the marks in the palette indices that are kept for them."""
     colours = tuple(dict.fromkeys(mark.colour for mark in marks))[:N_MARK_COLOURS]
     indices = {colour: MAX_INDEX + 1 + place for place, colour in enumerate(colours)}

@@ -20,9 +20,9 @@ export function roundLength(most) {
 
 export function lengthText(bp) {
   for (const [factor, unit] of [
-    [1e9, "Gb"],
-    [1e6, "Mb"],
-    [1e3, "kb"],
+    [1e9, "Gbp"],
+    [1e6, "Mbp"],
+    [1e3, "kbp"],
   ]) {
     if (bp >= factor) {
       return `${Number((bp / factor).toPrecision(6))} ${unit}`;
