@@ -1,12 +1,14 @@
-"""The browser's arithmetic, run by Node.js: views in doubles, clipping, scale bars, messages."""
+"""The browser's arithmetic, run by the Node.js that Playwright has: views, clipping, messages."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
+import playwright
 import pytest
 
 from app.pages.pangenome.frame import pack_arrays
@@ -14,7 +16,9 @@ from app.pages.pangenome.graph_canvas import SCRIPTS, canvas_script
 from genoviz.analyses.curves import clip_segments, cut_segments
 from genoviz.analyses.viewport import Viewport
 
-NODE = shutil.which("node") or shutil.which("nodejs")
+NODE = shutil.which("node") or shutil.which(
+    "node", path=Path(playwright.__file__).parent / "driver"
+)
 needs_node = pytest.mark.skipif(NODE is None, reason="no Node.js here")
 
 
