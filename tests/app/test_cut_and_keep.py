@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from app.pages.pangenome.cut_and_keep import ANNOTATION, PICKED, SEEN, CutAndKeep
+from app.pages.pangenome.cut_and_keep import ANNOTATION, PICKED, REGION, SEEN, CutAndKeep
 from app.pages.pangenome.file_button import write_to_bytes
 from app.pages.pangenome.layout_view import LayoutView
 from genoviz.io.gfa import read_gfa
@@ -93,6 +93,17 @@ def test_picked_nodes_and_annotations_are_sources(kept):
     wait_for(kept, "1 node, 1 bp")
     kept.panel.pick()
     assert kept.session.picked.tolist() == [3]
+
+
+def test_it_turns_to_what_there_is_when_nothing_is_chosen_there(kept):
+    kept.session.picked = np.array([2])
+    assert kept.panel.source.value == PICKED
+    wait_for(kept, "1 node, 6 bp")
+    kept.session.region = PathRegion("ref", 0, 4)
+    assert kept.panel.source.value == PICKED
+    kept.session.picked = np.empty(0, np.int64)
+    assert kept.panel.source.value == REGION
+    wait_for(kept, "1 node, 4 bp")
 
 
 def test_what_the_picture_shows_is_kept_unless_it_is_too_much(kept, monkeypatch):

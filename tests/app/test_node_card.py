@@ -73,7 +73,7 @@ def test_more_visits_than_a_table_holds_are_said(monkeypatch):
     monkeypatch.setattr(node_facts, "MAX_ROWS", 25)
     facts = read_node_facts(graph, np.array([0]))
     assert (facts.n_visits, facts.n_paths, len(facts.visits.frame)) == (50, 2, 25)
-    assert facts.visits.note == "of 50 visits, the first are listed"
+    assert facts.visits.note == "the first of 50 visits"
     monkeypatch.setattr(node_facts, "MAX_COUNTED_VISITS", 40)
     facts = read_node_facts(graph, np.array([0, 1]))
     assert (facts.n_visits, facts.n_paths) == (70, None)

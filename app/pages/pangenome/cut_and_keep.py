@@ -66,7 +66,7 @@ class CutAndKeep:
             label="Annotation", options={}, searchable=True, visible=False, width=230, **FIELD
         )
         self.detour = _number(
-            "Other alleles up to (bp)",
+            "Alleles up to (bp)",
             "Also stretches by which a path leaves the nodes and comes back within so many bp",
         )
         self.steps = _number("Edges around", "Also nodes at most so many edges away")
@@ -91,6 +91,7 @@ class CutAndKeep:
         for field in (self.source, self.place, self.detour, self.steps, self.bp):
             field.param.watch(lambda _: self._look(), "value")
         session.param.watch(lambda _: self._offer_places(), "annotation_files")
+        session.param.watch(self._suggest, ["region", "picked"])
         self.set_graph(None)
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
@@ -122,6 +123,12 @@ class CutAndKeep:
             styles={"overflow-y": "auto"},
             margin=(2, 12),
         )
+
+    def _suggest(self, *_events: Any) -> None:
+        """Turn to what there is, where there is nothing of what is chosen."""
+        has = {REGION: self._session.region is not None, PICKED: len(self._session.picked) > 0}
+        if not has.get(self.source.value, True):
+            self.source.value = next((s for s, is_there in has.items() if is_there), REGION)
 
     def _offer_places(self) -> None:
         placed = self._session.annotations

@@ -52,7 +52,7 @@ def visit_rows(
     )
     words = np.array([name.lower() for name in names], dtype=np.str_)
     n_more = n_visits - len(frame)
-    note = f"of {n_visits:,} visits, the first are listed" if n_more > 0 else ""
+    note = f"the first of {n_visits:,} visits" if n_more > 0 else ""
     hidden = [title for title in ("Node", "Sample", "On its contig") if (frame[title] == "").all()]
     return TableRows(frame, words, codes, note, tuple(hidden))
 
