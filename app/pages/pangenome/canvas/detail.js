@@ -4,10 +4,12 @@
 import { clipLine } from "./view.js";
 
 const EDGE_COLOUR = "rgba(143, 161, 184, 0.75)";
-const MIN_THICKNESS = 5;
+const MIN_THICKNESS = 6;
 const MAX_THICKNESS = 18;
 const MIN_BASE_PIXELS = 6;
 const CHEVRON_EVERY = 130;
+const MAX_OUTLINED = 500;
+const OUTLINE = "#0b1018";
 const FONT = "system-ui, sans-serif";
 
 export class Detail {
@@ -81,17 +83,22 @@ export class Detail {
 
   _drawNodes(context, lines, thickness, colours) {
     context.lineCap = "round";
-    context.lineWidth = thickness;
     for (const { node, line } of lines) {
       const [x0, y0, x1, y1] = line;
-      context.strokeStyle = colours[this.node_colours[node]];
       context.beginPath();
       context.moveTo(x0, y0);
       context.lineTo(x1 === x0 && y1 === y0 ? x1 + 0.01 : x1, y1);
+      if (lines.length <= MAX_OUTLINED) {
+        context.lineWidth = thickness + 2;
+        context.strokeStyle = OUTLINE;
+        context.stroke();
+      }
+      context.lineWidth = thickness;
+      context.strokeStyle = colours[this.node_colours[node]];
       context.stroke();
     }
-    context.strokeStyle = "rgba(11, 16, 24, 0.62)";
-    context.lineWidth = Math.max(1.5, thickness / 6);
+    context.strokeStyle = "rgba(11, 16, 24, 0.55)";
+    context.lineWidth = Math.max(1.2, thickness / 7);
     context.lineJoin = "round";
     context.beginPath();
     for (const { node, line } of lines) {
@@ -146,7 +153,7 @@ export class Detail {
 // Arrow heads that point from a node's first base to its last.
 function addChevrons(context, [x0, y0, x1, y1], thickness) {
   const length = Math.hypot(x1 - x0, y1 - y0);
-  const size = thickness * 0.3;
+  const size = thickness * 0.34;
   if (length < 6 * thickness) {
     return;
   }

@@ -19,8 +19,9 @@ export class Labels {
     this.taken.push([x, y, x + width, y + height]);
   }
 
-  // Write a word above a point, or below or beside it, if there is room.
-  place(text, x, y, { colour = TEXT, size = 12, weight = 400, gap = 10 } = {}) {
+  // Write a word above a point, or below or beside it, if there is room. The point is on a line
+  // that falls (1) or rises (-1) to the right, or on none to speak of (0).
+  place(text, x, y, { colour = TEXT, size = 12, weight = 400, gap = 10, lean = 0 } = {}) {
     const { context, view } = this;
     if (x < 0 || y < 0 || x > view.width || y > view.height) {
       return false;
@@ -29,7 +30,19 @@ export class Labels {
     context.font = `${weight} ${size}px ${FONT}`;
     const width = context.measureText(shown).width;
     const height = size * 1.2;
+    const near = gap * 0.7;
+    const corners =
+      lean > 0
+        ? [
+            [x + near, y - near - height],
+            [x - near - width, y + near],
+          ]
+        : [
+            [x - near - width, y - near - height],
+            [x + near, y + near],
+          ];
     for (const [left, top] of [
+      ...(lean === 0 ? [] : corners),
       [x - width / 2, y - gap - height],
       [x - width / 2, y + gap],
       [x + gap, y - height / 2],

@@ -323,7 +323,10 @@ export class Picture {
     for (const { node, line } of lines) {
       const [x0, y0, x1, y1] = line;
       const name = this.detail.names[node];
-      words.place(name, (x0 + x1) / 2, (y0 + y1) / 2, { colour: NODE_NAME_COLOUR, size: 11, gap });
+      const isLevel = Math.abs(y1 - y0) < 0.25 * Math.abs(x1 - x0);
+      const lean = isLevel ? 0 : Math.sign((x1 - x0) * (y1 - y0)) || 1;
+      const look = { colour: NODE_NAME_COLOUR, size: 11, gap, lean };
+      words.place(name, (x0 + x1) / 2, (y0 + y1) / 2, look);
     }
   }
 
