@@ -61,17 +61,10 @@ _MODULES = {
     "genoviz.analyses.simulate": ("simulate_pangenome",),
     "genoviz.analyses.site_alleles": ("SiteAlleles", "site_alleles"),
     "genoviz.analyses.site_kinds": ("SiteKind",),
-    "genoviz.analyses.sites": (
-        "SitesProgress",
-        "VariationSites",
-        "find_sites",
-        "iter_find_sites",
-    ),
-    "genoviz.analyses.statistics": (
-        "GraphStatistics",
-        "graph_statistics",
-        "iter_graph_statistics",
-    ),
+    "genoviz.analyses.sites": ("find_sites", "iter_find_sites"),
+    "genoviz.analyses.statistics": ("graph_statistics", "iter_graph_statistics"),
+    "genoviz.analyses.statistics_results": ("GraphStatistics",),
+    "genoviz.analyses.variation_sites": ("SitesProgress", "VariationSites"),
     "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
     "genoviz.errors": (
         "BackendError",

@@ -9,7 +9,7 @@ from bokeh.models import FixedTicker, HoverTool
 
 from app.plots.graph_picture import LINES, style_figure
 from app.plots.legend import short_number
-from genoviz.analyses.statistics import Histogram
+from genoviz.analyses.statistics_results import Histogram
 
 BAR_COLOUR, LOWEST = "#4fb3e8", 0.5
 MAX_TICKS = 7

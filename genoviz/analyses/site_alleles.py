@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
-from genoviz.analyses.sites import VariationSites
 from genoviz.analyses.spell import spell_handles
+from genoviz.analyses.variation_sites import VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 

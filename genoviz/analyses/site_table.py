@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from genoviz.analyses.site_kinds import SiteKind
-from genoviz.analyses.sites import VariationSites
+from genoviz.analyses.variation_sites import VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 

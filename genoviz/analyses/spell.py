@@ -6,8 +6,9 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
+from genoviz.model.bases import COMPLEMENTS
 
-_COMPLEMENTS = bytes.maketrans(b"ACGTURYKMBDHVacgturykmbdhv", b"TGCAAYRMKVHDBtgcaayrmkvhdb")
+_COMPLEMENTS = COMPLEMENTS.tobytes()
 
 
 def spell_handles(

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-_COMPLEMENT = np.arange(256, dtype=np.uint8)
-_COMPLEMENT[list(b"ACGTUacgtu")] = list(b"TGCAAtgcaa")
+from genoviz.model.bases import COMPLEMENTS
 
 
 def first_bases(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -16,7 +15,7 @@ def first_bases(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     bases = np.zeros((len(offsets) - 1, 2), np.uint8)
     has_bases = offsets[1:] > offsets[:-1]
     bases[has_bases, 0] = data[offsets[:-1][has_bases]]
-    bases[has_bases, 1] = _COMPLEMENT[data[offsets[1:][has_bases] - 1]]
+    bases[has_bases, 1] = COMPLEMENTS[data[offsets[1:][has_bases] - 1]]
     return bases.ravel()
 
 

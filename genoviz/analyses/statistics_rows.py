@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from genoviz.analyses.statistics import GraphStatistics, SequenceClass
+from genoviz.analyses.statistics_results import GraphStatistics, SequenceClass
 
 MAX_LISTED_COMPONENTS = 5
 

@@ -15,7 +15,7 @@ from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
 
 if TYPE_CHECKING:
-    from genoviz.analyses.sites import VariationSites
+    from genoviz.analyses.variation_sites import VariationSites
     from genoviz.model import PangenomeGraph
 
 EXAMPLES = examples(

@@ -15,7 +15,7 @@ from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 
 if TYPE_CHECKING:
-    from genoviz.analyses.statistics import GraphStatistics
+    from genoviz.analyses.statistics_results import GraphStatistics
 
 EXAMPLES = examples(
     "genoviz stats graph.gfa.gz",

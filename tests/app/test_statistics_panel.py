@@ -10,7 +10,7 @@ from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.statistics import Statistics
 from app.plots.histogram_bars import LOWEST, axis_ticks, histogram_bars
 from app.session import OpenGraph
-from genoviz.analyses.statistics import Histogram
+from genoviz.analyses.statistics_results import Histogram
 from tests.app.conftest import poll_until
 
 

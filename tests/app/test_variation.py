@@ -21,7 +21,8 @@ from app.pages.pangenome.variation import (
 )
 from app.session import OpenGraph
 from genoviz.analyses.site_kinds import SiteKind
-from genoviz.analyses.sites import SitesProgress, find_sites
+from genoviz.analyses.sites import find_sites
+from genoviz.analyses.variation_sites import SitesProgress
 from genoviz.errors import ParameterError
 from genoviz.io.gfa import read_gfa
 from genoviz.model import ByteStrings, PathRegion

@@ -11,7 +11,7 @@ from app.pages.pangenome.remote_table import Column, TableRows
 from genoviz.analyses.path_positions import find_region_steps
 from genoviz.analyses.site_alleles import SiteAlleles, site_alleles
 from genoviz.analyses.site_kinds import SiteKind
-from genoviz.analyses.sites import VariationSites
+from genoviz.analyses.variation_sites import VariationSites
 from genoviz.model import PangenomeGraph, PathRegion
 
 ALL_KINDS, NO_SITE = -1, -2

@@ -16,12 +16,8 @@ from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.questions import Question
 from app.plots.histogram_bars import histogram_bars
 from app.session import Session, describe_problem
-from genoviz.analyses.statistics import (
-    GraphStatistics,
-    LayoutDistances,
-    iter_graph_statistics,
-    layout_distances,
-)
+from genoviz.analyses.statistics import iter_graph_statistics, layout_distances
+from genoviz.analyses.statistics_results import GraphStatistics, LayoutDistances
 from genoviz.analyses.statistics_rows import StatisticRow, statistics_rows
 from genoviz.model import PangenomeGraph
 

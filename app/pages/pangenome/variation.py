@@ -31,7 +31,8 @@ from app.pages.pangenome.site_rows import (
 )
 from app.session import Session, describe_problem
 from genoviz.analyses.site_table import iter_gap_lines, iter_site_lines
-from genoviz.analyses.sites import SitesProgress, VariationSites, iter_find_sites
+from genoviz.analyses.sites import iter_find_sites
+from genoviz.analyses.variation_sites import SitesProgress, VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
