@@ -83,7 +83,7 @@ _MAGICS = {
     b"\xeb\xf2\x89\x87": "bigbed",
     b"\x87\x89\xf2\xeb": "bigbed",
     b"@HD\t": "sam",
-    b"@SQ\t": "sam",
+    **dict.fromkeys((b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t"), "sam"),
     b"##gff": "gff",
 }
 
@@ -108,7 +108,7 @@ def find_kind(path: Path, kind: str | None = None) -> str:
         if start.startswith(magic):
             return found
     by_name = _ENDINGS.get(_ending(path))
-    if by_name in (*READ_KINDS, *SIGNAL_KINDS, "parquet", "arrow") and start:
+    if by_name in ("bam", "cram", *SIGNAL_KINDS, "parquet", "arrow") and start:
         raise FileFormatError(
             path, f"is not {by_name}, as its name says, needs the name of what it is"
         )

@@ -348,6 +348,21 @@ def copy_fields(text, at, offsets, into):
             into[offsets[k] + i] = data[at[k] + i]
 
 
+@njit(nogil=True, cache=True)
+def copy_words(text, at, into):
+    """Copy the words that begin at ``at`` into rows that are filled with zeros behind them."""
+    data, into = borrow(text), borrow(into)
+    for k in range(len(at)):
+        i = at[k]
+        for column in range(into.shape[1]):
+            is_end = i == len(data) or data[i] == _TAB or data[i] == _SPACE
+            if is_end or data[i] == _NEWLINE or data[i] == _RETURN:
+                into[k, column:] = 0
+                break
+            into[k, column] = data[i]
+            i += 1
+
+
 @njit(nogil=True, inline="always")
 def _next_integer(data, position):
     """Return the number at ``position`` and where its digits end, or -1."""

@@ -24,6 +24,8 @@ from genoviz.model import ByteStrings, Intervals
 
 PART = 8 << 20
 _FIRST_CONTIGS = 256
+_ODD_SCORES = 1 << 16
+_MAX_SCORE_BYTES = 400
 _FASTA = re.compile(rb"^(##FASTA|>)", re.MULTILINE)
 
 Progress = tuple[str, int, int]
@@ -270,13 +272,7 @@ class _RowReader:
         if self.columns.score < 0:
             return None
         score_at = into.score_at
-        for row in np.flatnonzero(score_at >= 0).tolist():
-            start = int(score_at[row])
-            field = re.split(rb"[\t\r\n ]", self.text[start : start + 400].tobytes(), maxsplit=1)[0]
-            try:
-                into.scores[row] = float(field)
-            except ValueError:
-                score_at[row] = -2 - start
+        self._read_odd_scores(into)
         wrong = np.flatnonzero(score_at < -1)
         if len(wrong) and self.rows.n_needed > self.columns.score:
             self._refuse_value(-2 - int(score_at[wrong[0]]))
@@ -289,6 +285,22 @@ class _RowReader:
             if n_wrong == len(into.starts):
                 return None
         return into.scores
+
+    def _read_odd_scores(self, into: ip.Rows) -> None:
+        """Read scores that the loop left: exponents, many digits, nan."""
+        odd = np.flatnonzero(into.score_at >= 0)
+        for rows in np.array_split(odd, len(odd) // _ODD_SCORES + 1):
+            words = np.empty((len(rows), _MAX_SCORE_BYTES), np.uint8)
+            ip.copy_words(self.text, into.score_at[rows], words)
+            texts = words.view(f"S{_MAX_SCORE_BYTES}").ravel()
+            try:
+                into.scores[rows] = texts.astype(np.float64)
+            except ValueError:
+                for row, text in zip(rows.tolist(), texts.tolist(), strict=True):
+                    try:
+                        into.scores[row] = float(text)
+                    except ValueError:
+                        into.score_at[row] = -2 - into.score_at[row]
 
     def _refuse_value(self, position: int) -> None:
         found = gfa_errors.show(gfa_errors.line_at(self.text, position).split()[0])

@@ -190,7 +190,9 @@ def _read_rows(
         return found if region is None else _within(found, region)
     lines = fetch_lines(path, region)
     text = np.frombuffer(lines, np.uint8)
-    rows = yield from parse_intervals(path, text, ROW_FORMATS[kind], **options)
+    # An error counts the lines of the region, so it says that it is of these.
+    part = path.with_name(f"{path.name} at {region}".replace("/", "_"))
+    rows = yield from parse_intervals(part, text, ROW_FORMATS[kind], **options)
     return _within(rows.intervals, region)
 
 

@@ -77,6 +77,15 @@ def test_cram_and_sam_are_read_as_bam(tmp_path):
         np.testing.assert_array_equal(found.strands, wanted.strands)
 
 
+def test_sam_is_known_by_its_header_or_its_name(tmp_path):
+    lines = "@SQ\tSN:c\tLN:99\nr\t16\tc\t5\t9\t3M2D4M\t*\t0\t0\t*\t*\n"
+    for name, text in (("reads.txt", lines), ("reads.sam", f"@CO\tx\n{lines}")):
+        (tmp_path / name).write_text(text)
+        found = read_intervals(tmp_path / name)
+        assert (found.starts.tolist(), found.ends.tolist()) == ([4, 9], [7, 13])
+        assert found.strands.tolist() == [-1, -1]
+
+
 def test_a_region_has_the_blocks_that_touch_it(tmp_path):
     path = real_data(f"intervals/{CHR9}")
     whole = read_intervals(path).within("chr9", 4_500_000, 4_600_000)
