@@ -31,6 +31,8 @@ class Address:
         Path of the layout of that graph, or "".
     annotations
         Paths of the annotations of that graph.
+    tracks
+        Paths of the files that are drawn as tracks.
     region
         The region that pages show, or None.
     colour
@@ -51,6 +53,7 @@ class Address:
     file: str = ""
     layout: str = ""
     annotations: tuple[str, ...] = ()
+    tracks: tuple[str, ...] = ()
     region: Region | None = None
     colour: str = ""
     paths: tuple[str, ...] = ()
@@ -80,6 +83,7 @@ class Address:
             file=last.get("file", ""),
             layout=last.get("layout", ""),
             annotations=tuple(values.get("annotations", ())),
+            tracks=tuple(values.get("track", ())),
             colour=last.get("colour", ""),
             paths=tuple(values.get("path", ())),
             group=last.get("group", ""),
@@ -96,6 +100,7 @@ class Address:
             "file": self.file,
             "layout": self.layout,
             "annotations": self.annotations,
+            "track": self.tracks,
             "region": str(self.region or ""),
             "colour": self.colour,
             "group": self.group,

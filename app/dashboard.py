@@ -15,6 +15,7 @@ from panel.io.callbacks import PeriodicCallback
 from panel.util import edit_readonly
 
 from app.address import Address
+from app.page_deck import MAIN_HEIGHT, PageDeck
 from app.pages import PAGES
 from app.server_setup import SETTINGS, prepare_server
 from app.session import Session
@@ -26,7 +27,6 @@ log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
 LINK_SECONDS = 0.5
-MAIN_HEIGHT = "calc(100vh - 54px)"
 TOAST_MILLISECONDS = 12_000
 
 
@@ -37,8 +37,8 @@ class Dashboard:
     ----------
     session
         What the tab has open.
-    page
-        The chosen page.
+    deck
+        The pages, one of them shown.
     root
         The Panel object of the whole tab.
     """
@@ -49,8 +49,7 @@ class Dashboard:
         self._polling: PeriodicCallback | None = None
         self._next_link = 0.0
         self.session = Session(files=SETTINGS.files, folders=SETTINGS.folders)
-        chosen = next((page for page in PAGES if page.slug == self.address.page), PAGES[0])
-        self.page = chosen(self.session)
+        self.deck = PageDeck(self.session, self.address.page or default_page(self.address))
         self.problem = pmui.Alert(
             "",
             severity="error",
@@ -63,13 +62,18 @@ class Dashboard:
         self.root = pmui.Page(
             title="genoviz",
             favicon=str(FAVICON),
-            header=[self.title, *self.page.header, pn.layout.HSpacer(), self._backend_badge()],
-            sidebar=self.page.sidebar,
+            header=[
+                self.deck.switch,
+                self.title,
+                self.deck.header,
+                pn.layout.HSpacer(),
+                self._backend_badge(),
+            ],
+            sidebar=[self.deck.sidebar],
             main=[
                 pmui.Column(
                     self.problem,
-                    *self.page.messages,
-                    self.page.content,
+                    self.deck.content,
                     sizing_mode="stretch_both",
                     styles={"height": MAIN_HEIGHT, "min-height": "480px"},
                     margin=0,
@@ -88,14 +92,22 @@ class Dashboard:
 
     def open_first(self) -> None:
         """Open what the link names, or else the first file or sample."""
-        source = self.address.file or default_source()
+        link = self.address
+        source = link.file or ("" if link.tracks else default_source())
         if source:
-            link = self.address
             companions = tuple(filter(None, (link.layout, *link.annotations)))
-            self.session.open(source, region=link.region, companions=companions)
-            self.page.follow(link)
+            region = link.region if self.deck.is_first else None
+            self.session.open(source, region=region, companions=companions)
+        for track in link.tracks or map(str, SETTINGS.tracks):
+            self.session.tracks.open(track)
+        self.page.follow(link)
         if self.address.complaints:
             self.session.problem = " ".join(self.address.complaints)
+
+    @property
+    def page(self) -> Any:
+        """The page that is shown."""
+        return self.deck.page
 
     def start_polling(self) -> None:
         """Call `poll` again and again, until the tab is closed."""
@@ -109,7 +121,7 @@ class Dashboard:
         if self.session.is_closed:
             return
         self.session.poll()
-        self.page.poll()
+        self.deck.poll()
         now = time.monotonic()
         if now >= self._next_link:
             self._next_link = now + LINK_SECONDS
@@ -119,7 +131,7 @@ class Dashboard:
         """Free what the tab holds; it is closed."""
         if self._polling is not None:
             self._polling.stop()
-        self.page.close()
+        self.deck.close()
         self.session.close()
 
     def _backend_badge(self) -> pmui.Chip:
@@ -139,17 +151,21 @@ class Dashboard:
 
     def _show_link(self) -> None:
         """Let the browser's address be a link to what is shown."""
-        location, opened = pn.state.location, self.session.opened
-        if location is None or opened is None or self.session.opening is not None:
+        session, location = self.session, pn.state.location
+        opened, layout, tracks = session.opened, session.layout, session.tracks
+        if location is None or session.is_opening or tracks.is_opening:
             return
-        layout = self.session.layout
+        if opened is None and not tracks.files:
+            return
+        own = self.page.link
         address = replace(
-            self.page.link,
-            page=self.page.slug if len(PAGES) > 1 else "",
-            file=opened.source,
+            own,
+            page="" if self.deck.is_first else self.page.slug,
+            file=opened.source if opened is not None else "",
             layout=layout.source if layout is not None else "",
-            annotations=self.session.annotation_files.sources,
-            region=self.session.region,
+            annotations=session.annotation_files.sources,
+            tracks=tracks.sources,
+            region=own.region or session.region,
         )
         if location.search != address.query:
             location.search = address.query
@@ -159,8 +175,17 @@ def default_source() -> str:
     """Return what a new tab opens: the server's first file, or a sample that needs no download."""
     if SETTINGS.files:
         return str(SETTINGS.files[0].path)
+    if SETTINGS.tracks:
+        return ""
     bundled = [sample for sample in list_samples() if not sample.is_public]
     return bundled[0].name if bundled else ""
+
+
+def default_page(link: Address) -> str:
+    """Return which page a new tab shows: that of tracks where there are tracks and no graph."""
+    has_graph = bool(link.file or SETTINGS.files)
+    has_tracks = bool(link.tracks or SETTINGS.tracks)
+    return "tracks" if has_tracks and not has_graph else ""
 
 
 def make_tab() -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,39 +56,46 @@ class OpeningProgress:
     opened: Any = None
 
 
-class GraphCache:
-    """Graphs by file: who opens a file that is open elsewhere gets the same object.
+class FileCache:
+    """Contents of files: who opens a file that is open elsewhere gets the same object.
 
     A file is known by its path, time of change and size, so an edited file is read anew. The
-    last few graphs are kept, others for as long as a tab has them open.
+    last few contents are kept, others for as long as a tab has them open.
+
+    Parameters
+    ----------
+    iter_content
+        Called with a path; yields progress, of which the last has what was opened.
+    n_kept
+        How many contents are kept that nobody has open.
     """
 
-    def __init__(self, n_kept: int = N_KEPT_GRAPHS) -> None:
-        self._graphs: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
-        self._kept: OrderedDict[tuple, PangenomeGraph] = OrderedDict()
+    def __init__(
+        self, iter_content: Callable[[Path], Iterator[OpeningProgress]], n_kept: int
+    ) -> None:
+        self._iter_content = iter_content
+        self._contents: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+        self._kept: OrderedDict[tuple, Any] = OrderedDict()
         self._being_read: set[tuple] = set()
         self._lock = threading.Lock()
         self._n_kept = n_kept
 
-    def iter_read(self, path: Path) -> Iterator[OpeningProgress | PangenomeGraph | None]:
-        """Yield progress, and the graph at the end; None means that another tab is reading it."""
+    def iter_read(self, path: Path) -> Iterator[Any]:
+        """Yield progress, and the content at the end; None means that another tab reads it."""
         key = _file_key(path)
         while not self._may_read(key):
             yield None
-        graph = self._graphs.get(key)
+        content = self._contents.get(key)
         try:
-            if graph is None:
-                for progress in iter_read_gfa(path):
-                    graph = progress.graph
-                    yield OpeningProgress(
-                        progress.stage,
-                        progress.n_bytes_done / max(progress.n_bytes_total, 1),
-                    )
-            self._keep(key, graph)
+            if content is None:
+                for progress in self._iter_content(path):
+                    content = progress.opened
+                    yield OpeningProgress(progress.text, progress.fraction)
+            self._keep(key, content)
         finally:
             with self._lock:
                 self._being_read.discard(key)
-        yield graph
+        yield content
 
     def _may_read(self, key: tuple) -> bool:
         with self._lock:
@@ -97,13 +104,26 @@ class GraphCache:
             self._being_read.add(key)
             return True
 
-    def _keep(self, key: tuple, graph: PangenomeGraph) -> None:
+    def _keep(self, key: tuple, content: Any) -> None:
         with self._lock:
-            self._graphs[key] = graph
-            self._kept[key] = graph
+            self._contents[key] = content
+            self._kept[key] = content
             self._kept.move_to_end(key)
             while len(self._kept) > self._n_kept:
                 self._kept.popitem(last=False)
+
+
+class GraphCache(FileCache):
+    """Graphs by file."""
+
+    def __init__(self, n_kept: int = N_KEPT_GRAPHS) -> None:
+        super().__init__(_iter_graph, n_kept)
+
+
+def _iter_graph(path: Path) -> Iterator[OpeningProgress]:
+    for progress in iter_read_gfa(path):
+        fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+        yield OpeningProgress(progress.stage, fraction, progress.graph)
 
 
 GRAPHS = GraphCache()

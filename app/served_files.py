@@ -16,12 +16,17 @@ class FileKind(StrEnum):
     GRAPH = "graph"
     LAYOUT = "layout"
     ANNOTATIONS = "annotations"
+    TRACK = "track"
 
 
 ENDINGS = {
     FileKind.GRAPH: (".gfa",),
     FileKind.LAYOUT: (".lay", ".tsv", ".layout", ".json"),
     FileKind.ANNOTATIONS: (".bed", ".gff", ".gff3", ".gtf"),
+    FileKind.TRACK: (
+        *(".bam", ".cram", ".sam", ".bw", ".bigwig", ".bb", ".bigbed", ".bedgraph", ".bdg", ".bg"),
+        *(".narrowpeak", ".broadpeak", ".parquet", ".arrow"),
+    ),
 }
 COMPRESSED = (".gz", ".bgz")
 
@@ -54,6 +59,36 @@ def file_kind(name: str) -> FileKind | None:
     for compressed in COMPRESSED:
         name = name.removesuffix(compressed)
     return next((kind for kind, endings in ENDINGS.items() if name.endswith(endings)), None)
+
+
+def can_be_track(name: str) -> bool:
+    """Return whether a file can be drawn along a contig, by the ending of its name.
+
+    Examples
+    --------
+    >>> can_be_track("reads.bam"), can_be_track("genes.gtf.gz"), can_be_track("chr6.gfa")
+    (True, True, False)
+    """
+    return file_kind(name) in (FileKind.TRACK, FileKind.ANNOTATIONS)
+
+
+def split_tracks(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files that are tracks of their own, and the others, both in order.
+
+    Reads and signals are always tracks; annotations are before the first graph.
+
+    Examples
+    --------
+    >>> tracks, others = split_tracks(map(Path, ["a.bed", "b.gfa", "b.bed", "c.bam"]))
+    >>> [path.name for path in tracks], [path.name for path in others]
+    (['a.bed', 'c.bam'], ['b.gfa', 'b.bed'])
+    """
+    tracks, others = [], []
+    for path in paths:
+        kind = file_kind(path.name)
+        is_track = kind is FileKind.TRACK or (kind is FileKind.ANNOTATIONS and not others)
+        (tracks if is_track else others).append(path)
+    return tuple(tracks), tuple(others)
 
 
 def group_files(paths: Iterable[Path]) -> tuple[ServedGraph, ...]:

@@ -25,6 +25,8 @@ class ServerSettings:
     ----------
     files
         Graphs to offer; a new tab opens the first.
+    tracks
+        Files that a new tab has as tracks.
     folders
         Folders below which files may be opened by path; empty for no limit, which is right for a
         server that only this machine can reach.
@@ -32,6 +34,7 @@ class ServerSettings:
 
     files: tuple[ServedGraph, ...] = ()
     folders: tuple[Path, ...] = ()
+    tracks: tuple[Path, ...] = ()
 
 
 SETTINGS = ServerSettings()

@@ -25,7 +25,8 @@ def serve(
     ----------
     files
         Graphs to offer, each with the layout and the annotations that are given after it; a new
-        tab opens the first graph.
+        tab opens the first graph. Reads, signals, and annotations before the first graph, become
+        tracks.
     port
         TCP port; 0 takes a free one.
     address
@@ -43,13 +44,14 @@ def serve(
 
     from app.dashboard import make_tab
     from app.files import check_path
-    from app.served_files import group_files
+    from app.served_files import group_files, split_tracks
     from app.server_setup import LOOPBACK, SETTINGS, prepare_server
     from app.status import StatusHandler
     from app.theme import FAVICON
 
     paths = [check_path(str(file)) for file in files]
-    SETTINGS.files = group_files(paths)
+    SETTINGS.tracks, others = split_tracks(paths)
+    SETTINGS.files = group_files(others)
     if address not in LOOPBACK:
         SETTINGS.folders = tuple({Path.cwd(), *(path.parent for path in paths)})
     prepare_server()

@@ -23,6 +23,7 @@ from app.files import OpenGraph, OpeningProgress, check_path, find_sample, iter_
 from app.jobs import FILES, KERNELS, Job, JobState, JobThread
 from app.layout_files import OpenLayout, iter_open_layout
 from app.served_files import FileKind, ServedGraph, file_kind
+from app.track_files import TrackFiles
 from genoviz.analyses.annotate import PlacedAnnotations
 from genoviz.errors import GenovizError
 
@@ -72,6 +73,7 @@ class Session(param.Parameterized):
         self._wanted_region: Region | None = None
         self._uploads: Path | None = None
         self.is_closed = False
+        self.tracks = TrackFiles(self)
 
     def submit(self, steps: Iterator[Any], *, title: str, thread: JobThread = KERNELS) -> Job:
         """Run a generator in a job thread; it is cancelled when the tab closes."""
@@ -95,6 +97,9 @@ class Session(param.Parameterized):
             started with are the default.
         """
         kind = file_kind(source) if find_sample(source) is None else FileKind.GRAPH
+        if kind is FileKind.TRACK:
+            self.tracks.open(source)
+            return
         if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
             self._begin_opening(self._iter_open_companion(source), source)
             return
@@ -113,14 +118,26 @@ class Session(param.Parameterized):
         if kind is None:
             self.problem = f"{name} was not opened: its name needs to end {UPLOAD_ENDINGS}."
             return
-        if self._uploads is None:
-            self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
-        path = self._uploads / name
+        if kind is FileKind.TRACK:
+            self.tracks.open_upload(name, content)
+            return
+        path = self.upload_path(name)
         if kind is FileKind.GRAPH:
             steps = iter_open_file(path, title=name)
         else:
             steps = self._iter_open_kind(kind, path, title=name)
-        self._begin_opening(_iter_after_writing(path, content, steps), name)
+        self._begin_opening(iter_after_writing(path, content, steps), name)
+
+    def upload_path(self, name: str) -> Path:
+        """Return where an uploaded file is kept until the tab closes."""
+        if self._uploads is None:
+            self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
+        return self._uploads / name
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """When not empty, only files below these folders are opened."""
+        return self._folders
 
     def _iter_open_companion(self, source: str) -> Iterator[OpeningProgress]:
         path = check_path(source, self._folders)
@@ -171,7 +188,8 @@ class Session(param.Parameterized):
         self._opening_job = self.submit(steps, title=f"open {source}", thread=FILES)
 
     def poll(self) -> None:
-        """Take over what the opening job has come to."""
+        """Take over what the opening jobs have come to."""
+        self.tracks.poll()
         job = self._opening_job
         if job is None:
             return
@@ -232,9 +250,10 @@ class Session(param.Parameterized):
             shutil.rmtree(self._uploads, ignore_errors=True)
 
 
-def _iter_after_writing(
+def iter_after_writing(
     path: Path, content: bytes | str, steps: Iterator[OpeningProgress | None]
 ) -> Iterator[OpeningProgress | None]:
+    """Yield from the opening of an uploaded file, once it is written."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     del content
     yield from steps

@@ -222,7 +222,7 @@ def test_only_the_last_graphs_are_kept(tmp_path):
         path.write_text(GFA)
         list(cache.iter_read(path))
     assert [Path(key[0]).name for key in cache._kept] == ["b.gfa", "c.gfa"]
-    assert len(cache._graphs) == 2
+    assert len(cache._contents) == 2
 
 
 def test_problems_are_sentences_for_people():

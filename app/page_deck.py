@@ -1,0 +1,104 @@
+"""The pages of a tab: built when they are first shown, kept, and one of them shown."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import panel_material_ui as pmui
+
+from app.pages import PAGES
+from app.session import Session
+
+HIDDEN_POLL_SECONDS = 1.0
+MAIN_HEIGHT = "calc(100vh - 54px)"
+FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
+WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
+
+
+class PageDeck:
+    """All pages of a tab, and the switch between them.
+
+    Parameters
+    ----------
+    session
+        What the pages show.
+    slug
+        Name of the page that is shown first; "" for the first of all.
+
+    Attributes
+    ----------
+    switch, header, sidebar, content
+        Panel objects: the switch, and what the shown page has at each place.
+    """
+
+    def __init__(self, session: Session, slug: str = "") -> None:
+        self._session = session
+        self._pages: dict[str, Any] = {}
+        self._parts: dict[str, tuple[Any, ...]] = {}
+        self._next_hidden_poll = 0.0
+        self.header = pmui.Row(align="center", margin=0)
+        self.sidebar = pmui.Column(**WIDE)
+        self.content = pmui.Column(**FILL)
+        self.switch = pmui.RadioButtonGroup(
+            label="Page",
+            options={page.title: page.slug for page in PAGES},
+            value=slug or PAGES[0].slug,
+            size="small",
+            color="primary",
+            margin=(0, 12),
+            align="center",
+        )
+        self.switch.param.watch(self._take_switch, "value")
+        self._show(self.switch.value)
+
+    @property
+    def page(self) -> Any:
+        """The page that is shown."""
+        return self._pages[self.switch.value]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the page is shown that a link need not name."""
+        return self.switch.value == PAGES[0].slug
+
+    def show(self, slug: str) -> None:
+        """Show a page."""
+        self.switch.value = slug
+
+    def poll(self) -> None:
+        """Bring the shown page up to date, and now and then the others."""
+        shown, now = self.page, time.monotonic()
+        shown.poll()
+        if now < self._next_hidden_poll:
+            return
+        self._next_hidden_poll = now + HIDDEN_POLL_SECONDS
+        for page in self._pages.values():
+            if page is not shown:
+                page.poll()
+
+    def close(self) -> None:
+        """Free what the pages hold; the tab is closed."""
+        for page in self._pages.values():
+            page.close()
+
+    def _take_switch(self, event: Any) -> None:
+        self._show(event.new)
+
+    def _show(self, slug: str) -> None:
+        if slug not in self._pages:
+            self._build(slug)
+        for other, parts in self._parts.items():
+            for part in parts:
+                part.visible = other == slug
+
+    def _build(self, slug: str) -> None:
+        page = next(page for page in PAGES if page.slug == slug)(self._session)
+        header = pmui.Row(*page.header, align="center", margin=0)
+        sidebar = pmui.Column(*page.sidebar, **WIDE)
+        content = pmui.Column(*page.messages, page.content, **FILL)
+        self.header.append(header)
+        self.sidebar.append(sidebar)
+        self.content.append(content)
+        self._pages[slug] = page
+        self._parts[slug] = (header, sidebar, content)

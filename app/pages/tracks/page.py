@@ -1,0 +1,177 @@
+"""The page of tracks along a contig or a path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.address import Address
+from app.pages.pangenome.graph_facts import notices_html
+from app.pages.pangenome.styles import NOTICES, PICTURE_CARD
+from app.pages.tracks.browser import TrackBrowser
+from app.pages.tracks.navigation import Navigation
+from app.pages.tracks.track_list import TrackList
+from app.pages.tracks.track_picker import TrackPicker
+from app.pages.tracks.track_settings import TrackSettings
+from app.session import Session
+from genoviz.model import PathRegion
+
+NOTHING = """<p style="margin: 60px auto; max-width: 36em; text-align: center; opacity: 0.8">
+Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
+at the left, or a graph on the other page: its paths can be looked at here, too.</p>"""
+
+
+class TracksPage:
+    """Look at reads, signals and features along a contig or a path.
+
+    Attributes
+    ----------
+    slug, title
+        Name in links, and on the screen.
+    header, messages, sidebar, content
+        What the dashboard shows.
+    """
+
+    slug = "tracks"
+    title = "Tracks"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._link: Address | None = None
+        self._is_changed = True
+        self._seen_notes: tuple = ()
+        self.picker = TrackPicker(session)
+        self.tracks = TrackList(session, self._take_change)
+        self.browser = TrackBrowser(self.tracks)
+        self.navigation = Navigation(session, self.tracks, self.browser)
+        self.settings = TrackSettings(self.tracks, self.browser)
+        self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
+        self.nothing = pn.pane.HTML(NOTHING, sizing_mode="stretch_width")
+        session.param.watch(lambda _: self._follow_region(), "region")
+        self._region_waits = session.region is not None
+
+    @property
+    def header(self) -> list[Any]:
+        """What stands in the header: nothing of its own."""
+        return []
+
+    @property
+    def messages(self) -> list[Any]:
+        """What stands above the content: nothing of its own."""
+        return []
+
+    @property
+    def sidebar(self) -> list[Any]:
+        """What stands in the sidebar."""
+        return [
+            pmui.Column(
+                self.picker.panel,
+                self.settings.panel,
+                self.notices,
+                sizing_mode="stretch_width",
+                margin=(4, 10, 0, 10),
+            )
+        ]
+
+    @property
+    def content(self) -> Any:
+        """What stands in the main area."""
+        return pmui.Column(
+            pmui.Paper(
+                self.navigation.panel,
+                self.nothing,
+                self.browser.panel,
+                **PICTURE_CARD,
+            ),
+            sizing_mode="stretch_both",
+            styles={"min-height": "0", "height": "100%"},
+            margin=0,
+        )
+
+    @property
+    def link(self) -> Address:
+        """What a link to the present view says."""
+        return Address(region=self.browser.region)
+
+    def follow(self, link: Address) -> None:
+        """Show what a link asks for, once its files are open."""
+        self._link = link
+
+    def poll(self) -> None:
+        """Bring the page up to date; called some twenty times a second."""
+        self.tracks.poll()
+        if self._is_changed:
+            self._is_changed = False
+            self._show_tracks()
+        self._follow_link()
+        if self._region_waits:
+            self._follow_region()
+        self.tracks.show_path(self.browser.contig)
+        self.navigation.poll()
+        self.browser.flush()
+
+    def close(self) -> None:
+        """Nothing is held beyond the session; the tab is closed."""
+
+    def _take_change(self) -> None:
+        self._is_changed = True
+
+    def _show_tracks(self) -> None:
+        with pn.io.hold():
+            contigs = self.tracks.contigs()
+            self.navigation.set_contigs(contigs)
+            self.settings.follow()
+            self.nothing.visible = not contigs
+            self.browser.panel.visible = bool(contigs)
+            self.browser.refresh()
+        self._show_notes()
+
+    def _follow_link(self) -> None:
+        link = self._link
+        if link is None or self._session.is_opening or self._session.tracks.is_opening:
+            return
+        if self._is_changed:
+            return
+        self._link = None
+        if link.region is not None:
+            if link.region.path in self.navigation.contigs:
+                self._look_at(link.region)
+            else:
+                self._session.problem = (
+                    f"The link's region is not shown: nothing here has {link.region.path}."
+                )
+
+    def _follow_region(self) -> None:
+        """Go where the other pages are, if there is such a contig or path here."""
+        region = self._session.region
+        self._region_waits = region is not None and region.path not in self.navigation.contigs
+        if region is not None and not self._region_waits:
+            self._look_at(region)
+
+    def _look_at(self, region: PathRegion) -> None:
+        length = self.navigation.contigs[region.path]
+        end = min(region.end, length)
+        if region.start < end:
+            self.navigation.look_at(PathRegion(region.path, region.start, end))
+
+    def _show_notes(self) -> None:
+        notes = tuple(
+            f"{track.title}: {note}"
+            for track in self.tracks
+            if track.data is not None
+            for note in self._notes_of(track)
+        )
+        if notes != self._seen_notes:
+            self._seen_notes = notes
+            self.notices.object = notices_html(notes)
+
+    def _notes_of(self, track: Any) -> list[str]:
+        notes = list(track.data.notes)
+        contig = self.browser.contig
+        own = track.find_contig(contig) if contig else None
+        if own is not None and own[0] != contig:
+            beyond = f" from {own[1] + 1:,} on" if own[1] else ""
+            notes.append(f"what it has on {own[0]}{beyond} is shown on {contig}.")
+        return notes

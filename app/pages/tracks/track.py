@@ -1,0 +1,113 @@
+"""One track of the page: what it shows and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from app.track_data import TrackData, TrackKind
+from app.track_files import TrackFile
+from genoviz.io.contig_names import aliases
+from genoviz.model import PathName
+
+COLOURS = ("#4fb3e8", "#ffb454", "#7bc96f", "#e88fb4", "#b59cf0", "#5ed0c0", "#e8d35a", "#f0886c")
+HEIGHTS = {TrackKind.READS: 84, TrackKind.SIGNAL: 62, TrackKind.FEATURES: 92}
+LEAST_HEIGHT, MOST_HEIGHT = 34, 320
+
+
+class Scale(StrEnum):
+    """What the largest value of the y axis is taken from."""
+
+    VIEW = "view"
+    CONTIG = "contig"
+    GROUP = "group"
+    FIXED = "fixed"
+
+
+@dataclass
+class TrackLook:
+    """How a track is drawn.
+
+    Attributes
+    ----------
+    colour
+        ``#rrggbb``.
+    height
+        Pixels.
+    scale, limit
+        Where the y axis ends; ``limit`` is the value for a fixed one.
+    is_log
+        Whether heights are log(1 + value).
+    is_cpm
+        Whether depth is per million of blocks or features of the file.
+    is_mirrored
+        Whether forward and reverse strands are drawn up and down.
+    as_depth
+        Whether features are drawn as their depth.
+    """
+
+    colour: str
+    height: int
+    scale: Scale = Scale.VIEW
+    limit: float = 10.0
+    is_log: bool = False
+    is_cpm: bool = False
+    is_mirrored: bool = False
+    as_depth: bool = False
+
+
+@dataclass(eq=False)
+class Track:
+    """A track.
+
+    Attributes
+    ----------
+    title
+        What people call it.
+    data
+        What it holds; None while it is being made.
+    look
+        How it is drawn.
+    file
+        The file that it is from, or None for a track of the open graph.
+    """
+
+    title: str
+    data: TrackData | None
+    look: TrackLook
+    file: TrackFile | None = None
+    _found: dict[str, tuple[str, int] | None] = field(default_factory=dict, repr=False)
+
+    def find_contig(self, contig: str) -> tuple[str, int] | None:
+        """Return the track's own name of a contig, and where base 0 of the contig is there.
+
+        A path of a graph, such as ``grch38#chr6:31972046-32055647``, is where the track has that
+        path, or else its contig, under any of its names.
+        """
+        if self.data is None:
+            return None
+        if contig not in self._found:
+            self._found[contig] = find_contig(self.data, contig)
+        return self._found[contig]
+
+    def forget(self) -> None:
+        """Look anew for contigs: the data is another."""
+        self._found = {}
+
+
+def find_contig(data: TrackData, contig: str) -> tuple[str, int] | None:
+    """As `Track.find_contig`."""
+    known = data.counts
+    for name in (contig, *aliases(contig)):
+        if name in known:
+            return name, 0
+    parsed = PathName.parse(contig)
+    for name in (parsed.whole, parsed.contig, *aliases(parsed.contig)):
+        if name in known and name != contig:
+            return name, parsed.start
+    return None
+
+
+def new_look(kind: TrackKind, n_before: int) -> TrackLook:
+    """Return how a new track is drawn after so many others."""
+    return TrackLook(COLOURS[n_before % len(COLOURS)], HEIGHTS[kind])

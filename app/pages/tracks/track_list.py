@@ -1,0 +1,189 @@
+"""The tracks of the page, in order: files, and what the open graph has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from app.pages.pangenome.annotation_boxes import colours_of
+from app.pages.pangenome.questions import Question
+from app.pages.tracks.track import Track, TrackLook, new_look
+from app.session import Session
+from app.track_data import TrackData, TrackKind, prepare
+from app.track_features import FeatureTable
+from genoviz.analyses.annotate import PlacedAnnotations
+from genoviz.analyses.coverage_index import CoverageIndex
+from genoviz.analyses.path_depth import path_depth_along
+from genoviz.io.contig_names import aliases
+from genoviz.model import Intervals, PangenomeGraph
+
+DEPTH_TITLE, ANNOTATIONS_TITLE = "Paths over a base", "Annotations"
+
+
+class TrackList:
+    """The tracks, kept in step with the session.
+
+    Parameters
+    ----------
+    session
+        Whose files and graph they are of.
+    changed
+        Called when there are other tracks, or one has become ready.
+    """
+
+    def __init__(self, session: Session, changed: Callable[[], None]) -> None:
+        self._session, self._changed = session, changed
+        self._n_made = 0
+        self._path = ""
+        self.tracks: list[Track] = []
+        self._depth: Track | None = None
+        self._annotations: Track | None = None
+        self._depths = Question(session, "depth along a path", self._take_depth)
+        self._places = Question(session, "annotations as a track", self._take_annotations)
+        session.tracks.param.watch(lambda _: self._follow_files(), "files")
+        session.param.watch(lambda _: self._follow_graph(), "opened")
+        session.param.watch(lambda _: self._follow_annotations(), "annotation_files")
+        self._follow_files()
+        self._follow_graph()
+        self._follow_annotations()
+
+    def __iter__(self) -> Iterator[Track]:
+        return iter(self.tracks)
+
+    def __len__(self) -> int:
+        return len(self.tracks)
+
+    @property
+    def graph(self) -> PangenomeGraph | None:
+        """The open graph, or None."""
+        opened = self._session.opened
+        return None if opened is None else opened.graph
+
+    def poll(self) -> None:
+        """Take over what has become ready."""
+        self._depths.poll()
+        self._places.poll()
+
+    def contigs(self) -> dict[str, int]:
+        """Return the length of each contig and path that can be shown, in bp.
+
+        A contig that two files name differently is here once, as the first file names it.
+        """
+        found: dict[str, int] = {}
+        busy = [track for track in self.tracks if track.file is not None and track.data]
+        for track in sorted(busy, key=lambda track: track.data.kind is TrackKind.FEATURES):
+            counts = track.data.counts
+            for name, length in track.data.contig_lengths.items():
+                known = next((n for n in (name, *aliases(name)) if n in found), name)
+                if counts[name] or known in found:
+                    found[known] = max(found.get(known, 0), length)
+        if self.graph is not None:
+            lengths = self.graph.path_lengths.tolist()
+            paths = dict(zip(self.graph.path_names, lengths, strict=True))
+            found = {**paths, **found}
+        return {name: length for name, length in found.items() if length > 0}
+
+    def show_path(self, contig: str) -> None:
+        """Have the depth of the open graph's paths counted along one of them."""
+        graph = self.graph
+        if graph is None or self._depth is None or contig == self._path:
+            return
+        self._path = contig
+        self._depth.data = None
+        if contig in graph.path_names:
+            self._depths.ask(_depth_along, graph, contig)
+
+    def move(self, track: Track, step: int) -> None:
+        """Move a track up (-1) or down (1)."""
+        place = self.tracks.index(track)
+        other = min(max(place + step, 0), len(self.tracks) - 1)
+        self.tracks.insert(other, self.tracks.pop(place))
+        self._changed()
+
+    def remove(self, track: Track) -> None:
+        """Take a track away; its file is closed."""
+        self.tracks.remove(track)
+        if track.file is not None:
+            self._session.tracks.close(track.file)
+        self._changed()
+
+    def _follow_files(self) -> None:
+        files = self._session.tracks.files
+        looks = {(t.file.source, t.title): t.look for t in self.tracks if t.file is not None}
+        kept = [t for t in self.tracks if t.file is None or t.file in files]
+        known = {id(t.file) for t in kept}
+        for file in files:
+            if id(file) not in known:
+                look = looks.get((file.source, file.title)) or self._look(file.data.kind)
+                kept.append(Track(file.title, file.data, look, file))
+        self.tracks = kept
+        self._changed()
+
+    def _follow_graph(self) -> None:
+        self._drop(self._depth)
+        self._depth, self._path = None, ""
+        self._depths.drop()
+        if self.graph is not None:
+            self._depth = Track(DEPTH_TITLE, None, self._look(TrackKind.SIGNAL))
+            self.tracks.insert(0, self._depth)
+        self._changed()
+
+    def _follow_annotations(self) -> None:
+        placed = self._session.annotations
+        self._drop(self._annotations)
+        self._annotations = None
+        self._places.drop()
+        if placed is not None and len(placed):
+            self._annotations = Track(ANNOTATIONS_TITLE, None, self._look(TrackKind.FEATURES))
+            self.tracks.insert(int(self._depth is not None), self._annotations)
+            self._places.ask(annotation_data, placed)
+        self._changed()
+
+    def _take_depth(self, answer: TrackData) -> None:
+        if self._depth is not None:
+            self._depth.data = answer
+            self._depth.forget()
+            self._changed()
+
+    def _take_annotations(self, answer: TrackData) -> None:
+        if self._annotations is not None:
+            self._annotations.data = answer
+            self._annotations.forget()
+            self._changed()
+
+    def _drop(self, track: Track | None) -> None:
+        if track in self.tracks:
+            self.tracks.remove(track)
+
+    def _look(self, kind: TrackKind) -> TrackLook:
+        self._n_made += 1
+        return new_look(kind, self._n_made - 1)
+
+
+def _depth_along(graph: PangenomeGraph, path: str) -> TrackData:
+    return prepare(path_depth_along(graph, path), "bedgraph")
+
+
+def annotation_data(placed: PlacedAnnotations) -> TrackData:
+    """Return placed annotations as features of their paths."""
+    annotations = placed.annotations
+    intervals = Intervals(
+        placed.graph.path_names,
+        placed.paths.astype(np.int32),
+        placed.starts.astype(np.int64),
+        placed.ends.astype(np.int64),
+        strands=annotations.strands[placed.rows],
+        names=annotations.names.take(placed.rows),
+        scores=annotations.scores[placed.rows],
+        contig_lengths=placed.graph.path_lengths,
+    )
+    numbers = [int(colour[1:], 16) for colour in colours_of(placed).tolist()]
+    table = FeatureTable.of(intervals, colours=np.array(numbers, np.int32))
+    return TrackData(
+        TrackKind.FEATURES,
+        table.intervals,
+        coverage=CoverageIndex.of(intervals),
+        features=table,
+        notes=placed.notes,
+    )

@@ -1,0 +1,161 @@
+"""How the chosen track is drawn, and its place among the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.pages.tracks.browser import TrackBrowser
+from app.pages.tracks.track import LEAST_HEIGHT, MOST_HEIGHT, Scale, Track
+from app.pages.tracks.track_list import TrackList
+from app.track_data import TrackKind
+
+SCALES = {
+    "What is in view": Scale.VIEW,
+    "Whole contig": Scale.CONTIG,
+    "Same for the group": Scale.GROUP,
+    "Fixed": Scale.FIXED,
+}
+WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 0, 0)}
+TICK: dict[str, Any] = {"size": "small", "margin": (2, 0)}
+
+
+class TrackSettings:
+    """Fields for the chosen track.
+
+    Attributes
+    ----------
+    track
+        The choice of the track.
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, tracks: TrackList, browser: TrackBrowser) -> None:
+        self._tracks, self._browser = tracks, browser
+        self._is_filling = False
+        self.track = pmui.Select(
+            label="Track", options={}, size="small",
+            description="A click on a track chooses it, too.", **WIDE,
+        )  # fmt: skip
+        self.colour = pmui.ColorPicker(
+            label="Colour", size="small", width=110, margin=(12, 8, 0, 0)
+        )
+        self.height = pmui.IntSlider(
+            label="Height (px)", start=LEAST_HEIGHT, end=MOST_HEIGHT, step=2, value=LEAST_HEIGHT,
+            size="small", **WIDE,
+        )  # fmt: skip
+        self.scale = pmui.Select(
+            label="Y axis ends at the greatest of", options=SCALES, size="small",
+            description="The group is all tracks that have this choice.", **WIDE,
+        )  # fmt: skip
+        self.limit = pmui.FloatInput(
+            label="Greatest value", value=10.0, start=0.0, size="small", **WIDE
+        )
+        self.is_log = pmui.Checkbox(label="Logarithmic, log(1 + value)", **TICK)
+        self.is_cpm = pmui.Checkbox(label="Per million intervals of the file", **TICK)
+        self.is_mirrored = pmui.Checkbox(label="Forward up, reverse down", **TICK)
+        self.as_depth = pmui.Checkbox(label="Features as their depth", **TICK)
+        self._fields = {
+            "colour": self.colour,
+            "height": self.height,
+            "scale": self.scale,
+            "limit": self.limit,
+            "is_log": self.is_log,
+            "is_cpm": self.is_cpm,
+            "is_mirrored": self.is_mirrored,
+            "as_depth": self.as_depth,
+        }
+        self.fields = pmui.Column(*self._fields.values(), sizing_mode="stretch_width", margin=0)
+        self.panel = self._arrange()
+        self.track.param.watch(self._take_track, "value")
+        for name, field in self._fields.items():
+            field.param.watch(lambda event, name=name: self._take(name, event.new), "value")
+        browser.on_choose = self.choose
+
+    def _arrange(self) -> pmui.Column:
+        buttons = []
+        for icon, words, act in (
+            ("arrow_upward", "Move up", lambda: self._move(-1)),
+            ("arrow_downward", "Move down", lambda: self._move(1)),
+            ("delete", "Take the track away", self._remove),
+        ):
+            button = pmui.IconButton(icon=icon, description=words, size="20px", margin=(6, 2, 0, 0))
+            button.on_click(lambda _, act=act: act())
+            buttons.append(button)
+        return pmui.Column(
+            self.track, pmui.Row(*buttons, margin=0), self.fields,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+
+    @property
+    def chosen(self) -> Track | None:
+        """The track that the fields are of."""
+        return self._browser.chosen
+
+    def follow(self) -> None:
+        """Offer the tracks that there are."""
+        tracks = list(self._tracks)
+        names = _unique_names(tracks)
+        chosen = self.chosen if self.chosen in tracks else (tracks[0] if tracks else None)
+        self._is_filling = True
+        self.track.param.update(options=names, value=chosen)
+        self._is_filling = False
+        self.choose(chosen)
+
+    def choose(self, track: Track | None) -> None:
+        """Show the fields of a track."""
+        self._browser.choose(track)
+        self._is_filling = True
+        with pn.io.hold():
+            self.panel.visible = track is not None
+            if track is not None:
+                self.track.value = track
+                for name, field in self._fields.items():
+                    field.value = getattr(track.look, name)
+                self._show_fields(track)
+        self._is_filling = False
+
+    def _show_fields(self, track: Track) -> None:
+        data = track.data
+        is_features = data is not None and data.kind is TrackKind.FEATURES
+        has_values = not is_features or track.look.as_depth
+        has_depth = data is not None and data.kind is not TrackKind.SIGNAL
+        self.scale.visible = self.is_log.visible = has_values
+        self.limit.visible = has_values and track.look.scale is Scale.FIXED
+        self.is_cpm.visible = has_values and has_depth
+        self.is_mirrored.visible = has_values and has_depth and data.strands is not None
+        self.as_depth.visible = is_features
+
+    def _take_track(self, event: Any) -> None:
+        if not self._is_filling and event.new is not None:
+            self.choose(event.new)
+
+    def _take(self, name: str, value: Any) -> None:
+        track = self.chosen
+        if self._is_filling or track is None or value is None:
+            return
+        setattr(track.look, name, value)
+        self._show_fields(track)
+        self._browser.refresh()
+
+    def _move(self, step: int) -> None:
+        if self.chosen is not None:
+            self._tracks.move(self.chosen, step)
+
+    def _remove(self) -> None:
+        if self.chosen is not None:
+            self._tracks.remove(self.chosen)
+
+
+def _unique_names(tracks: list[Track]) -> dict[str, Track]:
+    """Return the tracks by their titles, those of one title numbered."""
+    names: dict[str, Track] = {}
+    for track in tracks:
+        name, n = track.title, 2
+        while name in names:
+            name, n = f"{track.title} ({n})", n + 1
+        names[name] = track
+    return names
