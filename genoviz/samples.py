@@ -1,4 +1,4 @@
-"""Sample graphs by name: our own, which come with the project, and public ones to download.
+"""Sample files by name: our own, which come with the project, and public ones to download.
 
 Downloads are kept in the user's cache folder (``GENOVIZ_CACHE_DIR`` names another) and checked by
 SHA-256. ``GENOVIZ_SAMPLES_URL`` names a mirror: a folder that serves the files by name.
@@ -19,6 +19,8 @@ BUNDLED_FOLDER = Path(__file__).parents[1] / "data_samples"
 TIMEOUT_SECONDS = 20
 _POLL_SECONDS = 0.05
 _CHUNK_BYTES = 1 << 16
+_READS_SEED = 2
+_N_READS = 5_000
 _GITHUB = "https://raw.githubusercontent.com"
 _ODGI = f"{_GITHUB}/pangenome/odgi"
 
@@ -36,7 +38,7 @@ class Sample:
     file_name
         Name of the file, in ``data_samples`` or in the cache.
     kind
-        What the file holds: ``"gfa"``.
+        What the file holds: ``"gfa"`` or ``"bed"``.
     n_bytes
         Size of the file.
     sha256
@@ -80,6 +82,28 @@ _SAMPLES = (
         "gfa",
         120_801,
         "8c28b0708443747dda4e7d6dc7c72c5ea8d415a45da7c744b8908c77c89ed84e",
+        None,
+        "data_samples/make_samples.py",
+        "MIT",
+    ),
+    Sample(
+        "exons",
+        "Simulated exons of 32 genes on two contigs",
+        "exons.bed.gz",
+        "bed",
+        1_779,
+        "dd752cc5b15c24ae26f5a0984fa9289375418a2894cd473f21efe5bac2962e70",
+        None,
+        "data_samples/make_samples.py",
+        "MIT",
+    ),
+    Sample(
+        "reads",
+        "Simulated reads of these genes, spliced, 5,000 of 100 bp, as BED12",
+        "reads.bed.gz",
+        "bed",
+        55_978,
+        "d7650c156dcc22d33f32c65245129d8aa844970bbe1cc3db77b846f5349a9f98",
         None,
         "data_samples/make_samples.py",
         "MIT",
@@ -228,7 +252,36 @@ def make_simulated_sample(path: Path) -> None:
     write_gfa(simulate_pangenome(3_500, 12, seed=14, sequences=True, rates=rates), path)
 
 
-MAKERS = {"simulated": make_simulated_sample}
+def make_exons_sample(path: Path) -> None:
+    """Write the exons of the sample ``exons``."""
+    from genoviz.analyses.simulated_reads import exons_of, simulate_genes
+    from genoviz.io.interval_writer import write_bed
+
+    write_bed(path, exons_of(simulate_genes(seed=_READS_SEED)))
+
+
+def make_reads_sample(path: Path) -> None:
+    """Write the reads of the sample ``reads``, each with its blocks (BED12)."""
+    from genoviz.analyses.simulated_reads import simulate_genes, simulate_reads
+    from genoviz.io.text_writer import write_text
+
+    reads = simulate_reads(simulate_genes(seed=_READS_SEED), _N_READS, seed=_READS_SEED)
+    lines = []
+    for read in reads:
+        start, end = read.blocks[0][0], read.blocks[-1][1]
+        sizes = ",".join(str(last - first) for first, last in read.blocks)
+        offsets = ",".join(str(first - start) for first, _ in read.blocks)
+        fields = (read.contig, start, end, ".", 0, read.strand, start, start, 0)
+        fields += (len(read.blocks), sizes, offsets)
+        lines.append("\t".join(map(str, fields)) + "\n")
+    write_text(path, ["".join(lines).encode()])
+
+
+MAKERS = {
+    "simulated": make_simulated_sample,
+    "exons": make_exons_sample,
+    "reads": make_reads_sample,
+}
 
 
 def _bundled_path(sample: Sample) -> Path:

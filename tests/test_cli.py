@@ -124,7 +124,12 @@ def test_samples_are_listed_and_had(run):
     assert re.search(r"^simulated +121 kB  here ", out, re.MULTILINE)
     assert re.search(r"^drb1 +463 kB  to fetch +HLA-DRB1", out, re.MULTILINE)
     listed = json.loads(run("samples", "--json")[1])
-    assert [sample["name"] for sample in listed["samples"]][:2] == ["simulated", "drb1"]
+    assert [sample["name"] for sample in listed["samples"]][:4] == [
+        "simulated",
+        "exons",
+        "reads",
+        "drb1",
+    ]
     assert run("samples", "get", "simulated")[1] == f"{genoviz.get_sample('simulated')}\n"
 
 
@@ -179,7 +184,10 @@ def test_wrong_usage_exits_with_2(run, graph_path, arguments, message):
         (["layout", "GRAPH", "-o", "x.lay", "--theta", "2"], "theta is 2.0, needs a value from "),
         (["layout", "GRAPH", "-o", "x.lay", "--window", "3"], "window is 3, needs one of 1, 2, "),
         (["stress", "GRAPH", "GRAPH"], r"line 1: has 2 columns, needs 3 \(name, x, y\)"),
-        (["samples", "get", "drb2"], "no sample is named 'drb2'; there are simulated, drb1,"),
+        (
+            ["samples", "get", "drb2"],
+            "no sample is named 'drb2'; there are simulated, exons, reads, drb1,",
+        ),
         (["simulate", "-n", "5", "-p", "2", "--steps", "999", "-o", "x.gfa"], "n_steps is 999"),
     ],
 )

@@ -157,7 +157,7 @@ def test_download_that_is_given_up_ends_and_leaves_nothing(server, tmp_path):
 
 def test_unknown_sample_names_those_that_are():
     with pytest.raises(
-        ParameterError, match=r"no sample is named 'drb2'; there are simulated, drb"
+        ParameterError, match=r"no sample is named 'drb2'; there are simulated, exons, "
     ):
         get_sample("drb2")
 
@@ -165,7 +165,11 @@ def test_unknown_sample_names_those_that_are():
 def test_names_and_files_are_unique():
     assert len({sample.name.lower() for sample in list_samples()}) == len(list_samples())
     assert len({sample.file_name for sample in list_samples()}) == len(list_samples())
-    assert [sample.name for sample in list_samples()][: len(BUNDLED)] == ["simulated"]
+    assert [sample.name for sample in list_samples()][: len(BUNDLED)] == [
+        "simulated",
+        "exons",
+        "reads",
+    ]
 
 
 @pytest.mark.parametrize("sample", PUBLIC, ids=lambda sample: sample.name)

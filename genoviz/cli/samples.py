@@ -1,4 +1,4 @@
-"""``genoviz samples``: sample graphs by name."""
+"""``genoviz samples``: sample files by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = examples(
 def register(cli: typer.Typer) -> None:
     """Add the command and its own."""
     group = typer.Typer(
-        help="List sample graphs, or fetch one.", epilog=EXAMPLES, rich_markup_mode="rich"
+        help="List sample files, or fetch one.", epilog=EXAMPLES, rich_markup_mode="rich"
     )
     group.callback(invoke_without_command=True)(list_all)
     group.command("get", epilog=EXAMPLES, no_args_is_help=True)(get)
@@ -28,7 +28,7 @@ def register(cli: typer.Typer) -> None:
 
 
 def list_all(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List sample graphs, or fetch one."""
+    """List sample files, or fetch one."""
     if context.invoked_subcommand is not None:
         return
     from genoviz.samples import list_samples, samples_folder

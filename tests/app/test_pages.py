@@ -5,6 +5,7 @@ from __future__ import annotations
 import panel as pn
 import pytest
 
+from app.address import Region
 from app.dashboard import Dashboard
 from app.pages import PAGES
 from app.session import OpenGraph, Session
@@ -14,7 +15,7 @@ from genoviz.model import GraphLayout
 from genoviz.samples import get_sample, list_samples
 from tests.app.conftest import poll_until
 
-BUNDLED = [sample.name for sample in list_samples() if not sample.is_public]
+BUNDLED = [s.name for s in list_samples() if s.kind == "gfa" and not s.is_public]
 
 
 @pytest.mark.parametrize("source", [None, *BUNDLED])
@@ -181,3 +182,43 @@ def test_a_view_outside_a_server_draws_itself():
     view.picture.fit()
     picture.view[()]
     assert picture.viewport == finished
+
+
+def test_pages_are_built_when_first_shown_and_kept(dashboard):
+    first = dashboard.page
+    assert first.slug == "pangenome"
+    assert len(dashboard.deck.content.objects) == 1
+    dashboard.deck.switch.value = "tracks"
+    tracks = dashboard.page
+    assert tracks.slug == "tracks"
+    assert [part.visible for part in dashboard.deck.content.objects] == [False, True]
+    assert [part.visible for part in dashboard.deck.sidebar.objects] == [False, True]
+    names = dashboard.session.opened.graph.path_names
+    poll_until(dashboard.poll, lambda: tracks.browser.contig in names)
+    dashboard.deck.show("pangenome")
+    assert dashboard.page is first
+    dashboard.deck.show("tracks")
+    assert dashboard.page is tracks
+
+
+def test_a_region_that_is_chosen_on_one_page_is_where_the_other_goes(dashboard):
+    path = dashboard.session.opened.graph.path_names[1]
+    dashboard.session.region = Region(path, 100, 900)
+    dashboard.deck.show("tracks")
+    browser = dashboard.page.browser
+    poll_until(dashboard.poll, lambda: browser.region == Region(path, 100, 900))
+    dashboard.page.navigation.go(f"{path}:301-400")
+    assert dashboard.session.region == Region(path, 300, 400)
+
+
+def test_a_link_to_tracks_opens_them_and_their_region_and_no_graph(tmp_path):
+    path = tmp_path / "genes.bed"
+    path.write_text("c1\t10\t50\tone\nc1\t400\t900\ttwo\n")
+    dashboard = Dashboard(f"?track={path}&region=c1:20-120")
+    assert dashboard.page.slug == "tracks"
+    dashboard.open_first()
+    poll_until(dashboard.poll, lambda: str(dashboard.page.browser.region) == "c1:20-120")
+    assert dashboard.session.opened is None
+    assert dashboard.page.link.region == Region("c1", 20, 120)
+    assert not dashboard.problem.visible
+    dashboard.close()
