@@ -41,7 +41,8 @@ class PageDeck:
         self.sidebar = pmui.Column(**WIDE)
         self.content = pmui.Column(**FILL)
         self.switch = pmui.RadioButtonGroup(
-            label="Page",
+            label="",
+            description="Another page with the same files",
             options={page.title: page.slug for page in PAGES},
             value=slug or PAGES[0].slug,
             size="small",

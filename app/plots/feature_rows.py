@@ -10,31 +10,49 @@ GAP_PIXELS = 6.0
 
 
 def first_fit_rows(
-    lefts: np.ndarray, rights: np.ndarray, *, n_rows: int, gap: float = GAP_PIXELS
-) -> np.ndarray:
-    """Return the first row in which each feature has room beside those before it; int64.
+    lefts: np.ndarray,
+    rights: np.ndarray,
+    name_rights: np.ndarray,
+    *,
+    n_rows: int,
+    gap: float = GAP_PIXELS,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a row for each feature, -1 for no room, and whether there is room for its name.
+
+    A feature takes the first row in which box and name have room, or else the first that has room
+    for the box; names stand below their boxes.
 
     Parameters
     ----------
     lefts, rights
-        Where features and their names begin and end, by ``lefts``; pixels.
+        Where boxes begin and end, by ``lefts``; pixels.
+    name_rights
+        Where the names end, which begin at ``lefts``.
     n_rows
-        How many rows there are; -1 stands for no room.
+        How many rows there are.
 
     Examples
     --------
-    >>> first_fit_rows(np.array([0, 5, 12]), np.array([10, 30, 20]), n_rows=2, gap=1).tolist()
-    [0, 1, 0]
+    >>> lefts, rights, ends = np.array([0, 5, 12]), np.array([10, 8, 20]), np.array([40, 30, 20])
+    >>> rows, are_named = first_fit_rows(lefts, rights, ends, n_rows=1, gap=1)
+    >>> rows.tolist(), are_named.tolist()
+    ([0, -1, 0], [True, False, False])
     """
-    free_from = [float("-inf")] * n_rows
+    box_free, name_free = [float("-inf")] * n_rows, [float("-inf")] * n_rows
     rows = np.full(len(lefts), -1, np.int64)
-    for i, (left, right) in enumerate(zip(lefts.tolist(), rights.tolist(), strict=True)):
-        for row in range(n_rows):
-            if free_from[row] <= left:
-                rows[i] = row
-                free_from[row] = right + gap
-                break
-    return rows
+    are_named = np.zeros(len(lefts), bool)
+    places = zip(lefts.tolist(), rights.tolist(), name_rights.tolist(), strict=True)
+    for i, (left, right, name_right) in enumerate(places):
+        free = [row for row in range(n_rows) if box_free[row] <= left]
+        if not free:
+            continue
+        named = next((row for row in free if name_free[row] <= left), -1)
+        rows[i] = row = named if named >= 0 else free[0]
+        box_free[row] = right + (gap if named >= 0 else 1)
+        if named >= 0:
+            are_named[i] = True
+            name_free[row] = name_right + gap
+    return rows, are_named
 
 
 def hex_colours(colours: np.ndarray, default: str) -> Sequence[str]:

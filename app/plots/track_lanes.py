@@ -20,7 +20,7 @@ from bokeh.plotting import figure
 from app.plots.graph_picture import GROUND, LINES, style_figure
 
 LANES_NAME, OVERVIEW_NAME = "track-lanes", "track-overview"
-AXIS_PIXELS, SIDE_PIXELS = 26, 18
+AXIS_PIXELS, SIDE_PIXELS = 26, 40
 OVERVIEW_PIXELS = 54
 NAME_SIZE = "11px"
 CLIP_COLOUR, REGION_COLOUR, TEXT_COLOUR = "#ff4fd8", "#ffb454", "#dbe4ef"
@@ -75,7 +75,7 @@ class TrackLanes:
         )  # fmt: skip
         plot.quad(
             "left", "right", "bottom", "top",
-            source=self.clips, fill_color=CLIP_COLOUR, line_color=None, level="overlay",
+            source=self.clips, fill_color=CLIP_COLOUR, line_color=None,
         )  # fmt: skip
         plot.add_tools(
             HoverTool(

@@ -169,15 +169,20 @@ class TrackBrowser:
 
     def _draw_next(self) -> None:
         self._is_drawing = False
-        if self._is_stale:
-            self._is_stale = False
-            self.draw()
-        self._is_hovering = False
-        self._show_margin()
+        self._move()
+        with pn.io.hold():
+            if self._is_stale:
+                self._is_stale = False
+                self.draw()
+            self._is_hovering = False
+            self._show_margin()
 
     def draw(self) -> None:
         """Bring the figure up to date."""
         self._move()
+        start, end = self.shown
+        if not start < end:
+            return  # one end of the range has come, and the other not yet
         tracks = list(self._tracks) if self.contig else []
         drawing = self._drawer.draw(tracks, self.view, self.length)
         lanes = self.lanes

@@ -122,7 +122,7 @@ class TrackDrawer:
         contig, shift = own
         margin = (view.end - view.start) * MARGIN
         start = int(max(view.start - margin, 0, -shift))
-        end = int(min(view.end + margin, max(length, 1))) + 1
+        end = int(np.ceil(min(view.end + margin, max(length, 1))))
         width = int(view.width * (1 + 2 * MARGIN))
         stretch = (contig, shift, start, max(end, start + 1), width)
         data, factor = track.data, track.data.cpm_factor if track.look.is_cpm else 1.0

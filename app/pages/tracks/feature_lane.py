@@ -44,6 +44,7 @@ class Packing:
     key: tuple
     features: np.ndarray
     rows: np.ndarray
+    are_named: np.ndarray
     has_names: bool
 
 
@@ -86,9 +87,10 @@ class FeatureLane:
         colours = [colour] * len(rows)
         if table.colours is not None:
             colours = [*hex_colours(table.colours[rows], colour)]
-        texts = [_label(table, row) for row in rows.tolist()] if packing.has_names else []
         boxes, stems = _boxes(table, rows, shift, lefts, rights, tops, colours)
-        names = _names(texts, lefts, rights, tops, view)
+        named = np.flatnonzero(packing.are_named[drawn])
+        texts = [_label(table, row) for row in rows[named].tolist()]
+        names = _names(texts, lefts[named], rights[named], tops[named], view)
         return boxes, stems, names, int(is_seen.sum() - len(drawn))
 
     def _pack(
@@ -106,14 +108,13 @@ class FeatureLane:
         found = table.rows_within(contig, low, high)
         lefts = (table.intervals.starts[found] - low) / scale
         rights = np.maximum((table.intervals.ends[found] - low) / scale, lefts + 1)
-        has_names = table.intervals.names is not None
-        if has_names:
-            letters = np.array([len(_label(table, row)) for row in found.tolist()])
-            has_names = bool((letters > 0).any())
-            rights = np.maximum(rights, lefts + LETTER_PIXELS * letters)
+        letters = np.array([len(_label(table, row)) for row in found.tolist()], np.int64)
+        has_names = bool((letters > 0).any())
         n_rows = max(int(height // (NAMED_ROW if has_names else PLAIN_ROW)), 1)
-        rows = first_fit_rows(lefts, rights, n_rows=n_rows)
-        self._packing = Packing(key, found, rows, has_names)
+        rows, are_named = first_fit_rows(
+            lefts, rights, lefts + LETTER_PIXELS * letters, n_rows=n_rows
+        )
+        self._packing = Packing(key, found, rows, are_named & (letters > 0), has_names)
         return self._packing
 
 
@@ -174,11 +175,10 @@ def _names(
     """Return the names below their boxes, moved into view with them."""
     letter = LETTER_PIXELS * view.bp_per_pixel
     widths = letter * np.array([len(text) for text in texts], float)
-    n = len(texts)
-    lasts = np.maximum(rights[:n] - widths, lefts[:n])
+    lasts = np.maximum(rights - widths, lefts)
     return {
-        "x": np.clip(view.start, lefts[:n], lasts) + FIRST_BASE,
-        "y": tops[:n] + BOX_PIXELS + 8,
+        "x": np.clip(view.start, lefts, lasts) + FIRST_BASE,
+        "y": tops + BOX_PIXELS + 8,
         "text": texts,
     }
 

@@ -11,6 +11,7 @@ from app.pages.tracks.summaries import value_at
 from app.plots.track_lanes import AXIS_PIXELS
 from app.track_data import TrackKind
 
+TITLE_LETTERS = 25
 MARGIN_STYLE = """
 :host { font-size: 12px; line-height: 1.3; }
 .margin { position: relative; font-variant-numeric: tabular-nums; }
@@ -38,10 +39,23 @@ def margin_html(
             f'title="{escape(f"{row.track.title}. {row.note}. {notes}")}" '
             f'style="top:{row.top + AXIS_PIXELS}px;height:{row.bottom - row.top}px;'
             f'border-left-color:{look.colour}">'
-            f"<b>{escape(row.track.title)}</b><span>{escape(row.note)}</span>"
+            f"<b>{escape(shorten(row.track.title))}</b><span>{escape(row.note)}</span>"
             f'<span class="value">{escape(describe_value(row, contig, position))}</span></div>'
         )
     return f'<div class="margin" style="height:{height + AXIS_PIXELS}px">{"".join(parts)}</div>'
+
+
+def shorten(title: str) -> str:
+    """Return a title that has room: files of one set often differ at their ends.
+
+    Examples
+    --------
+    >>> shorten("bigwig_chr9_4000000_6000000_K562_H3K27ac.bigwig")
+    'bigwig_c…2_H3K27ac.bigwig'
+    """
+    if len(title) <= TITLE_LETTERS:
+        return title
+    return f"{title[:8]}…{title[9 - TITLE_LETTERS :]}"
 
 
 def describe_value(row: TrackRow, contig: str, position: int | None) -> str:

@@ -16,7 +16,7 @@ from app.session import Session
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 
-REST_SECONDS = 0.7
+REST_SECONDS, LOOK_SECONDS = 0.7, 0.2
 MAX_OPTIONS = 2000
 ICON: dict[str, Any] = {"size": "22px", "margin": (4, 0, 0, 0)}
 READOUT = """
@@ -43,6 +43,7 @@ class Navigation:
         self._history = History()
         self._seen: PathRegion | None = None
         self._seen_since, self._is_noted = 0.0, True
+        self._next_look = 0.0
         self.contigs: dict[str, int] = {}
         self.contig = pmui.Select(
             label="Contig or path", options=[], searchable=True, size="small", width=190,
@@ -114,6 +115,9 @@ class Navigation:
             return
         self._session.problem = ""
         self.look_at(region)
+        opened = self._session.opened
+        if opened is not None and region.path in opened.graph.path_names:
+            self._session.region = region
 
     def look_at(self, region: PathRegion) -> None:
         """Show a region of a contig that is there."""
@@ -154,6 +158,9 @@ class Navigation:
     def poll(self) -> None:
         """Say where the view is, and note where it rests."""
         region, now = self._browser.region, time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
         if region != self._seen:
             self._seen, self._seen_since, self._is_noted = region, now, False
             self.place.value = self.place.value_input = write_place(region) if region else ""

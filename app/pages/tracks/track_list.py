@@ -81,7 +81,7 @@ class TrackList:
         if self.graph is not None:
             lengths = self.graph.path_lengths.tolist()
             paths = dict(zip(self.graph.path_names, lengths, strict=True))
-            found = {**paths, **found}
+            found = {**found, **paths}
         return {name: length for name, length in found.items() if length > 0}
 
     def show_path(self, contig: str) -> None:
