@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from genoviz.cli import interval_options as io
@@ -75,6 +74,8 @@ def coverage(
             backend=backend.value,
         )
         seconds = time.perf_counter() - began
+    import numpy as np
+
     from genoviz.io.interval_writer import Column, iter_lines
 
     # bedtools divides in single precision, and the seventh decimal shows it.

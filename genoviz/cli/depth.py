@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from genoviz.cli import interval_options as io
@@ -149,6 +148,8 @@ def _choose(found: Intervals, strand: StrandName | None, genome: Path | None) ->
 
 
 def _depth(found: Intervals, zeros: bool, region: str | None) -> Intervals:
+    import numpy as np
+
     from genoviz.analyses.depth_steps import depth_steps
     from genoviz.io.intervals import to_region
 
@@ -174,6 +175,8 @@ def _iter_steps(steps: Intervals) -> Iterator[bytes]:
 
 def _iter_bases(steps: Intervals, bases: int = 1 << 18) -> Iterator[bytes]:
     """Yield a line for each base, so many at a time."""
+    import numpy as np
+
     from genoviz.io.interval_writer import iter_table
 
     totals = np.cumsum(steps.lengths)
