@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import panel as pn
 import panel_material_ui as pmui
 
 from app.pages.pangenome.styles import CARD
@@ -37,13 +38,15 @@ class Dock:
 
     def __init__(self, panels: Sequence[DockPanel]) -> None:
         self._panels = tuple(panels)
-        self.tabs = pmui.Tabs(
-            *((panel.title, panel.panel) for panel in panels),
-            dynamic=True,
-            sizing_mode="stretch_both",
-            margin=0,
+        self.tabs = pmui.TabMenu(
+            items=[{"label": panel.title} for panel in panels],
+            active=0,
+            variant="scrollable",
+            sizing_mode="stretch_width",
+            margin=(0, 40, 0, 0),
             sx={"& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"}},
         )
+        self.tabs.param.watch(self._take_tab, "active")
         self.fold_button = pmui.IconButton(
             icon="expand_more",
             description="Fold away",
@@ -54,13 +57,18 @@ class Dock:
         )
         self.fold_button.on_click(lambda _: self.fold(not self.is_folded))
         self.is_folded = False
+        self._places = [
+            pmui.Column(sizing_mode="stretch_both", margin=0, visible=False) for _ in panels
+        ]
         self.panel = pmui.Paper(
             self.fold_button,
             self.tabs,
+            *self._places,
             height=OPEN_HEIGHT,
             **{**CARD, "sizing_mode": "stretch_width"},
         )
         self.panel.sx = {"borderRadius": "8px", "padding": "0", "overflow": "hidden"}
+        self._show_tab(0)
 
     def fold(self, is_folded: bool) -> None:
         """Leave only the tabs' names, or open the panels again."""
@@ -76,6 +84,19 @@ class Dock:
         self.tabs.active = next(
             index for index, panel in enumerate(self._panels) if isinstance(panel, kind)
         )
+
+    def _take_tab(self, event: Any) -> None:
+        if event.new is not None:
+            self._show_tab(event.new)
+            self.fold(False)
+
+    def _show_tab(self, shown: int) -> None:
+        """Show one panel; it is made in the browser when it is first shown, and then kept."""
+        with pn.io.hold():
+            if not len(self._places[shown]):
+                self._places[shown].append(self._panels[shown].panel)
+            for index, place in enumerate(self._places):
+                place.visible = index == shown
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Give all panels another graph."""
