@@ -23,11 +23,11 @@ def test_every_mode_is_offered_once():
 
 def test_what_the_graph_lacks_is_not_offered(view):
     bar = view.bar.colours
-    assert set(bar.mode.disabled_options) == {"gc", "annotation"}
+    assert set(MODES) - set(bar.offered) == {"gc", "annotation"}
     bar.set_annotations(object())
-    assert set(bar.mode.disabled_options) == {"gc"}
+    assert set(MODES) - set(bar.offered) == {"gc"}
     bar.set_annotations(None)
-    assert "annotation" in bar.mode.disabled_options
+    assert "annotation" not in bar.offered
 
 
 def test_annotations_that_go_away_leave_density(view):

@@ -78,7 +78,7 @@ def test_notes_of_the_reader_and_of_the_layout_are_shown(dashboard, tmp_path):
     poll_until(dashboard.poll, lambda: "nothing guides the layout" in page.notices.object)
     notes = dashboard.session.opened.graph.notes
     assert all(note in page.notices.object for note in notes)
-    assert {"depth", "position", "paths"} <= set(page.view.bar.colours.mode.disabled_options)
+    assert not {"depth", "position", "paths"} & set(page.view.bar.colours.offered)
 
 
 def test_choosing_colours_offers_the_paths_that_they_need(dashboard):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
+from collections.abc import Collection
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class ColourBar:
         self._is_setting = False
         self.mode = pmui.Select(
             label="Colour by",
-            groups={kind: {MODES[mode]: mode for mode in modes} for kind, modes in KINDS.items()},
+            groups=offered_groups(),
             value="density",
             width=184,
             **SMALL,
@@ -181,7 +182,12 @@ class ColourBar:
             lacking.add("table")
         if self.mode.value in lacking:
             self.mode.value = "density"
-        self.mode.disabled_options = [mode for mode in MODES if mode in lacking]
+        self.mode.groups = offered_groups(lacking)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The modes for which the graph has what they need."""
+        return tuple(mode for modes in self.mode.groups.values() for mode in modes.values())
 
     def _offer_groups(self) -> None:
         by, graph = self.group_by.value, self._graph
@@ -260,3 +266,12 @@ def _read_table(
         path = Path(folder) / Path(name).name
         path.write_bytes(content)
         return graph, read_node_table(path, graph)
+
+
+def offered_groups(lacking: Collection[str] = ()) -> dict[str, dict[str, str]]:
+    """Return the modes by kind and by what people call them, without those that are lacking."""
+    groups = {
+        kind: {MODES[mode]: mode for mode in modes if mode not in lacking}
+        for kind, modes in KINDS.items()
+    }
+    return {kind: modes for kind, modes in groups.items() if modes}

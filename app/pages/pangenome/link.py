@@ -63,7 +63,7 @@ class LinkFollower:
         mode, group_by = link.colour or DEFAULT_CHOICE.mode, link.group or "path"
         if mode not in MODES or group_by not in GROUPINGS:
             return f"The link's colours are by {mode} of each {group_by}, which is not known."
-        if mode in self._view.bar.colours.mode.disabled_options:
+        if mode not in self._view.bar.colours.offered:
             return f"The link's colours are by {mode}, which this graph has not."
         choice = ColourChoice(mode, paths=link.paths, group_by=group_by)
         self._view.bar.colours.choose(choice)
