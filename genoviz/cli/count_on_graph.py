@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from genoviz.cli import interval_options as io
 from genoviz.cli.graph_file import read_graph
 from genoviz.cli.progress import ProgressBar
 from genoviz.cli.results import print_notes
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from genoviz.analyses.path_depth import PlacedIntervals
     from genoviz.model import Intervals, PangenomeGraph
 
