@@ -25,12 +25,13 @@ PACKAGE_OF_IMPORT = {
     "PIL": "pillow",
     "cuda": "cupy-cuda12x",
     "cupy": "cupy-cuda12x",
+    "pyBigWig": "pybigwig",
     "yaml": "pyyaml",
 }
 EXTRAS_OF_FOLDER = {
     "genoviz": ("cuda12",),
     "app": ("app", "cuda12"),
-    "benchmarks": ("app", "test", "cuda12"),
+    "benchmarks": ("app", "test", "peers", "cuda12"),
     "data_samples": (),
     "notebooks": ("app", "test"),
     "tests": ("app", "test", "cuda12"),
