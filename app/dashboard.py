@@ -140,6 +140,7 @@ class Dashboard:
             icon="memory",
             size="small",
             variant="outlined",
+            align="center",
             description="Where layouts are computed unless you choose otherwise",
         )
 

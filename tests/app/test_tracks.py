@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
 from app.files import OpenGraph
 from app.pages.tracks import TracksPage
+from app.pages.tracks.exports import picture_of, write_track
 from app.pages.tracks.places import parse_place, write_place
 from app.pages.tracks.track import Scale
+from app.plots.track_svg import tracks_svg
 from app.session import Session
 from app.track_data import TrackKind
 from genoviz.errors import ParameterError
@@ -288,3 +292,27 @@ def test_a_graphs_paths_have_their_depth_and_files_on_their_contig(session, page
 
 def drawn_rows(page):
     return [row for row in page.browser.drawing.rows if row.parts]
+
+
+def test_what_is_saved_is_what_is_there(session, page, tmp_path):
+    path = real_data(f"{CHR9}/bam_chr9_4000000_6000000.bam")
+    genes = real_data(f"{CHR9}/gtf_chr9_4000000_6000000.gtf")
+    open_files(session, page, path, genes)
+    region = PathRegion("chr9", 4_850_000, 4_870_000)
+    page.navigation.look_at(region)
+    page.poll()
+    reads, features = page.tracks
+    write_track(tmp_path / "depth.bedgraph", reads, region)
+    steps = read_intervals(tmp_path / "depth.bedgraph")
+    depth = np.zeros(region.length)
+    for start, end, value in zip(steps.starts, steps.ends, steps.scores, strict=True):
+        depth[start - region.start : end - region.start] = value
+    assert (depth == depth_of(path, "chr9", region.start, region.end)).all()
+    write_track(tmp_path / "genes.bed", features, region)
+    saved = read_intervals(tmp_path / "genes.bed")
+    drawn = set(page.browser.lanes.boxes.data["name"])
+    assert {saved.names[row] for row in range(len(saved))} == drawn
+    svg = ElementTree.fromstring(tracks_svg(picture_of(page.browser)))
+    texts = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0].startswith("chr9:4,850,001-4,870,000 (20,000 bp")
+    assert len([*svg.iter("{http://www.w3.org/2000/svg}rect")]) > len(saved)

@@ -35,11 +35,22 @@ p { margin: 8px 0 0; opacity: 0.8; }
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its title, whether it holds whole numbers, and its share of the width."""
+    """A column: its title, whether it holds numbers and how they are written, and its width.
+
+    The width is a share; numbers written with a point are not whole.
+    """
 
     title: str
     is_number: bool = False
     share: int = 1
+    format: str = "0,0"
+
+    @property
+    def dtype(self) -> str:
+        """Type of the values."""
+        if not self.is_number:
+            return "str"
+        return "float64" if "." in self.format else "int64"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +123,7 @@ class RemoteTable:
         )
         self.count = pn.pane.HTML("", stylesheets=[COUNT], sizing_mode="stretch_width")
         self._columns = tuple(columns)
-        numbers = [column.title for column in columns if column.is_number]
+        numbers = {column.title: column.format for column in columns if column.is_number}
         self.table = pn.widgets.Tabulator(
             empty_frame(columns),
             pagination="remote",
@@ -124,7 +135,7 @@ class RemoteTable:
             row_height=25,
             layout="fit_columns",
             widths=self._widths(()),
-            formatters={name: NumberFormatter(format="0,0") for name in numbers},
+            formatters={name: NumberFormatter(format=form) for name, form in numbers.items()},
             text_align=dict.fromkeys(numbers, "right"),
             configuration={
                 "columnDefaults": {
@@ -185,7 +196,4 @@ class RemoteTable:
 
 def empty_frame(columns: Sequence[Column]) -> pd.DataFrame:
     """Return no rows, in columns of the types to come: a table formats by those it sees first."""
-    types = {True: "int64", False: "str"}
-    return pd.DataFrame(
-        {column.title: pd.Series(dtype=types[column.is_number]) for column in columns}
-    )
+    return pd.DataFrame({column.title: pd.Series(dtype=column.dtype) for column in columns})

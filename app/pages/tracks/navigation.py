@@ -42,6 +42,7 @@ class Navigation:
         self._session, self._tracks, self._browser = session, tracks, browser
         self._history = History()
         self._seen: PathRegion | None = None
+        self._is_own = False
         self._seen_since, self._is_noted = 0.0, True
         self._next_look = 0.0
         self.contigs: dict[str, int] = {}
@@ -86,7 +87,8 @@ class Navigation:
         """Offer other contigs; the one that is shown stays, if it is there."""
         self.contigs = contigs
         browser = self._browser
-        chosen = browser.contig if browser.contig in contigs else self._busiest()
+        is_kept = browser.contig in contigs and (self._is_own or self._history.can_go_back)
+        chosen = browser.contig if is_kept else self._busiest()
         names = list(contigs)[:MAX_OPTIONS]
         if chosen and chosen not in names:
             names.append(chosen)
@@ -97,8 +99,8 @@ class Navigation:
                 self.contig.value = chosen or None
         if not chosen:
             browser.clear()
-        elif chosen != browser.contig:
-            self.show_data(chosen)
+        elif chosen != browser.contig or not self._is_own:
+            self._show(self._data_region(chosen))
         elif contigs[chosen] != browser.length:
             browser.look_at(browser.region, contigs[chosen])
 
@@ -120,7 +122,11 @@ class Navigation:
             self._session.region = region
 
     def look_at(self, region: PathRegion) -> None:
-        """Show a region of a contig that is there."""
+        """Show a region of a contig that is there, and stay there when tracks come."""
+        self._is_own = True
+        self._show(region)
+
+    def _show(self, region: PathRegion) -> None:
         length = self.contigs[region.path]
         self._browser.look_at(region, length)
         if region.path not in self.contig.options:
@@ -135,8 +141,10 @@ class Navigation:
     def show_data(self, contig: str = "") -> None:
         """Show the stretch of a contig in which the tracks have something."""
         contig = contig or self._browser.contig
-        if not contig:
-            return
+        if contig:
+            self.look_at(self._data_region(contig))
+
+    def _data_region(self, contig: str) -> PathRegion:
         length, extents = self.contigs[contig], []
         for track in self._tracks:
             own = track.find_contig(contig)
@@ -145,7 +153,7 @@ class Navigation:
                 extents.append((max(start - own[1], 0), min(end - own[1], length)))
         start = min((e[0] for e in extents), default=0)
         end = max((e[1] for e in extents), default=length)
-        self.look_at(PathRegion(contig, start, max(end, start + 1)))
+        return PathRegion(contig, start, max(end, start + 1))
 
     def go_back(self) -> None:
         """Show the region before."""
@@ -194,7 +202,8 @@ class Navigation:
         """Return the contig with the most intervals, or else the first."""
         counts = dict.fromkeys(self.contigs, 0)
         for track in self._tracks:
-            if track.data is not None:
+            is_whole = track.data is not None and len(track.data.contigs) > 1
+            if is_whole or track.file is not None:
                 for name, n in track.data.counts.items():
                     if name in counts:
                         counts[name] += n

@@ -8,9 +8,12 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.address import Address
+from app.pages.pangenome.dock import Dock
 from app.pages.pangenome.graph_facts import notices_html
 from app.pages.pangenome.styles import NOTICES, PICTURE_CARD
 from app.pages.tracks.browser import TrackBrowser
+from app.pages.tracks.counts_table import CountsTable
+from app.pages.tracks.exports import Exports
 from app.pages.tracks.navigation import Navigation
 from app.pages.tracks.track_list import TrackList
 from app.pages.tracks.track_picker import TrackPicker
@@ -47,6 +50,10 @@ class TracksPage:
         self.browser = TrackBrowser(self.tracks)
         self.navigation = Navigation(session, self.tracks, self.browser)
         self.settings = TrackSettings(self.tracks, self.browser)
+        self.counts = CountsTable(session, self.tracks, self.browser)
+        self.exports = Exports(session, self.browser)
+        self.dock = Dock([self.counts])
+        self.dock.fold(True)
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         self.nothing = pn.pane.HTML(NOTHING, sizing_mode="stretch_width")
         session.param.watch(lambda _: self._follow_region(), "region")
@@ -69,6 +76,7 @@ class TracksPage:
             pmui.Column(
                 self.picker.panel,
                 self.settings.panel,
+                self.exports.panel,
                 self.notices,
                 sizing_mode="stretch_width",
                 margin=(4, 10, 0, 10),
@@ -85,6 +93,7 @@ class TracksPage:
                 self.browser.panel,
                 **PICTURE_CARD,
             ),
+            self.dock.panel,
             sizing_mode="stretch_both",
             styles={"min-height": "0", "height": "100%"},
             margin=0,
@@ -110,6 +119,7 @@ class TracksPage:
             self._follow_region()
         self.tracks.show_path(self.browser.contig)
         self.navigation.poll()
+        self.dock.poll()
         self.browser.flush()
 
     def close(self) -> None:
@@ -123,6 +133,7 @@ class TracksPage:
             contigs = self.tracks.contigs()
             self.navigation.set_contigs(contigs)
             self.settings.follow()
+            self.counts.follow()
             self.nothing.visible = not contigs
             self.browser.panel.visible = bool(contigs)
             self.browser.refresh()

@@ -18,7 +18,7 @@ from genoviz.analyses.path_depth import path_depth_along
 from genoviz.io.contig_names import aliases
 from genoviz.model import Intervals, PangenomeGraph
 
-DEPTH_TITLE, ANNOTATIONS_TITLE = "Paths over a base", "Annotations"
+DEPTH_TITLE, ANNOTATIONS_TITLE = "Depth of paths", "Annotations"
 
 
 class TrackList:

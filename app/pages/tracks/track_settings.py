@@ -41,7 +41,7 @@ class TrackSettings:
             description="A click on a track chooses it, too.", **WIDE,
         )  # fmt: skip
         self.colour = pmui.ColorPicker(
-            label="Colour", size="small", width=110, margin=(12, 8, 0, 0)
+            label="Colour", size="small", width=140, margin=(12, 8, 0, 0)
         )
         self.height = pmui.IntSlider(
             label="Height (px)", start=LEAST_HEIGHT, end=MOST_HEIGHT, step=2, value=LEAST_HEIGHT,

@@ -1,0 +1,98 @@
+"""Counts of tracks in regions are those of adding up base by base."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.pages.tracks import TracksPage
+from app.pages.tracks.counting import count_regions, count_view, write_counts
+from app.pages.tracks.counts_table import table_rows
+from app.track_data import prepare
+from genoviz.io.intervals import read_intervals
+from genoviz.model import Intervals, PathRegion
+from tests.app.conftest import poll_until
+from tests.conftest import real_data
+
+CHR9 = "intervals/chr9_4-6Mb"
+
+
+def random_intervals(rng, n, contigs, span, scores=False):
+    starts = rng.integers(0, span, n)
+    ends = starts + rng.integers(1, 40, n)
+    chosen = [contigs[i] for i in rng.integers(0, len(contigs), n)]
+    return Intervals.from_columns(chosen, starts, ends, scores=np.ones(n) if scores else None)
+
+
+def test_counts_are_those_of_adding_up(tmp_path):
+    rng = np.random.default_rng(5)
+    reads = random_intervals(rng, 300, ["chr1", "2"], 900)
+    regions = random_intervals(rng, 60, ["1", "2", "none"], 1000)
+    found = count_regions(regions, [("reads", prepare(reads, "bam"))])
+    track = found.tracks[0]
+    names = {"1": "chr1", "2": "2", "none": ""}
+    for row in range(len(regions)):
+        contig = names[regions.contigs[regions.contig_ids[row]]]
+        start, end = int(regions.starts[row]), int(regions.ends[row])
+        on = [reads.contigs[i] == contig for i in reads.contig_ids]
+        depth = np.zeros(end - start)
+        n = 0
+        for first, last in zip(reads.starts[on].tolist(), reads.ends[on].tolist(), strict=True):
+            if first < end and last > start:
+                n += 1
+                depth[max(first - start, 0) : last - start] += 1
+        assert track.counts[row] == n
+        assert track.covered_bases[row] == (depth > 0).sum()
+        assert track.means[row] == pytest.approx(depth.mean())
+    path = tmp_path / "counts.tsv"
+    write_counts(path, found)
+    lines = path.read_text().splitlines()
+    assert len(lines) == 1 + len(regions)
+    assert lines[1].split("\t")[6] == str(track.counts[0])
+
+
+def test_the_mean_of_a_signal_is_over_bases_that_have_a_value():
+    steps = Intervals.from_columns(["c"] * 3, [10, 20, 40], [20, 30, 50], scores=[1.0, 3.0, -2.0])
+    regions = Intervals.from_columns(["c"] * 4, [0, 15, 30, 45], [60, 25, 40, 100])
+    found = count_regions(regions, [("signal", prepare(steps, "bedgraph"))]).tracks[0]
+    assert found.means[[0, 1, 3]].tolist() == pytest.approx([2 / 3, 2.0, -2.0])
+    assert np.isnan(found.means[2])
+    assert found.covered_bases.tolist() == [30, 10, 0, 5]
+
+
+def test_a_path_of_a_graph_is_counted_at_its_place_on_the_contig():
+    genes = Intervals.from_columns(["chr6"] * 2, [1005, 1500], [1010, 1600])
+    region = PathRegion("s#0#chr6:1000-1100", 0, 20)
+    found = count_view(region, [("genes", prepare(genes, "bed"))])
+    assert found.tracks[0].counts.tolist() == [1]
+    assert found.tracks[0].covered_bases.tolist() == [5]
+
+
+def test_the_view_and_the_features_of_a_track_are_counted_on_the_page(session):
+    page = TracksPage(session)
+    bed = real_data(f"{CHR9}/bed_chr9_4000000_6000000_chromstates.bed")
+    bam = real_data(f"{CHR9}/bam_chr9_4000000_6000000.bam")
+    for path in (bed, bam):
+        session.tracks.open(str(path))
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: not session.tracks.is_opening)
+    poll()
+    poll()
+    page.navigation.go("chr9:4,850,001-4,860,000")
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    reads = read_intervals(bam).within("chr9", 4_850_000, 4_860_000)
+    frame = page.counts.table.table.value
+    assert frame["Region"].tolist() == ["chr9:4,850,001-4,860,000"] * 2
+    assert frame.set_index("Track").loc[bam.name, "Intervals"] == len(reads)
+    page.counts.found = None
+    page.counts.regions.value = bed.name
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    rows = table_rows(page.counts.found)
+    assert len(rows.frame) == len(read_intervals(bed))
+    assert set(rows.frame["Track"]) == {bam.name}
