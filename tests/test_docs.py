@@ -80,6 +80,19 @@ def test_defaults_in_the_layouts_document_are_those_of_the_code():
             assert shown[name] == f"{default:g}", name
 
 
+def test_tests_that_the_features_name_exist():
+    text = (ROOT / "docs/features.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if re.match(r"\| (?!feature|---|\*\*)", line)]
+    named = re.findall(r"`(tests/[\w/.]+)::(\w+)`", text)
+    assert len(named) == len(rows) > 50, "each row names one test"
+    missing = [
+        f"{file}::{name}"
+        for file, name in named
+        if not (ROOT / file).exists() or f"def {name}(" not in (ROOT / file).read_text()
+    ]
+    assert missing == []
+
+
 def readme_blocks(language):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
