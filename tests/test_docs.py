@@ -11,8 +11,10 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 import genoviz
+from genoviz.cli import main
 from tests.conftest import ROOT
 
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")]
@@ -93,6 +95,37 @@ def test_tests_that_the_features_name_exist():
     assert missing == []
 
 
+def test_table_of_empty_intervals_is_what_is_counted():
+    text = (ROOT / "docs/intervals.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+)-(\d+) \| (\d+)-(\d+) \| (\d) \| (\d) \| (\d) \|", text, re.M)
+    assert len(rows) == 8
+    for row in rows:
+        a, b, c, d, *expected = map(int, row)
+        query, other = (
+            genoviz.Intervals.from_columns(["c"], [x], [y]) for x, y in ((a, b), (c, d))
+        )
+        found = [
+            genoviz.total_overlaps(query, other, zero_length=rule, backend="cpu")
+            for rule in ("bedtools", "strict", "interior")
+        ]
+        assert found == expected, row
+
+
+def test_options_in_the_document_on_intervals_exist():
+    text = (ROOT / "docs/intervals.md").read_text(encoding="utf-8")
+    cli = typer.main.get_command(main.cli)
+    known = {
+        command: {name for option in cli.commands[command].params for name in option.opts}
+        | {name for option in cli.commands[command].params for name in option.secondary_opts}
+        for command in ("count", "coverage", "depth")
+    }
+    shown = re.findall(r"^\| `(count|coverage|depth) ([^`]*)`", text, re.MULTILINE)
+    assert len(shown) >= 10
+    for command, words in shown:
+        options = {word for word in words.split() if word.startswith("-")}
+        assert options <= known[command], (command, options - known[command])
+
+
 def readme_blocks(language):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -113,6 +146,7 @@ def test_commands_of_the_readme_run(tmp_path):
     commands = [line for line in commands if not line.startswith(NOT_RUN)]
     assert len(commands) >= 4
     environment = os.environ | {"GENOVIZ_CACHE_DIR": str(tmp_path)}
+    (tmp_path / "data_samples").symlink_to(ROOT / "data_samples")
     for command in commands:
         words = [sys.executable, "-m", *command.split()]
         done = subprocess.run(
