@@ -48,7 +48,7 @@ class RampLegend:
         inner = [
             (value, place)
             for value, place in ramp_ticks(levels, high)
-            if MIN_TICK_GAP < place < 1 - MIN_TICK_GAP
+            if MIN_TICK_GAP < place < 1 - 2 * MIN_TICK_GAP
             and low < value < high
             and (not self.is_whole or value == round(value))
         ]

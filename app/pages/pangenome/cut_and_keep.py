@@ -79,7 +79,7 @@ class CutAndKeep:
             label="Pick these nodes",
             size="small",
             variant="outlined",
-            description="Mark them on the layout, and inspect them",
+            description="Pick these nodes: mark them on the layout, and inspect them",
             margin=(12, 10, 0, 0),
         )
         self.pick_button.on_click(lambda _: self.pick())

@@ -83,11 +83,11 @@ class PathList:
             label="Colour", value=DARK.categories[0], width=96, disabled=True, **small
         )
         self.buttons = {
-            "solo": self._button("Show only", "Hide all others", self._solo),
-            "hide": self._button("Hide", "Hide nodes that only these have", self._hide),
-            "all": self._button("Show all", "Show all nodes again", self._show_all),
-            "paint": self._button("Colour", "Give each a colour of its own", self._paint),
-            "zoom": self._button("Zoom to", "Look at their nodes", self._zoom),
+            "solo": self._button("Show only", "hide all others", self._solo),
+            "hide": self._button("Hide", "hide nodes that only these have", self._hide),
+            "all": self._button("Show all", "show all nodes again", self._show_all),
+            "paint": self._button("Colour", "give each a colour of its own", self._paint),
+            "zoom": self._button("Zoom to", "look at their nodes", self._zoom),
         }
         self.said = pmui.Typography("", variant="caption", margin=(8, 4))
         self.table = self._make_table()
@@ -136,7 +136,7 @@ class PathList:
     def _button(self, label: str, description: str, act: Any) -> pmui.Button:
         button = pmui.Button(
             label=label,
-            description=description,
+            description=f"{label}: {description}",
             size="small",
             variant="outlined",
             color="default",

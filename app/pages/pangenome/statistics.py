@@ -63,7 +63,7 @@ class Statistics:
         self.layout_button = pmui.Button(
             label="Measure layout",
             icon="straighten",
-            description="How far consecutive steps are apart in the layout as it is now",
+            description="Measure layout: how far consecutive steps are apart in it now",
             variant="text",
             size="small",
             margin=(0, 6, 0, 0),

@@ -99,7 +99,7 @@ class Variation:
         self.find_button = pmui.Button(
             label="Find sites",
             icon="alt_route",
-            description="Look for variation along the reference path",
+            description="Find sites: look for variation along the reference path",
             variant="outlined",
             size="small",
             margin=(6, 8, 0, 0),
@@ -122,7 +122,7 @@ class Variation:
             self._session,
             "Save",
             self._prepare_file,
-            description="Save the listed kind and sizes as a table, all of them",
+            description="Save: all sites of the listed kind and sizes, as a table",
             margin=(6, 0, 0, 0),
         )
         self.find_button.on_click(lambda _: self.find())
