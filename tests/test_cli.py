@@ -121,7 +121,7 @@ def test_preset_gives_the_sizes_that_are_not_given(run, tmp_path):
 def test_samples_are_listed_and_had(run):
     code, out, _ = run("samples")
     assert code == 0
-    assert re.search(r"^simulated +121 kB  here ", out, re.MULTILINE)
+    assert re.search(r"^simulated +125 kB  here ", out, re.MULTILINE)
     assert re.search(r"^drb1 +463 kB  to fetch +HLA-DRB1", out, re.MULTILINE)
     listed = json.loads(run("samples", "--json")[1])
     assert [sample["name"] for sample in listed["samples"]][:4] == [
