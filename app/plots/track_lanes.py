@@ -124,7 +124,8 @@ class TrackLanes:
     def set_height(self, height: float) -> None:
         """Give all strips together a height, in pixels."""
         self.figure.y_range.update(start=height, end=0)
-        self.figure.height = round(height) + AXIS_PIXELS + 4
+        pixels = round(height) + AXIS_PIXELS + 4
+        self.figure.update(height=pixels, min_height=pixels)
 
 
 def make_overview(shared: Range1d) -> tuple[Any, ColumnDataSource]:

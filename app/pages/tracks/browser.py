@@ -83,13 +83,15 @@ class TrackBrowser:
         )  # fmt: skip
         overview = pn.pane.Bokeh(self.overview, sizing_mode="stretch_width", margin=0)
         figure = pn.pane.Bokeh(self.lanes.figure, sizing_mode="stretch_width", margin=0)
+        # A row of pmui would keep the height that it is given first.
+        strips = pn.Row(
+            self.margin, figure, sizing_mode="stretch_width", styles={"flex": "0 0 auto"}, margin=0
+        )
         return pmui.Column(
             pmui.Row(
                 title, overview, sizing_mode="stretch_width", height=OVERVIEW_PIXELS, margin=0
             ),
-            pmui.Row(
-                self.margin, figure, sizing_mode="stretch_both", styles=SCROLL, margin=(4, 0, 0, 0)
-            ),
+            pmui.Column(strips, sizing_mode="stretch_both", styles=SCROLL, margin=(4, 0, 0, 0)),
             sizing_mode="stretch_both",
             styles={"min-height": "0"},
             margin=0,

@@ -34,10 +34,10 @@ COLUMNS = (
     Column("Name", share=2),
     Column("Length", is_number=True),
     Column("Track", share=4),
-    Column("Intervals", is_number=True),
-    Column("Covered bp", is_number=True),
-    Column("Covered share", is_number=True, format="0.0000"),
-    Column("Mean", is_number=True, format="0,0.0000"),
+    Column("Intervals", is_number=True, share=2),
+    Column("Covered bp", is_number=True, share=2),
+    Column("Share", is_number=True, format="0.0000"),
+    Column("Mean", is_number=True, format="0,0.0000", share=2),
 )
 UNCOUNTED = "Count: intervals that overlap, covered bases, and mean depth or value of each track."
 
@@ -69,8 +69,12 @@ class CountsTable:
             COLUMNS, placeholder="Find a region, name or track", on_row=self._take_row
         )
         self.table.clear(UNCOUNTED)
-        bar = pmui.Row(self.regions, self.button, self.download, margin=0)
-        self.panel = pmui.Column(bar, self.table.panel, sizing_mode="stretch_both", margin=0)
+        bar = pmui.Row(
+            self.regions, self.button, self.download, self.table.search, self.table.count,
+            sizing_mode="stretch_width", margin=(0, 0, 4, 0),
+        )  # fmt: skip
+        self.table.search.margin = (8, 10, 2, 8)
+        self.panel = pmui.Column(bar, self.table.table, sizing_mode="stretch_both", margin=0)
         self._question = Question(session, "counts in regions", self._take)
 
     def set_graph(self, _graph: Any) -> None:
@@ -151,7 +155,7 @@ def table_rows(found: RegionCounts) -> TableRows:
             "Track": [track.title for track in found.tracks] * n,
             "Intervals": _rowwise(found, "counts", n),
             "Covered bp": _rowwise(found, "covered_bases", n),
-            "Covered share": _rowwise(found, "fractions", n),
+            "Share": _rowwise(found, "fractions", n),
             "Mean": _rowwise(found, "means", n),
         }
     )

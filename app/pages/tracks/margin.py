@@ -11,7 +11,7 @@ from app.pages.tracks.summaries import value_at
 from app.plots.track_lanes import AXIS_PIXELS
 from app.track_data import TrackKind
 
-TITLE_LETTERS = 25
+TITLE_LETTERS = 23
 MARGIN_STYLE = """
 :host { font-size: 12px; line-height: 1.3; }
 .margin { position: relative; font-variant-numeric: tabular-nums; }
@@ -51,7 +51,7 @@ def shorten(title: str) -> str:
     Examples
     --------
     >>> shorten("bigwig_chr9_4000000_6000000_K562_H3K27ac.bigwig")
-    'bigwig_c…2_H3K27ac.bigwig'
+    'bigwig_c…H3K27ac.bigwig'
     """
     if len(title) <= TITLE_LETTERS:
         return title

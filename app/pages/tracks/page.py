@@ -53,7 +53,7 @@ class TracksPage:
         self.counts = CountsTable(session, self.tracks, self.browser)
         self.exports = Exports(session, self.browser)
         self.dock = Dock([self.counts])
-        self.dock.fold(True)
+        self.dock.panel.styles = {"flex": "0 0 auto"}
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         self.nothing = pn.pane.HTML(NOTHING, sizing_mode="stretch_width")
         session.param.watch(lambda _: self._follow_region(), "region")
@@ -92,6 +92,7 @@ class TracksPage:
                 self.nothing,
                 self.browser.panel,
                 **PICTURE_CARD,
+                styles={"flex": "1 1 0", "min-height": "0"},
             ),
             self.dock.panel,
             sizing_mode="stretch_both",
