@@ -10,7 +10,9 @@ struct Aim {
     double x, y, max_distance, x_scale, y_scale, x_low, x_high;
 };
 
-__device__ __forceinline__ double infinity() { return __longlong_as_double(0x7FF0000000000000ll); }
+__device__ __forceinline__ double infinity() {
+    return __longlong_as_double(0x7FF0000000000000ll);
+}
 
 // Squared distance of a point and a box's part; inf if there is none.
 __device__ __forceinline__ double box_square(const double* __restrict__ box, const Aim& aim) {
@@ -67,10 +69,9 @@ extern "C" __global__ void find_smallest_square(const double2* __restrict__ coor
                                                 long long n_segments,
                                                 const double* __restrict__ boxes,
                                                 const Aim* __restrict__ aim, u64* best_square) {
-    search_block(coordinates, n_segments, boxes, *aim, best_square,
-                 [=](long long, double square) {
-                     atomicMin(best_square, (u64)__double_as_longlong(square));
-                 });
+    search_block(coordinates, n_segments, boxes, *aim, best_square, [=](long long, double square) {
+        atomicMin(best_square, (u64)__double_as_longlong(square));
+    });
 }
 
 extern "C" __global__ void find_first_segment(const double2* __restrict__ coordinates,

@@ -96,8 +96,8 @@ extern "C" __global__ void stamp(const u32* __restrict__ image, int width, int h
         for (int k = 0; k < n_rows; k++) {
             const int to_y = y + disc[3 * k];
             if (to_y < 0 || to_y >= height) continue;
-            for (int to_x = max(0, x + disc[3 * k + 1]); to_x <= min(width - 1, x + disc[3 * k + 2]);
-                 to_x++)
+            for (int to_x = max(0, x + disc[3 * k + 1]);
+                 to_x <= min(width - 1, x + disc[3 * k + 2]); to_x++)
                 indices[(long long)to_y * width + to_x] = index;
         }
     }

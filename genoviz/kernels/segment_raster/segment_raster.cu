@@ -63,8 +63,7 @@ __device__ __forceinline__ Segment load(const double2* __restrict__ coordinates,
 __device__ __forceinline__ Segment load(const double2* __restrict__ coordinates, long long segment,
                                         const Grid& grid) {
     const Segment s = load(coordinates, segment);
-    return {s.x0 - grid.x_origin, s.y0 - grid.y_origin, s.x1 - grid.x_origin,
-            s.y1 - grid.y_origin};
+    return {s.x0 - grid.x_origin, s.y0 - grid.y_origin, s.x1 - grid.x_origin, s.y1 - grid.y_origin};
 }
 
 __device__ __forceinline__ bool clip_side(double p, double q, double& t0, double& t1) {
