@@ -26,6 +26,7 @@ from app.served_files import FileKind, ServedGraph, file_kind
 from app.track_files import TrackFiles
 from genoviz.analyses.annotate import PlacedAnnotations
 from genoviz.errors import GenovizError
+from genoviz.samples import get_sample
 
 UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3 or .gtf (also with .gz)"
 
@@ -96,7 +97,11 @@ class Session(param.Parameterized):
             Layout and annotations that are opened after the graph; those that the server was
             started with are the default.
         """
-        kind = file_kind(source) if find_sample(source) is None else FileKind.GRAPH
+        sample = find_sample(source)
+        if sample is not None and sample.kind != "gfa":
+            self.tracks.open(str(get_sample(sample.name)))
+            return
+        kind = file_kind(source) if sample is None else FileKind.GRAPH
         if kind is FileKind.TRACK:
             self.tracks.open(source)
             return
