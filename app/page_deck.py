@@ -95,6 +95,7 @@ class PageDeck:
 
     def _build(self, slug: str) -> None:
         page = next(page for page in PAGES if page.slug == slug)(self._session)
+        page.poll()  # a figure that changes its height while it comes up disturbs the browser
         header = pmui.Row(*page.header, align="center", margin=0)
         sidebar = pmui.Column(*page.sidebar, **WIDE)
         content = pmui.Column(*page.messages, page.content, **FILL)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from app.pages.pangenome.cut_and_keep import ANNOTATION, PICKED, REGION, SEEN, CutAndKeep
-from app.pages.pangenome.file_button import write_to_bytes
 from app.pages.pangenome.layout_view import LayoutView
+from app.parts.file_button import write_to_bytes
 from genoviz.io.gfa import read_gfa
 from genoviz.model import PathRegion
 from tests.app.conftest import poll_until

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from app.pages.pangenome import node_facts, visits_table
-from app.pages.pangenome.file_button import file_stem, write_to_bytes
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.node_card import NodeCard
 from app.pages.pangenome.node_facts import find_neighbours, read_node_facts
+from app.parts.file_button import file_stem, write_to_bytes
 from app.session import OpenGraph
 from genoviz.io.gfa import read_gfa
 from genoviz.model import PathRegion

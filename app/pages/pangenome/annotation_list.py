@@ -10,11 +10,11 @@ import panel_material_ui as pmui
 
 from app.pages.pangenome.annotation_boxes import labels_of
 from app.pages.pangenome.annotation_table import COLUMNS, annotation_rows, summary_text
-from app.pages.pangenome.graph_facts import notices_html
 from app.pages.pangenome.layout_view import LayoutView
-from app.pages.pangenome.questions import Question
-from app.pages.pangenome.remote_table import RemoteTable, TableRows
-from app.pages.pangenome.styles import NOTICES
+from app.parts.notices import notices_html
+from app.parts.questions import Question
+from app.parts.remote_table import RemoteTable, TableRows
+from app.parts.styles import NOTICES
 from app.session import Session
 from genoviz.analyses.annotate import PlacedAnnotations
 from genoviz.analyses.colouring import ColourChoice

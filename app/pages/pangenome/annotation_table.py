@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from app.pages.pangenome.annotation_boxes import STRANDS, annotation_name
-from app.pages.pangenome.remote_table import MAX_ROWS, Column, TableRows
+from app.parts.remote_table import MAX_ROWS, Column, TableRows
 from genoviz.analyses.annotate import PlacedAnnotations
 
 COLUMNS = (

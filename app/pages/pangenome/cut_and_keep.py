@@ -11,12 +11,12 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.pages.pangenome.annotation_boxes import annotation_name
-from app.pages.pangenome.file_button import Writer, file_button, file_stem
 from app.pages.pangenome.kept_part import FORMATS, Around, KeptPart, measure_part, writer_of
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.node_text import FACTS, empty_html
-from app.pages.pangenome.questions import Question
 from app.pages.pangenome.shared_marks import region_nodes
+from app.parts.file_button import Writer, file_button, file_stem
+from app.parts.questions import Question
 from app.session import Session
 from genoviz.analyses.annotate import PlacedAnnotations
 from genoviz.errors import ParameterError

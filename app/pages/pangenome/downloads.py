@@ -6,7 +6,6 @@ import asyncio
 import io
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import panel_material_ui as pmui
 
 from app.pages.pangenome.layout_run import LayoutRun
 from app.pages.pangenome.live_picture import LivePicture
+from app.parts.file_button import WRITER
 from genoviz.analyses.colours import N_MARK_COLOURS
 from genoviz.analyses.figures import (
     FIGURE_ENDINGS,
@@ -38,9 +38,6 @@ SIZES = {
 DARK_GROUND, LIGHT_GROUND, NO_GROUND = "dark", "light", "none"
 GROUNDS = {"Dark": DARK_GROUND, "White": LIGHT_GROUND, "White, transparent": NO_GROUND}
 LABELS = {".png": "PNG", ".svg": "SVG", ".pdf": "PDF", ".html": "HTML"}
-
-WRITER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-write")
-"""Writes the files of all tabs."""
 
 
 class Downloads:

@@ -8,7 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.pages.pangenome.layout_view import LayoutView
-from app.pages.pangenome.questions import Question
+from app.parts.questions import Question
 from app.session import Session
 from genoviz.analyses.find import Finding, find
 

@@ -1,8 +1,7 @@
-"""What the open graph is: its size, and what its reader had to say."""
+"""What the open graph is: its size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 
 from app.session import OpenGraph
@@ -22,9 +21,3 @@ def facts_html(opened: OpenGraph | None) -> str:
     )
     cells = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows)
     return f'<dl class="numbers">{cells}</dl>'
-
-
-def notices_html(notices: Iterable[str]) -> str:
-    """Return sentences that a person should see as a list; empty without any."""
-    items = "".join(f"<li>{escape(notice)}</li>" for notice in notices if notice)
-    return f'<ul aria-label="Notices">{items}</ul>' if items else ""

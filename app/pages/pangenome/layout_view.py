@@ -14,7 +14,7 @@ from app.pages.pangenome.live_picture import LivePicture
 from app.pages.pangenome.picture_bar import PictureBar
 from app.pages.pangenome.run_controls import RunControls
 from app.pages.pangenome.stress_chart import StressChart
-from app.pages.pangenome.styles import CARD, PICTURE_CARD
+from app.parts.styles import CARD, PICTURE_CARD
 from genoviz.model import GraphLayout, PangenomeGraph
 
 POLL_MILLISECONDS = 40

@@ -7,8 +7,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from app.pages.pangenome.remote_table import MAX_ROWS, TableRows
 from app.pages.pangenome.visits_table import visit_rows
+from app.parts.remote_table import MAX_ROWS, TableRows
 from genoviz.analyses.components import find_components
 from genoviz.analyses.path_positions import find_node_visits
 from genoviz.model import PangenomeGraph

@@ -10,10 +10,9 @@ import panel_material_ui as pmui
 from app.address import Address
 from app.pages.pangenome.annotation_list import AnnotationList
 from app.pages.pangenome.cut_and_keep import CutAndKeep
-from app.pages.pangenome.dock import Dock
 from app.pages.pangenome.downloads import Downloads
 from app.pages.pangenome.find_bar import FindBar
-from app.pages.pangenome.graph_facts import facts_html, notices_html
+from app.pages.pangenome.graph_facts import facts_html
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.link import LinkFollower, page_link
 from app.pages.pangenome.node_card import NodeCard
@@ -23,8 +22,10 @@ from app.pages.pangenome.settings_form import SettingsForm
 from app.pages.pangenome.shared_marks import SharedMarks
 from app.pages.pangenome.source_picker import SourcePicker
 from app.pages.pangenome.statistics import Statistics
-from app.pages.pangenome.styles import NOTICES, NUMBERS
 from app.pages.pangenome.variation import Variation
+from app.parts.dock import Dock
+from app.parts.notices import notices_html
+from app.parts.styles import NOTICES, NUMBERS
 from app.session import Session, describe_problem
 
 DOCK_PANELS = (

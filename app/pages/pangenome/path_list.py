@@ -10,8 +10,8 @@ import panel_material_ui as pmui
 
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.path_table import PathRows, list_rows
-from app.pages.pangenome.questions import Question
-from app.pages.pangenome.remote_table import TABLE
+from app.parts.questions import Question
+from app.parts.remote_table import TABLE
 from app.session import Session
 from genoviz.analyses.colouring import ColourChoice
 from genoviz.analyses.palettes import DARK

@@ -14,8 +14,8 @@ from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.path_choice import listed_paths
 from app.pages.pangenome.path_content import find_seen, read_path
 from app.pages.pangenome.path_readout import NO_PATHS, NOTHING_OPEN, READOUT, readout_html
-from app.pages.pangenome.questions import Question
 from app.pages.pangenome.shared_marks import region_nodes
+from app.parts.questions import Question
 from app.plots.path_track import PathTrack, TrackContent
 from app.session import Session
 from genoviz.analyses.path_positions import NodePosition, locate_position

@@ -12,7 +12,7 @@ import panel_material_ui as pmui
 from app.pages.pangenome.colour_bar import ColourBar
 from app.pages.pangenome.fitting import Shape, shape_text
 from app.pages.pangenome.live_picture import LivePicture
-from app.pages.pangenome.styles import LEGEND
+from app.parts.styles import LEGEND
 from app.plots.legend import legend_html
 from genoviz.model import PangenomeGraph
 

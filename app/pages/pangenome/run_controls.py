@@ -10,7 +10,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.pages.pangenome.layout_run import LayoutRun, RunProgress, RunState
-from app.pages.pangenome.styles import NUMBERS
+from app.parts.styles import NUMBERS
 from app.plots.legend import short_number
 
 LOOK_SECONDS = 0.2

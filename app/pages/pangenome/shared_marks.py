@@ -8,7 +8,7 @@ import numpy as np
 
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.marks import Mark
-from app.pages.pangenome.questions import Question
+from app.parts.questions import Question
 from app.session import Session
 from genoviz.analyses.path_positions import find_region_steps
 from genoviz.model import PangenomeGraph, PathRegion

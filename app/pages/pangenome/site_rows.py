@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from app.pages.pangenome.remote_table import Column, TableRows
+from app.parts.remote_table import Column, TableRows
 from genoviz.analyses.path_positions import find_region_steps
 from genoviz.analyses.site_alleles import SiteAlleles, site_alleles
 from genoviz.analyses.site_kinds import SiteKind

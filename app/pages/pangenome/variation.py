@@ -11,12 +11,9 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.jobs import Job, JobState
-from app.pages.pangenome.file_button import file_button, file_stem
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.marks import Mark
 from app.pages.pangenome.path_choice import listed_paths
-from app.pages.pangenome.questions import Question
-from app.pages.pangenome.remote_table import RemoteTable
 from app.pages.pangenome.site_rows import (
     ALL_KINDS,
     ALLELE_COLUMNS,
@@ -29,6 +26,9 @@ from app.pages.pangenome.site_rows import (
     site_detail,
     site_rows,
 )
+from app.parts.file_button import file_button, file_stem
+from app.parts.questions import Question
+from app.parts.remote_table import RemoteTable
 from app.session import Session, describe_problem
 from genoviz.analyses.site_table import iter_gap_lines, iter_site_lines
 from genoviz.analyses.sites import iter_find_sites

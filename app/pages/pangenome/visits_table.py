@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from app.pages.pangenome.remote_table import MAX_ROWS, Column, TableRows
+from app.parts.remote_table import MAX_ROWS, Column, TableRows
 from genoviz.analyses.path_positions import NodeVisits
 from genoviz.model import PangenomeGraph, PathRegion
 

@@ -83,8 +83,8 @@ class TrackBrowser:
         )  # fmt: skip
         overview = pn.pane.Bokeh(self.overview, sizing_mode="stretch_width", margin=0)
         figure = pn.pane.Bokeh(self.lanes.figure, sizing_mode="stretch_width", margin=0)
-        # A row of pmui would keep the height that it is given first.
-        strips = pn.Row(
+        # Without a height: a row of pmui keeps the one that it is given first.
+        strips = pmui.Row(
             self.margin, figure, sizing_mode="stretch_width", styles={"flex": "0 0 auto"}, margin=0
         )
         return pmui.Column(

@@ -9,9 +9,6 @@ import numpy as np
 import pandas as pd
 import panel_material_ui as pmui
 
-from app.pages.pangenome.file_button import file_button
-from app.pages.pangenome.questions import Question
-from app.pages.pangenome.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from app.pages.tracks.browser import TrackBrowser
 from app.pages.tracks.counting import (
     RegionCounts,
@@ -22,6 +19,9 @@ from app.pages.tracks.counting import (
 )
 from app.pages.tracks.places import write_place
 from app.pages.tracks.track_list import TrackList
+from app.parts.file_button import file_button
+from app.parts.questions import Question
+from app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from app.session import Session
 from app.track_data import TrackKind
 from genoviz.errors import GenovizError

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import panel_material_ui as pmui
 
-from app.pages.pangenome.file_button import file_button, file_stem
 from app.pages.tracks.browser import TrackBrowser
 from app.pages.tracks.margin import shorten
 from app.pages.tracks.places import write_place
 from app.pages.tracks.track import Track
+from app.parts.file_button import file_button, file_stem
 from app.plots.track_svg import PictureRow, TrackPicture, tracks_svg
 from app.session import Session
 from app.track_data import TrackKind

@@ -146,6 +146,9 @@ class Navigation:
 
     def _data_region(self, contig: str) -> PathRegion:
         length, extents = self.contigs[contig], []
+        graph = self._tracks.graph
+        if graph is not None and contig in graph.path_names:
+            return PathRegion(contig, 0, length)
         for track in self._tracks:
             own = track.find_contig(contig)
             start, end = track.data.extent(own[0]) if own is not None else (0, 0)

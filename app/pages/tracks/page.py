@@ -8,9 +8,6 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.address import Address
-from app.pages.pangenome.dock import Dock
-from app.pages.pangenome.graph_facts import notices_html
-from app.pages.pangenome.styles import NOTICES, PICTURE_CARD
 from app.pages.tracks.browser import TrackBrowser
 from app.pages.tracks.counts_table import CountsTable
 from app.pages.tracks.exports import Exports
@@ -18,6 +15,9 @@ from app.pages.tracks.navigation import Navigation
 from app.pages.tracks.track_list import TrackList
 from app.pages.tracks.track_picker import TrackPicker
 from app.pages.tracks.track_settings import TrackSettings
+from app.parts.dock import Dock
+from app.parts.notices import notices_html
+from app.parts.styles import NOTICES, PICTURE_CARD
 from app.session import Session
 from genoviz.model import PathRegion
 

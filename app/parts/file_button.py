@@ -6,16 +6,19 @@ import asyncio
 import io
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import panel_material_ui as pmui
 
-from app.pages.pangenome.downloads import WRITER
 from app.session import Session, describe_problem
 from genoviz.errors import GenovizError
 
 Writer = Callable[[Path], None]
+
+WRITER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-write")
+"""Writes the files of all tabs."""
 
 
 def file_button(

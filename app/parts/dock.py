@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.pangenome.styles import CARD
+from app.parts.styles import CARD
 from genoviz.model import PangenomeGraph
 
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
