@@ -59,6 +59,8 @@ endef
 
 $(APP): pyproject.toml constraints.txt | $(BIN)/python
 	$(call install,$(call with_gpu,app,$(GPU_EXTRA)))
+	@echo 'Compiling the kernels for this processor, about a minute'
+	-@$(BIN)/python -m app.warm_up
 
 $(TEST): pyproject.toml constraints.txt | $(BIN)/python
 	$(call install,$(call with_gpu,app$(comma)test$(comma)dev,$(TEST_EXTRA)))
