@@ -22,6 +22,7 @@ from app.plots.graph_picture import GROUND, LINES, style_figure
 LANES_NAME, OVERVIEW_NAME = "track-lanes", "track-overview"
 AXIS_PIXELS, SIDE_PIXELS = 26, 40
 OVERVIEW_PIXELS = 54
+READY_LANES = 6
 NAME_SIZE = "11px"
 CLIP_COLOUR, REGION_COLOUR, TEXT_COLOUR = "#ff4fd8", "#ffb454", "#dbe4ef"
 AREA_COLUMNS = ("x", "base", "low", "mean", "high")
@@ -55,9 +56,11 @@ class TrackLanes:
         self.band = BoxAnnotation(
             fill_color=REGION_COLOUR, fill_alpha=0.12, line_color=REGION_COLOUR, visible=False
         )
-        self._lanes: list[tuple[ColumnDataSource, list[Any]]] = []
         self._add_glyphs()
         self._add_tools()
+        # A glyph that comes later makes the browser lay the figure out anew, and Bokeh walk
+        # through all models.
+        self._lanes = [self._make_lane() for _ in range(READY_LANES)]
 
     def _add_glyphs(self) -> None:
         plot = self.figure
@@ -114,11 +117,11 @@ class TrackLanes:
 
     def _make_lane(self) -> tuple[ColumnDataSource, list[Any]]:
         source, plot = ColumnDataSource(data=no_steps(AREA_COLUMNS)), self.figure
-        steps = {"source": source, "step_mode": "after"}
+        steps = {"source": source, "step_mode": "after", "visible": False}
         return source, [
             plot.varea_step("x", "base", "mean", fill_alpha=0.5, **steps),
             plot.varea_step("x", "low", "high", fill_alpha=0.33, **steps),
-            plot.step("x", "mean", source=source, mode="after", line_width=1),
+            plot.step("x", "mean", source=source, mode="after", line_width=1, visible=False),
         ]
 
     def set_height(self, height: float) -> None:

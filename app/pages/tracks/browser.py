@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from app.track_data import TrackKind
 from genoviz.model import PathRegion
 
 SMALLEST_VIEW = 20
+PAUSE_SECONDS = 0.03
 MARGIN_PIXELS, NO_WIDTH = 210, 900
 SCROLL = {"overflow-y": "auto", "overflow-x": "hidden", "min-height": "0"}
 NO_BOXES = {name: [] for name in BOX_COLUMNS}
@@ -70,6 +72,7 @@ class TrackBrowser:
         self._wanted: tuple[float, float] | None = None
         self._is_new = self._is_stale = self._is_hovering = self._is_drawing = False
         self._overview_of: tuple = ()
+        self._next_draw = 0.0
         self.lanes = TrackLanes()
         self.overview, self._overview_source = make_overview(self.lanes.figure.x_range)
         self.margin = pn.pane.HTML("", stylesheets=[MARGIN_STYLE], width=MARGIN_PIXELS, margin=0)
@@ -171,6 +174,7 @@ class TrackBrowser:
 
     def _draw_next(self) -> None:
         self._is_drawing = False
+        self._next_draw = time.monotonic() + PAUSE_SECONDS
         self._move()
         with pn.io.hold():
             if self._is_stale:
@@ -266,6 +270,8 @@ class TrackBrowser:
 
     def _take_change(self, _attr: str, _old: Any, _new: Any) -> None:
         self._is_stale = True
+        if time.monotonic() >= self._next_draw:
+            self.flush()
 
     def _take_width(self, _attr: str, _old: Any, new: int) -> None:
         if new and new > 0:
