@@ -103,8 +103,10 @@ class RemoteTable:
 
     Attributes
     ----------
-    search, table, count
-        Panel objects: the field, the table, and how many rows it has.
+    search, count, place
+        Panel objects: the field, how many rows there are, and where the table stands.
+    table
+        The table; another one when other columns are shown.
     """
 
     def __init__(
@@ -123,38 +125,45 @@ class RemoteTable:
         )
         self.count = pn.pane.HTML("", stylesheets=[COUNT], sizing_mode="stretch_width")
         self._columns = tuple(columns)
-        numbers = {column.title: column.format for column in columns if column.is_number}
-        self.table = pn.widgets.Tabulator(
-            empty_frame(columns),
+        self._page_size, self._min_width = page_size, min_width
+        self.table = self._make_table(empty_frame(columns))
+        self.place = pmui.Column(self.table, sizing_mode="stretch_both", margin=0)
+        self.search.param.watch(self._show, "value_input")
+        self.panel = pmui.Column(
+            pmui.Row(self.search, self.count, sizing_mode="stretch_width", margin=(4, 8, 0, 8)),
+            self.place,
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+
+    def _make_table(self, frame: pd.DataFrame, hidden: Sequence[str] = ()) -> pn.widgets.Tabulator:
+        numbers = {column.title: column.format for column in self._columns if column.is_number}
+        table = pn.widgets.Tabulator(
+            frame,
             pagination="remote",
-            page_size=page_size,
+            page_size=self._page_size,
             initial_page_size=20,
             show_index=False,
             disabled=True,
             selectable=1,
             row_height=25,
             layout="fit_columns",
-            widths=self._widths(()),
+            hidden_columns=list(hidden),
+            widths=self._widths(hidden),
             formatters={name: NumberFormatter(format=form) for name, form in numbers.items()},
             text_align=dict.fromkeys(numbers, "right"),
             configuration={
                 "columnDefaults": {
                     "headerSortTristate": True,
-                    "minWidth": min_width,
+                    "minWidth": self._min_width,
                 }
             },
             stylesheets=[TABLE],
             sizing_mode="stretch_both",
             margin=0,
         )
-        self.table.on_click(self._take_click)
-        self.search.param.watch(self._show, "value_input")
-        self.panel = pmui.Column(
-            pmui.Row(self.search, self.count, sizing_mode="stretch_width", margin=(4, 8, 0, 8)),
-            self.table,
-            sizing_mode="stretch_both",
-            margin=0,
-        )
+        table.on_click(self._take_click)
+        return table
 
     def show(self, rows: TableRows) -> None:
         """Show other rows, as far as the search allows."""
@@ -173,13 +182,12 @@ class RemoteTable:
             return
         found = rows.find(self.search.value_input or "")
         with pn.io.hold():
-            self.table.param.update(
-                value=found,
-                page=1,
-                selection=[],
-                hidden_columns=list(rows.hidden),
-                widths=self._widths(rows.hidden),
-            )
+            if self.table.hidden_columns == list(rows.hidden):
+                self.table.param.update(value=found, page=1, selection=[])
+            else:
+                # A browser that is still making a table cannot change its columns.
+                self.table = self._make_table(found, rows.hidden)
+                self.place.objects = [self.table]
             total = len(rows.frame)
             count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"
             self.count.object = f"<p>{count} rows{f'; {rows.note}' if rows.note else ''}</p>"

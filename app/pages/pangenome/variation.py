@@ -145,7 +145,7 @@ class Variation:
         )
         self.beside = _column(self.about)
         # A table measures its columns when it is shown first, so it is added then, not unhidden.
-        self.tables = pn.Row(self.table.table, self.beside, sizing_mode="stretch_both", margin=0)
+        self.tables = pn.Row(self.table.place, self.beside, sizing_mode="stretch_both", margin=0)
         self.body = pmui.Column(sizing_mode="stretch_both", margin=0)
         return pmui.Column(bar, self.body, sizing_mode="stretch_both", margin=0)
 

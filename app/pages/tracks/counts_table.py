@@ -74,7 +74,7 @@ class CountsTable:
             sizing_mode="stretch_width", margin=(0, 0, 4, 0),
         )  # fmt: skip
         self.table.search.margin = (8, 10, 2, 8)
-        self.panel = pmui.Column(bar, self.table.table, sizing_mode="stretch_both", margin=0)
+        self.panel = pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0)
         self._question = Question(session, "counts in regions", self._take)
 
     def set_graph(self, _graph: Any) -> None:
