@@ -15,7 +15,7 @@ from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.kernels.nearest_segment import Aim
 
-LIVE_PARTS = 8
+LIVE_PARTS = 12
 
 
 class DrawnNodes:

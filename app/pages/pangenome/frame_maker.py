@@ -32,7 +32,7 @@ from genoviz.analyses.legend import Legend
 from genoviz.analyses.marks import MarkLayer
 from genoviz.analyses.viewport import Viewport
 
-LIVE_PIXELS = 3e6 * max(os.cpu_count() or 1, 2)
+LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS = 4e5
 OVERVIEW_WIDTH = 264

@@ -17,7 +17,7 @@ from app.plots.legend import legend_html
 from genoviz.model import PangenomeGraph
 
 ZOOM_STEP = 1.6
-LOOK_SECONDS = 0.3
+LOOK_SECONDS = 0.5
 SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 

@@ -13,7 +13,7 @@ from app.pages.pangenome.layout_run import LayoutRun, RunProgress, RunState
 from app.parts.styles import NUMBERS
 from app.plots.legend import short_number
 
-LOOK_SECONDS = 0.2
+LOOK_SECONDS = 0.25
 STATE_NAME = "State"
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",

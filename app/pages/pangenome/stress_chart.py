@@ -10,7 +10,7 @@ import panel as pn
 from app.pages.pangenome.layout_run import LayoutRun
 from app.plots.stress_curve import stress_curve
 
-LOOK_SECONDS = 0.25
+LOOK_SECONDS = 0.5
 
 
 class StressChart:
