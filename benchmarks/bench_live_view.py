@@ -27,7 +27,10 @@ ZOOM = 100
 OPENING_MILLISECONDS = 300_000
 BROWSER_FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 TITLE = "Live picture, layout running, headless Chromium on the same cores"
-NOTE = "peer: stock `rasterize(hv.Segments)` with a Pipe, same layout, same run"
+NOTE = (
+    "a running layout is thinned to 2e6 pixels a core, said in the legend; "
+    "peer: stock `rasterize(hv.Segments)` with a Pipe, all nodes, same layout, same run"
+)
 CANVAS = "canvas.graph-canvas"
 STOCK_PAINTED = "Bokeh.documents[0].get_model_by_name('painted').data.n[0]"
 STOCK_ZOOM = f"""() => {{

@@ -15,6 +15,7 @@ EXAMPLES = examples(
     "genoviz serve",
     "genoviz serve graph.gfa.gz --port 8080",
     "genoviz serve graph.gfa.gz graph.lay genes.bed",
+    "genoviz serve reads.bam signal.bigwig genes.gtf",
     "ssh -L 5006:localhost:5006 server genoviz serve --no-browser",
 )
 
@@ -30,7 +31,8 @@ def serve(
         typer.Argument(
             metavar="FILE",
             help="Graphs to offer, each followed by its layout and annotations if it has some; "
-            "the first graph is opened.",
+            "the first graph is opened. Without a graph, files of intervals, reads and signals "
+            "are opened as tracks.",
         ),
     ] = None,
     port: Annotated[
