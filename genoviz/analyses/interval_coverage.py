@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.intervals import Method, correct_empty, count_linear
+from genoviz.analyses.intervals import Method, count_linear
 from genoviz.analyses.linear_coordinates import Strand, ZeroLength, linear_pair
 from genoviz.backend import Backend
 from genoviz.kernels.interval_count import cpu_depth
@@ -71,9 +71,7 @@ def coverage_fraction(
     ([2], [0.4], [0.6])
     """
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
-    counts = count_linear(pair, method=method, backend=backend)
-    if zero_length == "interior":
-        correct_empty(pair, counts)
+    counts = count_linear(pair, zero_length=zero_length, method=method, backend=backend)
     lengths = queries.lengths + closed
     if zero_length == "bedtools":
         lengths = np.where(lengths == 0, 2, lengths)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.intervals import correct_empty, count_linear
+from genoviz.analyses.intervals import count_linear
 from genoviz.analyses.linear_coordinates import (
     MARGIN,
     LinearPair,
@@ -111,9 +111,7 @@ def _iter_pairs(
     pair: LinearPair, zero_length: ZeroLength, pairs_per_chunk: int
 ) -> Iterator[OverlapPairs]:
     n = len(pair.query_starts)
-    counts = count_linear(pair, backend="cpu")
-    if zero_length == "interior":
-        correct_empty(pair, counts)
+    counts = count_linear(pair, zero_length=zero_length, backend="cpu")
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if offsets[-1] == 0:
         return

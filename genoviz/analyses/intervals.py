@@ -79,10 +79,7 @@ def count_overlaps(
     """
     check_option("method", method, get_args(Method))
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
-    counts = count_linear(pair, method=method, backend=backend)
-    if zero_length == "interior":
-        correct_empty(pair, counts)
-    return counts
+    return count_linear(pair, zero_length=zero_length, method=method, backend=backend)
 
 
 def total_overlaps(
@@ -109,9 +106,13 @@ def total_overlaps(
 
 
 def count_linear(
-    pair: LinearPair, *, method: Method = "auto", backend: Backend = "auto"
+    pair: LinearPair,
+    *,
+    zero_length: ZeroLength,
+    method: Method = "auto",
+    backend: Backend = "auto",
 ) -> np.ndarray:
-    """Return the counts of queries in linear coordinates; empty ones against empty ones are wrong.
+    """Return the counts of queries in linear coordinates, made with the same ``zero_length``.
 
     Raises
     ------
@@ -126,10 +127,15 @@ def count_linear(
                 f"{MAX_PACKED_BITS}; choose method 'search' or 'auto'"
             )
     kernel = load_kernel("interval_count", backend)
-    return kernel.count_overlaps(pair.query_starts, pair.query_ends, pair.starts, pair.ends, method)
+    counts = kernel.count_overlaps(
+        pair.query_starts, pair.query_ends, pair.starts, pair.ends, method
+    )
+    if zero_length == "interior":
+        _correct_empty(pair, counts)
+    return counts
 
 
-def correct_empty(pair: LinearPair, counts: np.ndarray) -> None:
+def _correct_empty(pair: LinearPair, counts: np.ndarray) -> None:
     """Undo that an empty query counts each empty subject at its place as -1."""
     rows = np.flatnonzero((pair.query_starts == pair.query_ends) & (pair.query_starts > 0))
     if len(rows) == 0:
