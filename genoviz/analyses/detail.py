@@ -72,6 +72,7 @@ def find_detail(
     viewport: Viewport,
     *,
     fold: Fold | None = None,
+    nodes: np.ndarray | None = None,
     max_nodes: int = 1500,
     max_edges: int = 6000,
 ) -> Detail | None:
@@ -85,6 +86,9 @@ def find_detail(
         What is looked at, in layout coordinates, or in those of the plane of ``fold``.
     fold
         As of `LayoutDrawing.draw`.
+    nodes
+        int64, the nodes that touch the view, as of `LayoutDrawing.visible_nodes`, when they are
+        known.
     max_nodes, max_edges
         Above these numbers of nodes that touch the view, and of edges of these, there is none.
 
@@ -97,7 +101,8 @@ def find_detail(
         raise ParameterError(
             f"the drawing has {drawing.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
         )
-    nodes = drawing.visible_nodes(viewport, limit=max_nodes + 1, fold=fold)
+    if nodes is None:
+        nodes = drawing.visible_nodes(viewport, limit=max_nodes + 1, fold=fold)
     if len(nodes) > max_nodes:
         return None
     edges = _edges_of(graph, drawing, nodes, 2 * max_edges)

@@ -51,11 +51,13 @@ def find_shapes(
 
     The second value tells whether there would be some, once the edges of the graph are indexed.
     """
-    if len(drawing.visible_nodes(view, limit=MAX_SHAPES + 1, fold=fold)) > MAX_SHAPES:
+    nodes = drawing.visible_nodes(view, limit=MAX_SHAPES + 1, fold=fold)
+    if len(nodes) > MAX_SHAPES:
         return None, False
     if not has_edge_index(graph):
         return None, True
-    return find_detail(graph, drawing, view, fold=fold, max_nodes=MAX_SHAPES), False
+    detail = find_detail(graph, drawing, view, fold=fold, nodes=nodes, max_nodes=MAX_SHAPES)
+    return detail, False
 
 
 def make_shapes(
