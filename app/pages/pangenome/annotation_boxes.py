@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 
 from app.pages.pangenome.marks import NodeLabel
+from app.parts.annotation_colours import colours_of
 from app.plots.annotation_rows import AnnotationBoxes
 from genoviz.analyses.annotate import PlacedAnnotations
-from genoviz.analyses.annotation_colours import place_colours
 
 STRANDS = {1: "+", -1: "-", 0: ""}
-_COLOURS: WeakKeyDictionary[PlacedAnnotations, np.ndarray] = WeakKeyDictionary()
 
 
 def annotation_name(placed: PlacedAnnotations, row: int) -> str:
     """Return what people call a row: its name, or else its type."""
     return placed.annotations.names[row] or placed.annotations.types[row] or "no name"
-
-
-def colours_of(placed: PlacedAnnotations) -> np.ndarray:
-    """Return the colour of each place, as on the layout; ``#rrggbb``, shape (n_places,)."""
-    if placed not in _COLOURS:
-        _COLOURS[placed] = place_colours(placed)
-    return _COLOURS[placed]
 
 
 def boxes_on_path(placed: PlacedAnnotations, path: int) -> AnnotationBoxes:

@@ -7,6 +7,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from app.parts.opening_bar import OpeningBar
 from app.session import Session
 from genoviz.samples import list_samples
 
@@ -47,19 +48,11 @@ class SourcePicker:
             height=92,
             **FULL_WIDTH,
         )
-        self.bar = pmui.LinearProgress(**FULL_WIDTH)
-        self.text = pmui.Typography("", variant="caption", margin=0)
-        self.cancel_button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
-        self.progress = pmui.Column(
-            self.text, self.bar, self.cancel_button, visible=False, margin=0,
-            sizing_mode="stretch_width",
-        )  # fmt: skip
+        self.progress = OpeningBar(session, session.cancel_opening, FULL_WIDTH)
         self.sample.param.watch(self._open_sample, "value")
         self.path.param.watch(self._open_path, "enter_pressed")
         self.open_button.on_click(self._open_path)
         self.upload.param.watch(self._open_upload, "value")
-        self.cancel_button.on_click(lambda _: session.cancel_opening())
-        session.param.watch(self._show_progress, "opening")
         session.param.watch(self._show_opened, "opened")
         session.param.watch(self._show_problem, "problem")
         self._show_opened()
@@ -82,7 +75,9 @@ class SourcePicker:
             sizing_mode="stretch_width",
             margin=0,
         )
-        self.panel = pmui.Column(self.tabs, self.progress, sizing_mode="stretch_width", margin=0)
+        self.panel = pmui.Column(
+            self.tabs, self.progress.panel, sizing_mode="stretch_width", margin=0
+        )
 
     def _open_sample(self, event: Any) -> None:
         if event.new and event.new != self._shown:
@@ -97,18 +92,6 @@ class SourcePicker:
             self._session.open_upload(name, content)
         if event.new:
             self.upload.value = {}  # the session has it now; here it would stay in memory
-
-    def _show_progress(self, event: Any) -> None:
-        progress = event.new
-        with pn.io.hold():
-            self.progress.visible = progress is not None
-            if progress is None:
-                return
-            self.text.object = progress.text
-            is_known = progress.fraction is not None
-            self.bar.variant = "determinate" if is_known else "indeterminate"
-            if is_known:
-                self.bar.value = round(100 * progress.fraction)
 
     def _show_problem(self, event: Any) -> None:
         if event.new:

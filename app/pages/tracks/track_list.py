@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from app.pages.tracks.track import Track, TrackLook, new_look
+from app.parts.annotation_colours import colours_of
 from app.parts.questions import Question
 from app.session import Session
 from app.track_data import TrackData, TrackKind, prepare
 from app.track_features import FeatureTable
 from genoviz.analyses.annotate import PlacedAnnotations
-from genoviz.analyses.annotation_colours import place_colours
 from genoviz.analyses.coverage_index import CoverageIndex
 from genoviz.analyses.path_depth import path_depth_along
 from genoviz.io.contig_names import aliases
@@ -178,7 +178,7 @@ def annotation_data(placed: PlacedAnnotations) -> TrackData:
         scores=annotations.scores[placed.rows],
         contig_lengths=placed.graph.path_lengths,
     )
-    numbers = [int(colour[1:], 16) for colour in place_colours(placed).tolist()]
+    numbers = [int(colour[1:], 16) for colour in colours_of(placed).tolist()]
     table = FeatureTable.of(intervals, colours=np.array(numbers, np.int32))
     return TrackData(
         TrackKind.FEATURES,

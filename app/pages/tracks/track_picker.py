@@ -7,6 +7,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from app.parts.opening_bar import OpeningBar
 from app.session import Session
 
 UPLOAD_MEGABYTES = 500
@@ -36,13 +37,7 @@ class TrackPicker:
             height=92,
             **WIDE,
         )
-        self.text = pmui.Typography("", variant="caption", margin=0)
-        self.bar = pmui.LinearProgress(**WIDE)
-        self.cancel_button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
-        self.progress = pmui.Column(
-            self.text, self.bar, self.cancel_button, visible=False, margin=0,
-            sizing_mode="stretch_width",
-        )  # fmt: skip
+        self.progress = OpeningBar(session.tracks, session.tracks.cancel, WIDE)
         self.panel = pmui.Column(
             pmui.Tabs(
                 ("Server", pmui.Column(self.path, self.open_button, margin=0)),
@@ -60,15 +55,13 @@ class TrackPicker:
                 sizing_mode="stretch_width",
                 margin=0,
             ),
-            self.progress,
+            self.progress.panel,
             sizing_mode="stretch_width",
             margin=0,
         )
         self.path.param.watch(self._open_path, "enter_pressed")
         self.open_button.on_click(self._open_path)
         self.upload.param.watch(self._open_upload, "value")
-        self.cancel_button.on_click(lambda _: session.tracks.cancel())
-        session.tracks.param.watch(self._show_progress, "opening")
 
     def _open_path(self, _event: Any) -> None:
         self._session.tracks.open(self.path.value_input or self.path.value)
@@ -78,15 +71,3 @@ class TrackPicker:
             self._session.tracks.open_upload(name, content)
         if event.new:
             self.upload.value = {}  # the session has it now; here it would stay in memory
-
-    def _show_progress(self, event: Any) -> None:
-        progress = event.new
-        with pn.io.hold():
-            self.progress.visible = progress is not None
-            if progress is None:
-                return
-            self.text.object = progress.text
-            is_known = progress.fraction is not None
-            self.bar.variant = "determinate" if is_known else "indeterminate"
-            if is_known:
-                self.bar.value = round(100 * progress.fraction)

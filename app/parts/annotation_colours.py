@@ -1,0 +1,19 @@
+"""The colours of annotations, found once for all that draw them."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from genoviz.analyses.annotate import PlacedAnnotations
+from genoviz.analyses.annotation_colours import place_colours
+
+_COLOURS: WeakKeyDictionary[PlacedAnnotations, np.ndarray] = WeakKeyDictionary()
+
+
+def colours_of(placed: PlacedAnnotations) -> np.ndarray:
+    """Return the colour of each place, as on the layout; ``#rrggbb``, shape (n_places,)."""
+    if placed not in _COLOURS:
+        _COLOURS[placed] = place_colours(placed)
+    return _COLOURS[placed]

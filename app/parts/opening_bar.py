@@ -1,0 +1,45 @@
+"""How far the opening of a file is, with a button that stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+
+class OpeningBar:
+    """Text, bar and button; hidden while nothing is being opened.
+
+    Parameters
+    ----------
+    owner
+        Has the param ``opening``: an `OpeningProgress`, or None.
+    cancel
+        Called to stop the opening.
+    look
+        Width and margin of the bar.
+    """
+
+    def __init__(self, owner: Any, cancel: Callable[[], None], look: dict[str, Any]) -> None:
+        self._text = pmui.Typography("", variant="caption", margin=0)
+        self._bar = pmui.LinearProgress(**look)
+        button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
+        button.on_click(lambda _: cancel())
+        self.panel = pmui.Column(
+            self._text, self._bar, button, visible=False, margin=0, sizing_mode="stretch_width"
+        )
+        owner.param.watch(self._show, "opening")
+
+    def _show(self, event: Any) -> None:
+        progress = event.new
+        with pn.io.hold():
+            self.panel.visible = progress is not None
+            if progress is None:
+                return
+            self._text.object = progress.text
+            is_known = progress.fraction is not None
+            self._bar.variant = "determinate" if is_known else "indeterminate"
+            if is_known:
+                self._bar.value = round(100 * progress.fraction)
