@@ -78,10 +78,9 @@ def count(
         return
     reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     with show_progress() as bar:
-        rows = io.read_rows(queries, bar, **reads)
-        found = io.read(subjects, bar, names=False, blocks=False, **reads)
-        if map_contigs:
-            found = io.match_contigs(found, rows.intervals)
+        rows, found = io.read_pair(
+            queries, subjects, bar, blocks=False, map_contigs=map_contigs, reads=reads
+        )
         from genoviz.analyses.intervals import count_overlaps
 
         bar.update("Counting", 0, None, "")

@@ -58,10 +58,9 @@ def coverage(
     strand = io.strand_rule(same_strand, opposite_strand)
     reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     with show_progress() as bar:
-        rows = io.read_rows(queries, bar, **reads)
-        found = io.read(subjects, bar, names=False, blocks=split, **reads)
-        if map_contigs:
-            found = io.match_contigs(found, rows.intervals)
+        rows, found = io.read_pair(
+            queries, subjects, bar, blocks=split, map_contigs=map_contigs, reads=reads
+        )
         from genoviz.analyses.interval_coverage import coverage_fraction
 
         bar.update("Measuring", 0, None, "")

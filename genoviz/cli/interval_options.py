@@ -132,6 +132,29 @@ def match_contigs(subjects: Intervals, queries: Intervals) -> Intervals:
     return mapped
 
 
+def read_pair(
+    queries: Path,
+    subjects: Path,
+    bar: ProgressBar,
+    *,
+    blocks: bool,
+    map_contigs: bool,
+    reads: dict[str, int],
+) -> tuple[IntervalRows, Intervals]:
+    """Return the lines of A, and the intervals of B under the contigs' names of A.
+
+    Parameters
+    ----------
+    blocks
+        Whether the intervals of B are the blocks of reads and features.
+    reads
+        Options of `read_intervals` for files of reads.
+    """
+    rows = read_rows(queries, bar, **reads)
+    found = read(subjects, bar, names=False, blocks=blocks, **reads)
+    return rows, match_contigs(found, rows.intervals) if map_contigs else found
+
+
 def write_output(parts: Iterable[bytes], output: Path | None) -> None:
     """Write text to a file, or to standard output until nobody reads on."""
     if output is not None:
