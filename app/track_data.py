@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from app.track_features import FeatureTable
 from genoviz.analyses.coverage_index import CoverageIndex
 from genoviz.analyses.linear_coordinates import contig_ends
 from genoviz.analyses.signal_index import SignalIndex
+from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.annotations import read_annotations
 from genoviz.io.interval_kinds import READ_KINDS, find_kind
 from genoviz.io.intervals import iter_read_intervals
@@ -84,8 +85,9 @@ class TrackData:
 
     @property
     def cpm_factor(self) -> float:
-        """What turns depth into depth per million of blocks or features."""
-        return 1e6 / max(len(self.intervals), 1)
+        """What turns depth into depth per million of reads or features."""
+        n_reads = self.intervals.n_reads
+        return 1e6 / max(len(self.intervals) if n_reads is None else n_reads, 1)
 
     def extent(self, contig: str) -> tuple[int, int]:
         """Return from where to where a contig has intervals; (0, 0) without any."""
@@ -96,7 +98,22 @@ class TrackData:
 
 
 def iter_read_track(path: Path) -> Iterator[OpeningProgress]:
-    """Read a track file; the last progress has its `TrackData`."""
+    """Read a track file; the last progress has its `TrackData`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or is gone or cut off before it is; says why.
+    """
+    try:
+        yield from _iter_read(path)
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    except ParameterError as error:
+        raise FileFormatError(path, str(error)) from error
+
+
+def _iter_read(path: Path) -> Iterator[OpeningProgress]:
     kind = find_kind(path)
     if kind in ANNOTATION_FILES and path.stat().st_size < ANNOTATION_BYTES:
         yield OpeningProgress(f"Reading {path.name}")
@@ -110,6 +127,11 @@ def iter_read_track(path: Path) -> Iterator[OpeningProgress]:
         fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
         yield OpeningProgress(f"{progress.stage} of {path.name}", fraction)
     yield OpeningProgress(f"Summing up {path.name}")
+    if not len(intervals):
+        note = "The file has no intervals."
+        intervals = replace(intervals, notes=(*intervals.notes, note))
+        if kind in SIGNAL_FILES and intervals.scores is None:
+            intervals = replace(intervals, scores=np.empty(0))
     yield OpeningProgress("Ready", 1.0, prepare(intervals, kind))
 
 
@@ -136,6 +158,7 @@ def features_of(annotations: Annotations) -> TrackData:
 
 
 def _feature_data(table: FeatureTable, notes: tuple[str, ...]) -> TrackData:
+    _ = table.names  # sorted here, in a job, and not when somebody looks for one
     return TrackData(
         TrackKind.FEATURES,
         table.intervals,

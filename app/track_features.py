@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from app.feature_exons import match_exons
+from app.feature_names import FeatureNames
 from genoviz.model import Annotations, Intervals, PathRegion
 
 GENE_TYPES, TRANSCRIPT_TYPES = ("gene", "pseudogene", "ncRNA_gene"), ("transcript", "mRNA")
@@ -114,20 +116,16 @@ class FeatureTable:
 
     def find(self, text: str) -> int | None:
         """Return the first feature of a name, in any case; or one whose name begins so."""
-        wanted = text.strip().lower()
-        names = self._names
-        if not wanted or not names:
-            return None
-        if wanted in names:
-            return names[wanted]
-        return next((row for name, row in names.items() if name.startswith(wanted)), None)
+        return self.names.find(text) if self.names is not None else None
+
+    def names_beginning(self, text: str, *, limit: int) -> list[str]:
+        """Return different names that begin so, in any case."""
+        return self.names.beginning(text, limit=limit) if self.names is not None else []
 
     @cached_property
-    def _names(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for row, name in enumerate(self.intervals.names or ()):
-            found.setdefault(name.lower(), row)
-        return found
+    def names(self) -> FeatureNames | None:
+        """The names, sorted; None without any. To sort a million takes a second."""
+        return None if self.intervals.names is None else FeatureNames.of(self.intervals.names)
 
 
 def _chosen_rows(annotations: Annotations) -> np.ndarray:
@@ -159,38 +157,4 @@ def _find_blocks(
     )
     if len(exons) == 0 or len(rows) == len(annotations):
         return None, None
-    return _match_exons(annotations, exons, table)
-
-
-def _match_exons(
-    annotations: Annotations, exons: np.ndarray, table: FeatureTable
-) -> tuple[np.ndarray, np.ndarray]:
-    by_name: dict[tuple[int, str], list[tuple[int, int]]] = {}
-    names = annotations.names.take(exons)
-    contigs = np.asarray(annotations.contigs.codes)[exons].tolist()
-    starts, ends = annotations.starts[exons].tolist(), annotations.ends[exons].tolist()
-    for contig, name, start, end in zip(contigs, names, starts, ends, strict=True):
-        by_name.setdefault((contig, name), []).append((start, end))
-    counts, found = [], []
-    features = table.intervals
-    for row in range(len(features)):
-        key = (int(features.contig_ids[row]), table.name_of(row))
-        start, end = int(features.starts[row]), int(features.ends[row])
-        inside = [block for block in by_name.get(key, ()) if start <= block[0] and block[1] <= end]
-        merged = _merged(inside)
-        counts.append(len(merged))
-        found.extend(merged)
-    return np.append(0, np.cumsum(counts)).astype(np.int64), np.array(found, np.int64).reshape(
-        -1, 2
-    )
-
-
-def _merged(blocks: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what blocks cover together."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(blocks):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
+    return match_exons(annotations, exons, table.intervals)

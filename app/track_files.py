@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
-from app.files import FileCache, OpeningProgress, check_path
+from app.files import FileCache, OpeningProgress, check_path, find_sample
 from app.jobs import FILES, Job, JobState
 from app.track_data import TrackData, iter_read_track
+from genoviz.samples import iter_get_sample
 
 if TYPE_CHECKING:
     from app.session import Session
@@ -73,7 +74,7 @@ class TrackFiles(param.Parameterized):
         return self._job is not None or bool(self._waiting)
 
     def open(self, source: str) -> None:
-        """Open a file on the server, after those that wait."""
+        """Open a sample by name, or a file on the server by path, after those that wait."""
         self._begin(self._iter_open(source), Path(source).name or "a track")
 
     def open_upload(self, name: str, content: bytes | str) -> None:
@@ -113,8 +114,18 @@ class TrackFiles(param.Parameterized):
         self._go_on()
 
     def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
-        path = check_path(source, self._session.folders)
-        yield from iter_open_track(path, source=str(path), title=path.name)
+        sample = find_sample(source)
+        if sample is None:
+            path = check_path(source, self._session.folders)
+            yield from iter_open_track(path, source=str(path), title=path.name)
+            return
+        for progress in iter_get_sample(sample.name):
+            if progress.path is None:
+                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+                yield OpeningProgress(f"Fetching {sample.title}", fraction)
+            else:
+                title = progress.path.name
+                yield from iter_open_track(progress.path, source=sample.name, title=title)
 
     def _begin(self, steps: Iterator[Any], title: str) -> None:
         self._waiting.append((steps, title))
@@ -143,8 +154,7 @@ class TrackFiles(param.Parameterized):
     def _complain(self, error: Exception | None) -> None:
         from app.session import describe_problem
 
-        before = self._session.problem
-        self._session.problem = " ".join(filter(None, (before, describe_problem(error))))
+        self._session.complain(describe_problem(error))
 
 
 def iter_open_track(

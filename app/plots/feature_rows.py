@@ -16,6 +16,7 @@ def first_fit_rows(
     *,
     n_rows: int,
     gap: float = GAP_PIXELS,
+    box_gap: float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a row for each feature, -1 for no room, and whether there is room for its name.
 
@@ -30,6 +31,8 @@ def first_fit_rows(
         Where the names end, which begin at ``lefts``.
     n_rows
         How many rows there are.
+    gap, box_gap
+        Pixels between what has names, and between boxes without.
 
     Examples
     --------
@@ -48,7 +51,7 @@ def first_fit_rows(
             continue
         named = next((row for row in free if name_free[row] <= left), -1)
         rows[i] = row = named if named >= 0 else free[0]
-        box_free[row] = right + (gap if named >= 0 else 1)
+        box_free[row] = right + (gap if named >= 0 else box_gap)
         if named >= 0:
             are_named[i] = True
             name_free[row] = name_right + gap

@@ -17,6 +17,7 @@ EXAMPLES = examples(
     "genoviz count exons.bed reads.bed.gz > counts.bed",
     "genoviz count genes.gtf reads.bam -s -o counts.gtf",
     "genoviz count peaks.narrowPeak repeats.bed --json",
+    "genoviz count introns.bed rna.bam --split",
     "genoviz count genes.bed --graph graph.gfa.gz",
 )
 
@@ -33,6 +34,14 @@ def count(
     subjects: Annotated[
         Path | None, typer.Argument(metavar="B", help="Intervals that are counted.")
     ] = None,
+    split: Annotated[
+        bool,
+        typer.Option(
+            "--split",
+            help="Reads (cut at N) and BED12 overlap where their blocks do, as bedtools "
+            "intersect -split -c.",
+        ),
+    ] = False,
     same_strand: io.SameStrand = False,
     opposite_strand: io.OppositeStrand = False,
     zero_length: io.ZeroLengthOption = io.ZeroLengthRule.bedtools,
@@ -68,6 +77,8 @@ def count(
         raise typer.BadParameter("give B, or a --graph")
     if of and (graph is None or subjects is not None):
         raise typer.BadParameter("--of goes with --graph and without B")
+    if split and graph is not None:
+        raise typer.BadParameter("--split does not go with --graph")
     if graph is not None:
         options = {
             "strand": strand,
@@ -77,29 +88,31 @@ def count(
         _count_on_graph(graph, queries, subjects, of, options, output, as_json)
         return
     reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
+    options = {"strand": strand, "zero_length": zero_length.value}
     with show_progress() as bar:
-        rows, found = io.read_pair(
-            queries, subjects, bar, blocks=False, map_contigs=map_contigs, reads=reads
-        )
-        from genoviz.analyses.intervals import count_overlaps
+        if split:
+            from genoviz.cli.split_counts import count_split
 
-        bar.update("Counting", 0, None, "")
-        began = time.perf_counter()
-        counts = count_overlaps(
-            rows.intervals,
-            found,
-            strand=strand,
-            zero_length=zero_length.value,
-            backend=backend.value,
-        )
-        seconds = time.perf_counter() - began
+            rows, n_subjects, counts, seconds = count_split(
+                queries, subjects, bar, map_contigs=map_contigs, reads=reads, options=options
+            )
+        else:
+            rows, found = io.read_pair(
+                queries, subjects, bar, blocks=False, map_contigs=map_contigs, reads=reads
+            )
+            from genoviz.analyses.intervals import count_overlaps
+
+            bar.update("Counting", 0, None, "")
+            began = time.perf_counter()
+            counts = count_overlaps(rows.intervals, found, backend=backend.value, **options)
+            seconds, n_subjects = time.perf_counter() - began, len(found)
     from genoviz.io.interval_writer import Column, iter_lines
 
     if output is not None or not as_json:
         io.write_output(iter_lines(rows, [Column(counts)]), output)
     results = {
         "n_queries": len(counts),
-        "n_subjects": len(found),
+        "n_subjects": n_subjects,
         "n_overlaps": int(counts.sum(dtype="int64")),
         "n_queries_with_overlap": int((counts > 0).sum()),
         "seconds": seconds,

@@ -83,7 +83,7 @@ class BigWig:
         """Return the stretches with one value each that touch a region; scores are the values."""
         self._check(contig)
         end = self.contig_lengths[contig] if end is None else end
-        return _one_contig(self._file, contig, start, end, "bigwig")
+        return _one_contig(self.path, self._file, contig, start, end, "bigwig")
 
     def _check(self, contig: str) -> None:
         if contig not in self.contig_lengths:
@@ -106,7 +106,7 @@ def read_big_file(
     for k, contig in enumerate(wanted):
         yield f"Reading {title}", k, len(wanted)
         bounds = (0, lengths[contig]) if region is None else (region.start, region.end)
-        parts.append(_one_contig(file, contig, *bounds, kind, names))
+        parts.append(_one_contig(path, file, contig, *bounds, kind, names))
     return _join(parts, lengths, [*lengths].index(region.path) if region else 0)
 
 
@@ -178,9 +178,19 @@ def _open(path: Path, title: str) -> Any:
 
 
 def _one_contig(
-    file: Any, contig: str, start: int, end: int, kind: str, names: bool = True
+    path: Path, file: Any, contig: str, start: int, end: int, kind: str, names: bool = True
 ) -> Intervals:
     """Return what lies on one contig."""
+    damaged = import_reader("pybigtools", "bigWig and bigBed files").BBIReadError
+    try:
+        return _read_contig(file, contig, start, end, kind, names)
+    except (OSError, damaged) as error:
+        raise FileFormatError(
+            path, f"cannot be read on {contig}, so it is cut off or damaged: {error}"
+        ) from error
+
+
+def _read_contig(file: Any, contig: str, start: int, end: int, kind: str, names: bool) -> Intervals:
     end = min(end, dict(file.chroms())[contig])
     start = max(start, 0)
     records = file.records(contig, start, end) if start < end else iter(())

@@ -12,7 +12,6 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.io.big_files import read_big_file
-from genoviz.io.contig_names import map_contigs
 from genoviz.io.gfa_text import open_text
 from genoviz.io.interval_kinds import READ_KINDS, ROW_FORMATS, SIGNAL_KINDS, find_kind
 from genoviz.io.interval_rows import IntervalRows, parse_intervals
@@ -20,6 +19,7 @@ from genoviz.io.interval_tables import intervals_from_table, read_interval_table
 from genoviz.io.read_blocks import EXCLUDE_FLAGS, read_blocks
 from genoviz.io.tabix import fetch_lines, find_index
 from genoviz.model import Intervals, PathRegion
+from genoviz.model.contig_names import map_contigs
 
 __all__ = [
     "EXCLUDE_FLAGS",

@@ -46,6 +46,8 @@ def read_blocks(
     blocks: bool = True,
     names: bool = False,
     reference: Path | None = None,
+    cuts: str = "DN",
+    reads_of_blocks: list[np.ndarray] | None = None,
 ) -> Generator[Progress, None, Intervals]:
     """Return the blocks of the reads of a file; yields the progress.
 
@@ -68,6 +70,10 @@ def read_blocks(
         Whether to keep the reads' names.
     reference
         FASTA file of a CRAM; it is hardly ever needed.
+    cuts
+        Operations at which reads are cut into blocks.
+    reads_of_blocks
+        Gets one array: the number of the read that each block is of. Not with a region.
 
     Raises
     ------
@@ -77,7 +83,7 @@ def read_blocks(
     pysam = import_reader("pysam", "SAM, BAM and CRAM files")
     n_bytes = path.stat().st_size if path.exists() else 0
     with _no_messages(pysam), _open(pysam, path, kind, reference) as file:
-        taken = _Taken(exclude_flags, min_quality, blocks, names)
+        taken = _Taken(exclude_flags, min_quality, blocks, names, cuts)
         contigs = tuple(file.references)
         lengths = np.array(file.lengths, np.int64)
         try:
@@ -89,6 +95,8 @@ def read_blocks(
                 path, f"cannot be read beyond read {taken.n_seen:,}: {error}"
             ) from error
     found = taken.intervals(contigs, lengths)
+    if reads_of_blocks is not None:
+        reads_of_blocks.append(taken.read_of)
     return found if region is None else found.within(region.path, region.start, region.end)
 
 
@@ -152,9 +160,12 @@ class _Taken:
     Each different CIGAR is taken apart once, but for long ones, which hardly ever come twice.
     """
 
-    def __init__(self, exclude_flags: int, min_quality: int, blocks: bool, names: bool) -> None:
+    def __init__(
+        self, exclude_flags: int, min_quality: int, blocks: bool, names: bool, cuts: str
+    ) -> None:
         self.exclude_flags, self.min_quality = exclude_flags, min_quality
-        self.blocks = blocks
+        self.blocks, self.cuts = blocks, cuts
+        self.read_of = np.empty(0, np.int64)
         self.n_seen = 0
         self.contig_ids, self.starts, self.cigars = array("i"), array("q"), array("q")
         self.strands = array("b")
@@ -188,7 +199,7 @@ class _Taken:
 
     def _enter(self, cigar: str) -> int:
         rank = len(self.block_counts)
-        found = cut_cigar(cigar, blocks=self.blocks)
+        found = cut_cigar(cigar, blocks=self.blocks, cuts=self.cuts)
         self.block_counts.append(len(found))
         for block in found:
             self.block_table.extend(block)
@@ -202,7 +213,7 @@ class _Taken:
         table = _as_array(self.block_table, np.int64).reshape(-1, 2)
         cigars = _as_array(self.cigars, np.int64)
         n_of_read = counts[cigars]
-        read_of = np.repeat(np.arange(len(cigars)), n_of_read)
+        self.read_of = read_of = np.repeat(np.arange(len(cigars)), n_of_read)
         rank_in_read = np.arange(len(read_of)) - (np.cumsum(n_of_read) - n_of_read)[read_of]
         rows = (np.cumsum(counts) - counts)[cigars][read_of] + rank_in_read
         starts = _as_array(self.starts, np.int64)[read_of] + table[rows, 0]
@@ -215,13 +226,16 @@ class _Taken:
             names=None if self.names is None else ByteStrings.from_texts(self.names).take(read_of),
             contig_lengths=lengths,
             notes=(self._note(),),
+            n_reads=int((n_of_read > 0).sum()),
         )
 
     def _note(self) -> str:
         rules = [f"-F {self.exclude_flags}"]
         if self.min_quality:
             rules.append(f"-q {self.min_quality}")
-        rules.append("CIGAR cut at D and N" if self.blocks else "from first base to last")
+        rules.append(
+            f"CIGAR cut at {' and '.join(self.cuts)}" if self.blocks else "from first base to last"
+        )
         rules.append("mates not merged")
         n_taken = len(self.starts)
         return f"Reads: {', '.join(rules)}; {n_taken:,} of {self.n_seen:,} reads are taken."
@@ -231,7 +245,7 @@ def _as_array(values: array, dtype: type) -> np.ndarray:
     return np.frombuffer(values, dtype) if len(values) else np.empty(0, dtype)
 
 
-def cut_cigar(cigar: str, *, blocks: bool = True) -> list[tuple[int, int]]:
+def cut_cigar(cigar: str, *, blocks: bool = True, cuts: str = "DN") -> list[tuple[int, int]]:
     """Return offset and length of each block of a CIGAR, bp of the contig.
 
     Parameters
@@ -239,7 +253,9 @@ def cut_cigar(cigar: str, *, blocks: bool = True) -> list[tuple[int, int]]:
     cigar
         As SAM writes it.
     blocks
-        Whether to cut at D and N; else there is one block, or none.
+        Whether to cut; else there is one block, or none.
+    cuts
+        The operations to cut at.
 
     Examples
     --------
@@ -247,6 +263,8 @@ def cut_cigar(cigar: str, *, blocks: bool = True) -> list[tuple[int, int]]:
     [(0, 20), (120, 8), (131, 4)]
     >>> cut_cigar("5S10M2I10M100N8M3D4M", blocks=False)
     [(0, 135)]
+    >>> cut_cigar("5S10M2I10M100N8M3D4M", cuts="N")
+    [(0, 20), (120, 15)]
     """
     found: list[tuple[int, int]] = []
     at = begin = 0
@@ -254,10 +272,11 @@ def cut_cigar(cigar: str, *, blocks: bool = True) -> list[tuple[int, int]]:
         if operation in "M=X":
             at += int(length)
         elif operation in "DN":
-            if blocks and at > begin:
+            is_cut = blocks and operation in cuts
+            if is_cut and at > begin:
                 found.append((begin, at - begin))
             at += int(length)
-            if blocks:
+            if is_cut:
                 begin = at
     if at > begin:
         found.append((begin, at - begin))

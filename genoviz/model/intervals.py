@@ -32,6 +32,9 @@ class Intervals:
         float64, shape (n,): scores, or the values of a signal; NaN where there is none; or None.
     contig_lengths
         int64, shape (n_contigs,), bp; or None where they are not known.
+    n_reads
+        How many reads the intervals are blocks of; None where that is not known, or each interval
+        is one of its own.
     notes
         What a reader left out or treated in its own way, one sentence each.
 
@@ -58,6 +61,7 @@ class Intervals:
     scores: np.ndarray | None = None
     contig_lengths: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    n_reads: int | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -184,6 +188,7 @@ class Intervals:
             strands=None if self.strands is None else self.strands[rows],
             names=None if self.names is None else self.names.take(rows),
             scores=None if self.scores is None else self.scores[rows],
+            n_reads=None,
         )
 
     def within(self, contig: str, start: int, end: int) -> Intervals:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 
 from app.files import OpenGraph
 from app.pages.tracks import TracksPage
-from app.pages.tracks.exports import picture_of, write_track
 from app.pages.tracks.places import parse_place, write_place
 from app.pages.tracks.track import Scale
-from app.plots.track_svg import tracks_svg
 from app.session import Session
 from app.track_data import TrackKind
 from genoviz.errors import ParameterError
@@ -131,11 +127,13 @@ def test_a_gene_is_found_by_name_and_drawn_with_its_exons(session, page, files):
     page.poll()
     region = page.browser.region
     assert region.start < 100 < 400 < region.end
-    boxes, stems = page.browser.lanes.boxes.data, page.browser.lanes.stems.data
-    drawn = sorted(zip(boxes["left"], boxes["right"], boxes["name"], strict=True))
-    assert drawn == [(100.5, 200.5, "BRCA9"), (300.5, 400.5, "BRCA9")]
-    assert (stems["x0"][0], stems["x1"][0]) == (100.5, 400.5)
-    assert page.browser.lanes.names.data["text"] == ["BRCA9 ‹"]
+    found = page.browser.drawing.rows[0].features
+    gene = found.lefts.tolist().index(100)
+    is_own = found.owners == gene
+    exons = zip(found.begins[is_own].tolist(), found.stops[is_own].tolist(), strict=True)
+    assert [*exons] == [(100, 200), (300, 400)]
+    assert (found.rights[gene], found.have_blocks[gene], found.strands[gene]) == (400, True, -1)
+    assert dict(found.names)[gene] == "BRCA9 ‹"
     page.navigation.go("nobody")
     assert "'nobody' is no place here" in session.problem
 
@@ -216,7 +214,6 @@ def test_a_group_has_one_scale(session, page, tmp_path):
     page.browser.refresh()
     page.poll()
     assert [row.scale[1] for row in page.browser.drawing.rows] == [8, 8, 10]
-    assert len(page.browser.lanes.clips.data["left"]) == 1, "50 is beyond 10, and marked"
 
 
 def test_many_features_are_drawn_as_their_depth(session, page, tmp_path):
@@ -230,18 +227,18 @@ def test_many_features_are_drawn_as_their_depth(session, page, tmp_path):
     page.navigation.go("c:1-4000")
     page.poll()
     assert not page.browser.drawing.rows[0].parts
-    assert len(page.browser.lanes.boxes.data["left"]) > 100
+    assert len(page.browser.drawing.rows[0].features.lefts) > 100
 
 
 def test_features_of_a_row_do_not_cover_each_other(session, page):
     open_files(session, page, real_data(f"{CHR9}/bed_chr9_4000000_6000000_chromstates.bed"))
     page.navigation.go("chr9:4,800,001-5,000,000")
     page.poll()
-    boxes = page.browser.lanes.boxes.data
-    for top in set(boxes["top"]):
-        row = np.flatnonzero(np.asarray(boxes["top"]) == top)
-        lefts, rights = boxes["left"][row], boxes["right"][row]
-        assert (lefts[1:] >= rights[:-1]).all()
+    found = page.browser.drawing.rows[0].features
+    assert len(found.tops) > 50
+    for top in set(found.tops.tolist()):
+        row = np.flatnonzero(found.tops == top)
+        assert (found.lefts[row][1:] >= found.rights[row][:-1]).all()
 
 
 def test_tracks_are_moved_taken_away_and_kept_when_others_come(session, page, files):
@@ -258,7 +255,7 @@ def test_tracks_are_moved_taken_away_and_kept_when_others_come(session, page, fi
 
 
 def test_back_and_forward_visit_the_places_again(session, page, files, monkeypatch):
-    monkeypatch.setattr("app.pages.tracks.navigation.REST_SECONDS", 0.0)
+    monkeypatch.setattr("app.pages.tracks.visits.REST_SECONDS", 0.0)
     monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
     open_files(session, page, files["genes.gtf"])
     for text in ("c1:1-50", "c1:201-300"):
@@ -292,27 +289,3 @@ def test_a_graphs_paths_have_their_depth_and_files_on_their_contig(session, page
 
 def drawn_rows(page):
     return [row for row in page.browser.drawing.rows if row.parts]
-
-
-def test_what_is_saved_is_what_is_there(session, page, tmp_path):
-    path = real_data(f"{CHR9}/bam_chr9_4000000_6000000.bam")
-    genes = real_data(f"{CHR9}/gtf_chr9_4000000_6000000.gtf")
-    open_files(session, page, path, genes)
-    region = PathRegion("chr9", 4_850_000, 4_870_000)
-    page.navigation.look_at(region)
-    page.poll()
-    reads, features = page.tracks
-    write_track(tmp_path / "depth.bedgraph", reads, region)
-    steps = read_intervals(tmp_path / "depth.bedgraph")
-    depth = np.zeros(region.length)
-    for start, end, value in zip(steps.starts, steps.ends, steps.scores, strict=True):
-        depth[start - region.start : end - region.start] = value
-    assert (depth == depth_of(path, "chr9", region.start, region.end)).all()
-    write_track(tmp_path / "genes.bed", features, region)
-    saved = read_intervals(tmp_path / "genes.bed")
-    drawn = set(page.browser.lanes.boxes.data["name"])
-    assert {saved.names[row] for row in range(len(saved))} == drawn
-    svg = ElementTree.fromstring(tracks_svg(picture_of(page.browser)))
-    texts = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[0].startswith("chr9:4,850,001-4,870,000 (20,000 bp")
-    assert len([*svg.iter("{http://www.w3.org/2000/svg}rect")]) > len(saved)

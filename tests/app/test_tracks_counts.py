@@ -90,9 +90,70 @@ def test_the_view_and_the_features_of_a_track_are_counted_on_the_page(session):
     assert frame["Region"].tolist() == ["chr9:4,850,001-4,860,000"] * 2
     assert frame.set_index("Track").loc[bam.name, "Intervals"] == len(reads)
     page.counts.found = None
-    page.counts.regions.value = bed.name
+    page.counts.fields.regions.value = bed.name
     page.counts.count()
     poll_until(poll, lambda: page.counts.found is not None)
     rows = table_rows(page.counts.found)
     assert len(rows.frame) == len(read_intervals(bed))
     assert set(rows.frame["Track"]) == {bam.name}
+
+
+def test_regions_of_a_file_that_is_not_open_are_counted_and_gone_to(session, tmp_path):
+    page = TracksPage(session)
+    reads, regions = tmp_path / "reads.bed", tmp_path / "regions.bed"
+    reads.write_text("chr1\t0\t50\nchr1\t40\t60\n2\t0\t1000\n")
+    regions.write_text("1\t45\t55\tboth\n1\t900\t950\tnone\nchr2\t10\t20\tother\n")
+    session.tracks.open(str(reads))
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: not session.tracks.is_opening)
+    for _ in range(3):
+        poll()
+    fields = page.counts.fields
+    fields.regions.value = "A file on the server"
+    assert fields.path.visible
+    page.counts.count()
+    assert "no file is named" in session.problem
+    fields.path.value = str(regions)
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    assert session.problem == ""
+    assert page.counts.found.tracks[0].counts.tolist() == [2, 0, 1]
+    frame = page.counts.table.table.value
+    assert frame["Mean"].tolist() == [1.5, 0.0, 1.0]
+    page.counts._take_row(2)
+    poll()
+    assert (page.browser.contig, page.browser.region.start) == ("2", 5)
+    fields.path.value = str(tmp_path / "nothing.bed")
+    page.counts.count()
+    assert "does not exist on the server" in session.problem
+
+
+def test_an_uploaded_file_is_counted_against_one_track(session, tmp_path):
+    page = TracksPage(session)
+    for name in ("a.bed", "b.bed"):
+        (tmp_path / name).write_text("c\t0\t50\nc\t40\t60\n")
+        session.tracks.open(str(tmp_path / name))
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: not session.tracks.is_opening)
+    for _ in range(3):
+        poll()
+    fields = page.counts.fields
+    fields.regions.value, fields.against.value = "An uploaded file", "b.bed"
+    page.counts.count()
+    assert "no file is uploaded" in session.problem
+    fields.upload.param.update(value=b"c\t5\t", filename="bad.bed")
+    page.counts.count()
+    poll_until(poll, lambda: "bad.bed, line 1" in session.problem)
+    fields.upload.param.update(value=b"c\t5\t45\n", filename="good.bed")
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    assert [track.title for track in page.counts.found.tracks] == ["b.bed"]
+    assert page.counts.found.tracks[0].counts.tolist() == [2]

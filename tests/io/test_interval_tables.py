@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz import FileFormatError, Intervals, ParameterError
-from genoviz.io.contig_names import map_contigs
 from genoviz.io.intervals import intervals_from_table, read_intervals
+from genoviz.model.contig_names import map_contigs
 
 COLUMNS = {
     "Chrom": ["a", "b", "a"],

@@ -65,6 +65,14 @@ def test_whole_reads_are_as_pysam_has_them():
     assert any("-q 10" in note for note in found.notes)
 
 
+def test_blocks_know_how_many_reads_they_are_of():
+    path = real_data(f"intervals/{CHR9}")
+    found = read_intervals(path)
+    n_reads = int(pysam.samtools.view("-c", "-F", "1796", str(path)))
+    assert found.n_reads == n_reads < len(found)
+    assert found.select(found.strands > 0).n_reads is None, "some of the blocks are of no number"
+
+
 def test_cram_and_sam_are_read_as_bam(tmp_path):
     bam = real_data("intervals/paired_chr2L.bam")
     sam = tmp_path / "reads.sam"

@@ -11,8 +11,8 @@ import numpy as np
 from app.pages.tracks.track import find_contig
 from app.track_data import TrackData, TrackKind
 from genoviz.analyses.interval_coverage import coverage_fraction
-from genoviz.io.contig_names import map_contigs
 from genoviz.model import Intervals, PathRegion
+from genoviz.model.contig_names import map_contigs
 
 TSV_HEADER = (
     "contig\tstart\tend\tname\tlength\ttrack\tintervals\tcovered_bases\tcovered_fraction\tmean\n"

@@ -1,7 +1,8 @@
-"""The table of what each track has in the view, or in the regions of a track."""
+"""The table of what tracks have in the view, or in the regions of a track or a file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,25 +11,17 @@ import pandas as pd
 import panel_material_ui as pmui
 
 from app.pages.tracks.browser import TrackBrowser
-from app.pages.tracks.counting import (
-    RegionCounts,
-    count_regions,
-    count_view,
-    first_regions,
-    write_counts,
-)
+from app.pages.tracks.count_fields import CountFields
+from app.pages.tracks.counting import RegionCounts, write_counts
 from app.pages.tracks.places import write_place
 from app.pages.tracks.track_list import TrackList
 from app.parts.file_button import file_button
 from app.parts.questions import Question
 from app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from app.session import Session
-from app.track_data import TrackKind
 from genoviz.errors import GenovizError
 from genoviz.model import PathRegion
 
-VIEW = "The view"
-MAX_REGIONS = 1_000_000
 COLUMNS = (
     Column("Region", share=4),
     Column("Name", share=2),
@@ -45,23 +38,33 @@ UNCOUNTED = "Count: intervals that overlap, covered bases, and mean depth or val
 class CountsTable:
     """A panel for the dock.
 
+    Parameters
+    ----------
+    go_to
+        Called with the region of a row that is clicked.
+
     Attributes
     ----------
     title, panel
         Name and Panel object of the tab.
+    fields
+        What is counted in what.
     found
         What was counted last, or None.
     """
 
     title = "Counts"
 
-    def __init__(self, session: Session, tracks: TrackList, browser: TrackBrowser) -> None:
-        self._session, self._tracks, self._browser = session, tracks, browser
+    def __init__(
+        self,
+        session: Session,
+        tracks: TrackList,
+        browser: TrackBrowser,
+        go_to: Callable[[PathRegion], None],
+    ) -> None:
+        self._session, self._browser, self._go_to = session, browser, go_to
         self.found: RegionCounts | None = None
-        self.regions = pmui.Select(
-            label="Regions", options=[VIEW], value=VIEW, size="small", width=230,
-            description="The view, or all features of a track.", margin=(8, 10, 0, 8),
-        )  # fmt: skip
+        self.fields = CountFields(session, tracks)
         self.button = pmui.Button(label="Count", size="small", variant="outlined", margin=(10, 8))
         self.button.on_click(lambda _: self.count())
         self.download = file_button(session, "TSV", self._prepare, margin=(10, 8))
@@ -69,11 +72,11 @@ class CountsTable:
             COLUMNS, placeholder="Find a region, name or track", on_row=self._take_row
         )
         self.table.clear(UNCOUNTED)
+        self.table.search.margin = (8, 10, 2, 8)
         bar = pmui.Row(
-            self.regions, self.button, self.download, self.table.search, self.table.count,
+            *self.fields.widgets, self.button, self.download, self.table.search, self.table.count,
             sizing_mode="stretch_width", margin=(0, 0, 4, 0),
         )  # fmt: skip
-        self.table.search.margin = (8, 10, 2, 8)
         self.panel = pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0)
         self._question = Question(session, "counts in regions", self._take)
 
@@ -81,35 +84,27 @@ class CountsTable:
         """Nothing: tracks are followed by `follow`."""
 
     def follow(self) -> None:
-        """Offer the tracks that have regions."""
-        options = [VIEW, *(t.title for t in self._tracks if self._has_regions(t))]
-        if options != self.regions.options:
-            value = self.regions.value if self.regions.value in options else VIEW
-            self.regions.param.update(options=options, value=value)
+        """Offer the tracks that there are."""
+        self.fields.follow()
 
     def poll(self) -> None:
         """Show the counts once they are there."""
         self._question.poll()
 
     def count(self) -> None:
-        """Begin to count."""
-        tracks = [(t.title, t.data) for t in self._tracks if t.data is not None]
-        region = self._browser.region
-        chosen = next((t for t in self._tracks if t.title == self.regions.value), None)
-        if self.regions.value != VIEW and chosen is not None and chosen.data is not None:
-            others = [(title, data) for title, data in tracks if data is not chosen.data]
-            regions = first_regions(chosen.data.intervals, MAX_REGIONS)
-            self._question.ask(count_regions, regions, others)
-        elif region is not None:
-            self._question.ask(count_view, region, tracks)
+        """Begin to count; what cannot be counted is said."""
+        self._session.problem = ""
+        try:
+            counting = self.fields.prepare(self._browser.region)
+        except GenovizError as error:
+            self._session.complain(f"Nothing was counted: {error}.")
+            return
+        self.table.count.object = "<p>Counting ...</p>"
+        self._question.ask(_count, counting)
 
-    @staticmethod
-    def _has_regions(track: Any) -> bool:
-        return track.data is not None and track.data.kind is TrackKind.FEATURES
-
-    def _take(self, found: RegionCounts) -> None:
-        self.found = found
-        self.table.show(table_rows(found))
+    def _take(self, answer: tuple[RegionCounts, TableRows]) -> None:
+        self.found, rows = answer
+        self.table.show(rows)
 
     def _take_row(self, row: int) -> None:
         """Show the region of a row."""
@@ -119,8 +114,7 @@ class CountsTable:
         place = row // max(len(self.found.tracks), 1)
         contig = regions.contigs[int(regions.contig_ids[place])]
         start, end = int(regions.starts[place]), int(regions.ends[place])
-        if contig == self._browser.contig:
-            self._browser.look_at(PathRegion(contig, start, end), self._browser.length)
+        self._go_to(PathRegion(contig, start, max(end, start + 1)))
 
     def _prepare(self) -> tuple[str, Any]:
         if self.found is None:
@@ -131,6 +125,11 @@ class CountsTable:
             write_counts(path, found)
 
         return "counts.tsv", write
+
+
+def _count(counting: Callable[[], RegionCounts]) -> tuple[RegionCounts, TableRows]:
+    found = counting()
+    return found, table_rows(found)
 
 
 def table_rows(found: RegionCounts) -> TableRows:

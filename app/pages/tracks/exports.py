@@ -1,156 +1,177 @@
-"""Files of the view: a picture, and the values of each track."""
+"""Files of what is seen, or of a whole contig: pictures, values, features, bins."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import panel_material_ui as pmui
 
+from app.files import OpeningProgress
 from app.pages.tracks.browser import TrackBrowser
-from app.pages.tracks.margin import shorten
-from app.pages.tracks.places import write_place
+from app.pages.tracks.feature_export import iter_write_features
+from app.pages.tracks.figure import figure_of
+from app.pages.tracks.file_job import FileJob, Writer
 from app.pages.tracks.track import Track
-from app.parts.file_button import file_button, file_stem
-from app.plots.track_svg import PictureRow, TrackPicture, tracks_svg
+from app.pages.tracks.track_bins import MAX_ROWS, iter_write_bins
+from app.pages.tracks.track_list import TrackList
+from app.pages.tracks.track_values import iter_write_bedgraph, iter_write_bigwig
+from app.parts.file_button import file_stem
 from app.session import Session
 from app.track_data import TrackKind
-from genoviz.errors import GenovizError
-from genoviz.io.interval_writer import iter_bedgraph, write_bed
-from genoviz.model import Intervals, PathRegion
+from genoviz.analyses.track_figures import TRACK_FIGURE_ENDINGS, track_figure_bytes
+from genoviz.errors import ParameterError
+from genoviz.model import PathRegion
+
+PICTURE, BINS = "Picture of all tracks", "Bins of all tracks"
+VALUES, FEATURES = "Values of a track", "Features of a track"
+FORMATS = {
+    PICTURE: {ending[1:].upper(): ending for ending in TRACK_FIGURE_ENDINGS},
+    VALUES: {"bedGraph": ".bedgraph", "bigWig": ".bw"},
+    FEATURES: {"BED": ".bed"},
+    BINS: {"TSV": ".tsv"},
+}
+EXPLAINED = {
+    PICTURE: "What is seen, on white, with names, scales and a caption.",
+    VALUES: "Depth of reads and features, or the signal: exact, without scaling.",
+    FEATURES: "Whole features that touch the region, with exons and colours.",
+    BINS: "Mean, least and greatest value of each track in each bin.",
+}
+VIEW, CONTIG = "The view", "The whole contig"
+WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (12, 0, 0, 0)}
+BYTES_TO_COMPRESS = 5_000_000
 
 
 class Exports:
-    """Buttons that make files of what is seen.
+    """Fields that say what is wanted, and a button that makes it.
 
     Attributes
     ----------
+    what, track, ending, extent, bin_bp
+        The fields.
+    job
+        The button, and how far its file is.
     panel
         The Panel object.
     """
 
-    def __init__(self, session: Session, browser: TrackBrowser) -> None:
-        self._browser = browser
-        small: dict[str, Any] = {"margin": (4, 6, 0, 0)}
+    def __init__(self, session: Session, tracks: TrackList, browser: TrackBrowser) -> None:
+        self._tracks, self._browser = tracks, browser
+        self.what = pmui.Select(label="Save", options=[*FORMATS], value=PICTURE, **WIDE)
+        self.track = pmui.Select(label="Track", options={}, visible=False, **WIDE)
+        self.ending = pmui.RadioButtonGroup(
+            label="", description="Kind of file", options=FORMATS[PICTURE], value=".png",
+            size="small", margin=(8, 0, 0, 0),
+        )  # fmt: skip
+        self.extent = pmui.RadioButtonGroup(
+            label="", description="What the file covers", options=[VIEW, CONTIG], value=VIEW,
+            size="small", visible=False, margin=(8, 0, 0, 0),
+        )  # fmt: skip
+        self.bin_bp = pmui.IntInput(
+            label="Length of a bin (bp); 0: as drawn", value=0, start=0, visible=False, **WIDE
+        )
+        self.explained = pmui.Typography(EXPLAINED[PICTURE], variant="caption", margin=(6, 0, 2, 0))
+        self.job = FileJob(session, "Save", self.prepare, margin=(4, 0))
         self.panel = pmui.Column(
-            pmui.Typography("Save the view", variant="subtitle2", margin=(14, 0, 0, 0)),
-            pmui.Row(
-                file_button(session, "SVG", self._picture, **small),
-                file_button(session, "bedGraph, BED", self._track, **small),
-                margin=0,
-            ),
-            pmui.Typography(
-                "The picture of all tracks; the chosen track's exact values (bedGraph) or "
-                "features (BED) in the view.",
-                variant="caption",
-                margin=(4, 0),
-            ),
+            pmui.Typography("Save a file", variant="subtitle2", margin=(14, 0, 0, 0)),
+            self.what,
+            self.track,
+            self.ending,
+            self.extent,
+            self.bin_bp,
+            self.explained,
+            self.job.button,
+            self.job.progress,
             sizing_mode="stretch_width",
             margin=0,
         )
+        self.what.param.watch(lambda _: self.follow(), "value")
 
-    def _picture(self) -> tuple[str, Any]:
-        picture = picture_of(self._browser)
+    def follow(self) -> None:
+        """Offer the tracks and kinds of files that there are."""
+        what = self.what.value
+        formats = FORMATS[what]
+        if self.ending.options != formats:
+            self.ending.param.update(options=formats, value=next(iter(formats.values())))
+        options = self._offered(what)
+        chosen = self.track.value
+        if chosen not in options.values():
+            shown = self._browser.chosen
+            first = next(iter(options.values()), None)
+            chosen = shown if shown in options.values() else first
+        self.track.param.update(options=options, value=chosen, visible=what in (VALUES, FEATURES))
+        self.extent.visible = what != PICTURE
+        self.bin_bp.visible = what == BINS
+        self.explained.object = EXPLAINED[what]
 
-        def write(path: Path) -> None:
-            path.write_text(tracks_svg(picture), encoding="utf-8")
+    def _offered(self, what: str) -> dict[str, Track]:
+        found: dict[str, Track] = {}
+        for track in self._tracks:
+            is_features = track.data is not None and track.data.kind is TrackKind.FEATURES
+            if track.data is None or (what == FEATURES and not is_features):
+                continue
+            title, n = track.title, 2
+            while title in found:
+                title, n = f"{track.title} ({n})", n + 1
+            found[title] = track
+        return found
 
-        return f"{_stem(self._browser.region)}.svg", write
+    def prepare(self) -> tuple[str, Writer]:
+        """Return the name of the wanted file, and what writes it.
 
-    def _track(self) -> tuple[str, Any]:
-        track, region = self._browser.chosen, self._browser.region
-        if track is None or region is None or track.find_contig(region.path) is None:
-            raise GenovizError("the chosen track has nothing here; choose a track that has")
-        is_features = track.data.kind is TrackKind.FEATURES and not track.look.as_depth
-        ending = "bed" if is_features else "bedgraph"
+        Raises
+        ------
+        ParameterError
+            If there is nothing to write.
+        """
+        what, ending, region = self.what.value, self.ending.value, self._browser.region
+        if region is None:
+            raise ParameterError("nothing is shown; open a track first")
+        if what == PICTURE:
+            shown = (list(self._tracks), self._browser.view, self._browser.length)
+            return f"{stem_of(region)}{ending}", _write_once(
+                lambda: track_figure_bytes(figure_of(*shown), ending)
+            )
+        if self.extent.value == CONTIG:
+            region = PathRegion(region.path, 0, self._browser.length)
+        if what == BINS:
+            tracks, bin_bp = list(self._tracks), self._bin_length(region)
+            return f"bins_{stem_of(region)}.tsv", lambda path: iter_write_bins(
+                path, tracks, region, bin_bp
+            )
+        return self._prepare_track(what, ending, region)
 
-        def write(path: Path) -> None:
-            write_track(path, track, region)
+    def _prepare_track(self, what: str, ending: str, region: PathRegion) -> tuple[str, Writer]:
+        track, length = self.track.value, self._browser.length
+        if track is None or track.data is None:
+            raise ParameterError("no track is chosen; choose one that has what is wanted")
+        name = f"{file_stem(track.title.split('.')[0])}_{stem_of(region)}{ending}"
+        if what == FEATURES:
+            return name, lambda path: iter_write_features(path, track, region)
+        if ending == ".bw":
+            return name, lambda path: iter_write_bigwig(path, track, region, length)
+        if region.length > BYTES_TO_COMPRESS:
+            name += ".gz"
+        return name, lambda path: iter_write_bedgraph(path, track, region)
 
-        return f"{file_stem(Path(track.title).stem)}_{_stem(region)}.{ending}", write
-
-
-def picture_of(browser: TrackBrowser) -> TrackPicture:
-    """Return what a browser shows.
-
-    Raises
-    ------
-    GenovizError
-        If it shows nothing.
-    """
-    drawing, region, view = browser.drawing, browser.region, browser.view
-    if drawing is None or region is None:
-        raise GenovizError("nothing is shown; open a track first")
-    said = f"; mean and range of {drawing.bin_bp:,} bp bins" if drawing.bin_bp > 1 else ""
-    rows = [
-        PictureRow(shorten(row.track.title), row.note, row.track.look.colour, row.top, row.bottom)
-        for row in drawing.rows
-    ]
-    return TrackPicture(
-        f"{write_place(region)} ({region.length:,} bp{said})",
-        view.start,
-        view.end,
-        view.width,
-        drawing.height,
-        rows,
-        drawing.areas,
-        drawing.boxes,
-        drawing.stems,
-        drawing.names,
-    )
-
-
-def write_track(path: Path, track: Track, region: PathRegion) -> None:
-    """Write a track's exact depth or signal in a region as bedGraph, or its features as BED.
-
-    Positions are those of the contig that is shown.
-    """
-    contig, shift = track.find_contig(region.path)
-    start, end = region.start + shift, region.end + shift
-    data = track.data
-    if data.kind is TrackKind.FEATURES and not track.look.as_depth:
-        found = data.features.intervals.select(data.features.rows_within(contig, start, end))
-        write_bed(path, _renamed(found, region.path, shift))
-        return
-    path.write_bytes(b"".join(iter_bedgraph(exact_values(track, region))))
-
-
-def exact_values(track: Track, region: PathRegion) -> Intervals:
-    """Return the steps of a track in a region, those of value 0 left out."""
-    contig, shift = track.find_contig(region.path)
-    start, end = region.start + shift, region.end + shift
-    data = track.data
-    if data.kind is TrackKind.SIGNAL:
-        found = data.signal.steps_of(contig, start, end)
-        found = replace(
-            found, starts=np.maximum(found.starts, start), ends=np.minimum(found.ends, end)
-        )
-        return _renamed(found, region.path, shift)
-    steps = data.coverage.steps(contig, start, end)
-    is_deep = steps.depths > 0
-    starts, ends = steps.edges[:-1][is_deep] - shift, steps.edges[1:][is_deep] - shift
-    return Intervals(
-        (region.path,),
-        np.zeros(len(starts), np.int32),
-        starts,
-        ends,
-        scores=steps.depths[is_deep].astype(np.float64),
-    )
+    def _bin_length(self, region: PathRegion) -> int:
+        drawing = self._browser.drawing
+        drawn = max(drawing.bin_bp, 1) if drawing is not None else 1
+        return self.bin_bp.value or max(drawn, -(-region.length // (MAX_ROWS // 20)))
 
 
-def _renamed(found: Intervals, contig: str, shift: int) -> Intervals:
-    """Return intervals of one contig under its shown name and positions."""
-    return replace(
-        found,
-        contigs=(contig,),
-        contig_ids=np.zeros(len(found), np.int32),
-        starts=np.maximum(found.starts - shift, 0),
-        ends=np.maximum(found.ends - shift, 0),
-        contig_lengths=None,
-    )
+def _write_once(make: Callable[[], bytes]) -> Writer:
+    def write(path: Path) -> Iterator[OpeningProgress]:
+        yield OpeningProgress(f"Drawing {path.name}")
+        path.write_bytes(make())
+
+    return write
 
 
-def _stem(region: PathRegion | None) -> str:
-    return file_stem(f"{region.path}_{region.start + 1}-{region.end}") if region else "tracks"
+def stem_of(region: PathRegion) -> str:
+    """Return a region as part of a file's name; 1-based."""
+    return file_stem(f"{region.path}_{region.start + 1}-{region.end}")
+
+
+assert set(FORMATS[PICTURE].values()) == set(TRACK_FIGURE_ENDINGS)

@@ -9,14 +9,17 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.pages.tracks.browser import TrackBrowser
-from app.pages.tracks.history import History
-from app.pages.tracks.places import parse_place, with_margin, write_place
+from app.pages.tracks.feature_search import find_feature, suggest
+from app.pages.tracks.place_field import N_SUGGESTIONS, PlaceField
+from app.pages.tracks.places import describe_extent, known_contig, parse_place, write_place
+from app.pages.tracks.starting_place import busiest_contig, data_region
 from app.pages.tracks.track_list import TrackList
+from app.pages.tracks.visits import Visits
 from app.session import Session
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 
-REST_SECONDS, LOOK_SECONDS = 0.7, 0.2
+LOOK_SECONDS = 0.2
 MAX_OPTIONS = 2000
 ICON: dict[str, Any] = {"size": "22px", "margin": (4, 0, 0, 0)}
 READOUT = """
@@ -40,17 +43,16 @@ class Navigation:
 
     def __init__(self, session: Session, tracks: TrackList, browser: TrackBrowser) -> None:
         self._session, self._tracks, self._browser = session, tracks, browser
-        self._history = History()
-        self._seen: PathRegion | None = None
-        self._is_own = False
-        self._seen_since, self._is_noted = 0.0, True
+        self._visits = Visits()
+        self._is_own = self._is_offering = False
         self._next_look = 0.0
         self.contigs: dict[str, int] = {}
         self.contig = pmui.Select(
             label="Contig or path", options=[], searchable=True, size="small", width=190,
             margin=(8, 8, 0, 0),
         )  # fmt: skip
-        self.place = pmui.TextInput(
+        self.place = PlaceField(
+            lambda text: suggest(tracks, text, self.contigs, limit=N_SUGGESTIONS),
             label="Region or feature",
             placeholder="chr7:27,100,000-27,300,000",
             description="A region (the first base is 1, both ends belong to it), a contig, or the "
@@ -76,7 +78,7 @@ class Navigation:
             margin=(2, 10, 0, 6),
         )
         self.contig.param.watch(self._take_contig, "value")
-        self.place.param.watch(lambda _: self.go(self.place.value_input), "enter_pressed")
+        self.place.on_go(self.go)
 
     def _icon(self, icon: str, description: str, act: Any) -> pmui.IconButton:
         button = pmui.IconButton(icon=icon, description=description, **ICON)
@@ -85,10 +87,11 @@ class Navigation:
 
     def set_contigs(self, contigs: dict[str, int]) -> None:
         """Offer other contigs; the one that is shown stays, if it is there."""
-        self.contigs = contigs
+        self.contigs, self._is_offering = contigs, True
         browser = self._browser
-        is_kept = browser.contig in contigs and (self._is_own or self._history.can_go_back)
-        chosen = browser.contig if is_kept else self._busiest()
+        self._is_own |= browser.canvas.is_moved
+        is_kept = browser.contig in contigs and (self._is_own or self._visits.history.can_go_back)
+        chosen = browser.contig if is_kept else busiest_contig(self._tracks, contigs)
         names = list(contigs)[:MAX_OPTIONS]
         if chosen and chosen not in names:
             names.append(chosen)
@@ -97,10 +100,11 @@ class Navigation:
                 self.contig.param.update(options=names, value=chosen or None)
             elif chosen != self.contig.value:
                 self.contig.value = chosen or None
+        self._is_offering = False
         if not chosen:
             browser.clear()
         elif chosen != browser.contig or not self._is_own:
-            self._show(self._data_region(chosen))
+            self._show(data_region(self._tracks, chosen, contigs[chosen]))
         elif contigs[chosen] != browser.length:
             browser.look_at(browser.region, contigs[chosen])
 
@@ -110,13 +114,20 @@ class Navigation:
             return
         try:
             region = parse_place(
-                text, contigs=self.contigs, shown=self._browser.contig, find=self._find_feature
+                text,
+                contigs=self.contigs,
+                shown=self._browser.contig,
+                find=self._find,
             )
         except ParameterError as error:
             self._session.problem = f"The region was not found: {error}."
             return
         self._session.problem = ""
         self.look_at(region)
+        self._publish(region)
+
+    def _publish(self, region: PathRegion) -> None:
+        """Let the other pages follow to a region of a path."""
         opened = self._session.opened
         if opened is not None and region.path in opened.graph.path_names:
             self._session.region = region
@@ -125,6 +136,17 @@ class Navigation:
         """Show a region of a contig that is there, and stay there when tracks come."""
         self._is_own = True
         self._show(region)
+
+    def known(self, contig: str) -> str | None:
+        """Return a contig that can be shown by any of its names, or None."""
+        return known_contig(contig, self.contigs)
+
+    def go_to(self, region: PathRegion) -> None:
+        """Show what is there of a region that another page or a link names."""
+        contig = self.known(region.path)
+        end = min(region.end, self.contigs.get(contig, 0))
+        if contig is not None and region.start < end:
+            self.look_at(PathRegion(contig, region.start, end))
 
     def _show(self, region: PathRegion) -> None:
         length = self.contigs[region.path]
@@ -142,29 +164,15 @@ class Navigation:
         """Show the stretch of a contig in which the tracks have something."""
         contig = contig or self._browser.contig
         if contig:
-            self.look_at(self._data_region(contig))
-
-    def _data_region(self, contig: str) -> PathRegion:
-        length, extents = self.contigs[contig], []
-        graph = self._tracks.graph
-        if graph is not None and contig in graph.path_names:
-            return PathRegion(contig, 0, length)
-        for track in self._tracks:
-            own = track.find_contig(contig)
-            start, end = track.data.extent(own[0]) if own is not None else (0, 0)
-            if end > start:
-                extents.append((max(start - own[1], 0), min(end - own[1], length)))
-        start = min((e[0] for e in extents), default=0)
-        end = max((e[1] for e in extents), default=length)
-        return PathRegion(contig, start, max(end, start + 1))
+            self.look_at(data_region(self._tracks, contig, self.contigs[contig]))
 
     def go_back(self) -> None:
         """Show the region before."""
-        self._revisit(self._history.back())
+        self._revisit(self._visits.history.back())
 
     def go_forward(self) -> None:
         """Show the region that was left by going back."""
-        self._revisit(self._history.forward())
+        self._revisit(self._visits.history.forward())
 
     def poll(self) -> None:
         """Say where the view is, and note where it rests."""
@@ -172,58 +180,25 @@ class Navigation:
         if now < self._next_look:
             return
         self._next_look = now + LOOK_SECONDS
-        if region != self._seen:
-            self._seen, self._seen_since, self._is_noted = region, now, False
-            self.place.value = self.place.value_input = write_place(region) if region else ""
-        if not self._is_noted and region is not None and now - self._seen_since > REST_SECONDS:
-            self._is_noted = True
-            self._history.visit(region)
-        self.back.disabled = not self._history.can_go_back
-        self.forward.disabled = not self._history.can_go_forward
-        self._say(region)
-
-    def _say(self, region: PathRegion | None) -> None:
+        if self._visits.is_other(region, now):
+            self.place.write(write_place(region) if region else "")
+        if self._visits.comes_to_rest(now) and self._is_own:
+            self._publish(region)
+        self.back.disabled = not self._visits.history.can_go_back
+        self.forward.disabled = not self._visits.history.can_go_forward
         drawing = self._browser.drawing
-        if region is None or drawing is None:
-            self.readout.object = ""
-            return
-        bins = f"mean and range of {drawing.bin_bp:,} bp bins"
-        said = bins if drawing.bin_bp > 1 else "exact"
-        self.readout.object = f"<p>{region.length:,} bp · {said}</p>"
+        self.readout.object = describe_extent(region, drawing.bin_bp if drawing else 0)
+
+    def _find(self, name: str) -> PathRegion | None:
+        return find_feature(self._tracks, name, self.contigs, self._browser.contig)
 
     def _revisit(self, region: PathRegion | None) -> None:
         if region is not None and region.path in self.contigs:
-            self._seen, self._is_noted = region, True
+            self._visits.revisit(region)
             self.look_at(region)
-            self.place.value = self.place.value_input = write_place(region)
+            self.place.write(write_place(region))
 
     def _take_contig(self, event: Any) -> None:
-        if event.new and event.new != self._browser.contig and event.new in self.contigs:
+        is_other = event.new != self._browser.contig and event.new in self.contigs
+        if event.new and is_other and not self._is_offering:
             self.show_data(event.new)
-
-    def _busiest(self) -> str:
-        """Return the contig with the most intervals, or else the first."""
-        counts = dict.fromkeys(self.contigs, 0)
-        for track in self._tracks:
-            is_whole = track.data is not None and len(track.data.contigs) > 1
-            if is_whole or track.file is not None:
-                for name, n in track.data.counts.items():
-                    if name in counts:
-                        counts[name] += n
-        return max(counts, key=counts.__getitem__, default="")
-
-    def _find_feature(self, name: str) -> PathRegion | None:
-        """Return where a feature lies on a contig that is shown here, with some room around."""
-        for track in self._tracks:
-            table = track.data.features if track.data is not None else None
-            row = table.find(name) if table is not None else None
-            if row is None:
-                continue
-            found = table.region_of(row)
-            shown = (self._browser.contig, *self.contigs)
-            for contig in shown:
-                own = track.find_contig(contig) if contig in self.contigs else None
-                if own is not None and own[0] == found.path and found.start >= own[1]:
-                    region = PathRegion(contig, found.start - own[1], found.end - own[1])
-                    return with_margin(region, self.contigs[contig])
-        return None

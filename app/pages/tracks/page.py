@@ -10,8 +10,11 @@ import panel_material_ui as pmui
 from app.address import Address
 from app.pages.tracks.browser import TrackBrowser
 from app.pages.tracks.counts_table import CountsTable
+from app.pages.tracks.depth_picker import DepthPicker
 from app.pages.tracks.exports import Exports
+from app.pages.tracks.link import TracksLink
 from app.pages.tracks.navigation import Navigation
+from app.pages.tracks.path_depths import PathDepths
 from app.pages.tracks.track_list import TrackList
 from app.pages.tracks.track_picker import TrackPicker
 from app.pages.tracks.track_settings import TrackSettings
@@ -19,7 +22,6 @@ from app.parts.dock import Dock
 from app.parts.notices import notices_html
 from app.parts.styles import NOTICES, PICTURE_CARD
 from app.session import Session
-from genoviz.model import PathRegion
 
 NOTHING = """<p style="margin: 60px auto; max-width: 36em; text-align: center; opacity: 0.8">
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
@@ -42,16 +44,18 @@ class TracksPage:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._link: Address | None = None
         self._is_changed = True
         self._seen_notes: tuple = ()
         self.picker = TrackPicker(session)
         self.tracks = TrackList(session, self._take_change)
+        self.depths = PathDepths(session, self.tracks, self._take_change)
+        self.depth_picker = DepthPicker(session, self.tracks, self.depths)
         self.browser = TrackBrowser(self.tracks)
         self.navigation = Navigation(session, self.tracks, self.browser)
+        self._link = TracksLink(session, self.tracks, self.depths, self.browser, self.navigation)
         self.settings = TrackSettings(self.tracks, self.browser)
-        self.counts = CountsTable(session, self.tracks, self.browser)
-        self.exports = Exports(session, self.browser)
+        self.counts = CountsTable(session, self.tracks, self.browser, self.navigation.go_to)
+        self.exports = Exports(session, self.tracks, self.browser)
         self.dock = Dock([self.counts])
         self.dock.panel.styles = {"flex": "0 0 auto"}
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
@@ -76,6 +80,7 @@ class TracksPage:
             pmui.Column(
                 self.picker.panel,
                 self.settings.panel,
+                self.depth_picker.panel,
                 self.exports.panel,
                 self.notices,
                 sizing_mode="stretch_width",
@@ -103,28 +108,38 @@ class TracksPage:
     @property
     def link(self) -> Address:
         """What a link to the present view says."""
-        return Address(region=self.browser.region)
+        return self._link.address
 
     def follow(self, link: Address) -> None:
         """Show what a link asks for, once its files are open."""
-        self._link = link
+        self._link.follow(link)
+
+    def revisit(self, link: Address) -> None:
+        """Go where a link points, and leave the tracks as they are."""
+        if link.region is not None:
+            self.navigation.go_to(link.region)
 
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
         self.tracks.poll()
+        self.depths.poll()
+        self.depth_picker.poll()
         if self._is_changed:
             self._is_changed = False
             self._show_tracks()
-        self._follow_link()
+        if self._link.poll():
+            self._show_tracks()
         if self._region_waits:
             self._follow_region()
         self.tracks.show_path(self.browser.contig)
+        self.depths.show_path(self.browser.contig)
         self.navigation.poll()
         self.dock.poll()
         self.browser.flush()
 
     def close(self) -> None:
-        """Nothing is held beyond the session; the tab is closed."""
+        """Draw no more; the tab is closed."""
+        self.browser.close()
 
     def _take_change(self) -> None:
         self._is_changed = True
@@ -134,39 +149,21 @@ class TracksPage:
             contigs = self.tracks.contigs()
             self.navigation.set_contigs(contigs)
             self.settings.follow()
+            self.depth_picker.follow()
             self.counts.follow()
+            self.exports.follow()
             self.nothing.visible = not contigs
             self.browser.panel.visible = bool(contigs)
             self.browser.refresh()
         self._show_notes()
 
-    def _follow_link(self) -> None:
-        link = self._link
-        if link is None or self._session.is_opening or self._session.tracks.is_opening:
-            return
-        if self._is_changed:
-            return
-        self._link = None
-        if link.region is not None:
-            if link.region.path in self.navigation.contigs:
-                self._look_at(link.region)
-            else:
-                self._session.problem = (
-                    f"The link's region is not shown: nothing here has {link.region.path}."
-                )
-
     def _follow_region(self) -> None:
         """Go where the other pages are, if there is such a contig or path here."""
         region = self._session.region
-        self._region_waits = region is not None and region.path not in self.navigation.contigs
-        if region is not None and not self._region_waits:
-            self._look_at(region)
-
-    def _look_at(self, region: PathRegion) -> None:
-        length = self.navigation.contigs[region.path]
-        end = min(region.end, length)
-        if region.start < end:
-            self.navigation.look_at(PathRegion(region.path, region.start, end))
+        self._region_waits = region is not None and self.navigation.known(region.path) is None
+        is_other = region != self.browser.region
+        if region is not None and is_other and not self._region_waits:
+            self.navigation.go_to(region)
 
     def _show_notes(self) -> None:
         notes = tuple(

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from genoviz.errors import ParameterError
-from genoviz.io.contig_names import aliases
 from genoviz.model import PathRegion
+from genoviz.model.contig_names import aliases
 
 SMALLEST_VIEW = 20
 FEATURE_MARGIN = 0.15
@@ -25,6 +25,20 @@ def write_place(region: PathRegion) -> str:
     'chr7:27,100,000-27,300,000'
     """
     return f"{region.path}:{region.start + 1:,}-{region.end:,}"
+
+
+def describe_extent(region: PathRegion | None, bin_bp: int) -> str:
+    """Return how much is shown and what a bin means, as HTML; empty without a region.
+
+    Examples
+    --------
+    >>> describe_extent(PathRegion("chr7", 0, 9000), 20)
+    '<p>9,000 bp · mean and range of 20 bp bins</p>'
+    """
+    if region is None:
+        return ""
+    said = f"mean and range of {bin_bp:,} bp bins" if bin_bp > 1 else "exact"
+    return f"<p>{region.length:,} bp · {said}</p>"
 
 
 def parse_place(

@@ -10,7 +10,7 @@ from app.track_data import TrackData, TrackKind
 from genoviz.analyses.coverage_index import CoverageIndex
 from genoviz.analyses.signal_index import SignalIndex
 
-EXACT_BP = 20_000
+EXACT_BP = 40_000
 PIXELS_PER_BIN = 2
 
 
@@ -41,6 +41,8 @@ class Summary:
 
     def scaled(self, factor: float) -> Summary:
         """Return the values times a factor."""
+        if factor == 1:
+            return self
         return Summary(
             self.edges, factor * self.low, factor * self.mean, factor * self.high, self.bin_bp
         )
@@ -107,8 +109,9 @@ def value_at(data: TrackData, contig: str, position: int) -> float:
     return float(data.coverage.depths_at(contig, place)[0])
 
 
-def greatest_of_contig(data: TrackData, contig: str) -> float:
-    """Return the greatest value of a whole contig."""
+def range_of_contig(data: TrackData, contig: str) -> tuple[float, float]:
+    """Return the least and the greatest value of a whole contig."""
     edges = np.array([0, max(data.contig_lengths[contig], 1)], np.int64)
     index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
-    return float(np.nan_to_num(index.bins(contig, edges).maxima[0]))
+    bins = index.bins(contig, edges)
+    return float(np.nan_to_num(bins.minima[0])), float(np.nan_to_num(bins.maxima[0]))

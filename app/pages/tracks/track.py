@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from app.track_data import TrackData, TrackKind
 from app.track_files import TrackFile
-from genoviz.io.contig_names import aliases
 from genoviz.model import PathName
+from genoviz.model.contig_names import aliases
 
 COLOURS = ("#4fb3e8", "#ffb454", "#7bc96f", "#e88fb4", "#b59cf0", "#5ed0c0", "#e8d35a", "#f0886c")
 HEIGHTS = {TrackKind.READS: 84, TrackKind.SIGNAL: 62, TrackKind.FEATURES: 92}
@@ -21,6 +21,7 @@ class Scale(StrEnum):
     VIEW = "view"
     CONTIG = "contig"
     GROUP = "group"
+    PERCENTILE = "percentile"
     FIXED = "fixed"
 
 
@@ -34,26 +35,38 @@ class TrackLook:
         ``#rrggbb``.
     height
         Pixels.
-    scale, limit
-        Where the y axis ends; ``limit`` is the value for a fixed one.
+    scale
+        Where the y axis ends.
+    floor, limit
+        Lowest and highest value of a fixed scale.
+    percentile
+        How many of 100 bases in view are not above a scale by percentile.
     is_log
         Whether heights are log(1 + value).
     is_cpm
-        Whether depth is per million of blocks or features of the file.
+        Whether depth is per million of the file's reads or features.
     is_mirrored
         Whether forward and reverse strands are drawn up and down.
     as_depth
         Whether features are drawn as their depth.
+    is_overlay
+        Whether the track is drawn in the lane of the track above, with its scale.
+    is_hidden
+        Whether the track is not drawn.
     """
 
     colour: str
     height: int
     scale: Scale = Scale.VIEW
+    floor: float = 0.0
     limit: float = 10.0
+    percentile: float = 99.0
     is_log: bool = False
     is_cpm: bool = False
     is_mirrored: bool = False
     as_depth: bool = False
+    is_overlay: bool = False
+    is_hidden: bool = False
 
 
 @dataclass(eq=False)

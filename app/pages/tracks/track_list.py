@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from app.pages.tracks import track_order
 from app.pages.tracks.track import Track, TrackLook, new_look
 from app.parts.annotation_colours import colours_of
 from app.parts.questions import Question
@@ -15,8 +16,8 @@ from app.track_features import FeatureTable
 from genoviz.analyses.annotate import PlacedAnnotations
 from genoviz.analyses.coverage_index import CoverageIndex
 from genoviz.analyses.path_depth import path_depth_along
-from genoviz.io.contig_names import aliases
 from genoviz.model import Intervals, PangenomeGraph
+from genoviz.model.contig_names import aliases
 
 DEPTH_TITLE, ANNOTATIONS_TITLE = "Depth of paths", "Annotations"
 
@@ -96,14 +97,23 @@ class TrackList:
 
     def move(self, track: Track, step: int) -> None:
         """Move a track up (-1) or down (1)."""
-        place = self.tracks.index(track)
-        other = min(max(place + step, 0), len(self.tracks) - 1)
-        self.tracks.insert(other, self.tracks.pop(place))
+        place = self.tracks.index(track) + step
+        track_order.put(self.tracks, track, min(max(place, 0), len(self.tracks) - 1))
+        self._changed()
+
+    def place(self, track: Track, before: Track | None) -> None:
+        """Move a track before another one, or to the end."""
+        track_order.put_before(self.tracks, track, before)
+        self._changed()
+
+    def overlay(self, track: Track, other: Track) -> None:
+        """Draw a track in the lane of another one."""
+        track_order.put_over(self.tracks, track, other)
         self._changed()
 
     def remove(self, track: Track) -> None:
         """Take a track away; its file is closed."""
-        self.tracks.remove(track)
+        track_order.take_out(self.tracks, track)
         if track.file is not None:
             self._session.tracks.close(track.file)
         self._changed()

@@ -16,9 +16,11 @@ SCALES = {
     "What is in view": Scale.VIEW,
     "Whole contig": Scale.CONTIG,
     "Same for the group": Scale.GROUP,
-    "Fixed": Scale.FIXED,
+    "A percentile in view": Scale.PERCENTILE,
+    "Fixed values": Scale.FIXED,
 }
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 0, 0)}
+LOW: dict[str, Any] = {"margin": (12, 8, 0, 0)}
 TICK: dict[str, Any] = {"size": "small", "margin": (2, 0)}
 
 
@@ -48,27 +50,43 @@ class TrackSettings:
             size="small", **WIDE,
         )  # fmt: skip
         self.scale = pmui.Select(
-            label="Y axis ends at the greatest of", options=SCALES, size="small",
-            description="The group is all tracks that have this choice.", **WIDE,
+            label="Scale of the y axis", options=SCALES, size="small",
+            description="The greatest value in view or on the whole contig; of all tracks with "
+            "the group's scale; one that so many bases do not exceed; or given ones. What is "
+            "beyond is marked.", **WIDE,
         )  # fmt: skip
-        self.limit = pmui.FloatInput(
-            label="Greatest value", value=10.0, start=0.0, size="small", **WIDE
-        )
+        self.floor = pmui.FloatInput(label="From", value=0.0, size="small", width=130, **LOW)
+        self.limit = pmui.FloatInput(label="To", value=10.0, size="small", width=130, **LOW)
+        self.percentile = pmui.FloatInput(
+            label="Percent of the bases", value=99.0, start=1.0, end=100.0, step=0.5, size="small",
+            **WIDE,
+        )  # fmt: skip
         self.is_log = pmui.Checkbox(label="Logarithmic, log(1 + value)", **TICK)
-        self.is_cpm = pmui.Checkbox(label="Per million intervals of the file", **TICK)
+        self.is_cpm = pmui.Checkbox(label="Per million reads or features of the file", **TICK)
         self.is_mirrored = pmui.Checkbox(label="Forward up, reverse down", **TICK)
         self.as_depth = pmui.Checkbox(label="Features as their depth", **TICK)
+        self.is_overlay = pmui.Checkbox(label="In the lane of the track above", **TICK)
+        self.is_hidden = pmui.Checkbox(label="Hidden", **TICK)
         self._fields = {
             "colour": self.colour,
             "height": self.height,
             "scale": self.scale,
+            "floor": self.floor,
             "limit": self.limit,
+            "percentile": self.percentile,
             "is_log": self.is_log,
             "is_cpm": self.is_cpm,
             "is_mirrored": self.is_mirrored,
             "as_depth": self.as_depth,
+            "is_overlay": self.is_overlay,
+            "is_hidden": self.is_hidden,
         }
-        self.fields = pmui.Column(*self._fields.values(), sizing_mode="stretch_width", margin=0)
+        self.ends = pmui.Row(self.floor, self.limit, margin=0)
+        self.fields = pmui.Column(
+            self.colour, self.height, self.scale, self.ends, self.percentile, self.is_log,
+            self.is_cpm, self.is_mirrored, self.as_depth, self.is_overlay, self.is_hidden,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
         self.panel = self._arrange()
         self.track.param.watch(self._take_track, "value")
         for name, field in self._fields.items():
@@ -123,8 +141,14 @@ class TrackSettings:
         is_features = data is not None and data.kind is TrackKind.FEATURES
         has_values = not is_features or track.look.as_depth
         has_depth = data is not None and data.kind is not TrackKind.SIGNAL
-        self.scale.visible = self.is_log.visible = has_values
-        self.limit.visible = has_values and track.look.scale is Scale.FIXED
+        look = track.look
+        place = list(self._tracks).index(track) if track in self._tracks else 0
+        self.is_overlay.visible = place > 0 and has_values
+        has_scale = has_values and not look.is_overlay
+        self.scale.visible = self.is_log.visible = has_scale
+        self.ends.visible = has_scale and look.scale is Scale.FIXED
+        self.percentile.visible = has_scale and look.scale is Scale.PERCENTILE
+        self.height.visible = not look.is_overlay
         self.is_cpm.visible = has_values and has_depth
         self.is_mirrored.visible = has_values and has_depth and data.strands is not None
         self.as_depth.visible = is_features
@@ -137,9 +161,20 @@ class TrackSettings:
         track = self.chosen
         if self._is_filling or track is None or value is None:
             return
+        if name == "scale" and value is Scale.FIXED and track.look.scale is not Scale.FIXED:
+            self._freeze(track)
         setattr(track.look, name, value)
         self._show_fields(track)
         self._browser.refresh()
+
+    def _freeze(self, track: Track) -> None:
+        """Let a fixed scale begin as the one that is seen."""
+        drawing = self._browser.drawing
+        row = next((r for r in drawing.rows if r.track is track), None) if drawing else None
+        if row is not None and row.parts:
+            self._is_filling = True
+            track.look.floor, track.look.limit = self.floor.value, self.limit.value = row.scale
+            self._is_filling = False
 
     def _move(self, step: int) -> None:
         if self.chosen is not None:

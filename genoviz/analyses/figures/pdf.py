@@ -40,7 +40,7 @@ def pdf_bytes(figure: Figure) -> bytes:
         _draw_lines(canvas, figure)
     canvas.restoreState()
     for part in figure.parts:
-        _draw_part(canvas, part)
+        draw_part(canvas, part)
     canvas.showPage()
     canvas.save()
     return target.getvalue()
@@ -79,7 +79,8 @@ def _draw_lines(canvas: Canvas, figure: Figure) -> None:
         canvas.lines(ends.reshape(-1, 4).tolist())
 
 
-def _draw_part(canvas: Canvas, part: Part) -> None:
+def draw_part(canvas: Canvas, part: Part) -> None:
+    """Draw a box, a line, a ramp or a text."""
     if isinstance(part, Box):
         canvas.setFillColor(part.colour)
         canvas.rect(part.x, part.y, part.width, part.height, stroke=0, fill=1)

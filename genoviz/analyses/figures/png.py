@@ -31,7 +31,7 @@ def png_bytes(figure: Figure) -> bytes:
         image = image.convert("RGB")
     pen = ImageDraw.Draw(image)
     for part in figure.parts:
-        _draw_part(pen, part)
+        draw_part(pen, part)
     facts = PngInfo()
     if figure.title:
         facts.add_text("Title", figure.title)
@@ -128,7 +128,8 @@ def _round_line(pen: ImageDraw.ImageDraw, ends: np.ndarray, colour: str, width: 
             pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
 
 
-def _draw_part(pen: ImageDraw.ImageDraw, part: Part) -> None:
+def draw_part(pen: ImageDraw.ImageDraw, part: Part) -> None:
+    """Draw a box, a line, a ramp or a text."""
     if isinstance(part, Box):
         pen.rectangle((part.x, part.y, part.x + part.width, part.y + part.height), part.colour)
     elif isinstance(part, Line):

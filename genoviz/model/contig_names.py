@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from genoviz.errors import ParameterError
-from genoviz.model import Intervals
+from genoviz.model.intervals import Intervals
 
 _MITOCHONDRIAL = ("chrM", "M", "chrMT", "MT")
 _SHOWN = 4

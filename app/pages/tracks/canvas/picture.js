@@ -1,0 +1,302 @@
+// The tracks in the browser: the newest frame under the span as it is at this moment.
+// Moving asks nobody; the server is told of the span, and its next frame has what is missing.
+
+import { readArrays } from "../../../parts/canvas/arrays.js";
+import { drawAxis, drawPosition } from "./axis.js";
+import { Features } from "./features.js";
+import { Span } from "./span.js";
+import { themeOf } from "./theme.js";
+import { Steps, drawScale, drawSteps } from "./values.js";
+
+const TELL_MILLISECONDS = 16;
+const POINT_MILLISECONDS = 40;
+const LEAST_BASES = 20;
+const MAX_DEVICE_PIXELS = 8e6;
+
+export class Picture {
+  constructor(parts, send) {
+    Object.assign(this, parts);
+    this.send = send;
+    this.span = null;
+    this.contig = "";
+    this.length = 1;
+    this.frame = null;
+    this.pointer = null;
+    this.box = null;
+    this.nMoves = 0;
+    this.nDraws = 0;
+    this.isDrawing = false;
+    this.painted = null;
+    this.tellTimer = this.pointTimer = null;
+  }
+
+  get isReady() {
+    return this.span !== null && this.contig !== "";
+  }
+
+  get hasTip() {
+    return this.tip.text !== "" && !this.tip.isPinned;
+  }
+
+  get least() {
+    return Math.min(LEAST_BASES, this.length);
+  }
+
+  // The lanes have a width, at first or another one.
+  resize(width) {
+    if (width < 1) {
+      return;
+    }
+    const isFirst = this.span === null;
+    this.span = isFirst ? new Span(0, 1, width) : this.span.resized(width);
+    this._tell(isFirst ? "hello" : "resize");
+    this.requestDraw();
+  }
+
+  // Another span by the person's own hand.
+  move(span) {
+    this.span = span.within(this.length);
+    this.nMoves += 1;
+    this.requestDraw();
+    this.tellTimer ??= setTimeout(() => {
+      this.tellTimer = null;
+      this._tell("view");
+    }, TELL_MILLISECONDS);
+  }
+
+  zoom(factor, pixel, span = this.span) {
+    this.move(span.zoomed(factor, pixel, this.least));
+  }
+
+  showWhole() {
+    this.move(new Span(0, this.length, this.span.width));
+  }
+
+  showBetween(x0, x1) {
+    const [start, end] = [Math.min(x0, x1), Math.max(x0, x1)].map((x) => this.span.toPosition(x));
+    const more = Math.max(this.least - (end - start), 0) / 2;
+    this.move(new Span(start - more, end + more, this.span.width));
+  }
+
+  _tell(kind) {
+    const { start, end, width } = this.span;
+    const { contig, nMoves: moves } = this;
+    this.send({ kind, contig, bounds: [start, end], width, moves });
+  }
+
+  showBox(box) {
+    this.box = box;
+    this.requestDraw();
+  }
+
+  escape() {
+    if (this.help.hidden) {
+      this.tip.close();
+    } else {
+      this.toggleHelp();
+    }
+  }
+
+  toggleHelp() {
+    this.help.hidden = !this.help.hidden;
+    this.help.style.display = this.help.hidden ? "none" : "block";
+  }
+
+  click(x, y) {
+    this.send({ kind: "click", position: this.span.toPosition(x), y });
+  }
+
+  chooseNext(step) {
+    const rows = this.frame?.lanes.flatMap((lane) => lane.rows) ?? [];
+    const place = rows.findIndex((row) => row.is_chosen) + step;
+    if (rows[place] !== undefined) {
+      this.send({ kind: "choose", track: rows[place].id });
+    }
+  }
+
+  // The pointer is here; asks what the tracks have under it.
+  point(x, y) {
+    this.pointer = [x, y];
+    this.requestDraw();
+    this.pointTimer ??= setTimeout(() => {
+      this.pointTimer = null;
+      if (this.pointer !== null && this.isReady) {
+        const [px, py] = this.pointer;
+        this.send({ kind: "point", position: this.span.toPosition(px), y: py });
+      }
+    }, POINT_MILLISECONDS);
+  }
+
+  leave() {
+    this.pointer = null;
+    this.margin.showValues({});
+    this.tip.show(null);
+    this.requestDraw();
+    this.send({ kind: "leave" });
+  }
+
+  // A message of the server.
+  async take(message) {
+    if (message.kind === "frame") {
+      await this._takeFrame(message);
+    } else if (message.kind === "view") {
+      this._lookAt(message);
+    } else if (message.kind === "values") {
+      this._takeValues(message);
+    } else if (message.kind === "card") {
+      this.tip.pin(message.tip, this.span.toPixel(message.position), message.y);
+    }
+    this.requestDraw();
+  }
+
+  // Follow the server, unless the person has moved on the same contig since it knew.
+  _lookAt({ contig, length, bounds, moves }) {
+    const isOther = contig !== this.contig || length !== this.length;
+    Object.assign(this, { contig, length });
+    this.overview.length = length;
+    if (this.span !== null && (isOther || moves === this.nMoves)) {
+      this.span = new Span(...bounds, this.span.width);
+    }
+    if (isOther) {
+      this.tip.close();
+    }
+  }
+
+  _takeValues({ values, tip }) {
+    if (this.pointer !== null) {
+      this.margin.showValues(values);
+      this.tip.show(tip, ...this.pointer);
+    }
+  }
+
+  async _takeFrame(message) {
+    const arrays = await readArrays(message);
+    const { origin } = message;
+    for (const lane of message.lanes) {
+      for (const row of lane.rows) {
+        row.steps = row.parts.map((part) => new Steps(part, arrays, origin));
+        row.features = row.boxes === null ? null : new Features(row.boxes, arrays, origin);
+      }
+    }
+    this.frame = message;
+    if (arrays.overview !== undefined) {
+      this.overview.heights = arrays.overview;
+    }
+    this.said.textContent = message.said;
+    this.margin.show(message.lanes, message.hidden, message.height);
+    this.painted = message.n;
+  }
+
+  requestDraw() {
+    if (!this.isDrawing) {
+      this.isDrawing = true;
+      requestAnimationFrame(() => {
+        this.isDrawing = false;
+        this.draw();
+      });
+    }
+  }
+
+  _prepare(canvas, width, height) {
+    const most = Math.sqrt(MAX_DEVICE_PIXELS / (width * height));
+    const ratio = Math.max(Math.min(window.devicePixelRatio || 1, most), 0.25);
+    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== wide || canvas.height !== high) {
+      canvas.width = wide;
+      canvas.height = high;
+      canvas.style.height = `${height}px`;
+    }
+    const context = canvas.getContext("2d", { alpha: false });
+    context.setTransform(wide / width, 0, 0, high / height, 0, 0);
+    context.fillStyle = this.theme.ground;
+    context.fillRect(0, 0, width, height);
+    return context;
+  }
+
+  draw() {
+    if (this.span === null || this.frame === null) {
+      return;
+    }
+    this.theme = themeOf(this.root);
+    this.root.dataset.theme = this.theme.isDark ? "dark" : "light";
+    const { span, theme, frame } = this;
+    this._drawHead(span, theme);
+    const context = this._prepare(this.canvas, span.width, Math.max(frame.height, 1));
+    for (const lane of frame.lanes) {
+      this._drawLane(context, span, lane, theme);
+    }
+    this._drawPointer(context, span, theme, frame.height);
+    this._note();
+    this._tellPainted();
+  }
+
+  _drawHead(span, theme) {
+    const { head, overview } = this;
+    const context = this._prepare(head, span.width, overview.height + 24);
+    overview.draw(context, span, theme);
+    const bottom = overview.height + 24;
+    drawAxis(context, span, theme, bottom, this.pointer?.[0] ?? null);
+    if (this.pointer !== null) {
+      drawPosition(context, span, theme, bottom, this.pointer[0]);
+    }
+    context.fillStyle = theme.line;
+    context.fillRect(0, bottom - 1, span.width, 1);
+  }
+
+  _drawLane(context, span, lane, theme) {
+    if (lane.rows.some((row) => row.is_chosen)) {
+      context.fillStyle = theme.chosen;
+      context.fillRect(0, lane.top, span.width, lane.bottom - lane.top);
+    }
+    const isOverlay = lane.rows.length > 1;
+    for (const { colour, steps, features } of lane.rows) {
+      for (const part of steps) {
+        drawSteps(context, span, lane, part, colour, theme, isOverlay);
+      }
+      features?.draw(context, span, lane, theme);
+    }
+    if (lane.has_values) {
+      drawScale(context, span, lane, theme);
+    }
+    context.fillStyle = theme.line;
+    context.fillRect(0, lane.bottom - 1, span.width, 1);
+  }
+
+  _drawPointer(context, span, theme, height) {
+    if (this.box !== null) {
+      const [left, right] = [Math.min(...this.box), Math.max(...this.box)];
+      context.fillStyle = theme.window;
+      context.strokeStyle = theme.box;
+      context.fillRect(left, 0, right - left, height);
+      context.strokeRect(left, 0.5, right - left, height - 1);
+    } else if (this.pointer !== null) {
+      context.fillStyle = theme.cross;
+      context.fillRect(Math.round(this.pointer[0]), 0, 1, height);
+    }
+  }
+
+  // What is shown, for whoever looks at the page with a program.
+  _note() {
+    this.nDraws += 1;
+    const { dataset } = this.canvas;
+    dataset.view = JSON.stringify([this.contig, this.span.start, this.span.end]);
+    dataset.draws = this.nDraws;
+    dataset.tip = this.tip.text;
+  }
+
+  // Once the browser has painted what was drawn just now, the server may send the next frame.
+  _tellPainted() {
+    if (this.painted === null) {
+      return;
+    }
+    const n = this.painted;
+    this.painted = null;
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      channel.port1.close();
+      this.canvas.dataset.painted = Number(this.canvas.dataset.painted ?? 0) + 1;
+      this.send({ kind: "painted", n });
+    };
+    channel.port2.postMessage(null);
+  }
+}

@@ -1,0 +1,71 @@
+"""The page's part of a link: where it is, which depths there are, how tracks look."""
+
+from __future__ import annotations
+
+from app.address import Address
+from app.pages.tracks.browser import TrackBrowser
+from app.pages.tracks.navigation import Navigation
+from app.pages.tracks.path_depths import PathDepths, PathSet
+from app.pages.tracks.track_link import follow_looks, write_looks
+from app.pages.tracks.track_list import TrackList
+from app.session import Session
+from genoviz.errors import GenovizError
+
+
+class TracksLink:
+    """Writes links, and follows one as soon as all is open that it names."""
+
+    def __init__(
+        self,
+        session: Session,
+        tracks: TrackList,
+        depths: PathDepths,
+        browser: TrackBrowser,
+        navigation: Navigation,
+    ) -> None:
+        self._session, self._tracks, self._depths = session, tracks, depths
+        self._browser, self._navigation = browser, navigation
+        self._waiting: Address | None = None
+
+    @property
+    def address(self) -> Address:
+        """What a link to the present view says."""
+        return Address(
+            region=self._browser.region,
+            looks=write_looks(self._tracks.tracks, self._session.tracks.sources),
+            depths=tuple(map(str, self._depths.sets)),
+        )
+
+    def follow(self, link: Address) -> None:
+        """Follow a link as soon as that is possible."""
+        self._waiting = link
+
+    def poll(self) -> bool:
+        """Follow the link if everything is there; tell whether tracks are others then."""
+        link = self._waiting
+        if link is None or self._session.is_opening or self._session.tracks.is_opening:
+            return False
+        self._waiting = None
+        complaints = [*self._follow_depths(link)]
+        sources = self._session.tracks.sources
+        complaints += follow_looks(self._tracks.tracks, sources, link.looks)
+        if link.region is not None:
+            contig = self._navigation.known(link.region.path)
+            if contig is None:
+                complaints.append(
+                    f"The link's region is not shown: nothing here has {link.region.path}."
+                )
+            else:
+                self._navigation.go_to(link.region)
+        for complaint in complaints:
+            self._session.complain(complaint)
+        return True
+
+    def _follow_depths(self, link: Address) -> list[str]:
+        complaints = []
+        for text in link.depths:
+            try:
+                self._depths.add(PathSet.parse(text))
+            except GenovizError as error:
+                complaints.append(f"The link's depth is not shown: {error}.")
+        return complaints

@@ -1,0 +1,134 @@
+"""The tracks' part of a link: order, colours, heights, scales, overlays and what is hidden."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from enum import StrEnum
+from typing import Any
+
+from app.pages.tracks.track import COLOURS, HEIGHTS, LEAST_HEIGHT, MOST_HEIGHT, Track, TrackLook
+from app.pages.tracks.track_list import ANNOTATIONS_TITLE, DEPTH_TITLE
+from app.track_data import TrackKind
+from genoviz.errors import GenovizError, ParameterError
+
+BUILT_IN = {DEPTH_TITLE: "depth", ANNOTATIONS_TITLE: "annotations"}
+FIELDS = {field.name.removeprefix("is_").removeprefix("as_"): field for field in fields(TrackLook)}
+_DEFAULTS = TrackLook("", 0)
+_COLOUR = re.compile("[0-9a-fA-F]{6}")
+
+
+def track_keys(tracks: Sequence[Track], sources: Sequence[str]) -> dict[str, Track]:
+    """Return the tracks that a link can name, in the order that they have without one.
+
+    Files are named by their number among those of the link, 1 the first; what the graph has by a
+    word, or its title.
+    """
+    found: dict[str, Track] = {}
+    for track in tracks:
+        if track.file is None:
+            found.setdefault(BUILT_IN.get(track.title, track.title), track)
+    ranks = {key: rank for rank, key in enumerate(BUILT_IN.values())}
+    found = dict(sorted(found.items(), key=lambda item: (ranks.get(item[0], 9), item[0])))
+    for number, source in enumerate(sources, 1):
+        of_file = (t for t in tracks if t.file is not None and t.file.source == source)
+        track = next(of_file, None)
+        if track is not None:
+            found[str(number)] = track
+    return found
+
+
+def write_looks(tracks: Sequence[Track], sources: Sequence[str]) -> tuple[str, ...]:
+    """Return what is not as it would be without a link, an item for each track.
+
+    An item is the track's name, and its settings: ``2,height:120,log``. All tracks are listed, in
+    their order, where this is not the usual one.
+    """
+    keys = track_keys(tracks, sources)
+    names = {id(track): key for key, track in keys.items()}
+    shown = [track for track in tracks if id(track) in names]
+    items = [[names[id(t)], *_settings(t, place)] for place, t in enumerate(shown)]
+    is_usual = [item[0] for item in items] == [*keys]
+    return tuple(",".join(item) for item in items if len(item) > 1 or not is_usual)
+
+
+def follow_looks(tracks: list[Track], sources: Sequence[str], items: Sequence[str]) -> list[str]:
+    """Give tracks the order and the looks of a link; return what is wrong, in sentences."""
+    keys, complaints = track_keys(tracks, sources), []
+    wanted: dict[str, list[str]] = {}
+    for item in items:
+        key, *settings = item.split(",")
+        if key in keys:
+            wanted[key] = settings
+        else:
+            complaints.append(f"The link speaks of a track {key!r}, which is not here.")
+    order = [*wanted] if len(wanted) == len(keys) else [*keys]
+    known = [keys[key] for key in order]
+    others = [track for track in tracks if all(track is not own for own in known)]
+    tracks[:] = [*known, *others]
+    for place, key in enumerate(order):
+        look = keys[key].look
+        look.colour = COLOURS[place % len(COLOURS)]
+        for setting in wanted.get(key, ()):
+            try:
+                _set(look, setting)
+            except GenovizError as error:
+                complaints.append(f"The link's track {key} is not as it says: {error}.")
+    return complaints
+
+
+def _kind_of(track: Track) -> TrackKind:
+    if track.data is not None:
+        return track.data.kind
+    return TrackKind.FEATURES if track.title == ANNOTATIONS_TITLE else TrackKind.SIGNAL
+
+
+def _settings(track: Track, place: int) -> list[str]:
+    look, found = track.look, []
+    for word, field in FIELDS.items():
+        value, usual = getattr(look, field.name), getattr(_DEFAULTS, field.name)
+        if field.name == "colour":
+            value, usual = value.lower(), COLOURS[place % len(COLOURS)]
+        elif field.name == "height":
+            usual = HEIGHTS[_kind_of(track)]
+        if value != usual:
+            found.append(_write(word, value))
+    return found
+
+
+def _write(word: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return word if value else f"{word}:no"
+    if isinstance(value, float):
+        return f"{word}:{value:.10g}"
+    return f"{word}:{str(value).removeprefix('#')}"
+
+
+def _set(look: TrackLook, setting: str) -> None:
+    word, _, text = setting.partition(":")
+    if word not in FIELDS:
+        raise ParameterError(f"{word!r} is none of {', '.join(FIELDS)}")
+    name, usual = FIELDS[word].name, getattr(_DEFAULTS, FIELDS[word].name)
+    if name == "colour":
+        if not _COLOUR.fullmatch(text):
+            raise ParameterError(f"{word} is {text!r}, needs six hexadecimal digits")
+        setattr(look, name, f"#{text}")
+    elif isinstance(usual, bool):
+        setattr(look, name, text != "no")
+    elif isinstance(usual, StrEnum):
+        if text not in list(type(usual)):
+            raise ParameterError(f"{word} is {text!r}, which is none of {', '.join(type(usual))}")
+        setattr(look, name, type(usual)(text))
+    else:
+        setattr(look, name, _number(name, word, text))
+
+
+def _number(name: str, word: str, text: str) -> float | int:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < 1e300:
+        raise ParameterError(f"{word} is {text!r}, needs a number")
+    return round(min(max(value, LEAST_HEIGHT), MOST_HEIGHT)) if name == "height" else value

@@ -1,0 +1,80 @@
+"""Counting overlaps of what is cut into blocks: a read over an intron does not overlap it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genoviz.analyses.interval_pairs import PAIRS_PER_CHUNK, iter_overlap_pairs
+from genoviz.analyses.intervals import count_overlaps
+from genoviz.analyses.linear_coordinates import Strand, ZeroLength
+from genoviz.errors import ParameterError
+from genoviz.model import Intervals
+
+
+def count_split_overlaps(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    query_owners: np.ndarray | None = None,
+    subject_owners: np.ndarray | None = None,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+) -> np.ndarray:
+    """Return of how many subjects a block overlaps a block of each query, as ``-split`` counts.
+
+    Parameters
+    ----------
+    queries, subjects
+        Blocks, those of one interval one after the other.
+    query_owners, subject_owners
+        Integers, shape (n_blocks,), ascending from 0: the interval that each block is of. None
+        where each block is an interval.
+    strand, zero_length
+        As for `count_overlaps`.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n_queries,): subjects, each counted once, for each query in order.
+
+    Raises
+    ------
+    ParameterError
+        As for `count_overlaps`, or if owners do not fit.
+
+    Examples
+    --------
+    >>> introns = Intervals.from_columns(["c"], [120], [180])
+    >>> read = Intervals.from_columns(["c", "c"], [100, 190], [110, 200])
+    >>> count_split_overlaps(introns, read, subject_owners=np.array([0, 0])).tolist()
+    [0]
+    """
+    of_query = _checked(query_owners, len(queries))
+    of_subject = _checked(subject_owners, len(subjects))
+    options = {"strand": strand, "zero_length": zero_length}
+    n_queries = int(of_query[-1]) + 1 if len(of_query) else 0
+    n_subjects = int(of_subject[-1]) + 1 if len(of_subject) else 0
+    counts = np.zeros(n_queries, np.int64)
+    if n_queries == len(queries) and n_subjects == len(subjects):
+        return count_overlaps(queries, subjects, backend="cpu", **options).astype(np.int64)
+    last = np.empty(0, np.int64)
+    for pairs in iter_overlap_pairs(queries, subjects, pairs_per_chunk=PAIRS_PER_CHUNK, **options):
+        keys = of_query[pairs.queries] * n_subjects + of_subject[pairs.subjects]
+        found = np.setdiff1d(keys, last)
+        counts += np.bincount(found // n_subjects, minlength=n_queries)
+        # A query whose blocks go on in the next chunk must not count a subject again.
+        end = int(pairs.queries[-1])
+        is_last = of_query[pairs.queries] == of_query[end]
+        before = last[last // n_subjects == of_query[end]]
+        last = np.union1d(before, keys[is_last])
+    return counts
+
+
+def _checked(owners: np.ndarray | None, n: int) -> np.ndarray:
+    if owners is None:
+        return np.arange(n)
+    owners = np.asarray(owners, np.int64)
+    steps = np.diff(owners, prepend=0)
+    if len(owners) != n or (n and (owners[0] != 0 or (steps < 0).any())):
+        raise ParameterError(f"there are {len(owners):,} owners, needs {n:,} that ascend from 0")
+    return owners

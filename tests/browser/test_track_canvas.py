@@ -1,0 +1,184 @@
+"""The canvas of the tracks as a person uses it, in a browser: by mouse, keys and names."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+
+from tests.browser.conftest import Visit, served
+
+LENGTH = 100_000
+ROWS = ".tracks .margin .track"
+
+
+class CanvasVisit(Visit):
+    """A tab with the Tracks page alone."""
+
+    def __init__(self, page, url):
+        self.page, self.errors, self.requests = page, [], []
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.goto(url)
+        self.until(lambda: self.names() == ["genes.bed", "a.bedgraph", "b.bedgraph", "reads.bed"])
+        self.until(lambda: self.n_painted > 0)
+
+    @property
+    def canvas(self):
+        return self.page.locator("canvas.track-canvas")
+
+    @property
+    def ends(self):
+        """From where to where the canvas shows the contig."""
+        return json.loads(self.noted("view"))[1:]
+
+    @property
+    def width(self):
+        return self.ends[1] - self.ends[0]
+
+    def names(self):
+        return self.page.locator(f"{ROWS} b").all_inner_texts()
+
+    def lanes(self):
+        """The names of the tracks in each lane."""
+        cells = self.page.locator(".tracks .margin .row")
+        return [cells.nth(i).locator("b").all_inner_texts() for i in range(cells.count())]
+
+    def at(self, x, y):
+        """A point of the page: a share of the canvas from left, and pixels from above."""
+        box = self.canvas.bounding_box()
+        return box["x"] + x * box["width"], box["y"] + y
+
+    def cell(self, name):
+        cell = self.page.locator(".tracks .margin .row", has_text=name)
+        return cell.bounding_box()
+
+    def drag_name(self, name, other, share):
+        """Drag a track by its name to a share of the height of another one's lane."""
+        source, target = self.cell(name), self.cell(other)
+        self.page.mouse.move(source["x"] + 60, source["y"] + 10)
+        self.page.mouse.down()
+        y = target["y"] + share * target["height"]
+        self.page.mouse.move(target["x"] + 60, y, steps=4)
+        self.page.mouse.up()
+
+
+@pytest.fixture(scope="module")
+def tracks_url(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("canvas")
+    numbers = random.Random(5)
+    starts = sorted(numbers.randrange(0, LENGTH - 100) for _ in range(3000))
+    texts = {
+        "genes.bed": "c1\t20000\t24000\tABC1\t0\t+\nc1\t60000\t61000\tXYZ2\t0\t-\n",
+        "a.bedgraph": f"c1\t0\t50000\t2.5\nc1\t50000\t{LENGTH}\t7\n",
+        "b.bedgraph": f"c1\t0\t30000\t4\nc1\t30000\t{LENGTH}\t1\n",
+        "reads.bed": "".join(f"c1\t{s}\t{s + 100}\tr\n" for s in starts),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    files = [str(folder / name) for name in texts]
+    with served("-m", "genoviz", "serve", *files, "--no-browser", "--port", "0") as (url, _):
+        yield url
+
+
+@pytest.fixture
+def canvas(tabs, tracks_url):
+    visit = CanvasVisit(tabs.new_page(), tracks_url)
+    yield visit
+    assert visit.errors == []
+
+
+def test_wheel_drag_box_and_keys_move_the_view(canvas):
+    mouse = canvas.page.mouse
+    canvas.canvas.focus()
+    canvas.page.keyboard.press("Home")
+    canvas.until(lambda: canvas.ends == [0, LENGTH])
+    whole = canvas.width
+    mouse.move(*canvas.at(0.25, 40))
+    position = canvas.ends[0] + 0.25 * whole
+    mouse.wheel(0, -600)
+    canvas.until(lambda: canvas.width < 0.5 * whole)
+    assert canvas.ends[0] + 0.25 * canvas.width == pytest.approx(position, abs=0.01 * whole)
+    start, end = canvas.ends
+    mouse.down()
+    mouse.move(*canvas.at(0.05, 40), steps=5)
+    canvas.until(lambda: canvas.ends[0] == pytest.approx(start + 0.2 * (end - start), rel=0.02))
+    mouse.up()
+    start, end = canvas.ends
+    canvas.page.keyboard.down("Shift")
+    mouse.move(*canvas.at(0.4, 40))
+    mouse.down()
+    mouse.move(*canvas.at(0.6, 60), steps=3)
+    mouse.up()
+    canvas.page.keyboard.up("Shift")
+    canvas.until(lambda: canvas.width == pytest.approx(0.2 * (end - start), rel=0.03))
+    canvas.page.keyboard.press("Home")
+    canvas.until(lambda: canvas.ends == [0, LENGTH])
+    canvas.page.keyboard.press("+")
+    canvas.until(lambda: canvas.width < LENGTH)
+    painted = canvas.n_painted
+    canvas.page.keyboard.press("ArrowRight")
+    canvas.until(lambda: canvas.n_painted > painted)
+
+
+def test_the_strip_above_brings_the_view_to_a_place(canvas):
+    canvas.page.mouse.move(*canvas.at(0.5, 40))
+    canvas.page.mouse.wheel(0, -1200)
+    canvas.until(lambda: canvas.width < 0.3 * LENGTH)
+    box = canvas.page.locator("canvas.overview").bounding_box()
+    canvas.page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 35)
+    canvas.until(lambda: abs(sum(canvas.ends) / 2 - 0.8 * LENGTH) < 0.02 * LENGTH)
+
+
+def test_a_click_on_a_feature_says_what_it_is(canvas):
+    canvas.page.mouse.click(*canvas.at((22_000 - canvas.ends[0]) / canvas.width, 9))
+    card = canvas.page.locator(".tracks .card.pinned")
+    canvas.until(card.is_visible)
+    assert "ABC1" in card.inner_text()
+    assert "20,001 to 24,000 (4,000 bp)" in card.inner_text()
+    card.get_by_role("button", name="Show it whole").click()
+    canvas.until(lambda: canvas.ends == [19_600, 24_400])
+    canvas.canvas.focus()
+    canvas.page.keyboard.press("Escape")
+    canvas.until(lambda: not card.is_visible())
+
+
+def test_names_are_dragged_into_another_order_or_into_one_lane(canvas):
+    canvas.drag_name("reads.bed", "genes.bed", 0.1)
+    canvas.until(lambda: canvas.names()[0] == "reads.bed")
+    canvas.drag_name("b.bedgraph", "a.bedgraph", 0.5)
+    shared = ["a.bedgraph", "b.bedgraph"]
+    canvas.until(lambda: canvas.lanes() == [["reads.bed"], ["genes.bed"], shared])
+    canvas.page.mouse.move(
+        *canvas.at(0.1, canvas.cell("a.bedgraph")["y"] - canvas.at(0, 0)[1] + 20)
+    )
+    values = canvas.page.locator(".tracks .margin .value")
+    canvas.until(lambda: [text.split()[0] for text in values.all_inner_texts()[2:]] == ["2.5", "4"])
+
+
+def test_tracks_are_hidden_shown_made_higher_and_taken_away(canvas):
+    cell = canvas.cell("a.bedgraph")
+    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + 20)
+    canvas.button("Hide a.bedgraph").click()
+    canvas.until(lambda: "a.bedgraph" not in canvas.names())
+    canvas.page.locator(".hidden-tracks button", has_text="a.bedgraph").click()
+    canvas.until(lambda: "a.bedgraph" in canvas.names())
+    cell = canvas.cell("b.bedgraph")
+    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + cell["height"] - 2)
+    canvas.page.mouse.down()
+    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + cell["height"] + 38, steps=4)
+    canvas.page.mouse.up()
+    canvas.until(lambda: abs(canvas.cell("b.bedgraph")["height"] - cell["height"] - 40) <= 2)
+    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + 20)
+    canvas.button("Take b.bedgraph away").click()
+    canvas.until(lambda: "b.bedgraph" not in canvas.names())
+
+
+def test_the_canvas_follows_the_theme(canvas):
+    ground = """(canvas) => [...canvas.getContext("2d").getImageData(400, 2, 1, 1).data]"""
+    assert max(canvas.canvas.evaluate(ground)[:3]) < 60
+    canvas.page.get_by_role("button", name=re.compile("theme", re.IGNORECASE)).first.click()
+    canvas.until(lambda: canvas.page.locator(".tracks").get_attribute("data-theme") == "light")
+    assert min(canvas.canvas.evaluate(ground)[:3]) > 200
