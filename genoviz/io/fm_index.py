@@ -1,0 +1,204 @@
+"""Indexes of k-mers as files (``.gvfm``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.gvfm_file import MAGIC, ArrayFile, write_arrays
+from genoviz.io.replace_file import replace_file
+from genoviz.model import IndexText
+from genoviz.model.fm_index import FMIndex
+
+KIND = "FM-index"
+_TEXT_NUMBERS, _INDEX_NUMBERS = ("n_symbols",), ("super_shift", "sample_rate")
+_TEXT_ARRAYS = tuple(
+    field.name for field in fields(IndexText) if field.name not in ("n_symbols", "contig_names")
+)
+_INDEX_ARRAYS = ("lines", "super_counts", "exception_ids", "start_table", "samples")
+
+
+@dataclass(frozen=True)
+class IndexFileProgress:
+    """How many bytes of an index are written or checked, and how many there are."""
+
+    n_bytes_done: int
+    n_bytes_total: int
+
+
+def is_fm_index(path: str | PathLike[str]) -> bool:
+    """Return whether a file begins as an index does."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def write_fm_index(
+    index: FMIndex,
+    path: str | PathLike[str],
+    *,
+    extra: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Write an index as a file; see :func:`iter_write_fm_index`."""
+    for _ in iter_write_fm_index(index, path, extra=extra):
+        pass
+
+
+def iter_write_fm_index(
+    index: FMIndex,
+    path: str | PathLike[str],
+    *,
+    extra: Mapping[str, np.ndarray] | None = None,
+) -> Iterator[IndexFileProgress]:
+    """Write an index as a file, and give the progress; a file that was there is replaced at once.
+
+    Parameters
+    ----------
+    index
+        The index.
+    path
+        The file; what is there stays until the new one is complete.
+    extra
+        Further arrays to keep with it, such as ``{"lcp": common_prefixes}``; uint8, int32, uint32,
+        int64 or uint64.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be written.
+    ParameterError
+        If the name of a further array is that of one of the index.
+    """
+    arrays = {name: getattr(index.text, name) for name in _TEXT_ARRAYS}
+    arrays |= {name: getattr(index, name) for name in _INDEX_ARRAYS}
+    for name, array in (extra or {}).items():
+        if name in arrays:
+            raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
+        arrays[name] = array
+    about = {
+        "kind": KIND,
+        "contig_names": index.text.contig_names,
+        **{name: int(getattr(index.text, name)) for name in _TEXT_NUMBERS},
+        **{name: int(getattr(index, name)) for name in _INDEX_NUMBERS},
+    }
+    with replace_file(path) as file:
+        for n_done, n_total in write_arrays(file, about, arrays):
+            yield IndexFileProgress(n_done, n_total)
+
+
+def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
+    """Return the index of a file.
+
+    Parameters
+    ----------
+    path
+        A file of :func:`write_fm_index`.
+    mmap
+        Whether large arrays stay in the file, so that it opens at once; otherwise they are read
+        to memory and checked, as :func:`verify_fm_index` does.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is no index, of another version, or damaged.
+    """
+    file = ArrayFile(Path(path))
+    about, text = _check_about(file), {}
+    if not mmap:
+        for name in file.sections:
+            for _ in file.check(name):
+                pass
+    found = {name: file.array(name) for name in (*_TEXT_ARRAYS, *_INDEX_ARRAYS)}
+    if not mmap:
+        found = {name: _copy_aligned(array) for name, array in found.items()}
+    text = {name: found.pop(name) for name in _TEXT_ARRAYS}
+    try:
+        _check_exceptions(text, about["n_symbols"])
+        return FMIndex(
+            IndexText(
+                n_symbols=about["n_symbols"], contig_names=tuple(about["contig_names"]), **text
+            ),
+            **found,
+            **{name: about[name] for name in _INDEX_NUMBERS},
+        )
+    except ParameterError as error:
+        raise FileFormatError(path, f"{error} (damaged file); build the index again") from error
+
+
+def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
+    """Return the further arrays that an index was written with, memory-mapped.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`read_fm_index`.
+    """
+    file = ArrayFile(Path(path))
+    _check_about(file)
+    own = {*_TEXT_ARRAYS, *_INDEX_ARRAYS}
+    return {name: file.array(name) for name in file.sections if name not in own}
+
+
+def verify_fm_index(path: str | PathLike[str]) -> None:
+    """Check all of an index file; see :func:`iter_verify_fm_index`."""
+    for _ in iter_verify_fm_index(path):
+        pass
+
+
+def iter_verify_fm_index(path: str | PathLike[str]) -> Iterator[IndexFileProgress]:
+    """Check that every byte of an index file is what was written, and give the progress.
+
+    Raises
+    ------
+    FileFormatError
+        If one is not; names the section.
+    """
+    file = ArrayFile(Path(path))
+    read_fm_index(path)
+    n_total = sum(section.n_bytes for section in file.sections.values())
+    n_done = 0
+    for name in file.sections:
+        for n_bytes in file.check(name):
+            n_done += n_bytes
+            yield IndexFileProgress(n_done, n_total)
+
+
+def _check_about(file: ArrayFile) -> dict:
+    about = file.about
+    if about.get("kind") != KIND:
+        raise FileFormatError(file.path, f"holds {about.get('kind')!r}, needs an {KIND}")
+    names = about.get("contig_names")
+    numbers = [about.get(name) for name in (*_TEXT_NUMBERS, *_INDEX_NUMBERS)]
+    if (
+        not isinstance(names, list)
+        or not all(isinstance(name, str) for name in names)
+        or not all(type(number) is int and number >= 0 for number in numbers)
+    ):
+        raise FileFormatError(
+            file.path, "does not say what it is of (damaged file); build the index again"
+        )
+    return about
+
+
+def _check_exceptions(text: dict[str, np.ndarray], n_symbols: int) -> None:
+    exceptions = text["exceptions"]
+    if n_symbols != (int(exceptions[-1]) + 1 if len(exceptions) else 0):
+        raise ParameterError(f"the text of {n_symbols:,} symbols does not end with an exception")
+    if len(exceptions) and (exceptions[0] < 0 or (np.diff(exceptions) <= 0).any()):
+        raise ParameterError("the exceptions do not ascend")
+
+
+def _copy_aligned(array: np.ndarray) -> np.ndarray:
+    """Return a copy that begins at a multiple of 64 bytes, as lines of an index need to."""
+    room = np.empty(array.nbytes + 64, np.uint8)
+    first = -room.ctypes.data % 64
+    copied = room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    copied[...] = array
+    return copied

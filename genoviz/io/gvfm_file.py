@@ -1,0 +1,226 @@
+"""Files of named arrays (``.gvfm``): mapped to memory when opened, checked, written as a whole.
+
+===================== =============================================================================
+bytes 0 to 63         magic ``GVFMIDX1``; uint16 major and minor version; uint32 0x01020304, which
+                      tells the byte order of all numbers; uint64 size of the file, then place and
+                      size of the description; uint32 CRC-32 of the description; 16 bytes 0; uint32
+                      CRC-32 of the 60 bytes before
+sections              arrays in C order, each from a multiple of 4,096 bytes on
+description           JSON: what the arrays are of, and ``sections``: name, dtype, shape, offset,
+                      n_bytes and CRC-32 of each
+===================== =============================================================================
+
+A reader takes the sections that it knows. A new minor version adds some; a new major version is
+refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+
+MAGIC = b"GVFMIDX1"
+MAJOR, MINOR = 1, 0
+PAGE = 4096
+
+_BYTE_ORDER = 0x01020304
+_HEAD = struct.Struct("=8sHHIQQQI16xI")
+_DTYPES = ("uint8", "uint32", "int32", "uint64", "int64")
+_SLICE = 16 << 20
+# Sections up to this size are checked when a file is opened, which takes a millisecond each.
+_CHECKED_AT_ONCE = 4 << 20
+
+Progress = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Where an array is in a file."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    n_bytes: int
+    crc32: int
+
+
+def write_arrays(
+    file: BinaryIO, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> Generator[Progress, None, None]:
+    """Write arrays and what they are of (plain JSON values); yields bytes done and in all."""
+    n_total = sum(array.nbytes for array in arrays.values())
+    n_done, sections = 0, []
+    file.write(bytes(PAGE))
+    for name, array in arrays.items():
+        offset, crc = file.tell(), 0
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for start in range(0, len(content), _SLICE):
+            part = content[start : start + _SLICE]
+            crc = zlib.crc32(part, crc)
+            file.write(part.data)
+            n_done += len(part)
+            yield n_done, n_total
+        file.write(bytes(-file.tell() % PAGE))
+        sections.append(Section(name, array.dtype.name, array.shape, offset, array.nbytes, crc))
+    place = file.tell()
+    description = {**about, "sections": [vars(section) for section in sections]}
+    text = json.dumps(description, allow_nan=False).encode()
+    file.write(text)
+    numbers = (MAJOR, MINOR, _BYTE_ORDER, place + len(text), place, len(text), zlib.crc32(text))
+    head = _HEAD.pack(MAGIC, *numbers, 0)
+    file.seek(0)
+    file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])))
+    file.flush()
+    os.fsync(file.fileno())
+
+
+class ArrayFile:
+    """A file of named arrays, mapped to memory.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Attributes
+    ----------
+    about
+        What the arrays are of.
+    sections
+        Where each array is.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is none of these, damaged, or of a version to come.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._content = _map(path)
+        self.about: dict[str, Any] = self._read_description()
+        self.sections = self._read_sections(self.about.pop("sections", None))
+        for section in self.sections.values():
+            if section.n_bytes <= _CHECKED_AT_ONCE:
+                for _ in self.check(section.name):
+                    pass
+
+    def array(self, name: str) -> np.ndarray:
+        """Return an array as it is in the file, read-only."""
+        section = self.sections.get(name)
+        if section is None:
+            raise FileFormatError(self.path, f"has no section {name!r}, needs one")
+        content = self._content[section.offset : section.offset + section.n_bytes]
+        return content.view(section.dtype).reshape(section.shape)
+
+    def check(self, name: str) -> Generator[int, None, None]:
+        """Check that a section is what was written; yields how many bytes were read."""
+        section = self.sections[name]
+        crc, stop = 0, section.offset + section.n_bytes
+        for start in range(section.offset, stop, _SLICE):
+            part = self._content[start : min(start + _SLICE, stop)]
+            crc = zlib.crc32(part, crc)
+            yield len(part)
+        if crc != section.crc32:
+            raise self._damaged(f"section {name!r} is not what was written")
+
+    def _damaged(self, found: str) -> FileFormatError:
+        return FileFormatError(self.path, f"{found} (damaged file); build the index again")
+
+    def _read_description(self) -> dict[str, Any]:
+        head = self._content[: _HEAD.size].tobytes()
+        if head[: len(MAGIC)] != MAGIC[: len(head)]:
+            raise FileFormatError(self.path, "is no index of k-mers, needs to be a .gvfm file")
+        if len(head) < _HEAD.size:
+            raise self._damaged(f"ends after {len(head)} bytes, needs {_HEAD.size} at least")
+        _, major, minor, order, size, place, n_bytes, crc, head_crc = _HEAD.unpack(head)
+        if order == int.from_bytes(_BYTE_ORDER.to_bytes(4, "little"), "big"):
+            raise FileFormatError(
+                self.path, "was written on a machine of the other byte order; build it again here"
+            )
+        if zlib.crc32(head[:-4]) != head_crc:
+            raise self._damaged("the head is not what was written")
+        if major != MAJOR:
+            raise FileFormatError(
+                self.path,
+                f"has version {major}.{minor}, needs {MAJOR}.x; build the index again",
+            )
+        if size != len(self._content):
+            raise self._damaged(f"has {len(self._content):,} bytes instead of {size:,}")
+        text = self._content[place : place + n_bytes]
+        if place + n_bytes > size or zlib.crc32(text) != crc:
+            raise self._damaged("the description is not what was written")
+        try:
+            description = json.loads(text.tobytes())
+        except ValueError as error:
+            raise self._damaged(f"the description is no JSON ({error})") from error
+        if not isinstance(description, dict):
+            raise self._damaged("the description is no JSON object")
+        return description
+
+    def _read_sections(self, found: Any) -> dict[str, Section]:
+        try:
+            sections = [
+                Section(
+                    str(entry["name"]),
+                    str(entry["dtype"]),
+                    tuple(int(n) for n in entry["shape"]),
+                    int(entry["offset"]),
+                    int(entry["n_bytes"]),
+                    int(entry["crc32"]),
+                )
+                for entry in found
+            ]
+        except (TypeError, KeyError, ValueError) as error:
+            raise self._damaged("the description does not say where the sections are") from error
+        for section in sections:
+            self._check_section(section)
+        sections.sort(key=lambda section: (section.offset, section.n_bytes))
+        for before, after in pairwise(sections):
+            if before.offset + before.n_bytes > after.offset:
+                raise self._damaged(f"sections {before.name!r} and {after.name!r} overlap")
+        return {section.name: section for section in sections}
+
+    def _check_section(self, section: Section) -> None:
+        what = f"section {section.name!r}"
+        if section.dtype not in _DTYPES:
+            raise self._damaged(
+                f"{what} is of {section.dtype!r}, needs one of {', '.join(_DTYPES)}"
+            )
+        n_bytes = math.prod(section.shape) * np.dtype(section.dtype).itemsize
+        if min(section.shape, default=0) < 0 or n_bytes != section.n_bytes:
+            raise self._damaged(f"{what} has {section.n_bytes:,} bytes for shape {section.shape}")
+        end = section.offset + section.n_bytes
+        if section.offset < PAGE or section.offset % PAGE or end > len(self._content):
+            raise self._damaged(
+                f"{what} lies at bytes {section.offset:,} to {end:,}, needs to begin at a multiple "
+                f"of {PAGE:,} and to end within the {len(self._content):,} bytes"
+            )
+
+
+def _map(path: Path) -> np.ndarray:
+    """Return the bytes of a file, memory-mapped; uint8, read-only."""
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise FileFormatError(path, "the file is empty, needs to be a .gvfm file")
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(path, f"cannot be read: {reason}") from error

@@ -1,0 +1,21 @@
+"""Longest common prefixes: how many bases each suffix shares with the one in the row before.
+
+Arguments
+---------
+============ ================= ================================================================
+packed       uint64            two bits a symbol (A C G T: 0 to 3), 32 a word, the first one in
+             (n // 32 + 2,)    the highest bits; exceptions and what follows the text are 0
+n_symbols    int               n >= 0, exceptions included
+exceptions   int64 (m,)        text positions, ascending; n - 1 is one of them
+suffix_array uint32 or int64   the sorted suffixes (``genoviz.kernels.suffix_sort``)
+             (n,)
+============ ================= ================================================================
+
+``longest_common_prefixes`` returns uint32 (n,): bases that the suffixes of rows ``i - 1`` and ``i``
+have in common, 0 for row 0. Exceptions match nothing. A length beyond 2^32 - 1 is kept as that.
+
+References
+----------
+Kärkkäinen, Manzini, Puglisi 2009, Permuted longest-common-prefix array,
+doi:10.1007/978-3-642-02441-2_17.
+"""

@@ -1,0 +1,212 @@
+// Longest common prefixes on one GPU; the contract is in this folder's __init__.py.
+
+#ifndef ROW
+#define ROW unsigned int
+#endif
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+constexpr u32 ALL = 0xFFFFFFFF;
+constexpr u32 UNKNOWN = 0xFFFFFFFF;
+constexpr int THREADS = 256;
+constexpr int WARP = 32;
+constexpr int WORD = 32;
+
+// A text, and a bit for each symbol that tells whether it is an exception.
+struct Text {
+    const u64* __restrict__ packed;
+    const u32* __restrict__ excepted;
+    i64 n_symbols;
+
+    __device__ __forceinline__ u64 bases(i64 position) const {
+        const i64 word = position >> 5;
+        const int shift = 2 * (int)(position & 31);
+        return (packed[word] << shift) | ((packed[word + 1] >> 1) >> (63 - shift));
+    }
+
+    __device__ __forceinline__ u64 marks(i64 position) const {
+        const i64 word = position >> 5;
+        const u64 both = ((u64)excepted[word] << 32) | excepted[word + 1];
+        return both << (position & 31);
+    }
+
+    // How many of the 32 symbols from two positions on are the same bases. Beyond the text are
+    // none.
+    __device__ __forceinline__ int n_common(i64 one, i64 other) const {
+        if (max(one, other) >= n_symbols) return 0;
+        const int n_equal = __clzll((i64)(bases(one) ^ bases(other))) >> 1;
+        const int n_bases = __clzll((i64)(marks(one) | marks(other)));
+        return min(n_equal, n_bases);
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    mark_exceptions(const i64* __restrict__ exceptions, i64 n_exceptions,
+                    u32* __restrict__ excepted) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_exceptions; i += n_threads)
+        atomicOr(excepted + (exceptions[i] >> 5), 0x80000000u >> (exceptions[i] & 31));
+}
+
+// Compares neighbours up to so many words; how many are longer is counted.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    compare_rows(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
+                 const ROW* __restrict__ suffix_array, int n_words, u32* __restrict__ lengths,
+                 u64* __restrict__ n_unknown) {
+    const Text text = {packed, excepted, n_symbols};
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    u32 n_longer = 0;
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_symbols; row += n_threads) {
+        u32 length = 0;
+        if (row > 0) {
+            const i64 one = (i64)suffix_array[row - 1], other = (i64)suffix_array[row];
+            int n_common = WORD;
+            for (int word = 0; word < n_words && n_common == WORD; word++) {
+                n_common = text.n_common(one + length, other + length);
+                length += n_common;
+            }
+            if (n_common == WORD) {
+                length = UNKNOWN;
+                n_longer++;
+            }
+        }
+        lengths[row] = length;
+    }
+    if (n_longer > 0) atomicAdd(n_unknown, (u64)n_longer);
+}
+
+// A warp finds how many bases two suffixes have in common, from a length on up to one beyond most.
+__device__ __forceinline__ i64 extend_by_warp(const Text& text, i64 one, i64 other, i64 length,
+                                              i64 most, bool* is_whole) {
+    u32 ending = 0;
+    while (ending == 0 && length < most) {
+        const i64 from = length + threadIdx.x % WARP * WORD;
+        const int n_common = text.n_common(one + from, other + from);
+        ending = __ballot_sync(ALL, n_common < WORD);
+        const int last = ending != 0 ? __ffs(ending) - 1 : WARP;
+        length += last * WORD;
+        if (ending != 0) length += __shfl_sync(ALL, n_common, last);
+    }
+    *is_whole = ending != 0;
+    return length;
+}
+
+// A warp compares the neighbours of a row.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    compare_long_rows(const u64* __restrict__ packed, const u32* __restrict__ excepted,
+                      i64 n_symbols, const ROW* __restrict__ suffix_array,
+                      const i64* __restrict__ rows, i64 n_rows, i64 known, i64 most,
+                      u32* __restrict__ lengths, u64* __restrict__ n_unknown) {
+    const Text text = {packed, excepted, n_symbols};
+    const i64 n_warps = (i64)gridDim.x * blockDim.x / WARP;
+    for (i64 k = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / WARP; k < n_rows; k += n_warps) {
+        const i64 row = rows[k];
+        bool is_whole;
+        const i64 length = extend_by_warp(text, (i64)suffix_array[row - 1], (i64)suffix_array[row],
+                                          known, most, &is_whole);
+        if (threadIdx.x % WARP == 0) {
+            if (is_whole)
+                lengths[row] = (u32)length;
+            else
+                atomicAdd(n_unknown, 1ull);
+        }
+    }
+}
+
+// Which suffix is before each one: the first has itself.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fill_previous(const ROW* __restrict__ suffix_array, i64 n_symbols, ROW* __restrict__ previous) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_symbols; row += n_threads)
+        previous[suffix_array[row]] = suffix_array[row > 0 ? row - 1 : 0];
+}
+
+// A later position whose length is known. Where the neighbour of an earlier one is as far from it,
+// the two lengths end at the same place, if the bases between the positions are equal.
+struct Known {
+    i64 position, distance, length;
+
+    __device__ __forceinline__ Known(const ROW* __restrict__ previous,
+                                     const u32* __restrict__ lengths_by_position, i64 known,
+                                     i64 n_symbols)
+        : position(known), distance(0), length(0) {
+        if (known >= n_symbols) return;
+        distance = (i64)previous[known] - known;
+        length = (i64)lengths_by_position[known];
+    }
+
+    __device__ __forceinline__ bool tells(i64 earlier, i64 neighbour, i64 n_equal) const {
+        return distance != 0 && neighbour - earlier == distance && n_equal >= position - earlier;
+    }
+};
+
+// Lengths by position, of every `stride`-th one. A position has at least the length of an earlier
+// one less their distance. So a warp takes `n_steps` that follow each other; it knows the first of
+// several, and the one after them.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    extend_far_lengths(const u64* __restrict__ packed, const u32* __restrict__ excepted,
+                       i64 n_symbols, const ROW* __restrict__ previous, i64 stride, int n_steps,
+                       u32* __restrict__ lengths_by_position) {
+    const Text text = {packed, excepted, n_symbols};
+    const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+    i64 position = warp * n_steps * stride, length = 0;
+    const bool knows = n_steps > 1;
+    const Known known(previous, lengths_by_position,
+                      knows ? position + n_steps * stride : n_symbols, n_symbols);
+    for (int k = 0; k < n_steps && position < n_symbols; k++, position += stride) {
+        if (k == 0 && knows) {
+            length = (i64)lengths_by_position[position];
+            continue;
+        }
+        const i64 other = (i64)previous[position], to_known = known.position - position;
+        length = max(length - stride, (i64)0);
+        bool is_whole = other == position;
+        if (is_whole) length = 0;
+        if (!is_whole && knows)
+            length = extend_by_warp(text, position, other, length, to_known, &is_whole);
+        if (!is_whole && known.tells(position, other, length))
+            length = to_known + known.length;
+        else if (!is_whole)
+            length = extend_by_warp(text, position, other, length, n_symbols, &is_whole);
+        if (threadIdx.x % WARP == 0) lengths_by_position[position] = (u32)min(length, (i64)UNKNOWN);
+    }
+}
+
+// The same by a thread, for strides that are short.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    extend_lengths(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
+                   const ROW* __restrict__ previous, i64 stride, int n_steps,
+                   u32* __restrict__ lengths_by_position) {
+    const Text text = {packed, excepted, n_symbols};
+    i64 position = ((i64)blockIdx.x * blockDim.x + threadIdx.x) * n_steps * stride;
+    if (position >= n_symbols) return;
+    const Known known(previous, lengths_by_position, position + n_steps * stride, n_symbols);
+    i64 length = (i64)lengths_by_position[position];
+    for (int k = 1; k < n_steps; k++) {
+        position += stride;
+        if (position >= n_symbols) return;
+        const i64 other = (i64)previous[position];
+        length = max(length - stride, (i64)0);
+        int n_common = other == position ? 0 : WORD;
+        if (other == position) length = 0;
+        while (n_common == WORD) {
+            if (known.tells(position, other, length)) {
+                length = known.position - position + known.length;
+                break;
+            }
+            n_common = text.n_common(position + length, other + length);
+            length += n_common;
+        }
+        lengths_by_position[position] = (u32)min(length, (i64)UNKNOWN);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    gather_lengths(const u32* __restrict__ lengths_by_position,
+                   const ROW* __restrict__ suffix_array, i64 n_symbols, u32* __restrict__ lengths) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_symbols; row += n_threads)
+        lengths[row] = lengths_by_position[suffix_array[row]];
+}

@@ -1,0 +1,146 @@
+"""Longest common prefixes on all cores; the contract is in this folder's ``__init__``.
+
+Neighbours are compared 32 bases at a time. Where they have many in common, positions of the text
+are gone through in their order: the prefix of the next position is at most a base shorter, so that
+no base is compared twice. Beside text, suffix array and result, this takes up to another array of
+the size of the suffix array, in texts with long repeats, and 1/256 byte a symbol.
+"""
+
+import numpy as np
+from numba import get_num_threads, njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+COMPARED_BASES = 256
+AHEAD = 24
+BLOCK = 1 << 14
+CHUNKS_PER_THREAD = 16
+LONGEST = 2**32 - 1
+ONE = np.uint64(1)
+
+
+def longest_common_prefixes(packed, n_symbols, exceptions, suffix_array):
+    """Return the bases that each row has in common with the row before; uint32, (n,)."""
+    lengths = np.zeros(n_symbols, np.uint32)
+    if n_symbols == 0:
+        return lengths
+    near = np.zeros((n_symbols >> 11) + 1, np.uint64)
+    _mark_words(exceptions, near)
+    rows = np.zeros(n_symbols, suffix_array.dtype)
+    n_long = _compare_neighbours(packed, exceptions, near, suffix_array, lengths, rows)
+    if n_long > 0:
+        n_chunks = CHUNKS_PER_THREAD * get_num_threads()
+        _extend_in_text_order(packed, exceptions, near, suffix_array, lengths, rows, n_chunks)
+    return lengths
+
+
+@intrinsic
+def _leading_zeros(typing_context, word):  # noqa: ARG001
+    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _prefetch(typing_context, array, index):  # noqa: ARG001
+    """Fetch the cache line of an array's element."""
+
+    def generate(context, builder, signature, arguments):
+        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
+        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
+        i32 = cgutils.int32_t
+        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+@njit(nogil=True, cache=True)
+def _mark_words(exceptions, near):
+    """Set a bit for each word of 32 symbols that has an exception, and for the one before it."""
+    for i in range(len(exceptions)):
+        word = exceptions[i] >> 5
+        for marked in (word, max(word - 1, 0)):
+            near[marked >> 6] |= ONE << np.uint64(marked & 63)
+
+
+@njit(nogil=True, cache=True)
+def _window(packed, position):
+    """Return 32 symbols from a position on."""
+    word = position >> 5
+    shift = np.uint64(2 * (position & 31))
+    return packed[word] << shift | packed[word + 1] >> ONE >> (np.uint64(63) - shift)
+
+
+@njit(nogil=True, cache=True)
+def _n_bases(exceptions, near, position):
+    """Return how many bases follow from a position to the next exception, 32 if there are more."""
+    word = position >> 5
+    if near[word >> 6] >> np.uint64(word & 63) & ONE:
+        following = exceptions[np.searchsorted(exceptions, position)]
+        return min(following - position, 32)
+    return np.int64(32)
+
+
+@njit(nogil=True, cache=True)
+def _extend(packed, exceptions, near, first, second, length, limit):
+    """Return the bases that two suffixes have in common beyond ``length``, in all."""
+    while length < limit:
+        one, other = first + length, second + length
+        n_equal = np.int64(_leading_zeros(_window(packed, one) ^ _window(packed, other))) >> 1
+        n_equal = min(n_equal, _n_bases(exceptions, near, one), _n_bases(exceptions, near, other))
+        length += n_equal
+        if n_equal < 32:
+            break
+    return length
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _compare_neighbours(packed, exceptions, near, suffix_array, lengths, rows):
+    """Compare up to ``COMPARED_BASES``; store at their positions the rows that have as many.
+
+    Return how many rows have.
+    """
+    n, n_long = len(suffix_array), 0
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        first = max(block * BLOCK, 1)
+        last = min((block + 1) * BLOCK, n)
+        before = np.int64(suffix_array[first - 1])
+        window_before = _window(packed, before)
+        n_before = _n_bases(exceptions, near, before)
+        for row in range(first, last):
+            _prefetch(packed, np.int64(suffix_array[min(row + AHEAD, n - 1)]) >> 5)
+            position = np.int64(suffix_array[row])
+            window = _window(packed, position)
+            n_bases = _n_bases(exceptions, near, position)
+            length = np.int64(_leading_zeros(window ^ window_before)) >> 1
+            length = min(length, n_bases, n_before)
+            if length == 32:
+                length = _extend(packed, exceptions, near, before, position, length, COMPARED_BASES)
+                if length >= COMPARED_BASES:
+                    rows[position] = row
+                    n_long += 1
+            lengths[row] = length
+            before, window_before, n_before = position, window, n_bases
+    return n_long
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _extend_in_text_order(packed, exceptions, near, suffix_array, lengths, rows, n_chunks):
+    n, longest = len(rows), len(rows)
+    for chunk in prange(n_chunks):
+        length = np.int64(0)
+        for position in range(n * chunk // n_chunks, n * (chunk + 1) // n_chunks):
+            row = np.int64(rows[position])
+            if row == 0:
+                length = np.int64(0)
+                continue
+            before = np.int64(suffix_array[row - 1])
+            length = max(length - 1, COMPARED_BASES)
+            length = _extend(packed, exceptions, near, before, position, length, longest)
+            lengths[row] = min(length, LONGEST)

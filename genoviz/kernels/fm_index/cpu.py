@@ -1,0 +1,699 @@
+"""The FM-index on all cores; the contract is in this folder's ``__init__``.
+
+Rows are uint64 in the loops: numba tests a signed index for being negative. A batch of k-mers goes
+step by step together, and what the next step reads is fetched while the others do this one.
+"""
+
+import numpy as np
+from numba import njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+ir = cgutils.ir
+
+LINE_WORDS = np.uint64(8)
+LINE_BITS = np.uint64(7)
+IN_LINE = np.uint64(127)
+IN_WORD = np.uint64(63)
+LOW_HALF = np.uint64(0xFFFFFFFF)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+ZERO, ONE, TWO, THREE, FIVE, SIX, SEVEN = (np.uint64(i) for i in (0, 1, 2, 3, 5, 6, 7))
+FOUR, THIRTY_ONE, THIRTY_TWO, HALF = np.uint64(4), np.uint64(31), np.uint64(32), np.uint64(64)
+BATCH = 128
+WALKS = 256
+BLOCK = 4096
+CHUNK_LINES = 2048
+FEW = 2048
+FLAG_BITS = 18
+MAX_FLAGGED = 1 << (FLAG_BITS - 2)
+NO_WORDS, NO_POSITIONS = np.empty(0, np.uint64), np.empty(0, np.int64)
+NO_TEXT = (False, NO_WORDS, NO_POSITIONS, NO_POSITIONS, NO_WORDS, 0)
+NO_COUNTS = np.empty(0, np.int64)
+NO_RANGES = {np.dtype(t): np.empty((0, 2), t) for t in (np.uint32, np.int64)}
+
+
+@intrinsic
+def _count_ones(typing_context, word):  # noqa: ARG001
+    """Return the number of bits of a word that are set: one instruction."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _prefetch(typing_context, array, index):  # noqa: ARG001
+    """Fetch the cache line of an array's element; nothing where LLVM has no such instruction."""
+
+    def generate(context, builder, signature, arguments):
+        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
+        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
+        name = "llvm.prefetch.p0"
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
+
+
+# Ranks: lines are flat here, and so are super_counts ---------------------------------------------
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _next_row(lines, super_counts, super_shift, symbol, row):
+    """Return ``next_row`` of the contract."""
+    line = row >> LINE_BITS
+    base = line * LINE_WORDS
+    count = lines[base + (symbol >> ONE)] >> ((symbol & ONE) << FIVE) & LOW_HALF
+    count += np.uint64(super_counts[(line >> super_shift) * FOUR + symbol])
+    bits = (ONE << (row & IN_WORD)) - ONE
+    is_second = ZERO - ((row & IN_LINE) >> SIX)
+    low_flip, high_flip = (symbol & ONE) - ONE, (symbol >> ONE) - ONE
+    first = (lines[base + TWO] ^ low_flip) & (lines[base + FOUR] ^ high_flip)
+    second = (lines[base + THREE] ^ low_flip) & (lines[base + FIVE] ^ high_flip)
+    first &= ~lines[base + SIX] & (bits | is_second)
+    second &= ~lines[base + SEVEN] & (bits & is_second)
+    return count + _count_ones(first) + _count_ones(second)
+
+
+# Building -----------------------------------------------------------------------------------------
+
+
+def build_lines(
+    packed,
+    n_symbols,
+    exceptions,
+    suffix_array,
+    super_shift,
+    lines,
+    super_counts,
+    exception_ids,
+):
+    """Fill lines, super_counts and exception_ids from a suffix array."""
+    chunk_bits = min(super_shift, CHUNK_LINES.bit_length() - 1)
+    n_chunks = ((len(lines) - 1) >> chunk_bits) + 1
+    # An exception is looked up where a flag says that its stretch of the text has one.
+    flag_shift = max(n_symbols.bit_length() - FLAG_BITS, 0)
+    if len(exceptions) << 8 > n_symbols:
+        flag_shift = 0
+    flags = np.zeros((n_symbols >> flag_shift >> 6) + 1, np.uint64)
+    _flag_exceptions(exceptions, flag_shift, flags)
+    counts = np.zeros((n_chunks + 1, 5), np.int64)
+    flat = lines.reshape(-1)
+    _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, flat, counts[1:])
+    symbol_counts = counts.sum(axis=0)
+    np.cumsum(counts, axis=0, out=counts)
+    counts[:, :4] += len(exceptions) + np.cumsum(symbol_counts[:4]) - symbol_counts[:4]
+    super_counts[:] = counts[:-1:, :4][:: 1 << (super_shift - chunk_bits)]
+    _finish_lines(
+        exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, flat, exception_ids
+    )
+
+
+@njit(nogil=True, cache=True)
+def _flag_exceptions(exceptions, flag_shift, flags):
+    for position in exceptions:
+        flag = position >> flag_shift
+        flags[flag >> 6] |= ONE << np.uint64(flag & 63)
+
+
+@njit(nogil=True, cache=True)
+def _lower_bound(keys, value):
+    """Return the number of keys below a value."""
+    first, last = 0, len(keys)
+    while first < last:
+        middle = (first + last) >> 1
+        if keys[middle] < value:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@njit(nogil=True, cache=True)
+def _is_exception(exceptions, flags, flag_shift, position):
+    flag = position >> flag_shift
+    if (flags[flag >> 6] >> np.uint64(flag & 63)) & ONE == ZERO:
+        return False
+    return flag_shift == 0 or exceptions[_lower_bound(exceptions, position)] == position
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, lines, counts):
+    """Fill the planes, the counts of each line since its chunk began and those of each chunk."""
+    n = len(suffix_array)
+    n_lines = len(lines) >> 3
+    n_chunks = len(counts)
+    ahead = 32
+    for chunk in prange(n_chunks):
+        totals = np.zeros(5, np.uint64)
+        planes = np.zeros(6, np.uint64)
+        for line in range(chunk << chunk_bits, min(n_lines, (chunk + 1) << chunk_bits)):
+            lines[8 * line] = totals[0] | totals[1] << THIRTY_TWO
+            lines[8 * line + 1] = totals[2] | totals[3] << THIRTY_TWO
+            for half in range(2):
+                low, high, exception = ZERO, ZERO, ZERO
+                first_row = 128 * line + 64 * half
+                for j in range(64):
+                    row = first_row + j
+                    if row + ahead < n:
+                        _prefetch(packed, np.uint64(suffix_array[row + ahead]) >> FIVE)
+                    position = n if row >= n else np.int64(suffix_array[row])
+                    if row >= n:
+                        exception |= ONE << np.uint64(j)
+                        continue
+                    position = position - 1 if position > 0 else n - 1
+                    shift = np.uint64(62 - 2 * (position & 31))
+                    symbol = packed[np.uint64(position) >> FIVE] >> shift & THREE
+                    if symbol == ZERO and _is_exception(exceptions, flags, flag_shift, position):
+                        exception |= ONE << np.uint64(j)
+                    low |= (symbol & ONE) << np.uint64(j)
+                    high |= (symbol >> ONE) << np.uint64(j)
+                planes[half], planes[2 + half], planes[4 + half] = low, high, exception
+            for half in range(2):
+                low, high, exception = planes[half], planes[2 + half], planes[4 + half]
+                lines[8 * line + 2 + half] = low
+                lines[8 * line + 4 + half] = high
+                lines[8 * line + 6 + half] = exception
+                totals[0] += _count_ones(~(low | high | exception))
+                totals[1] += _count_ones(low & ~high)
+                totals[2] += _count_ones(high & ~low)
+                totals[3] += _count_ones(high & low)
+                totals[4] += _count_ones(exception)
+        for symbol in range(5):
+            counts[chunk, symbol] = np.int64(totals[symbol])
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _finish_lines(
+    exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, lines, exception_ids
+):
+    """Count from the beginning of the superblock, and number the exceptions."""
+    n = len(suffix_array)
+    n_lines = len(lines) >> 3
+    for chunk in prange(len(counts) - 1):
+        first = chunk << chunk_bits
+        since = (counts[chunk, :4] - super_counts[first >> super_shift]).astype(np.uint64)
+        n_before = counts[chunk, 4]
+        for line in range(first, min(n_lines, (chunk + 1) << chunk_bits)):
+            lines[8 * line] += since[0] | since[1] << THIRTY_TWO
+            lines[8 * line + 1] += since[2] | since[3] << THIRTY_TWO
+            for half in range(2):
+                word = lines[8 * line + 6 + half]
+                while word != ZERO:
+                    lowest = word & (ZERO - word)
+                    row = 128 * line + 64 * half + np.int64(_count_ones(lowest - ONE))
+                    word ^= lowest
+                    if row < n:
+                        position = np.int64(suffix_array[row])
+                        position = position - 1 if position > 0 else n - 1
+                        exception_ids[n_before] = _lower_bound(exceptions, position)
+                        n_before += 1
+
+
+def fill_start_table(lines, super_counts, super_shift, n_symbols, start_table):
+    """Fill the table level by level: k-mers with a base more are those of the level before."""
+    flat, super_flat, shift = lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)
+    start_table[0] = 0, n_symbols
+    n_kmers = 1
+    while n_kmers < len(start_table):
+        _fill_level(flat, super_flat, shift, n_kmers, start_table)
+        n_kmers *= 4
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _fill_level(lines, super_counts, super_shift, n_kmers, start_table):
+    for code in prange(n_kmers):
+        first, last = np.uint64(start_table[code, 0]), np.uint64(start_table[code, 1])
+        for symbol in range(4):
+            above, below = ZERO, ZERO
+            if first < last:
+                c = np.uint64(symbol)
+                above = _next_row(lines, super_counts, super_shift, c, first)
+                below = _next_row(lines, super_counts, super_shift, c, last)
+                if above == below:
+                    above, below = ZERO, ZERO
+            start_table[symbol * n_kmers + code, 0] = above
+            start_table[symbol * n_kmers + code, 1] = below
+
+
+# Searching ----------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _next_rows_in_line(lines, super_counts, super_shift, symbol, first, last):
+    """Return ``next_row`` of two rows of one line, which is read once."""
+    line = first >> LINE_BITS
+    base = line * LINE_WORDS
+    count = lines[base + (symbol >> ONE)] >> ((symbol & ONE) << FIVE) & LOW_HALF
+    count += np.uint64(super_counts[(line >> super_shift) * FOUR + symbol])
+    low_flip, high_flip = (symbol & ONE) - ONE, (symbol >> ONE) - ONE
+    ones = (lines[base + TWO] ^ low_flip) & (lines[base + FOUR] ^ high_flip)
+    others = (lines[base + THREE] ^ low_flip) & (lines[base + FIVE] ^ high_flip)
+    ones &= ~lines[base + SIX]
+    others &= ~lines[base + SEVEN]
+    bits = (ONE << (first & IN_WORD)) - ONE
+    is_second = ZERO - ((first & IN_LINE) >> SIX)
+    n_first = _count_ones(ones & (bits | is_second)) + _count_ones(others & (bits & is_second))
+    bits = (ONE << (last & IN_WORD)) - ONE
+    is_second = ZERO - ((last & IN_LINE) >> SIX)
+    n_last = _count_ones(ones & (bits | is_second)) + _count_ones(others & (bits & is_second))
+    return count + n_first, count + n_last
+
+
+def find_row_ranges(
+    lines, super_counts, super_shift, n_symbols, start_table, words, lengths, row_ranges
+):
+    """Fill the rows that begin with each k-mer."""
+    _find(
+        (lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)),
+        n_symbols,
+        start_table,
+        words,
+        lengths,
+        NO_TEXT,
+        row_ranges,
+        NO_COUNTS,
+    )
+
+
+def count_kmers(
+    lines,
+    super_counts,
+    super_shift,
+    n_symbols,
+    start_table,
+    packed,
+    exceptions,
+    samples,
+    sample_rate,
+    words,
+    lengths,
+    counts,
+):
+    """Fill how many rows begin with each k-mer."""
+    text = NO_TEXT
+    if sample_rate == 1 and len(words) > FEW and len(exceptions) <= MAX_FLAGGED:
+        flag_shift = max(n_symbols.bit_length() - FLAG_BITS, 0)
+        flags = np.zeros((n_symbols >> flag_shift >> 6) + 1, np.uint64)
+        _flag_exceptions(exceptions, flag_shift, flags)
+        text = (True, packed, samples, exceptions, flags, flag_shift)
+    _find(
+        (lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)),
+        n_symbols,
+        start_table,
+        words,
+        lengths,
+        text,
+        NO_RANGES[start_table.dtype],
+        counts,
+    )
+
+
+def _find(index, n_symbols, start_table, words, lengths, text, row_ranges, counts):
+    find = _find_few if len(words) <= FEW else _find_many
+    find(index, np.uint64(n_symbols), start_table, words, lengths, text, row_ranges, counts)
+
+
+@njit(nogil=True, cache=True)
+def _find_few(index, n_symbols, start_table, words, lengths, text, row_ranges, counts):
+    n = len(words)
+    _find_block(index, n_symbols, start_table, words, lengths, text, 0, n, row_ranges, counts)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _find_many(index, n_symbols, start_table, words, lengths, text, row_ranges, counts):
+    n = len(words)
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        begin, end = block * BLOCK, min(n, (block + 1) * BLOCK)
+        _find_block(
+            index, n_symbols, start_table, words, lengths, text, begin, end, row_ranges, counts
+        )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _store(row_ranges, counts, number, first, last):
+    if len(counts) > 0:
+        counts[number] = np.int64(last - first)
+    else:
+        row_ranges[number, 0] = first if first < last else ZERO
+        row_ranges[number, 1] = last if first < last else ZERO
+
+
+@njit(nogil=True, cache=True)
+def _find_block(
+    index, n_symbols, start_table, words, lengths, text, begin, end, row_ranges, counts
+):
+    lines, super_counts, super_shift = index
+    has_text, packed, samples, exceptions, flags, flag_shift = text
+    firsts, lasts = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
+    rests, n_taken = np.empty(BATCH, np.uint64), np.empty(BATCH, np.int64)
+    numbers = np.empty(BATCH, np.int64)
+    # K-mers of which one row is left, to be compared with the text.
+    single_rows, single_ends = np.empty(BATCH, np.uint64), np.empty(BATCH, np.int64)
+    single_numbers, single_taken = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
+    table_k = 0
+    while (1 << 2 * table_k) < len(start_table):
+        table_k += 1
+    code_mask = np.uint64(len(start_table) - 1)
+    table = start_table.reshape(-1)
+    for batch in range(begin, end, BATCH):
+        batch_end = min(end, batch + BATCH)
+        for number in range(batch, batch_end):
+            if lengths[number] >= table_k:
+                _prefetch(table, (words[number, 0] & code_mask) << ONE)
+        n_active, n_single = 0, 0
+        for number in range(batch, batch_end):
+            word = words[number, 0]
+            first, last, taken = ZERO, n_symbols, 0
+            if lengths[number] >= table_k:
+                code = (word & code_mask) << ONE
+                first, last, taken = np.uint64(table[code]), np.uint64(table[code + ONE]), table_k
+            if first >= last or taken == lengths[number]:
+                _store(row_ranges, counts, number, first, last)
+            elif has_text and first + ONE == last:
+                _prefetch(samples, first)
+                single_rows[n_single], single_taken[n_single] = first, taken
+                single_numbers[n_single] = number
+                n_single += 1
+            else:
+                _prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
+                _prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
+                firsts[n_active], lasts[n_active] = first, last
+                rests[n_active] = word >> np.uint64(2 * taken)
+                n_taken[n_active], numbers[n_active] = taken, number
+                n_active += 1
+        while n_active > 0:
+            i = 0
+            while i < n_active:
+                number = numbers[i]
+                symbol = rests[i] & THREE
+                first, last = firsts[i], lasts[i]
+                if first >> LINE_BITS == last >> LINE_BITS:
+                    first, last = _next_rows_in_line(
+                        lines, super_counts, super_shift, symbol, first, last
+                    )
+                else:
+                    first = _next_row(lines, super_counts, super_shift, symbol, first)
+                    last = _next_row(lines, super_counts, super_shift, symbol, last)
+                taken = n_taken[i] + 1
+                is_left = first < last and taken < lengths[number]
+                is_single = has_text and first + ONE == last
+                if is_left and not is_single:
+                    _prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
+                    _prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
+                    rests[i] >>= TWO
+                    if taken & 31 == 0:
+                        rests[i] = words[number, taken >> 5]
+                    firsts[i], lasts[i], n_taken[i] = first, last, taken
+                    i += 1
+                    continue
+                if is_left:
+                    _prefetch(samples, first)
+                    single_rows[n_single], single_taken[n_single] = first, taken
+                    single_numbers[n_single] = number
+                    n_single += 1
+                else:
+                    _store(row_ranges, counts, number, first, last)
+                n_active -= 1
+                firsts[i], lasts[i] = firsts[n_active], lasts[n_active]
+                rests[i], n_taken[i] = rests[n_active], n_taken[n_active]
+                numbers[i] = numbers[n_active]
+        for i in range(n_single):
+            single_ends[i] = np.int64(samples[single_rows[i]])
+            _prefetch(packed, np.uint64(max(single_ends[i] - 1, 0)) >> FIVE)
+        for i in range(n_single):
+            number, taken, end_of_rest = single_numbers[i], single_taken[i], single_ends[i]
+            start = end_of_rest - (np.int64(lengths[number]) - taken)
+            counts[number] = (
+                start >= 0
+                and _is_in_text(
+                    packed, words, number, np.int64(lengths[number]), taken, end_of_rest
+                )
+                and not _has_exception(exceptions, flags, flag_shift, start, end_of_rest)
+            )
+
+
+@njit(nogil=True, cache=True)
+def _is_in_text(packed, words, number, length, taken, end):
+    """Tell whether the rest of a k-mer is what ends at a position of the text."""
+    while taken < length:
+        n = min(length - taken, 32 - (taken & 31))
+        at = np.uint64(end - n)
+        shift = (at & THIRTY_ONE) << ONE
+        # Two shifts, as one by 64 has no meaning.
+        word = packed[at >> FIVE] << shift
+        word |= packed[(at >> FIVE) + ONE] >> ONE >> (IN_WORD - shift)
+        rest = words[number, taken >> 5] >> np.uint64(2 * (taken & 31))
+        if (word >> np.uint64(64 - 2 * n)) != (rest & ALL >> np.uint64(64 - 2 * n)):
+            return False
+        taken += n
+        end -= n
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _has_exception(exceptions, flags, flag_shift, start, end):
+    first, last = start >> flag_shift, (end - 1) >> flag_shift
+    flagged = ZERO
+    for flag in range(first, last + 1):
+        flagged |= flags[flag >> 6] >> np.uint64(flag & 63)
+    if flagged & ONE == ZERO:
+        return False
+    return _lower_bound(exceptions, start) < _lower_bound(exceptions, end)
+
+
+def extend_row_ranges(lines, super_counts, super_shift, row_ranges, symbols):
+    """Take one base more to the left, in place."""
+    _extend(
+        lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift), row_ranges, symbols
+    )
+
+
+@njit(nogil=True, cache=True)
+def _extend(lines, super_counts, super_shift, row_ranges, symbols):
+    for i in range(len(row_ranges)):
+        symbol = np.uint64(symbols[i])
+        first = _next_row(lines, super_counts, super_shift, symbol, np.uint64(row_ranges[i, 0]))
+        last = _next_row(lines, super_counts, super_shift, symbol, np.uint64(row_ranges[i, 1]))
+        if first == last:
+            first, last = ZERO, ZERO
+        row_ranges[i, 0] = first
+        row_ranges[i, 1] = last
+
+
+# Locating -----------------------------------------------------------------------------------------
+
+
+def locate_rows(
+    lines,
+    super_counts,
+    super_shift,
+    exceptions,
+    exception_ids,
+    samples,
+    sample_rate,
+    rows,
+    positions,
+):
+    """Fill the text position of each row."""
+    arguments = (
+        lines.reshape(-1),
+        super_counts.reshape(-1),
+        np.uint64(super_shift),
+        exceptions,
+        exception_ids,
+        samples,
+        np.uint64(sample_rate.bit_length() - 1),
+        rows,
+        positions,
+    )
+    if len(rows) <= FEW:
+        _locate_few(*arguments)
+    else:
+        _locate_many(*arguments)
+
+
+@njit(nogil=True, cache=True)
+def _locate_few(
+    lines, super_counts, super_shift, exceptions, exception_ids, samples, rate_bits, rows, positions
+):
+    _locate_block(
+        lines,
+        super_counts,
+        super_shift,
+        exceptions,
+        exception_ids,
+        samples,
+        rate_bits,
+        rows,
+        0,
+        len(rows),
+        positions,
+    )
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _locate_many(
+    lines, super_counts, super_shift, exceptions, exception_ids, samples, rate_bits, rows, positions
+):
+    n = len(rows)
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        _locate_block(
+            lines,
+            super_counts,
+            super_shift,
+            exceptions,
+            exception_ids,
+            samples,
+            rate_bits,
+            rows,
+            block * BLOCK,
+            min(n, (block + 1) * BLOCK),
+            positions,
+        )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _symbol_of_row(lines, row):
+    """Return 0 to 3, or 4 of an exception."""
+    word = (row >> LINE_BITS) * LINE_WORDS + TWO + ((row & IN_LINE) >> SIX)
+    bit = row & IN_WORD
+    symbol = (lines[word] >> bit & ONE) | (lines[word + TWO] >> bit & ONE) << ONE
+    return symbol | (lines[word + FOUR] >> bit & ONE) << TWO
+
+
+@njit(nogil=True, cache=True)
+def _n_exceptions_before(lines, super_counts, super_shift, row):
+    """Return how many rows before this one have an exception in the BWT."""
+    n_bases = ZERO
+    for symbol in range(4):
+        c = np.uint64(symbol)
+        n_bases += _next_row(lines, super_counts, super_shift, c, row) - np.uint64(super_counts[c])
+    return row - n_bases
+
+
+@njit(nogil=True, cache=True)
+def _locate_block(
+    lines,
+    super_counts,
+    super_shift,
+    exceptions,
+    exception_ids,
+    samples,
+    rate_bits,
+    rows,
+    begin,
+    end,
+    positions,
+):
+    heads = np.empty(WALKS, np.uint64)
+    numbers = np.empty(WALKS, np.int64)
+    n_steps = np.empty(WALKS, np.int64)
+    rate_mask = (ONE << rate_bits) - ONE
+    for batch in range(begin, end, WALKS):
+        n_active = min(end - batch, WALKS)
+        for i in range(n_active):
+            row = np.uint64(rows[batch + i])
+            heads[i], numbers[i], n_steps[i] = row, batch + i, 0
+            if row & rate_mask == ZERO:
+                _prefetch(samples, row >> rate_bits)
+            else:
+                _prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+        while n_active > 0:
+            i = 0
+            while i < n_active:
+                row = heads[i]
+                position = np.int64(-1)
+                if row & rate_mask == ZERO:
+                    position = np.int64(samples[row >> rate_bits])
+                else:
+                    symbol = _symbol_of_row(lines, row)
+                    if symbol == FOUR:
+                        k = _n_exceptions_before(lines, super_counts, super_shift, row)
+                        exception = exception_ids[k]
+                        is_last = exception == len(exceptions) - 1
+                        position = 0 if is_last else exceptions[exception] + 1
+                if position >= 0:
+                    positions[numbers[i]] = position + n_steps[i]
+                    n_active -= 1
+                    heads[i], numbers[i] = heads[n_active], numbers[n_active]
+                    n_steps[i] = n_steps[n_active]
+                    continue
+                row = _next_row(lines, super_counts, super_shift, symbol, row)
+                if row & rate_mask == ZERO:
+                    _prefetch(samples, row >> rate_bits)
+                else:
+                    _prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                heads[i] = row
+                n_steps[i] += 1
+                i += 1
+
+
+# Inverting ----------------------------------------------------------------------------------------
+
+
+def invert_bwt(
+    lines,
+    super_counts,
+    super_shift,
+    exception_ids,
+    chain_rows,
+    chain_starts,
+    chain_ends,
+    symbols,
+):
+    """Write the symbols of each chain from its end to its start."""
+    _invert(
+        lines.reshape(-1),
+        super_counts.reshape(-1),
+        np.uint64(super_shift),
+        exception_ids,
+        chain_rows,
+        chain_starts,
+        chain_ends,
+        symbols,
+    )
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _invert(
+    lines,
+    super_counts,
+    super_shift,
+    exception_ids,
+    chain_rows,
+    chain_starts,
+    chain_ends,
+    symbols,
+):
+    n = len(chain_rows)
+    for batch in prange((n + WALKS - 1) // WALKS):
+        begin = batch * WALKS
+        n_active = min(n - begin, WALKS)
+        active = begin + np.arange(n_active)
+        heads = chain_rows[begin : begin + n_active].astype(np.uint64)
+        ends = chain_ends[begin : begin + n_active].astype(np.int64)
+        while n_active > 0:
+            i = 0
+            while i < n_active:
+                chain, row = active[i], heads[i]
+                if ends[i] == chain_starts[chain]:
+                    chain_rows[chain] = row
+                    n_active -= 1
+                    active[i], heads[i], ends[i] = active[n_active], heads[n_active], ends[n_active]
+                    continue
+                symbol = _symbol_of_row(lines, row)
+                ends[i] -= 1
+                symbols[ends[i]] = symbol
+                if symbol == FOUR:
+                    k = _n_exceptions_before(lines, super_counts, super_shift, row)
+                    row = np.uint64(len(exception_ids) - 1 - exception_ids[k])
+                else:
+                    row = _next_row(lines, super_counts, super_shift, symbol, row)
+                _prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                heads[i] = row
+                i += 1

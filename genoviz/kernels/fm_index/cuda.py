@@ -1,0 +1,171 @@
+"""The FM-index on one GPU, a thread for each query; the contract is in this folder's ``__init__``.
+
+All arrays lie on the GPU.
+"""
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+
+THREADS = 256
+WARP = 32
+BLOCKS_PER_MULTIPROCESSOR = 64
+CHUNK_BITS = 6
+ROWS = {"uint32": "unsigned int", "int64": "long long"}
+
+
+def _options(row_dtype):
+    return (f"-DROW={ROWS[row_dtype]}",)
+
+
+COMPILE_OPTIONS = tuple(_options(name) for name in ROWS)
+
+
+def build_lines(
+    packed,
+    n_symbols,
+    exceptions,
+    suffix_array,
+    super_shift,
+    lines,
+    super_counts,
+    exception_ids,
+):
+    """Fill lines, super_counts and exception_ids from a suffix array."""
+    launch = _launcher(suffix_array.dtype)
+    n, n_lines = np.int64(n_symbols), np.int64(len(lines))
+    chunk_bits = min(super_shift, CHUNK_BITS)
+    n_chunks = np.int64(((len(lines) - 1) >> chunk_bits) + 1)
+    n_exceptions = np.int64(len(exceptions))
+    excepted = cupy.zeros(len(packed), np.uint32)
+    launch("mark_exceptions", n_exceptions, (exceptions, n_exceptions, excepted))
+    counts = cupy.empty((5, int(n_chunks)), np.int64)
+    chunks = (n_lines, np.int32(chunk_bits))
+    arguments = (packed, excepted, n, suffix_array, *chunks, n_chunks, lines, counts)
+    launch("pack_bwt", WARP * n_chunks, arguments, is_limited=False)
+    totals = np.empty(5, np.int64)
+    for symbol in range(5):
+        sums = cupy.cumsum(counts[symbol])
+        totals[symbol] = int(sums[-1])
+        counts[symbol] = sums - counts[symbol]
+    starts = cupy.asarray(len(exceptions) + np.append(0, np.cumsum(totals[:3])))
+    super_counts[:] = counts[:4, :: 1 << (super_shift - chunk_bits)].T + starts
+    source = (suffix_array, n, exceptions, n_exceptions, *chunks, np.int32(super_shift), n_chunks)
+    arguments = (*source, counts, lines, exception_ids)
+    launch("finish_lines", WARP * n_chunks, arguments, is_limited=False)
+
+
+def fill_start_table(lines, super_counts, super_shift, n_symbols, start_table):
+    """Fill the table level by level: k-mers with a base more are those of the level before."""
+    launch = _launcher(start_table.dtype)
+    start_table[0] = cupy.asarray([0, n_symbols], start_table.dtype)
+    n_kmers = 1
+    while n_kmers < len(start_table):
+        arguments = (lines, super_counts, np.int32(super_shift), np.int64(n_kmers), start_table)
+        launch("fill_level", n_kmers, arguments)
+        n_kmers *= 4
+
+
+def find_row_ranges(
+    lines,
+    super_counts,
+    super_shift,
+    n_symbols,
+    start_table,
+    words,
+    lengths,
+    row_ranges,
+):
+    """Fill the rows that begin with each k-mer."""
+    table_k = (len(start_table).bit_length() - 1) // 2
+    index = (lines, super_counts, np.int32(super_shift), np.int64(n_symbols))
+    n_kmers, n_words = words.shape
+    kmers = (words, np.int64(n_words), lengths, np.int64(n_kmers))
+    arguments = (*index, start_table, np.int32(table_k), *kmers, row_ranges)
+    _launcher(row_ranges.dtype)("find_rows", n_kmers, arguments)
+
+
+def count_kmers(
+    lines,
+    super_counts,
+    super_shift,
+    n_symbols,
+    start_table,
+    packed,
+    exceptions,
+    samples,
+    sample_rate,
+    words,
+    lengths,
+    counts,
+):
+    """Fill how many rows begin with each k-mer."""
+    table_k = (len(start_table).bit_length() - 1) // 2
+    index = (lines, super_counts, np.int32(super_shift), np.int64(n_symbols))
+    suffix_array = samples if sample_rate == 1 else np.uint64(0)
+    text = (packed, exceptions, np.int64(len(exceptions)), suffix_array)
+    n_kmers, n_words = words.shape
+    kmers = (words, np.int64(n_words), lengths, np.int64(n_kmers))
+    arguments = (*index, start_table, np.int32(table_k), *text, *kmers, counts)
+    _launcher(start_table.dtype)("count_rows", n_kmers, arguments)
+
+
+def extend_row_ranges(lines, super_counts, super_shift, row_ranges, symbols):
+    """Take one base more to the left, in place."""
+    n = len(row_ranges)
+    arguments = (lines, super_counts, np.int32(super_shift), np.int64(n), symbols, row_ranges)
+    _launcher(row_ranges.dtype)("extend_rows", n, arguments)
+
+
+def locate_rows(
+    lines,
+    super_counts,
+    super_shift,
+    exceptions,
+    exception_ids,
+    samples,
+    sample_rate,
+    rows,
+    positions,
+):
+    """Fill the text position of each row."""
+    index = (lines, super_counts, np.int32(super_shift))
+    known = (exceptions, np.int64(len(exceptions)), exception_ids, samples)
+    rate_bits = np.int32(sample_rate.bit_length() - 1)
+    arguments = (*index, *known, rate_bits, rows, np.int64(len(rows)), positions)
+    _launcher(positions.dtype)("locate", len(rows), arguments)
+
+
+def invert_bwt(
+    lines,
+    super_counts,
+    super_shift,
+    exception_ids,
+    chain_rows,
+    chain_starts,
+    chain_ends,
+    symbols,
+):
+    """Write the symbols of each chain from its end to its start."""
+    index = (lines, super_counts, np.int32(super_shift))
+    exceptions = (exception_ids, np.int64(len(exception_ids)))
+    chains = (np.int64(len(chain_rows)), chain_starts, chain_ends, chain_rows)
+    _launcher(np.dtype(np.uint32))(
+        "walk_chains", len(chain_rows), (*index, *exceptions, *chains, symbols)
+    )
+
+
+def _launcher(row_dtype):
+    """Return a function that starts a kernel; the threads of most take items in turn."""
+    module = load_module(__package__, "fm_index.cu", options=_options(row_dtype.name))
+    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+
+    def launch(name, n_items, arguments, *, is_limited=True):
+        n_blocks = -(-int(n_items) // THREADS)
+        if is_limited:
+            n_blocks = min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
+        if n_blocks > 0:
+            module.get_function(name)((n_blocks,), (THREADS,), arguments)
+
+    return launch

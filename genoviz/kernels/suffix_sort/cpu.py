@@ -1,0 +1,163 @@
+"""Suffix sorting on all cores; the contract is in this folder's ``__init__``.
+
+Of the suffixes only seeds (``cpu_partition``: a rising suffix after a falling one, less than a
+third of all in genomes) are sorted by bases, in blocks, and refined where they are tied. The rows
+of all others follow from theirs in two passes (``cpu_induction``).
+
+Beside the text and the suffix array, in whose memory most work is done, this takes 1/4 byte for
+each symbol and 5 to 7 bytes for each seed: about 2 bytes a symbol in genomes, at most 4. So the
+peak is 6 to 6.5 bytes a symbol in genomes with text and result, at most 8.5; with int64 twice the
+result's and the seeds' share. Only a text that is one short repeat takes more: 32 bytes for each
+tied seed of its largest group while that is refined.
+"""
+
+import numpy as np
+from numba import get_num_threads, parallel_chunksize
+
+from genoviz.kernels.suffix_sort import cpu_blocks, cpu_induction, cpu_partition, cpu_ties
+
+CHUNK_WORDS = 1 << 19
+MAX_PREFIX = 8
+BLOCK_SEEDS = 128
+STEP_SEEDS = 1 << 21
+PIECES_PER_STEP = 16
+STEP_ROWS = 1 << 23
+
+
+def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
+    """Fill the suffix array, and give a step of the work at a time."""
+    if n_symbols == 0:
+        return
+    n_words = n_symbols // 32 + 1
+    marks = np.zeros(n_words + 1, np.uint64)
+    near = np.zeros((n_words >> 6) + 1, np.uint64)
+    cpu_partition.mark_exceptions(exceptions, marks, near)
+    text = packed, marks, near
+    base_counts, prefix_bases, block_ends = yield from _part(text, n_symbols, suffix_array)
+    seeds = yield from _sort(text, n_symbols, prefix_bases, block_ends, suffix_array)
+    first_of_base = block_ends[:: 4 ** (prefix_bases - 1)]
+    yield from _induce(text, exceptions, base_counts, seeds, first_of_base, suffix_array)
+
+
+def _part(text, n_symbols, suffix_array):
+    """Find the seeds, and put them in their blocks in the memory of the suffix array.
+
+    Return rising and all suffixes of each base, (2, 4); the bases of blocks; and the blocks' ends.
+    """
+    packed, marks, _ = text
+    n_threads = get_num_threads()
+    n_chunks = -(-len(marks) // CHUNK_WORDS)
+    n_chunks = -(-n_chunks // n_threads) * n_threads
+    edges = np.linspace(0, len(marks) - 1, n_chunks + 1).astype(np.int64)
+    counts = np.zeros((n_chunks, cpu_partition.COUNTS), np.uint64)
+    groups = [(first, first + n_threads) for first in range(0, n_chunks, n_threads)]
+    n_steps = 3 * len(groups)
+    for step, group in enumerate(groups):
+        cpu_partition.find_seeds(packed, marks, edges, *group, counts)
+        yield "partition", step + 1, n_steps, n_symbols
+    totals = counts.sum(axis=0).astype(np.int64)
+    n_seeds = int(totals[7])
+    prefix_bases = max(1, min(MAX_PREFIX, (n_seeds // BLOCK_SEEDS).bit_length() // 2))
+    tallies = np.zeros((n_chunks, 4**prefix_bases), np.int64)
+    for step, group in enumerate(groups, len(groups)):
+        cpu_partition.count_seeds(packed, marks, edges, *group, prefix_bases, tallies)
+        yield "partition", step + 1, n_steps, n_symbols
+    block_ends = np.concatenate([[0], np.cumsum(tallies.sum(axis=0))])
+    slots = np.cumsum(tallies, axis=0) - tallies + block_ends[:-1]
+    del tallies
+    words = _as_words(suffix_array)
+    position_bits = max((n_symbols - 1).bit_length(), 1)
+    for step, group in enumerate(groups, 2 * len(groups)):
+        cpu_partition.part_seeds(
+            packed, marks, edges, *group, prefix_bases, position_bits, slots, words
+        )
+        yield "partition", step + 1, n_steps, n_symbols
+    falling_counts = np.array([0, *totals[4:7]])
+    return np.stack([totals[:4], falling_counts]), prefix_bases, block_ends
+
+
+def _as_words(suffix_array):
+    n_bytes = len(suffix_array) * suffix_array.itemsize // 8 * 8
+    return suffix_array.view(np.uint8)[:n_bytes].view(np.uint64)
+
+
+def _sort(text, n_symbols, prefix_bases, block_ends, suffix_array):
+    """Return the sorted positions of the seeds."""
+    words = _as_words(suffix_array)
+    n_seeds = int(block_ends[-1])
+    position_bits = max((n_symbols - 1).bit_length(), 1)
+    depth = min(prefix_bases + (64 - position_bits) // 2, 32)
+    seeds = np.empty(n_seeds, suffix_array.dtype)
+    is_head = np.ones(-(-(n_seeds + 1) // 8) * 8, np.uint8)
+    links = np.empty(n_seeds // 2 + 1, suffix_array.dtype)
+    step_seeds = STEP_SEEDS * get_num_threads()
+    n_steps = max(1, -(-n_seeds // step_seeds))
+    targets = np.linspace(0, n_seeds, n_steps * PIECES_PER_STEP * get_num_threads() + 1)
+    pieces = np.searchsorted(block_ends, targets.astype(np.int64), side="left")
+    pieces[0], pieces[-1] = 0, len(block_ends) - 1
+    n_tied = 0
+    for of_step in np.array_split(np.arange(len(pieces) - 1), n_steps):
+        bounds = pieces[of_step[0] : of_step[-1] + 2]
+        tied = np.zeros(len(of_step), np.int64)
+        with parallel_chunksize(1):
+            cpu_blocks.sort_blocks(
+                *text, words, block_ends, bounds, depth, position_bits, seeds, is_head, links, tied
+            )
+        n_tied += int(tied.sum())
+        yield "blocks", int(block_ends[bounds[-1]]), n_seeds, n_tied
+    if n_tied:
+        yield from _refine(seeds, is_head, links, n_tied, suffix_array)
+    return seeds
+
+
+def _refine(seeds, is_head, links, n_tied, suffix_array):
+    """Sort the tied seeds, a round at a time."""
+    n_seeds, half = len(seeds), len(suffix_array) // 2
+    ranks, next_links = suffix_array[:half], suffix_array[half : half + len(links)]
+    n_chunks = PIECES_PER_STEP * get_num_threads() if n_seeds > STEP_SEEDS else get_num_threads()
+    edges = np.linspace(0, n_seeds, n_chunks + 1).astype(np.int64)
+    cpu_ties.move_to_heads(is_head, edges)
+    cpu_ties.rank_seeds(seeds, is_head, edges, ranks)
+    tied = np.zeros(n_chunks, np.int64)
+    n_all = n_tied
+    while n_tied:
+        cpu_ties.sort_groups(seeds, is_head, edges, ranks, links, next_links)
+        links, next_links = next_links, links
+        cpu_ties.split_groups(seeds, is_head, edges, ranks, tied)
+        n_tied = int(tied.sum())
+        yield "ties", n_all - n_tied, n_all, n_tied
+
+
+def _induce(text, exceptions, base_counts, seeds, first_of_base, rows):
+    """Fill the suffix array from the order of the seeds."""
+    packed, _, _ = text
+    n = len(rows)
+    rising, totals = base_counts
+    totals[0] = n - len(exceptions) - totals[1:].sum()
+    ends = len(exceptions) + np.cumsum(totals)
+    heads = ends - totals
+    first_rising = ends - rising
+    tails = ends.copy()
+    firsts = heads.copy()
+    n_done = 0
+    cpu_induction.place_before_exceptions(packed, exceptions, rows, heads)
+    for base in range(4):
+        row = int(firsts[base])
+        while row < heads[base]:
+            row = cpu_induction.place_before_falling(*text, base, row, STEP_ROWS, rows, heads)
+            yield "induction", row // 2, n, 0
+        first, last = int(first_of_base[base]), int(first_of_base[base + 1])
+        for start in range(first, last, STEP_ROWS):
+            stop = min(start + STEP_ROWS, last)
+            cpu_induction.place_before_seeds(packed, seeds, start, stop, rows, heads)
+            yield "induction", row // 2, n, 0
+    for base in range(3, -1, -1):
+        row = int(ends[base])
+        for is_rising in (True, False):
+            lowest = int(first_rising[base] if is_rising else firsts[base])
+            while row > lowest:
+                row = cpu_induction.place_before_all(
+                    *text, base, is_rising, row, lowest, STEP_ROWS, rows, tails
+                )
+                n_done = n - row // 2
+                yield "induction", n_done, n, 0

@@ -1,0 +1,420 @@
+"""Sorting of seeds block by block: packed bases beside positions, in 64 bits.
+
+A group of seeds with equal bases gets the next bases as its key and is sorted again, unless it is
+small: then its suffixes are compared. Both stop when a group has many bases in common, and another
+seed among them: what follows from there decides (``cpu_ties``).
+"""
+
+import numpy as np
+from numba import njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+FEW = 12
+SHORT = 20
+MAX_DIGIT = 11
+SPARE = 1 << 20
+COMPARED_BASES = 1024
+KEYED_BASES = 192
+ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
+ALL = ~np.uint64(0)
+
+
+@intrinsic
+def _leading_zeros(typing_context, word):  # noqa: ARG001
+    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _prefetch(typing_context, array, index):  # noqa: ARG001
+    """Fetch the cache line of an array's element."""
+
+    def generate(context, builder, signature, arguments):
+        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
+        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
+        i32 = cgutils.int32_t
+        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+# Sorting words ------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _insert_words(words, first, last):
+    for i in range(first + 1, last):
+        word = words[i]
+        k = i
+        while k > first and words[k - 1] > word:
+            words[k] = words[k - 1]
+            k -= 1
+        words[k] = word
+
+
+@njit(nogil=True, cache=True)
+def sort_words(words, first, last, spare, low_bit):
+    """Sort words, whose bits from ``low_bit`` on decide.
+
+    The other bits may be taken into account or not. ``spare`` is as long as ``SPARE``, or as many
+    words as there are if these are fewer.
+    """
+    n = last - first
+    if n <= SHORT:
+        _insert_words(words, first, last)
+        return
+    differs = np.uint64(0)
+    for i in range(first + 1, last):
+        differs |= words[i] ^ words[first]
+    high = np.int64(64) - np.int64(_leading_zeros(differs))
+    if high <= low_bit:
+        return
+    if n > len(spare):
+        bit = ONE << np.uint64(high - 1)
+        left, right = first, last
+        while left < right:
+            if words[left] & bit:
+                right -= 1
+                words[left], words[right] = words[right], words[left]
+            else:
+                left += 1
+        sort_words(words, first, left, spare, low_bit)
+        sort_words(words, left, last, spare, low_bit)
+        return
+    n_bits = min(high - low_bit, MAX_DIGIT, np.int64(63) - np.int64(_leading_zeros(np.uint64(n))))
+    shift = np.uint64(high - n_bits)
+    mask = (ONE << np.uint64(n_bits)) - ONE
+    ends = np.zeros((np.int64(1) << n_bits) + 1, np.int32)
+    for i in range(first, last):
+        ends[np.int64(words[i] >> shift & mask) + 1] += 1
+    largest = np.int64(0)
+    for digit in range(1, len(ends)):
+        largest = max(largest, np.int64(ends[digit]))
+        ends[digit] += ends[digit - 1]
+    for i in range(first, last):
+        digit = np.int64(words[i] >> shift & mask)
+        spare[ends[digit]] = words[i]
+        ends[digit] += 1
+    if largest > SHORT:
+        words[first:last] = spare[:n]
+        start = np.int64(0)
+        for digit in range(len(ends) - 1):
+            end = np.int64(ends[digit])
+            sort_words(words, first + start, first + end, spare, low_bit)
+            start = end
+        return
+    words[first] = spare[0]
+    for i in range(1, n):
+        word = spare[i]
+        k = first + i
+        while k > first and words[k - 1] > word:
+            words[k] = words[k - 1]
+            k -= 1
+        words[k] = word
+
+
+# Comparing suffixes -------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _window(packed, position):
+    """Return 32 symbols from a position on."""
+    word = position >> 5
+    shift = np.uint64(2 * (position & 31))
+    return packed[word] << shift | packed[word + 1] >> ONE >> (np.uint64(63) - shift)
+
+
+@njit(nogil=True, cache=True)
+def _is_near(near, position):
+    word = position >> 5
+    return (near[word >> 6] >> np.uint64(word & 63) & ONE) != 0
+
+
+@njit(nogil=True, cache=True)
+def _distance(marks, position):
+    """Return the distance to the next exception, or 32 if it is farther."""
+    word = position >> 5
+    exceptions = (marks[word] >> HALF << HALF) | marks[word + 1] >> HALF
+    exceptions = exceptions << np.uint64(position & 31) >> HALF << HALF
+    return min(np.int64(_leading_zeros(exceptions)), np.int64(32))
+
+
+@njit(nogil=True, cache=True)
+def _pad(window, distance):
+    """Return a window with A for all from an exception on."""
+    if distance >= 32:
+        return window
+    return window & ~(ALL >> np.uint64(2 * distance))
+
+
+@njit(nogil=True, cache=True)
+def _last_mark(marks, first, last):
+    """Return the last seed within positions from ``first + 1`` to ``last``, or -1."""
+    at = last - 1
+    bits = marks[at >> 5] & (ALL >> HALF) & (ALL << np.uint64(31 - (at & 31)))
+    word = at >> 5
+    while bits == 0:
+        word -= 1
+        if word < first >> 5:
+            return np.int64(-1)
+        bits = marks[word] & (ALL >> HALF)
+    lowest = np.int64(63) - np.int64(_leading_zeros(bits & (~bits + ONE)))
+    seed = (word << 5) + 31 - lowest + 1
+    return seed if seed > first else np.int64(-1)
+
+
+@njit(nogil=True, cache=True)
+def find_link(packed, marks, position, depth):
+    """Return how far a suffix's last seed is that its first ``depth`` bases prove to be one.
+
+    That seed's rank then decides between suffixes that have these bases in common. 0 if none is.
+    """
+    last = position + depth - 1
+    seed = _last_mark(marks, position, last)
+    if seed < 0:
+        return np.int64(0)
+    # A seed is proved when a base differs from its first one before the end.
+    at = seed
+    while at < last:
+        n = min(last - at, 31)
+        window = _window(packed, at)
+        if (window ^ window << TWO) >> np.uint64(64 - 2 * n):
+            return seed - position
+        at += n
+    seed = _last_mark(marks, position, seed - 1) if seed - 1 > position else np.int64(-1)
+    return max(seed - position, 0)
+
+
+@njit(nogil=True, cache=True)
+def _compare(packed, marks, near, first, second, depth):
+    """Return -1, 0 or 1 as a suffix is less than, tied with or greater than another one.
+
+    They have ``depth`` bases in common.
+    """
+    checked = COMPARED_BASES
+    while True:
+        one, other = _window(packed, first + depth), _window(packed, second + depth)
+        if _is_near(near, first + depth) or _is_near(near, second + depth):
+            distance = _distance(marks, first + depth)
+            other_distance = _distance(marks, second + depth)
+            one, other = _pad(one, distance), _pad(other, other_distance)
+            if one == other:
+                if distance != other_distance:
+                    return -1 if distance < other_distance else 1
+                if distance < 32:
+                    return -1 if first > second else 1
+        if one != other:
+            return -1 if one < other else 1
+        depth += 32
+        if depth >= checked:
+            if find_link(packed, marks, first, depth) > 0:
+                return 0
+            checked = 2 * depth
+
+
+@njit(nogil=True, cache=True)
+def _common_depth(packed, marks, position, depth):
+    """Return the bases that suffixes have in common that are tied when compared."""
+    checked = COMPARED_BASES
+    while True:
+        depth += 32
+        if depth >= checked:
+            if find_link(packed, marks, position, depth) > 0:
+                return depth
+            checked = 2 * depth
+
+
+# Blocks -------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _part_ended(marks, near, words, first, last, start, width, mask, spare):
+    """Put seeds with an exception in their keys first, in their order; return their number."""
+    n = 0
+    for i in range(first, last):
+        position = np.int64(words[i] & mask)
+        if _is_near(near, position + start) and _distance(marks, position + start) < width:
+            words[i], words[first + n] = words[first + n], words[i]
+            n += 1
+    if n > 0:
+        n_bits = np.int64(64) - np.int64(_leading_zeros(mask))
+        for i in range(first, first + n):
+            position = words[i] & mask
+            distance = np.uint64(_distance(marks, np.int64(position) + start))
+            words[i] = distance << np.uint64(n_bits) | (mask - position)
+        sort_words(words, first, first + n, spare, 0)
+        for i in range(first, first + n):
+            words[i] = mask - (words[i] & mask)
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _sort_few(packed, marks, near, words, first, last, depth, mask, seeds, is_head):
+    """Sort a small group by comparing its suffixes."""
+    seeds[first] = words[first] & mask
+    is_head[first] = 1
+    for i in range(first + 1, last):
+        position = np.int64(words[i] & mask)
+        k = i
+        order = np.int64(1)
+        while k > first:
+            order = _compare(packed, marks, near, np.int64(seeds[k - 1]), position, depth)
+            if order <= 0:
+                break
+            seeds[k] = seeds[k - 1]
+            is_head[k] = is_head[k - 1]
+            k -= 1
+        seeds[k] = position
+        if k == first:
+            is_head[k] = 1
+            is_head[k + 1] = 1
+        else:
+            is_head[k] = order != 0
+
+
+@njit(nogil=True, cache=True)
+def _rekey(packed, marks, near, words, first, last, depth, key_shift, mask):
+    """Give each seed of a group the bases after its first ``depth`` ones as its key."""
+    for i in range(first, last):
+        position = np.int64(words[i] & mask)
+        window = _window(packed, position + depth)
+        if _is_near(near, position + depth):
+            window = _pad(window, _distance(marks, position + depth))
+        words[i] = window >> key_shift << key_shift | np.uint64(position)
+
+
+@njit(nogil=True, cache=True)
+def _is_checked(depth, key_bases):
+    """Tell whether a depth is the first one of keys beyond a doubling of ``KEYED_BASES``."""
+    doubled = np.int64(KEYED_BASES)
+    while doubled <= depth - key_bases:
+        doubled *= 2
+    return doubled <= depth
+
+
+@njit(nogil=True, cache=True)
+def _keep_tied(packed, marks, words, first, last, depth, mask, seeds, is_head, links):
+    for i in range(first, last):
+        seeds[i] = words[i] & mask
+        is_head[i] = i == first
+    links[first >> 1] = find_link(packed, marks, np.int64(words[first] & mask), depth)
+
+
+@njit(nogil=True, cache=True)
+def _sort_block(
+    packed, marks, near, words, first, last, depth, position_bits, spare, seeds, is_head, links
+):
+    """Sort the seeds of a block, whose keys are all of their first ``depth`` bases but those of it.
+
+    Return how many are tied.
+    """
+    mask = (ONE << np.uint64(position_bits)) - ONE
+    key_bases = (64 - position_bits) // 2
+    low_bit = np.int64(64 - 2 * key_bases)
+    key_shift = np.uint64(low_bit)
+    sort_words(words, first, last, spare, low_bit)
+    # Groups that contain each other: where each ends, and which bases its keys are of.
+    ends, starts, depths = np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.int64)
+    ends[0], starts[0], depths[0] = last, 0, depth
+    top, at, n_tied = 0, first, 0
+    while at < last:
+        while ends[top] == at:
+            top -= 1
+        start, depth, end = starts[top], depths[top], ends[top]
+        after = at + 1
+        while after < end and (words[after] ^ words[at]) >> key_shift == 0:
+            after += 1
+        if after - at > 1:
+            n_ended = _part_ended(marks, near, words, at, after, start, depth - start, mask, spare)
+            for i in range(at, at + n_ended):
+                seeds[i] = words[i] & mask
+                is_head[i] = 1
+            at += n_ended
+        n = after - at
+        if n <= 1:
+            if n == 1:
+                seeds[at] = words[at] & mask
+                is_head[at] = 1
+            at = after
+        elif n <= FEW:
+            _sort_few(packed, marks, near, words, at, after, depth, mask, seeds, is_head)
+            i = at
+            while i < after:
+                k = i + 1
+                while k < after and not is_head[k]:
+                    k += 1
+                if k - i > 1:
+                    position = np.int64(seeds[i])
+                    common = _common_depth(packed, marks, position, depth)
+                    links[i >> 1] = find_link(packed, marks, position, common)
+                    n_tied += k - i
+                i = k
+            at = after
+        elif _is_checked(depth, key_bases) and find_link(
+            packed, marks, np.int64(words[at] & mask), depth
+        ):
+            _keep_tied(packed, marks, words, at, after, depth, mask, seeds, is_head, links)
+            n_tied += n
+            at = after
+        else:
+            _rekey(packed, marks, near, words, at, after, depth, key_shift, mask)
+            sort_words(words, at, after, spare, low_bit)
+            if after < end:
+                top += 1
+                if top == len(ends):
+                    ends = np.append(ends, np.empty_like(ends))
+                    starts = np.append(starts, np.empty_like(starts))
+                    depths = np.append(depths, np.empty_like(depths))
+            ends[top], starts[top], depths[top] = after, depth, depth + key_bases
+    return n_tied
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def sort_blocks(
+    packed,
+    marks,
+    near,
+    words,
+    block_ends,
+    pieces,
+    depth,
+    position_bits,
+    seeds,
+    is_head,
+    links,
+    tied,
+):
+    """Sort the blocks of each piece, and store how many of its seeds are tied.
+
+    Piece ``i`` has the blocks from ``pieces[i]`` to ``pieces[i + 1]``.
+    """
+    for piece in prange(len(pieces) - 1):
+        longest = np.int64(0)
+        for block in range(pieces[piece], pieces[piece + 1]):
+            longest = max(longest, block_ends[block + 1] - block_ends[block])
+        spare = np.empty(min(longest, SPARE), np.uint64)
+        n_tied = 0
+        for block in range(pieces[piece], pieces[piece + 1]):
+            n_tied += _sort_block(
+                packed,
+                marks,
+                near,
+                words,
+                block_ends[block],
+                block_ends[block + 1],
+                depth,
+                position_bits,
+                spare,
+                seeds,
+                is_head,
+                links,
+            )
+        tied[piece] = n_tied

@@ -1,0 +1,193 @@
+"""Seeds: the suffixes that are sorted by their bases, found and parted by their first bases.
+
+A suffix is rising if it is smaller than the one that begins a base later, and falling otherwise. A
+seed is a rising suffix after a falling one; the places of all others follow from the seeds'
+(``cpu_induction``). At most every second suffix is a seed, in genomes less than a third are.
+"""
+
+import numpy as np
+from numba import njit, prange, types
+from numba.extending import intrinsic
+
+LOW_BITS = np.uint64(0x5555555555555555)
+LOW_HALF = np.uint64(0xFFFFFFFF)
+ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
+COUNTS = 8
+
+
+@intrinsic
+def _count_ones(typing_context, word):  # noqa: ARG001
+    """Return the number of bits of a word that are set."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _leading_zeros(typing_context, word):  # noqa: ARG001
+    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@njit(nogil=True, cache=True)
+def mark_exceptions(exceptions, marks, near):
+    """Set the bits of exceptions.
+
+    ``marks`` has a word for 32 symbols, the first one in the highest bits of its halves: in the
+    upper half exceptions, in the lower one symbols before a seed. A bit of ``near`` is set if that
+    word or the next one has an exception.
+    """
+    for i in range(len(exceptions)):
+        position = exceptions[i]
+        word = position >> 5
+        marks[word] |= ONE << np.uint64(63 - (position & 31))
+        near[word >> 6] |= ONE << np.uint64(word & 63)
+        word = max(word - 1, 0)
+        near[word >> 6] |= ONE << np.uint64(word & 63)
+
+
+@njit(nogil=True, cache=True)
+def _spread(half):
+    """Return 32 bits with a zero before each."""
+    half = (half | half << np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    half = (half | half << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+    half = (half | half << np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    half = (half | half << TWO) & np.uint64(0x3333333333333333)
+    return (half | half << ONE) & LOW_BITS
+
+
+@njit(nogil=True, cache=True)
+def _gather(word):
+    """Return every second bit of a word, those of ``LOW_BITS``, beside each other."""
+    word &= LOW_BITS
+    word = (word | word >> ONE) & np.uint64(0x3333333333333333)
+    word = (word | word >> TWO) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    word = (word | word >> np.uint64(4)) & np.uint64(0x00FF00FF00FF00FF)
+    word = (word | word >> np.uint64(8)) & np.uint64(0x0000FFFF0000FFFF)
+    return (word | word >> np.uint64(16)) & LOW_HALF
+
+
+@njit(nogil=True, cache=True)
+def _less_and_equal(packed, marks, word):
+    """Return where 32 symbols are less than the next one, and where they are equal to it.
+
+    Neither is set at an exception.
+    """
+    here = packed[word]
+    following = here << TWO | packed[word + 1] >> np.uint64(62)
+    differs = here ^ following
+    high, low = differs >> ONE & LOW_BITS, differs & LOW_BITS
+    less = (following >> ONE & high) | (following & low & ~high)
+    equal = ~(high | low) & LOW_BITS
+    if marks[word] >> HALF:
+        kept = ~_spread(marks[word] >> HALF)
+        less &= kept
+        equal &= kept
+    return less, equal
+
+
+@njit(nogil=True, cache=True)
+def _is_rising(packed, marks, word):
+    """Tell whether the first symbol of a word begins a rising suffix."""
+    while word < len(marks) - 1:
+        less, equal = _less_and_equal(packed, marks, word)
+        unequal = ~equal & LOW_BITS
+        if unequal:
+            first = ONE << (np.uint64(63) - _leading_zeros(unequal))
+            return less & first != 0
+        word += 1
+    return False
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def find_seeds(packed, marks, edges, first_chunk, last_chunk, counts):
+    """Mark the symbols before seeds in chunks of words.
+
+    Each row of ``counts`` gets the rising suffixes of each base and the number of C, G and T, and
+    of seeds, of its chunk.
+    """
+    for chunk in prange(first_chunk, last_chunk):
+        rising_after = _is_rising(packed, marks, edges[chunk + 1])
+        row = np.zeros(COUNTS, np.uint64)
+        for word in range(edges[chunk + 1] - 1, edges[chunk] - 1, -1):
+            less, equal = _less_and_equal(packed, marks, word)
+            # A sum whose carries run from a symbol to the one before it while they are equal.
+            carries = (less | equal) * np.uint64(3)
+            generators = less * np.uint64(3)
+            total = carries + generators + np.uint64(rising_after)
+            next_rises = (total ^ carries ^ generators) & LOW_BITS
+            rising = less | (equal & next_rises)
+            before_seeds = _gather(next_rises & ~rising) & ~(marks[word] >> HALF)
+            marks[word] |= before_seeds
+            rising_after = rising >> np.uint64(62) != 0
+            high, low = packed[word] >> ONE & LOW_BITS, packed[word] & LOW_BITS
+            row[0] += _count_ones(rising & ~(high | low))
+            row[1] += _count_ones(rising & low & ~high)
+            row[2] += _count_ones(rising & high & ~low)
+            row[3] += _count_ones(rising & high & low)
+            row[4] += _count_ones(low & ~high)
+            row[5] += _count_ones(high & ~low)
+            row[6] += _count_ones(high & low)
+            row[7] += _count_ones(before_seeds)
+        counts[chunk] = row
+
+
+@njit(nogil=True, cache=True)
+def _padded_window(packed, marks, position):
+    """Return 32 symbols from a position on, with A for all after an exception."""
+    word, offset = position >> 5, position & 31
+    shift = np.uint64(2 * offset)
+    window = packed[word] << shift | packed[word + 1] >> ONE >> (np.uint64(63) - shift)
+    exceptions = (marks[word] >> HALF << HALF) | marks[word + 1] >> HALF
+    exceptions = exceptions << np.uint64(offset) >> HALF
+    if exceptions:
+        distance = _leading_zeros(exceptions << HALF)
+        window &= ~(~np.uint64(0) >> (TWO * distance))
+    return window
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def count_seeds(packed, marks, edges, first_chunk, last_chunk, prefix_bases, tallies):
+    """Count the seeds of each chunk by their first bases."""
+    shift = np.uint64(64 - 2 * prefix_bases)
+    for chunk in prange(first_chunk, last_chunk):
+        tally = tallies[chunk]
+        for word in range(edges[chunk], edges[chunk + 1]):
+            bits = marks[word] << HALF
+            while bits:
+                offset = _leading_zeros(bits)
+                bits ^= np.uint64(1 << 63) >> offset
+                position = (word << 5) + np.int64(offset) + 1
+                window = _padded_window(packed, marks, position)
+                tally[np.int64(window >> shift)] += 1
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def part_seeds(
+    packed, marks, edges, first_chunk, last_chunk, prefix_bases, position_bits, slots, words
+):
+    """Put each seed in its block: the bases after the first ones, and the position.
+
+    ``slots`` says for each chunk where its next seed of each block goes.
+    """
+    shift = np.uint64(64 - 2 * prefix_bases)
+    key_shift = np.uint64((position_bits + 1) // 2 * 2)
+    for chunk in prange(first_chunk, last_chunk):
+        slot = slots[chunk]
+        for word in range(edges[chunk], edges[chunk + 1]):
+            bits = marks[word] << HALF
+            while bits:
+                offset = _leading_zeros(bits)
+                bits ^= np.uint64(1 << 63) >> offset
+                position = (word << 5) + np.int64(offset) + 1
+                window = _padded_window(packed, marks, position)
+                block = np.int64(window >> shift)
+                key = window << (np.uint64(64) - shift) >> key_shift << key_shift
+                words[slot[block]] = key | np.uint64(position)
+                slot[block] += 1

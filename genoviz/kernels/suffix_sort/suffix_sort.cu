@@ -1,0 +1,599 @@
+// Suffixes sorted on one GPU; the contract is in this folder's __init__.py.
+
+#ifndef INDEX
+#define INDEX unsigned int
+#endif
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+constexpr u32 ALL = 0xFFFFFFFF;
+constexpr int THREADS = 256;
+constexpr int WARP = 32;
+constexpr int N_WARPS = THREADS / WARP;
+constexpr int ITEMS = sizeof(INDEX) == 4 ? 12 : 8;
+constexpr int TILE = THREADS * ITEMS;
+constexpr int DIGIT_BITS = 8;
+constexpr int N_DIGITS = 1 << DIGIT_BITS;
+constexpr int MAX_PASSES = 8;
+constexpr int CHUNK = 1024;
+constexpr int SCAN_THREADS = 1024;
+constexpr int SCAN_ITEMS = 8;
+constexpr int SORT_BLOCKS = 4;
+constexpr int DISTANCE_BITS = 5;
+constexpr u64 NO_EXCEPTION = (1ull << DISTANCE_BITS) - 1;
+
+// A tile's counts of digits as other tiles see them: when they were written, what they hold, a
+// count.
+constexpr int COUNT_BITS = 41;
+constexpr u64 COUNT = (1ull << COUNT_BITS) - 1;
+constexpr u64 OF_ALL_TILES = 1ull << COUNT_BITS;
+constexpr int TIME_SHIFT = COUNT_BITS + 1;
+
+// ---- keys
+
+// A key: `width` bases from a position on, with A after an exception, then how far that is.
+__device__ __forceinline__ u64 key_at(const u64* __restrict__ packed,
+                                      const u32* __restrict__ excepted, i64 position, int width) {
+    const i64 word = position >> 5;
+    const int shift = (int)(position & 31);
+    const u64 bases = (packed[word] << (2 * shift)) | ((packed[word + 1] >> 1) >> (63 - 2 * shift));
+    const u64 marks = (((u64)excepted[word] << 32) | excepted[word + 1]) << shift;
+    const int distance = __clzll((i64)marks);
+    if (distance >= width) return ((bases >> (64 - 2 * width)) << DISTANCE_BITS) | NO_EXCEPTION;
+    const u64 kept = distance > 0 ? (bases >> (64 - 2 * distance)) << (2 * (width - distance)) : 0;
+    return (kept << DISTANCE_BITS) | (u64)distance;
+}
+
+__device__ __forceinline__ bool has_exception(u64 key) {
+    return (key & NO_EXCEPTION) != NO_EXCEPTION;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    mark_exceptions(const i64* __restrict__ exceptions, i64 n_exceptions,
+                    u32* __restrict__ excepted) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_exceptions; i += n_threads)
+        atomicOr(excepted + (exceptions[i] >> 5), 0x80000000u >> (exceptions[i] & 31));
+}
+
+// ---- radix sort: least significant digit first, each pass reads and writes the pairs once
+// (Adinets and Merrill 2022, arXiv 2206.01784)
+
+// Counts the digits of all passes.
+template <class KeyOf>
+__device__ __forceinline__ void count_all_digits(KeyOf key_of, i64 n_keys, int n_passes,
+                                                 u64* __restrict__ counts) {
+    __shared__ u32 local[MAX_PASSES * N_DIGITS];
+    for (int i = threadIdx.x; i < MAX_PASSES * N_DIGITS; i += THREADS) local[i] = 0;
+    __syncthreads();
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_keys; i += n_threads) {
+        u64 key = key_of(i);
+        for (int pass = 0; pass < n_passes; pass++, key >>= DIGIT_BITS)
+            atomicAdd(local + pass * N_DIGITS + (int)(key & (N_DIGITS - 1)), 1u);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n_passes * N_DIGITS; i += THREADS)
+        if (local[i] > 0) atomicAdd(counts + i, (u64)local[i]);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_digits(const u64* __restrict__ keys, i64 n_keys, int n_passes, u64* __restrict__ counts) {
+    count_all_digits([=](i64 i) { return keys[i]; }, n_keys, n_passes, counts);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_digits_of_text(const u64* __restrict__ packed, const u32* __restrict__ excepted,
+                         i64 n_symbols, int width, int n_passes, u64* __restrict__ counts) {
+    count_all_digits([=](i64 i) { return key_at(packed, excepted, i, width); }, n_symbols, n_passes,
+                     counts);
+}
+
+// The sum of the values of the threads before this one.
+__device__ __forceinline__ u64 sum_before(u64 value, u64* __restrict__ warp_sums) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    u64 sum = value;
+    for (int step = 1; step < WARP; step *= 2) {
+        const u64 other = __shfl_up_sync(ALL, sum, step);
+        if (lane >= step) sum += other;
+    }
+    if (lane == WARP - 1) warp_sums[warp] = sum;
+    __syncthreads();
+    for (int i = 0; i < warp; i++) sum += warp_sums[i];
+    return sum - value;
+}
+
+// Where each digit of a pass begins, from how often it occurs. One block for each pass.
+extern "C" __global__ void __launch_bounds__(N_DIGITS) scan_digits(u64* __restrict__ counts) {
+    __shared__ u64 warp_sums[N_WARPS];
+    u64* const count = counts + blockIdx.x * N_DIGITS + threadIdx.x;
+    *count = sum_before(*count, warp_sums);
+}
+
+// How many keys of the tiles before this one have the thread's digit. Tells it to later tiles.
+__device__ __forceinline__ u64 look_back(volatile u64* __restrict__ tile_counts, i64 tile, u64 time,
+                                         u64 count) {
+    u64 before = 0;
+    for (i64 other = tile - 1; other >= 0; other--) {
+        u64 seen;
+        do {
+            seen = tile_counts[other * N_DIGITS + threadIdx.x];
+        } while (seen >> TIME_SHIFT != time);
+        before += seen & COUNT;
+        if (seen & OF_ALL_TILES) break;
+    }
+    tile_counts[tile * N_DIGITS + threadIdx.x] =
+        (time << TIME_SHIFT) | OF_ALL_TILES | (before + count);
+    return before;
+}
+
+// Sorts the pairs of a tile by one digit and writes them where they belong among all.
+template <class KeyOf, class ValueOf>
+__device__ __forceinline__ void sort_tile(KeyOf key_of, ValueOf value_of, i64 n_pairs, int shift,
+                                          const u64* __restrict__ digit_starts,
+                                          u64* __restrict__ tile_counts, u64 time,
+                                          u32* __restrict__ n_taken, u32 n_taken_before,
+                                          u64* __restrict__ keys_out,
+                                          INDEX* __restrict__ values_out) {
+    __shared__ u64 exchanged[TILE];
+    __shared__ INDEX exchanged_values[TILE];
+    __shared__ u32 warp_counts[N_WARPS][N_DIGITS];
+    __shared__ INDEX offsets[N_DIGITS];
+    __shared__ u64 warp_sums[N_WARPS];
+    __shared__ u32 taken;
+    const int thread = threadIdx.x, lane = thread % WARP, warp = thread / WARP;
+    if (thread == 0) taken = atomicAdd(n_taken, 1u) - n_taken_before;
+    for (int i = thread; i < N_WARPS * N_DIGITS; i += THREADS) (&warp_counts[0][0])[i] = 0;
+    __syncthreads();
+    const i64 tile = taken, first = tile * TILE + warp * (WARP * ITEMS) + lane;
+
+    u64 keys[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const i64 i = first + k * WARP;
+        keys[k] = i < n_pairs ? key_of(i) : ~0ull;
+    }
+    u32 ranks[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const u32 digit = (u32)(keys[k] >> shift) & (N_DIGITS - 1);
+        u32 peers = ALL;
+#pragma unroll
+        for (int bit = 0; bit < DIGIT_BITS; bit++) {
+            const bool is_set = (digit >> bit) & 1;
+            const u32 set = __ballot_sync(ALL, is_set);
+            peers &= is_set ? set : ~set;
+        }
+        const int leader = __ffs(peers) - 1;
+        u32 before = 0;
+        if (lane == leader) {
+            before = warp_counts[warp][digit];
+            warp_counts[warp][digit] = before + __popc(peers);
+        }
+        __syncwarp();
+        ranks[k] = __shfl_sync(ALL, before, leader) + __popc(peers & ((1u << lane) - 1));
+    }
+    __syncthreads();
+
+    u64 count = 0;
+    for (int i = 0; i < N_WARPS; i++) count += warp_counts[i][thread];
+    if (tile > 0)
+        ((volatile u64*)tile_counts)[tile * N_DIGITS + thread] = (time << TIME_SHIFT) | count;
+    const u64 start = sum_before(count, warp_sums);
+    u32 warp_start = (u32)start;
+    for (int i = 0; i < N_WARPS; i++) {
+        const u32 warp_count = warp_counts[i][thread];
+        warp_counts[i][thread] = warp_start;
+        warp_start += warp_count;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const u32 digit = (u32)(keys[k] >> shift) & (N_DIGITS - 1);
+        const u32 place = warp_counts[warp][digit] + ranks[k];
+        const i64 i = first + k * WARP;
+        exchanged[place] = keys[k];
+        if (i < n_pairs) exchanged_values[place] = value_of(i);
+    }
+    offsets[thread] =
+        (INDEX)(digit_starts[thread] + look_back(tile_counts, tile, time, count) - start);
+    __syncthreads();
+
+    const int n_valid = (int)min((i64)TILE, n_pairs - tile * TILE);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const int i = k * THREADS + thread;
+        if (i >= n_valid) break;
+        const u64 key = exchanged[i];
+        const INDEX place = offsets[(u32)(key >> shift) & (N_DIGITS - 1)] + (INDEX)i;
+        keys_out[place] = key;
+        values_out[place] = exchanged_values[i];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, SORT_BLOCKS)
+    sort_pairs(const u64* __restrict__ keys, const INDEX* __restrict__ values, i64 n_pairs,
+               int shift, const u64* __restrict__ digit_starts, u64* __restrict__ tile_counts,
+               u64 time, u32* __restrict__ n_taken, u32 n_taken_before, u64* __restrict__ keys_out,
+               INDEX* __restrict__ values_out) {
+    sort_tile([=](i64 i) { return keys[i]; }, [=](i64 i) { return values[i]; }, n_pairs, shift,
+              digit_starts, tile_counts, time, n_taken, n_taken_before, keys_out, values_out);
+}
+
+// The first pass over all suffixes, the last of the text first.
+extern "C" __global__ void __launch_bounds__(THREADS, SORT_BLOCKS)
+    sort_text(const u64* __restrict__ packed, const u32* __restrict__ excepted, int width,
+              i64 n_symbols, const u64* __restrict__ digit_starts, u64* __restrict__ tile_counts,
+              u64 time, u32* __restrict__ n_taken, u32 n_taken_before, u64* __restrict__ keys_out,
+              INDEX* __restrict__ values_out) {
+    const i64 last = n_symbols - 1;
+    sort_tile([=](i64 i) { return key_at(packed, excepted, last - i, width); },
+              [=](i64 i) { return (INDEX)(last - i); }, n_symbols, 0, digit_starts, tile_counts,
+              time, n_taken, n_taken_before, keys_out, values_out);
+}
+
+// ---- selections: warps count in chunks, the counts are summed, then warps write
+
+// The sum of the pairs of the lanes before this one.
+__device__ __forceinline__ ulonglong2 sum_before_lane(ulonglong2 pair) {
+    ulonglong2 sum = pair;
+    for (int step = 1; step < WARP; step *= 2) {
+        const u64 x = __shfl_up_sync(ALL, sum.x, step), y = __shfl_up_sync(ALL, sum.y, step);
+        if ((int)(threadIdx.x % WARP) >= step) sum = make_ulonglong2(sum.x + x, sum.y + y);
+    }
+    return make_ulonglong2(sum.x - pair.x, sum.y - pair.y);
+}
+
+// Replaces each pair by the sum of those before. One block.
+extern "C" __global__ void __launch_bounds__(SCAN_THREADS)
+    scan_pairs(ulonglong2* __restrict__ pairs, i64 n_pairs, ulonglong2* __restrict__ total) {
+    __shared__ ulonglong2 warp_sums[WARP + 1];
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    ulonglong2 carry = make_ulonglong2(0, 0);
+    for (i64 block = 0; block < n_pairs; block += SCAN_THREADS * SCAN_ITEMS) {
+        const i64 first = block + threadIdx.x * SCAN_ITEMS;
+        ulonglong2 own[SCAN_ITEMS], sum = make_ulonglong2(0, 0);
+#pragma unroll
+        for (int k = 0; k < SCAN_ITEMS; k++) {
+            own[k] = first + k < n_pairs ? pairs[first + k] : make_ulonglong2(0, 0);
+            sum = make_ulonglong2(sum.x + own[k].x, sum.y + own[k].y);
+        }
+        ulonglong2 before = sum_before_lane(sum);
+        if (lane == WARP - 1) warp_sums[warp] = make_ulonglong2(before.x + sum.x, before.y + sum.y);
+        __syncthreads();
+        if (warp == 0) {
+            const ulonglong2 warp_sum = warp_sums[lane], start = sum_before_lane(warp_sum);
+            warp_sums[lane] = start;
+            if (lane == WARP - 1)
+                warp_sums[WARP] = make_ulonglong2(start.x + warp_sum.x, start.y + warp_sum.y);
+        }
+        __syncthreads();
+        before.x += carry.x + warp_sums[warp].x;
+        before.y += carry.y + warp_sums[warp].y;
+#pragma unroll
+        for (int k = 0; k < SCAN_ITEMS; k++) {
+            if (first + k < n_pairs) pairs[first + k] = before;
+            before = make_ulonglong2(before.x + own[k].x, before.y + own[k].y);
+        }
+        carry.x += warp_sums[WARP].x;
+        carry.y += warp_sums[WARP].y;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) *total = carry;
+}
+
+__device__ __forceinline__ i64 warp_number() {
+    return ((i64)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+}
+
+// The sorted keys of all suffixes, or of those in groups.
+struct Sorted {
+    const u64* __restrict__ keys;
+    const INDEX* __restrict__ groups;
+    i64 n_keys;
+    bool has_distances;
+
+    // Whether a suffix differs from the one before it.
+    __device__ __forceinline__ bool is_head(i64 i) const {
+        if (i == 0 || i >= n_keys) return true;
+        const u64 key = keys[i];
+        return key != keys[i - 1] || (has_distances && has_exception(key)) ||
+               (groups != nullptr && groups[i] != groups[i - 1]);
+    }
+};
+
+// How many suffixes of each chunk are tied with a neighbour, and how many groups begin there.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_ties(const u64* __restrict__ keys, const INDEX* __restrict__ groups, i64 n_keys,
+               int has_distances, ulonglong2* __restrict__ chunk_counts) {
+    const Sorted sorted = {keys, groups, n_keys, has_distances != 0};
+    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_keys);
+    if (first >= n_keys) return;
+    u32 n_tied = 0, n_groups = 0;
+    for (i64 i = first + threadIdx.x % WARP; i < last; i += WARP) {
+        const bool is_head = sorted.is_head(i), ends = sorted.is_head(i + 1);
+        n_tied += !(is_head && ends);
+        n_groups += is_head && !ends;
+    }
+    for (int step = WARP / 2; step > 0; step /= 2) {
+        n_tied += __shfl_xor_sync(ALL, n_tied, step);
+        n_groups += __shfl_xor_sync(ALL, n_groups, step);
+    }
+    if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2(n_tied, n_groups);
+}
+
+// Lists the tied suffixes and their groups. Tells the suffix array, and the ranks, where given.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    list_ties(const u64* __restrict__ keys, const INDEX* __restrict__ groups, i64 n_keys,
+              int has_distances, const ulonglong2* __restrict__ chunk_counts,
+              const ulonglong2* __restrict__ total, const INDEX* __restrict__ positions,
+              const INDEX* __restrict__ slots, i64 first_slot, INDEX* __restrict__ suffix_array,
+              INDEX* __restrict__ ranks, INDEX* __restrict__ positions_out,
+              INDEX* __restrict__ slots_out, INDEX* __restrict__ groups_out,
+              INDEX* __restrict__ firsts_out) {
+    const Sorted sorted = {keys, groups, n_keys, has_distances != 0};
+    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_keys);
+    if (chunk == 0 && threadIdx.x == 0) firsts_out[total->y] = (INDEX)total->x;
+    if (first >= n_keys) return;
+    const int lane = threadIdx.x % WARP;
+    const u32 below = (1u << lane) - 1;
+    u64 n_tied = chunk_counts[chunk].x, n_groups = chunk_counts[chunk].y;
+    for (i64 k = first; k < last; k += WARP) {
+        const i64 i = k + lane;
+        const bool is_head = sorted.is_head(i), ends = sorted.is_head(i + 1);
+        const bool is_tied = i < last && !(is_head && ends), begins = is_tied && is_head;
+        const u32 tied = __ballot_sync(ALL, is_tied), beginning = __ballot_sync(ALL, begins);
+        if (i < last && (is_tied || ranks != nullptr || suffix_array != nullptr)) {
+            const INDEX slot = slots != nullptr ? slots[i] : (INDEX)(first_slot + i);
+            const INDEX position = positions[i];
+            if (is_tied) {
+                const i64 place = (i64)(n_tied + __popc(tied & below));
+                const i64 group = (i64)(n_groups + __popc(beginning & (below | (1u << lane)))) - 1;
+                positions_out[place] = position;
+                slots_out[place] = slot;
+                groups_out[place] = (INDEX)group;
+                if (begins) firsts_out[group] = (INDEX)place;
+            } else if (ranks != nullptr && ranks[position] != slot) {
+                ranks[position] = slot;
+            }
+            if (suffix_array != nullptr) suffix_array[slot - (INDEX)first_slot] = position;
+        }
+        n_tied += __popc(tied);
+        n_groups += __popc(beginning);
+    }
+}
+
+// How many groups of each chunk are large, and how many suffixes these have.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_large(const INDEX* __restrict__ firsts, const ulonglong2* __restrict__ total,
+                i64 small_size, i64 n_chunks, ulonglong2* __restrict__ chunk_counts) {
+    const i64 n_groups = (i64)total->y;
+    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_groups);
+    if (chunk >= n_chunks) return;
+    u64 n_large = 0, n_suffixes = 0;
+    for (i64 i = first + threadIdx.x % WARP; i < last; i += WARP) {
+        const i64 size = (i64)(firsts[i + 1] - firsts[i]);
+        if (size > small_size) n_large++, n_suffixes += (u64)size;
+    }
+    for (int step = WARP / 2; step > 0; step /= 2) {
+        n_large += __shfl_xor_sync(ALL, n_large, step);
+        n_suffixes += __shfl_xor_sync(ALL, n_suffixes, step);
+    }
+    if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2(n_large, n_suffixes);
+}
+
+// The number of each large group among these, and where its suffixes begin among theirs.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    list_large(const INDEX* __restrict__ firsts, const ulonglong2* __restrict__ total,
+               i64 small_size, const ulonglong2* __restrict__ chunk_counts,
+               INDEX* __restrict__ large_numbers, INDEX* __restrict__ large_firsts) {
+    const i64 n_groups = (i64)total->y;
+    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_groups);
+    if (first >= n_groups) return;
+    const int lane = threadIdx.x % WARP;
+    u64 n_large = chunk_counts[chunk].x, n_suffixes = chunk_counts[chunk].y;
+    for (i64 k = first; k < last; k += WARP) {
+        const i64 i = k + lane;
+        const u64 size = i < last ? (u64)(firsts[i + 1] - firsts[i]) : 0;
+        const bool is_large = size > (u64)small_size;
+        const u32 large = __ballot_sync(ALL, is_large);
+        u64 sum = is_large ? size : 0;
+        for (int step = 1; step < WARP; step *= 2) {
+            const u64 other = __shfl_up_sync(ALL, sum, step);
+            if (lane >= step) sum += other;
+        }
+        if (is_large) {
+            large_numbers[i] = (INDEX)(n_large + __popc(large & ((1u << lane) - 1)));
+            large_firsts[i] = (INDEX)(n_suffixes + sum - size);
+        }
+        n_large += __popc(large);
+        n_suffixes += __shfl_sync(ALL, sum, WARP - 1);
+    }
+}
+
+// How many suffixes of each chunk of the text, read backwards, have keys in [low, high).
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_block(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
+                int width, u64 low, u64 high, ulonglong2* __restrict__ chunk_counts) {
+    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_symbols);
+    if (first >= n_symbols) return;
+    u32 n_chosen = 0;
+    for (i64 i = first + threadIdx.x % WARP; i < last; i += WARP) {
+        const u64 key = key_at(packed, excepted, n_symbols - 1 - i, width);
+        n_chosen += key >= low && key < high;
+    }
+    for (int step = WARP / 2; step > 0; step /= 2) n_chosen += __shfl_xor_sync(ALL, n_chosen, step);
+    if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2(n_chosen, 0);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    list_block(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
+               int width, u64 low, u64 high, const ulonglong2* __restrict__ chunk_counts,
+               u64* __restrict__ keys, INDEX* __restrict__ positions) {
+    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_symbols);
+    if (first >= n_symbols) return;
+    const int lane = threadIdx.x % WARP;
+    u64 n_chosen = chunk_counts[chunk].x;
+    for (i64 k = first; k < last; k += WARP) {
+        const i64 position = n_symbols - 1 - k - lane;
+        const u64 key = k + lane < last ? key_at(packed, excepted, position, width) : high;
+        const bool is_chosen = key >= low && key < high;
+        const u32 chosen = __ballot_sync(ALL, is_chosen);
+        if (is_chosen) {
+            const i64 place = (i64)(n_chosen + __popc(chosen & ((1u << lane) - 1)));
+            keys[place] = key;
+            positions[place] = (INDEX)position;
+        }
+        n_chosen += __popc(chosen);
+    }
+}
+
+// Counts the keys in [low, high) by (key >> shift) & mask.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_prefixes(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
+                   int width, u64 low, u64 high, int shift, u64 mask, u64* __restrict__ counts) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_symbols; i += n_threads) {
+        const u64 key = key_at(packed, excepted, i, width);
+        if (key >= low && key < high) atomicAdd(counts + ((key >> shift) & mask), 1ull);
+    }
+}
+
+// ---- ties
+
+// The suffixes that are tied: those of a group follow each other.
+struct Ties {
+    const INDEX* __restrict__ groups;
+    const INDEX* __restrict__ firsts;
+    const INDEX* __restrict__ large_numbers;
+    const INDEX* __restrict__ large_firsts;
+    i64 small_size;
+};
+
+// Gives each tied suffix its key at a depth; those of large groups are listed with their group.
+template <class KeyOf>
+__device__ __forceinline__ void fill_keys(KeyOf key_of, const INDEX* __restrict__ positions,
+                                          i64 n_tied, const Ties& ties, int key_bits,
+                                          u64* __restrict__ keys, u64* __restrict__ large_keys,
+                                          INDEX* __restrict__ large_positions) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 t = (i64)blockIdx.x * blockDim.x + threadIdx.x; t < n_tied; t += n_threads) {
+        const INDEX position = positions[t];
+        const u64 key = key_of((i64)position);
+        const INDEX group = ties.groups[t], first = ties.firsts[group];
+        if ((i64)(ties.firsts[group + 1] - first) > ties.small_size) {
+            const i64 place = (i64)ties.large_firsts[group] + (t - (i64)first);
+            large_keys[place] = ((u64)ties.large_numbers[group] << key_bits) | key;
+            large_positions[place] = position;
+        } else {
+            keys[t] = key;
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fill_text_keys(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 depth,
+                   int width, const INDEX* __restrict__ positions, i64 n_tied,
+                   const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
+                   const INDEX* __restrict__ large_numbers, const INDEX* __restrict__ large_firsts,
+                   i64 small_size, int key_bits, u64* __restrict__ keys,
+                   u64* __restrict__ large_keys, INDEX* __restrict__ large_positions) {
+    fill_keys([=](i64 position) { return key_at(packed, excepted, position + depth, width); },
+              positions, n_tied, {groups, firsts, large_numbers, large_firsts, small_size},
+              key_bits, keys, large_keys, large_positions);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fill_rank_keys(const INDEX* __restrict__ ranks, i64 depth, const INDEX* __restrict__ positions,
+                   i64 n_tied, const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
+                   const INDEX* __restrict__ large_numbers, const INDEX* __restrict__ large_firsts,
+                   i64 small_size, int key_bits, u64* __restrict__ keys,
+                   u64* __restrict__ large_keys, INDEX* __restrict__ large_positions) {
+    fill_keys([=](i64 position) { return (u64)ranks[position + depth]; }, positions, n_tied,
+              {groups, firsts, large_numbers, large_firsts, small_size}, key_bits, keys, large_keys,
+              large_positions);
+}
+
+// Orders each small group by counting, for each suffix, those before it; takes over the large ones.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    order_groups(const u64* __restrict__ keys, const INDEX* __restrict__ positions, i64 n_tied,
+                 const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
+                 const INDEX* __restrict__ large_firsts, i64 small_size, u64 key_mask,
+                 const u64* __restrict__ large_keys, const INDEX* __restrict__ large_positions,
+                 u64* __restrict__ keys_out, INDEX* __restrict__ positions_out) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 t = (i64)blockIdx.x * blockDim.x + threadIdx.x; t < n_tied; t += n_threads) {
+        const INDEX group = groups[t];
+        const i64 first = (i64)firsts[group], last = (i64)firsts[group + 1];
+        if (last - first > small_size) {
+            const i64 place = (i64)large_firsts[group] + (t - first);
+            keys_out[t] = large_keys[place] & key_mask;
+            positions_out[t] = large_positions[place];
+        } else {
+            const u64 key = keys[t];
+            i64 place = first;
+            for (i64 i = first; i < last; i++) {
+                const u64 other = keys[i];
+                place += other < key || (other == key && i < t);
+            }
+            keys_out[place] = key;
+            positions_out[place] = positions[t];
+        }
+    }
+}
+
+// Orders small groups by their texts up to a depth. As keys it gives how many suffixes are smaller.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    order_groups_by_text(const u64* __restrict__ packed, const u32* __restrict__ excepted,
+                         i64 depth, int width, int n_words, const INDEX* __restrict__ positions,
+                         i64 n_tied, const INDEX* __restrict__ groups,
+                         const INDEX* __restrict__ firsts, u64* __restrict__ keys_out,
+                         INDEX* __restrict__ positions_out) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 t = (i64)blockIdx.x * blockDim.x + threadIdx.x; t < n_tied; t += n_threads) {
+        const INDEX group = groups[t];
+        const i64 first = (i64)firsts[group], last = (i64)firsts[group + 1];
+        const i64 position = (i64)positions[t];
+        i64 n_smaller = 0, n_equal = 0;
+        for (i64 i = first; i < last; i++) {
+            if (i == t) continue;
+            const i64 other = (i64)positions[i];
+            int order = 0;
+            i64 from = depth;
+            for (int word = 0; word < n_words && order == 0; word++, from += width) {
+                const u64 key = key_at(packed, excepted, position + from, width);
+                const u64 other_key = key_at(packed, excepted, other + from, width);
+                if (key != other_key)
+                    order = other_key < key ? -1 : 1;
+                else if (has_exception(key))
+                    order = other > position ? -1 : 1;
+            }
+            n_smaller += order < 0;
+            n_equal += order == 0 && i < t;
+        }
+        keys_out[first + n_smaller + n_equal] = (u64)n_smaller;
+        positions_out[first + n_smaller + n_equal] = (INDEX)position;
+    }
+}
+
+// The rank of each suffix: where it lies in the suffix array, for tied ones where their group does.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fill_ranks(const INDEX* __restrict__ suffix_array, i64 n_suffixes, i64 first_slot,
+               INDEX* __restrict__ ranks) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_suffixes; i += n_threads)
+        ranks[suffix_array[i]] = (INDEX)(first_slot + i);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fill_tied_ranks(const INDEX* __restrict__ positions, const INDEX* __restrict__ slots,
+                    i64 n_tied, const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
+                    INDEX* __restrict__ ranks) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 t = (i64)blockIdx.x * blockDim.x + threadIdx.x; t < n_tied; t += n_threads) {
+        const INDEX position = positions[t], rank = slots[firsts[groups[t]]];
+        if (ranks[position] != rank) ranks[position] = rank;
+    }
+}

@@ -1,0 +1,253 @@
+"""The text that an index of k-mers stands on: two bits a base, and what is no base set apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from genoviz.errors import ParameterError
+
+EXCEPTION = 4
+"""The symbol of what is none of A C G T (0 to 3)."""
+BASES_PER_WORD = 32
+
+_LETTERS = np.frombuffer(b"ACGT", np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class ContigPositions:
+    """Where symbols of a text are in the genome.
+
+    Parameters
+    ----------
+    contig_ids
+        int32, shape (n,).
+    starts
+        int64, shape (n,): 0-based, bp of the contig.
+    """
+
+    contig_ids: np.ndarray
+    starts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IndexText:
+    """Contigs as one text of A C G T and exceptions, which match nothing.
+
+    A run of other letters (N, IUPAC) is one exception however long it is, and one more ends each
+    contig, so that no k-mer spans either.
+
+    Parameters
+    ----------
+    packed
+        uint64, shape (n_symbols // 32 + 2,): two bits a symbol, the first one in the highest
+        bits; exceptions and what follows the text are 0.
+    n_symbols
+        Length of the text.
+    exceptions
+        int64, shape (n_exceptions,): their positions in the text, ascending. The last symbol is
+        one, unless there are no contigs.
+    run_lengths
+        int64, shape (n_exceptions,): how many letters of the contig an exception stands for; 0 at
+        the end of a contig.
+    contig_names
+        Names of the contigs; two may have the same.
+    contig_lengths
+        int64, shape (n_contigs,), bp.
+    masked
+        int64, shape (n_masked, 2): soft-masked stretches, in coordinates of all contigs one after
+        the other; ascending; none crosses the end of a contig.
+    run_offsets
+        int64, shape (n_exceptions + 1,): run ``i`` is of the pieces ``run_offsets[i]`` to
+        ``run_offsets[i + 1]``, each of which repeats one letter.
+    piece_letters
+        uint8, shape (n_pieces,).
+    piece_lengths
+        int64, shape (n_pieces,).
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit each other.
+    """
+
+    packed: np.ndarray
+    n_symbols: int
+    exceptions: np.ndarray
+    run_lengths: np.ndarray
+    contig_names: tuple[str, ...]
+    contig_lengths: np.ndarray
+    masked: np.ndarray
+    run_offsets: np.ndarray
+    piece_letters: np.ndarray
+    piece_lengths: np.ndarray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+        n = len(self.exceptions)
+        expected = {
+            "packed": (np.uint64, (self.n_symbols // BASES_PER_WORD + 2,)),
+            "exceptions": (np.int64, (n,)),
+            "run_lengths": (np.int64, (n,)),
+            "contig_lengths": (np.int64, (len(self.contig_names),)),
+            "masked": (np.int64, (len(self.masked), 2)),
+            "run_offsets": (np.int64, (n + 1,)),
+            "piece_letters": (np.uint8, (len(self.piece_letters),)),
+            "piece_lengths": (np.int64, (len(self.piece_letters),)),
+        }
+        for name, (dtype, shape) in expected.items():
+            array = getattr(self, name)
+            if array.dtype != dtype or array.shape != shape:
+                raise ParameterError(
+                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
+                )
+        if int((self.run_lengths == 0).sum()) != len(self.contig_names):
+            raise ParameterError("each contig needs one exception at its end")
+
+    def __repr__(self) -> str:
+        return (
+            f"IndexText({self.n_bases:,} bases and {len(self.exceptions):,} exceptions "
+            f"of {self.n_contigs:,} contigs)"
+        )
+
+    @property
+    def n_contigs(self) -> int:
+        """Number of contigs."""
+        return len(self.contig_names)
+
+    @property
+    def n_bases(self) -> int:
+        """Number of A C G T."""
+        return self.n_symbols - len(self.exceptions)
+
+    @property
+    def total_length(self) -> int:
+        """Length of all contigs, bp."""
+        return int(self.contig_lengths.sum())
+
+    @cached_property
+    def contig_ends(self) -> np.ndarray:
+        """Position in the text of the exception that ends each contig; int64, (n_contigs,)."""
+        return self.exceptions[self.run_lengths == 0]
+
+    @cached_property
+    def contig_offsets(self) -> np.ndarray:
+        """Where each contig begins in all contigs one after the other; int64, (n_contigs + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.contig_lengths)]).astype(np.int64)
+
+    @cached_property
+    def _shifts(self) -> np.ndarray:
+        """What to add to a text position after so many exceptions to have one of the contigs."""
+        return np.concatenate([[0], np.cumsum(self.run_lengths - 1)]).astype(np.int64)
+
+    @cached_property
+    def _run_stops(self) -> np.ndarray:
+        """Where each exception's letters end in all contigs one after the other."""
+        return self.exceptions + self._shifts[:-1] + self.run_lengths
+
+    def locate(self, text_positions: np.ndarray) -> ContigPositions:
+        """Return contig and position of symbols of the text; of a run, where it begins."""
+        positions = np.asarray(text_positions).astype(np.int64)
+        contigs = np.searchsorted(self.contig_ends, positions, side="left")
+        joint = positions + self._shifts[np.searchsorted(self.exceptions, positions, side="left")]
+        return ContigPositions(contigs.astype(np.int32), joint - self.contig_offsets[contigs])
+
+    def find(self, contig: int, start: int) -> int:
+        """Return the position in the text of a base of a contig, or -1 inside a run.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such contig, or it has no such base.
+        """
+        self._check_stretch(contig, start, start + 1)
+        joint = int(self.contig_offsets[contig]) + start
+        n_before = int(np.searchsorted(self._run_stops, joint, side="right"))
+        is_in_run = self._run_stops[n_before] - self.run_lengths[n_before] <= joint
+        return -1 if is_in_run else joint - int(self._shifts[n_before])
+
+    def _check_stretch(self, contig: int, start: int, end: int) -> None:
+        if not 0 <= contig < self.n_contigs:
+            raise ParameterError(f"there is no contig {contig:,}, only {self.n_contigs:,}")
+        length = int(self.contig_lengths[contig])
+        if not 0 <= start <= end <= length:
+            raise ParameterError(
+                f"{self.contig_names[contig]}:{start:,}-{end:,} is not within its {length:,} bp"
+            )
+
+    def symbols(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Return symbols of the text, 0 to 3 for A C G T and 4 for an exception; uint8, (n,)."""
+        start, stop, _ = slice(start, stop).indices(self.n_symbols)
+        symbols = np.empty(max(stop - start, 0), np.uint8)
+        _unpack(self.packed, start, symbols)
+        first, last = np.searchsorted(self.exceptions, [start, stop])
+        symbols[self.exceptions[first:last] - start] = EXCEPTION
+        return symbols
+
+    def cut(self, contig: int, start: int, end: int, *, soft_masked: bool = False) -> np.ndarray:
+        """Return the letters of a stretch of a contig, as they were; uint8, shape (n,).
+
+        Parameters
+        ----------
+        contig
+            Number of the contig.
+        start, end
+            0-based, half-open, bp.
+        soft_masked
+            Whether soft-masked letters are in lower case.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such contig, or the stretch is not on it.
+        """
+        self._check_stretch(contig, start, end)
+        first = int(self.contig_offsets[contig]) + start
+        letters = self._cut_joint(first, first + end - start)
+        if soft_masked:
+            rows = slice(*np.searchsorted(self.masked.ravel(), [first, first + len(letters)]))
+            for low, high in self.masked[rows.start // 2 : rows.stop // 2 + 1].tolist():
+                letters[max(low - first, 0) : max(high - first, 0)] |= 32
+        return letters
+
+    def _cut_joint(self, first: int, stop: int) -> np.ndarray:
+        """Return letters of all contigs one after the other; they do not cross a contig's end."""
+        letters = np.empty(stop - first, np.uint8)
+        run = int(np.searchsorted(self._run_stops, first, side="right"))
+        at = first
+        while at < stop:
+            run_stop = int(self._run_stops[run])
+            run_start = run_stop - int(self.run_lengths[run])
+            end = min(run_start, stop)
+            if at < end:
+                shift = int(self._shifts[run])
+                letters[at - first : end - first] = _LETTERS[self.symbols(at - shift, end - shift)]
+                at = end
+            end = min(run_stop, stop)
+            if at < end:
+                letters[at - first : end - first] = self._run(run, at - run_start, end - run_start)
+                at = end
+            run += 1
+        return letters
+
+    def _run(self, run: int, start: int, stop: int) -> np.ndarray:
+        pieces = slice(*self.run_offsets[run : run + 2].tolist())
+        lengths = self.piece_lengths[pieces]
+        ends = np.clip(np.cumsum(lengths), start, stop)
+        starts = np.clip(np.cumsum(lengths) - lengths, start, stop)
+        return np.repeat(self.piece_letters[pieces], ends - starts)
+
+
+@njit(nogil=True, cache=True)
+def _unpack(packed, start, symbols):
+    for k in range(len(symbols)):
+        position = start + k
+        symbols[k] = (packed[position >> 5] >> np.uint64(62 - 2 * (position & 31))) & np.uint64(3)

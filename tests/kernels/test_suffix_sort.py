@@ -1,0 +1,123 @@
+"""Suffix arrays against comparison of suffixes, their definition, and an independent sorter."""
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genoviz.analyses.suffix_array import is_suffix_array
+from genoviz.backend import array_module, load_kernel
+from genoviz.kernels.suffix_sort import STAGES, cpu, row_dtype
+from tests.conftest import real_data
+from tests.kernels.texts import TEXTS, make_text, mutated, random_letters
+from tests.oracles.suffix_array import sort_suffixes
+
+
+def sort_text(text, backend="cpu", dtype=np.uint32):
+    kernel, arrays = load_kernel("suffix_sort", backend), array_module(backend)
+    order = np.zeros(text.n_symbols, dtype)
+    steps = list(
+        kernel.iter_sort_suffixes(
+            arrays.asarray(text.packed), text.n_symbols, arrays.asarray(text.exceptions), order
+        )
+    )
+    return order, steps
+
+
+CONTIGS = st.lists(
+    st.builds(lambda unit, n, end: unit * n + end, st.text("ACGTN", max_size=9), st.integers(0, 30),
+              st.text("ACGTNR", max_size=40)),
+    max_size=6,
+)  # fmt: skip
+
+
+@given(CONTIGS)
+def test_small_texts_are_sorted_as_by_comparison(backend, contigs):
+    text = make_text(*contigs)
+    assert sort_text(text, backend)[0].tolist() == sort_suffixes(text.symbols())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_hard_texts_are_sorted(backend, name):
+    text = make_text(*TEXTS[name]())
+    assert is_suffix_array(text, sort_text(text, backend)[0])
+
+
+@pytest.mark.parametrize("name", ["AC again and again", "strains", "families", "long runs"])
+def test_ties_are_refined_among_positions_of_64_bits(name):
+    text = make_text(*TEXTS[name]())
+    order, _ = sort_text(text, dtype=np.int64)
+    assert order.dtype == np.int64
+    assert is_suffix_array(text, order)
+
+
+def test_steps_name_their_stage_and_count_what_is_left(backend):
+    text = make_text(*TEXTS["strains"]())
+    _, steps = sort_text(text, backend)
+    assert [STAGES.index(stage) for stage, *_ in steps] == sorted(
+        STAGES.index(stage) for stage, *_ in steps
+    )
+    assert {"partition", "blocks", "ties"} <= {stage for stage, *_ in steps}
+    assert all(0 <= n_done <= n_total for _, n_done, n_total, _ in steps)
+    tied = [n_tied for stage, *_, n_tied in steps if stage == "ties"]
+    assert tied == sorted(tied, reverse=True)
+    assert tied[-1] == 0
+    assert next(steps[i] for i in range(len(steps) - 1, -1, -1) if steps[i][0] == "blocks")[3] > 0
+
+
+@pytest.mark.parametrize("name", ["strains", "dense exceptions", "random"])
+def test_any_number_of_threads_gives_the_same_array(name):
+    generator = np.random.default_rng(8)
+    text = make_text(*TEXTS[name](), random_letters(generator, 200_000))
+    n_threads = numba.get_num_threads()
+    orders = []
+    try:
+        for n in sorted({1, n_threads}):
+            numba.set_num_threads(n)
+            orders.append(sort_text(text)[0])
+    finally:
+        numba.set_num_threads(n_threads)
+    assert is_suffix_array(text, orders[0])
+    for order in orders[1:]:
+        np.testing.assert_array_equal(order, orders[0])
+
+
+def test_work_in_many_steps_and_chunks_gives_the_same_array(monkeypatch):
+    generator = np.random.default_rng(9)
+    letters = random_letters(generator, 60_000)
+    text = make_text(letters, mutated(generator, letters, 0.001), "NN" * 40 + letters[:700])
+    expected, few = sort_text(text)
+    for name in ("CHUNK_WORDS", "STEP_SEEDS", "STEP_ROWS"):
+        monkeypatch.setattr(cpu, name, 500)
+    order, many = sort_text(text)
+    assert len(many) > 3 * len(few)
+    np.testing.assert_array_equal(order, expected)
+    assert is_suffix_array(text, order)
+
+
+def test_a_genome_is_sorted_as_by_an_independent_sorter(backend):
+    pydivsufsort = pytest.importorskip("pydivsufsort")
+    from genoviz.io.sequences import read_sequences
+
+    genome = read_sequences(real_data("genomes/sacCer3.2bit"))
+    letters = genome.cut(0, 0, 200_000).tobytes().decode()
+    text = make_text(letters)
+    # One contig without other letters: its end is the only exception, smaller than all bases.
+    assert text.n_symbols == len(letters) + 1
+    order, _ = sort_text(text, backend)
+    assert order[0] == len(letters)
+    np.testing.assert_array_equal(order[1:], pydivsufsort.divsufsort(letters.encode()))
+
+
+def test_the_array_and_its_caller_s_text_are_left_alone(backend):
+    text = make_text(*TEXTS["dense exceptions"]())
+    packed, exceptions = text.packed.copy(), text.exceptions.copy()
+    sort_text(text, backend)
+    np.testing.assert_array_equal(text.packed, packed)
+    np.testing.assert_array_equal(text.exceptions, exceptions)
+
+
+def test_rows_have_64_bits_where_32_do_not_do():
+    assert row_dtype(0) is row_dtype(2**32 - 2) is np.uint32
+    assert row_dtype(2**32 - 1) is row_dtype(2**33) is np.int64
