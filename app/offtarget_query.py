@@ -1,0 +1,179 @@
+"""What off-targets are searched for: guides, PAM and limits, as a person writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from app.offtarget_groups import GuideGroup
+from genoviz.analyses.offtargets import guide_with_pam
+from genoviz.errors import ParameterError
+
+LETTERS = frozenset("ACGTURYSWKMBDHVN")
+MAX_MISMATCHES, MAX_BULGE = 10, 2
+MAX_GUIDES, MAX_LETTERS = 10_000, 200
+NO_PAM = "none"
+SHORTEST_GUIDE = 16
+"""Shorter words of nucleotides beside a guide may well be its name."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A guide: its name, and its protospacer without the PAM."""
+
+    name: str
+    letters: str
+
+
+@dataclass(frozen=True)
+class Pam:
+    """A PAM: its letters, and whether it is at the 5' end of the protospacer.
+
+    Examples
+    --------
+    >>> Pam.parse("TTTV-"), str(Pam.parse("-NGG")), str(Pam.parse("none"))
+    (Pam(letters='TTTV', is_first=True), '-NGG', 'none')
+    """
+
+    letters: str
+    is_first: bool = False
+
+    def __str__(self) -> str:
+        if not self.letters:
+            return NO_PAM
+        return f"{self.letters}-" if self.is_first else f"-{self.letters}"
+
+    @classmethod
+    def parse(cls, text: str) -> Pam:
+        """Return the PAM of a text: ``-NGG`` at the 3' end, ``TTTV-`` at the 5' end."""
+        text = text.strip().upper().replace("U", "T")
+        letters = text.strip("-")
+        if text.lower() == NO_PAM or not letters:
+            return cls("")
+        _check_letters(letters, "the PAM")
+        if len(letters) > MAX_LETTERS:
+            raise ParameterError(f"the PAM has {len(letters):,} letters, needs {MAX_LETTERS} most")
+        return cls(letters, text.endswith("-"))
+
+
+@dataclass(frozen=True)
+class OffTargetQuery:
+    """A search.
+
+    Attributes
+    ----------
+    guides
+        Of one length or of several.
+    pam
+        The PAM.
+    max_mismatches, dna_bulge, rna_bulge
+        The limits; bulges in nt.
+    """
+
+    guides: tuple[Guide, ...]
+    pam: Pam
+    max_mismatches: int
+    dna_bulge: int = 0
+    rna_bulge: int = 0
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The different lengths of the protospacers, nt, ascending."""
+        return tuple(sorted({len(guide.letters) for guide in self.guides}))
+
+    @cached_property
+    def groups(self) -> tuple[GuideGroup, ...]:
+        """Guides with N where the PAM is, by length."""
+        groups = []
+        for length in self.lengths:
+            ids = [row for row, guide in enumerate(self.guides) if len(guide.letters) == length]
+            both = [
+                guide_with_pam(
+                    self.guides[row].letters, self.pam.letters, is_pam_first=self.pam.is_first
+                )
+                for row in ids
+            ]
+            guides = tuple(guide for guide, _ in both)
+            groups.append(GuideGroup(guides, both[0][1], np.array(ids, np.int64)))
+        return tuple(groups)
+
+    @property
+    def patterns(self) -> tuple[list[str], str]:
+        """Guides of one length with N where the PAM is, and the pattern."""
+        if len(self.groups) > 1:
+            raise ParameterError(
+                f"guides have {' and '.join(map(str, self.lengths))} nt; on the paths of a graph, "
+                "guides of one search need to be as long as each other, without the PAM"
+            )
+        return list(self.groups[0].guides), self.groups[0].pattern
+
+
+def parse_guides(text: str) -> tuple[Guide, ...]:
+    r"""Return the guides that were written, one a line: a guide, or its name and the guide.
+
+    FASTA is understood too. Guides without a name are numbered.
+
+    Raises
+    ------
+    ParameterError
+        If a line has no guide or several, or there are too many guides.
+
+    Examples
+    --------
+    >>> parse_guides("GATTACAGATTA, AAPL1\nctrl GGCATTACAGAU")
+    (Guide(name='AAPL1', letters='GATTACAGATTA'), Guide(name='ctrl', letters='GGCATTACAGAT'))
+    """
+    guides: list[Guide] = []
+    name = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.replace(",", " ").replace(";", " ").split()
+        if not words or line.lstrip().startswith("#"):
+            continue
+        if words[0].startswith(">"):
+            name = " ".join(words)[1:].strip()
+            continue
+        label, letters = _split(words, number)
+        guides.append(Guide(label or name or f"g{len(guides) + 1}", letters))
+        name = ""
+    _check_guides(guides)
+    return tuple(guides)
+
+
+def _split(words: Sequence[str], number: int) -> tuple[str, str]:
+    """Return name and guide of the words of a line."""
+    are_guides = [LETTERS.issuperset(word.upper()) for word in words]
+    if len(words) == 1 and not are_guides[0]:
+        _check_letters(words[0].upper(), f"line {number}")
+    if not any(are_guides):
+        raise ParameterError(f"line {number} has no guide: {' '.join(words)[:40]!r}")
+    place = max(range(len(words)), key=lambda i: (are_guides[i], len(words[i]), i))
+    others = [word for i, word in enumerate(words) if i != place and are_guides[i]]
+    if any(len(word) >= SHORTEST_GUIDE for word in others):
+        raise ParameterError(
+            f"line {number} has two guides, {others[-1][:40]} and {words[place][:40]}; "
+            "write one a line, with its name before it"
+        )
+    name = " ".join(word for i, word in enumerate(words) if i != place)
+    return name, words[place].upper().replace("U", "T")
+
+
+def _check_letters(letters: str, where: str) -> None:
+    for place, letter in enumerate(letters, start=1):
+        if letter not in LETTERS:
+            raise ParameterError(
+                f"{where} has {letter!r} at position {place}, needs nucleotides (IUPAC)"
+            )
+
+
+def _check_guides(guides: Sequence[Guide]) -> None:
+    if not guides:
+        raise ParameterError("there is no guide; write one a line")
+    if len(guides) > MAX_GUIDES:
+        raise ParameterError(f"there are {len(guides):,} guides; the page takes {MAX_GUIDES:,}")
+    for guide in guides:
+        n_letters = len(guide.letters)
+        if n_letters > MAX_LETTERS:
+            raise ParameterError(f"{guide.name} has {n_letters:,} nt; at most {MAX_LETTERS} fit")

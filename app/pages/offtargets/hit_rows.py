@@ -1,0 +1,124 @@
+"""Hits as rows of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from app.offtarget_genes import HitGenes
+from app.offtarget_groups import for_each_hit
+from app.offtarget_search import SearchResult
+from app.pages.offtargets.alignment_html import dots_html, protospacers_of
+from app.pages.offtargets.bulge_kinds import kind_of, kinds_of, short_kind
+from app.pages.offtargets.hit_filter import FoundHits
+from app.pages.offtargets.hit_order import CLASS, GENE, PRESENT, REFERENCE, SEED, STRAND
+from app.parts.remote_table import Column, TableRows
+from genoviz.analyses.offtarget_cuts import cut_sites
+from genoviz.analyses.offtarget_differences import count_seed_mismatches
+
+BLOCK = 1_000
+COLUMNS = (
+    Column("Guide", share=56),
+    Column("Site", share=188, is_html=True, is_sortable=False),
+    Column("Contig", share=70),
+    Column("Start", is_number=True, share=80),
+    Column(STRAND, share=26),
+    Column("Mism.", is_number=True, share=54),
+    Column(SEED, is_number=True, share=54),
+    Column("Bulge", share=54),
+    Column("CFD", is_number=True, share=50, format="0.000"),
+    Column("Cut", is_number=True, share=70, is_sortable=False),
+    Column(PRESENT, share=66),
+    Column(REFERENCE, share=78),
+    Column(GENE, share=76),
+    Column(CLASS, share=76),
+)
+
+
+def hit_rows(found: FoundHits, first: int) -> TableRows:
+    """Return a block of hits as rows; positions are written from 1."""
+    result = found.result
+    hits, query = result.hits, result.query
+    rows = found.rows[first : first + BLOCK]
+    names = np.array([guide.name for guide in query.guides], object)
+    contigs = np.array(result.genome.planes.names, object)
+    kinds = kinds_of(query)
+    shorts = {number: short_kind(name) for number, name in kinds.items()}
+    frame = pd.DataFrame(
+        {
+            "Guide": names[hits.guide_ids[rows]],
+            "Site": site_htmls(result, rows),
+            "Contig": contigs[hits.contig_ids[rows]],
+            "Start": hits.starts[rows] + 1,
+            STRAND: np.where(hits.strands[rows] > 0, "+", "−"),
+            "Mism.": hits.mismatches[rows].astype(np.int64),
+            SEED: _seeds(result, rows),
+            "Bulge": [shorts[kind] for kind in kind_of(result, rows).tolist()],
+            "CFD": result.cfd[rows] if result.cfd is not None else np.nan,
+            "Cut": for_each_hit(hits.take(rows), cut_sites) if result.query.pam.letters else 0,
+            **_graph_columns(result, rows),
+            **_gene_columns(found.genes, rows),
+        }
+    )
+    hidden = _hidden(found)
+    return TableRows(frame, np.empty(0, np.str_), np.zeros(len(rows), np.int64), "", hidden)
+
+
+def _hidden(found: FoundHits) -> tuple[str, ...]:
+    """Return the columns that have nothing to say of a search."""
+    result, query = found.result, found.result.query
+    hidden = [] if len(kinds_of(query)) > 1 else ["Bulge"]
+    if result.cfd is None:
+        hidden.append("CFD")
+    if not query.pam.letters:
+        hidden.append(SEED)
+    if not query.pam.letters or result.sites is not None or found.genes is not None:
+        hidden.append("Cut")  # the card has it
+    if result.sites is None:
+        hidden.append(PRESENT)
+    else:
+        # Of the first place alone; the card lists all.
+        hidden += [STRAND] if found.genes is None else [STRAND, "Contig", "Start"]
+    if result.sites is None or result.sites.reference is None:
+        hidden.append(REFERENCE)
+    if len(query.guides) == 1 or found.filter.guide >= 0:
+        hidden.append("Guide")
+    if found.genes is None:
+        hidden += [GENE, CLASS]
+    return tuple(hidden)
+
+
+def _seeds(result: SearchResult, rows: np.ndarray) -> np.ndarray:
+    """Return mismatches in the seed, for these rows alone."""
+    return for_each_hit(result.hits.take(rows), count_seed_mismatches).astype(np.int64)
+
+
+def _gene_columns(genes: HitGenes | None, rows: np.ndarray) -> dict[str, Any]:
+    if genes is None:
+        return {GENE: "", CLASS: ""}
+    return {GENE: genes.names(rows), CLASS: genes.labels(rows)}
+
+
+def _graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, Any]:
+    sites = result.sites
+    if sites is None:
+        return {PRESENT: "", REFERENCE: ""}
+    counts = [f"{n:,}/{sites.n_haplotypes:,}" for n in sites.n_with[rows].tolist()]
+    words = [
+        text.replace(" mismatches", " mm").replace(" mismatch", " mm")
+        for text in sites.reference_words(rows)
+    ]
+    return {PRESENT: counts, REFERENCE: words}
+
+
+def site_htmls(result: SearchResult, rows: np.ndarray) -> list[str]:
+    """Return the alignments of hits, a line each."""
+    hits = result.hits
+    places = protospacers_of(result.query)
+    guides = hits.guide_ids[rows].tolist()
+    return [
+        dots_html(alignment, places[guide])
+        for guide, alignment in zip(guides, hits.alignments(rows), strict=True)
+    ]

@@ -1,0 +1,178 @@
+"""What a link to the page says: the search, and which hits are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.address import Address
+from app.offtarget_genes import CLASSES
+from app.offtarget_genome import OpenGenome
+from app.offtarget_query import MAX_BULGE, MAX_MISMATCHES, OffTargetQuery, Pam, parse_guides
+from app.offtarget_search import SearchResult
+from app.pages.offtargets.bulge_kinds import KIND_SIZES
+from app.pages.offtargets.hit_filter import HitFilter
+from app.pages.offtargets.hit_places import parse_place, place_text
+from genoviz.analyses.offtarget_differences import SEED_LENGTH
+from genoviz.errors import ParameterError
+from genoviz.model.protospacer import BulgeType
+
+LONGEST_LINK = 1500
+NO_REFERENCE = "-"
+STRANDS = {"+": 1, "-": -1}
+
+
+@dataclass(frozen=True)
+class LinkedHits:
+    """The hits that a link lists, as it is written: ``guide:a;mismatches:0-2;in:chr1:1-500``."""
+
+    text: str
+
+    @property
+    def _said(self) -> dict[str, str]:
+        return dict(part.partition(":")[::2] for part in self.text.split(";") if part)
+
+    def reference_of(self, genome: OpenGenome) -> str:
+        """Return what hits are compared with: that of the link, else the usual one; or ""."""
+        if not genome.is_graph:
+            return ""
+        name = self._said.get("reference", "")
+        known = (*genome.planes.references, NO_REFERENCE)
+        return name.removeprefix(NO_REFERENCE) if name in known else genome.planes.usual_reference
+
+    def resolve(self, result: SearchResult) -> HitFilter:
+        """Return the filter; raises `ParameterError` if something is not of the result."""
+        said = self._said
+        contig, stretch = parse_place(said.get("in", ""), result)
+        strand = said.get("strand", "")
+        if strand and strand not in STRANDS:
+            raise ParameterError(f"strand is {strand!r}, needs + or -")
+        return HitFilter(
+            guide=_find_guide(said.get("guide", ""), result),
+            mismatches=_parse_limits(said.get("mismatches", "")),
+            kind=_parse_kind(said.get("bulge", "")),
+            strand=STRANDS.get(strand, 0),
+            contig=contig,
+            stretch=stretch,
+            least_cfd=_parse_number(said.get("cfd", "")),
+            most_seed=_parse_seed(said.get("seed", "")),
+            pam=_find_name("pam", said.get("pam", ""), result.pams.names),
+            site_class=_find_name("class", said.get("class", ""), CLASSES),
+        )
+
+
+def write_filter(chosen: HitFilter, result: SearchResult) -> str:
+    """Return a filter as links have it; "" for all hits."""
+    said = {
+        "guide": str(chosen.guide + 1) if chosen.guide >= 0 else "",
+        "mismatches": "-".join(map(str, chosen.mismatches)) if chosen.mismatches else "",
+        "bulge": _write_kind(chosen.kind),
+        "strand": {1: "+", -1: "-"}.get(chosen.strand, ""),
+        "cfd": f"{chosen.least_cfd:g}" if chosen.least_cfd else "",
+        "seed": str(chosen.most_seed) if chosen.most_seed >= 0 else "",
+        "pam": result.pams.names[chosen.pam] if chosen.pam >= 0 else "",
+        "class": CLASSES[chosen.site_class] if chosen.site_class >= 0 else "",
+        "in": place_text(chosen, result),
+        "reference": _write_reference(result),
+    }
+    return ";".join(f"{name}:{value}" for name, value in said.items() if value)
+
+
+def write_search(query: OffTargetQuery) -> dict[str, str]:
+    """Return the fields of an address that name a search; none where it is too long."""
+    lines = [
+        guide.letters if guide.name == f"g{number}" else f"{guide.name} {guide.letters}"
+        for number, guide in enumerate(query.guides, start=1)
+    ]
+    text = ";".join(line.replace(";", " ") for line in lines)
+    if len(text) > LONGEST_LINK:
+        return {}
+    limits = f"{query.max_mismatches},{query.dna_bulge},{query.rna_bulge}"
+    return {"guides": text, "pam": str(query.pam), "limits": limits}
+
+
+def read_search(link: Address) -> OffTargetQuery | None:
+    """Return the search of a link, or None without guides; raises `ParameterError`."""
+    if not link.guides:
+        return None
+    guides = parse_guides(link.guides.replace(";", "\n"))
+    words = link.limits.split(",") if link.limits else ["4", "0", "0"]
+    if len(words) != 3 or not all(word.isascii() and word.isdigit() for word in words):
+        raise ParameterError(f"limits is {link.limits!r}, needs mismatches, DNA and RNA bulge")
+    most, dna, rna = map(int, words)
+    if most > MAX_MISMATCHES or max(dna, rna) > MAX_BULGE:
+        raise ParameterError(
+            f"limits is {link.limits!r}, needs {MAX_MISMATCHES} mismatches and bulges of "
+            f"{MAX_BULGE} nt at most"
+        )
+    return OffTargetQuery(guides, Pam.parse(link.pam or "-NGG"), most, dna, rna)
+
+
+def _find_guide(text: str, result: SearchResult) -> int:
+    if not text:
+        return -1
+    n_guides = len(result.query.guides)
+    if not text.isdigit() or not 1 <= int(text) <= n_guides:
+        raise ParameterError(f"guide is {text!r}, needs a number from 1 to {n_guides:,}")
+    return int(text) - 1
+
+
+def _parse_limits(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    low, _, high = text.partition("-")
+    if not low.isdigit() or not high.isdigit() or not int(low) <= int(high) <= MAX_MISMATCHES:
+        raise ParameterError(f"mismatches is {text!r}, needs such as 0-3")
+    return int(low), int(high)
+
+
+def _parse_seed(text: str) -> int:
+    if not text:
+        return -1
+    if not text.isdigit() or int(text) > SEED_LENGTH:
+        raise ParameterError(f"seed is {text!r}, needs mismatches from 0 to {SEED_LENGTH}")
+    return int(text)
+
+
+def _find_name(what: str, text: str, known: tuple[str, ...]) -> int:
+    if not text:
+        return -1
+    if text not in known:
+        needed = f"needs one of {', '.join(known[:8])}" if known else "and there are no hits"
+        raise ParameterError(f"{what} is {text!r}, {needed}")
+    return known.index(text)
+
+
+def _parse_kind(text: str) -> int:
+    if not text:
+        return -1
+    for kind in BulgeType:
+        size = text.removeprefix(kind.label)
+        if size != text and (size.isdigit() if kind else not size):
+            return int(kind) * KIND_SIZES + int(size or 0)
+    raise ParameterError(f"bulge is {text!r}, needs X, or such as DNA1")
+
+
+def _write_reference(result: SearchResult) -> str:
+    """Return what hits on a graph are compared with, where that is not the usual reference."""
+    if result.sites is None:
+        return ""
+    answer = result.sites.reference
+    name = "" if answer is None else answer.name
+    return "" if name == result.genome.planes.usual_reference else name or NO_REFERENCE
+
+
+def _write_kind(number: int) -> str:
+    if number < 0:
+        return ""
+    kind, size = divmod(number, KIND_SIZES)
+    return f"{BulgeType(kind).label}{size or ''}"
+
+
+def _parse_number(text: str) -> float:
+    try:
+        value = float(text or 0)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ParameterError(f"cfd is {text!r}, needs a number from 0 to 1")
+    return value

@@ -1,0 +1,203 @@
+"""The page on which guides are searched in a genome, and their hits browsed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.address import Address
+from app.index_files import GRAPH_SOURCE
+from app.offtarget_genome import INDEX_ENDING
+from app.offtarget_query import OffTargetQuery
+from app.pages.offtargets.arrangement import arrange, nothing_html
+from app.pages.offtargets.gene_picker import GenePicker
+from app.pages.offtargets.graph_source import GraphSource
+from app.pages.offtargets.guide_table import GuideTable
+from app.pages.offtargets.hit_card import HitCard
+from app.pages.offtargets.hit_table import HitTable
+from app.pages.offtargets.kinds_panel import KindsPanel
+from app.pages.offtargets.link import LinkedHits, read_search, write_filter, write_search
+from app.pages.offtargets.places_panel import PlacesPanel
+from app.pages.offtargets.search_form import SearchForm
+from app.pages.offtargets.state import OffTargetState
+from app.parts.notices import notices_html
+from app.parts.sequence_picker import SequencePicker
+from app.parts.styles import NOTICES
+from app.session import Session
+from genoviz.errors import ParameterError
+
+FORMATS = "FASTA (.fa, .fna, also .gz) or .2bit"
+LONGEST_RUN = 2e10
+"""Bases times guides up to which the search of a link begins by itself."""
+
+SAID = ("guides", "pam", "limits", "genes", "hits")
+
+
+class OffTargetsPage:
+    """Search guides in a genome and browse where else they fit.
+
+    Attributes
+    ----------
+    slug, title
+        Name in links, and on the screen.
+    header, messages, sidebar, content
+        What the dashboard shows.
+    """
+
+    slug = "offtargets"
+    title = "Off-targets"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._linked: tuple[OffTargetQuery | None, LinkedHits] | None = None
+        self._linked_hits: LinkedHits | None = None
+        self._asked: Address | None = None
+        self.state = OffTargetState(session)
+        self.picker = SequencePicker(session, session.genomes, FORMATS)
+        self.graph = GraphSource(self.state)
+        self.graph.join(self.picker.panel)
+        self.form = SearchForm(self.state, self.state.run)
+        self.genes = GenePicker(self.state)
+        self.guides = GuideTable(self.state)
+        self.places = PlacesPanel(self.state)
+        self.kinds = KindsPanel(self.state)
+        self.hits = HitTable(self.state)
+        self.card = HitCard(self.state, lambda: self.places.view)
+        self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
+        self.nothing = pn.pane.HTML("", sizing_mode="stretch_width")
+        self.panel = arrange(
+            self.guides.panel, self.places.panel, self.kinds.panel, self.hits.panel, self.card.panel
+        )
+        self.state.param.watch(self._follow, ["genome", "result"])
+        session.indexes.param.watch(self._take_open_sequences, "opened")
+        self._follow()
+        self._take_open_sequences()
+
+    @property
+    def header(self) -> list[Any]:
+        """What stands in the header: nothing of its own."""
+        return []
+
+    @property
+    def messages(self) -> list[Any]:
+        """What stands above the content: nothing of its own."""
+        return []
+
+    @property
+    def sidebar(self) -> list[Any]:
+        """What stands in the sidebar."""
+        return [
+            pmui.Column(
+                self.picker.panel,
+                self.form.panel,
+                self.genes.panel,
+                self.notices,
+                sizing_mode="stretch_width",
+                margin=(4, 10, 0, 10),
+            )
+        ]
+
+    @property
+    def content(self) -> Any:
+        """What stands in the main area."""
+        return pmui.Column(
+            self.nothing,
+            self.panel,
+            sizing_mode="stretch_both",
+            styles={"min-height": "0", "height": "100%"},
+            margin=0,
+        )
+
+    @property
+    def link(self) -> Address:
+        """What a link to the present view says."""
+        result, asked = self.state.result, self._asked
+        genome = self._session.genomes.source
+        if result is None:
+            asked = Address() if asked is None else asked
+            return replace(asked, genome=genome, genes=self._genes)
+        hits = write_filter(self.state.filter, result)
+        search = write_search(result.query)
+        return Address(genome=genome, genes=self._genes, hits=hits, **search)
+
+    @property
+    def _genes(self) -> str:
+        """What opens the genes again."""
+        files = self.state.gene_files
+        return self._asked.genes if files.is_opening and self._asked else files.source
+
+    def follow(self, link: Address) -> None:
+        """Search for what a link asks for, once its genome is open."""
+        if link.region is not None and self._session.region is None:
+            self._session.region = link.region
+        if link.genome == GRAPH_SOURCE:
+            self.graph.follow_link()
+        elif link.genome and link.genome != self._session.genomes.source:
+            self._session.genomes.open(link.genome)
+        self.genes.follow_link(link.genes)
+        try:
+            query = read_search(link)
+        except ParameterError as error:
+            self._session.complain(f"The link is not followed all the way: {error}.")
+            return
+        if query is not None:
+            self.form.write(query)
+            self._linked = query, LinkedHits(link.hits)
+            self._asked = Address(**{name: getattr(link, name) for name in SAID})
+
+    def poll(self) -> None:
+        """Bring the page up to date; called some twenty times a second."""
+        self.graph.poll()
+        self._follow_link()
+        self.state.poll()
+        for part in (self.form, self.guides, self.places, self.hits, self.card):
+            part.poll()
+
+    def close(self) -> None:
+        """Nothing is held beyond the session; the tab is closed."""
+
+    def _follow_link(self) -> None:
+        """Begin the search of a link, unless it is a long one."""
+        genome = self.state.genome
+        if self._linked is None or genome is None or self.graph.is_awaited:
+            return
+        (query, hits), self._linked = self._linked, None
+        result = self.state.result
+        if result is not None and result.query == query:
+            self._list(hits)
+        elif genome.planes.n_bases * len(query.guides) <= LONGEST_RUN:
+            self._linked_hits = hits
+            self.state.reference = hits.reference_of(genome)
+            self.state.run(query)
+
+    def _list(self, hits: LinkedHits) -> None:
+        try:
+            self.state.filter = hits.resolve(self.state.result)
+        except ParameterError as error:
+            self._session.complain(f"The link is not followed all the way: {error}.")
+
+    def _take_open_sequences(self, *_events: Any) -> None:
+        """Take the sequences that are open elsewhere in the tab, unless a genome is open here."""
+        indexes, genomes = self._session.indexes, self._session.genomes
+        if genomes.opened is not None or genomes.is_opening:
+            return
+        wanted = indexes.wanted
+        if indexes.opened is not None:
+            genomes.follow(indexes.opened)
+        elif indexes.is_opening and wanted and not wanted.lower().endswith(INDEX_ENDING):
+            genomes.open(wanted)
+
+    def _follow(self, *_events: Any) -> None:
+        genome, result = self.state.genome, self.state.result
+        hits, self._linked_hits = self._linked_hits, None
+        if result is not None and hits is not None:
+            self._list(hits)
+        elif result is None:
+            self._linked_hits = hits
+        with pn.io.hold():
+            self.nothing.visible, self.panel.visible = result is None, result is not None
+            self.nothing.object = nothing_html(genome is not None)
+            self.notices.object = notices_html(() if genome is None else genome.genome.notes)

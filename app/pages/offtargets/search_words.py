@@ -1,0 +1,49 @@
+"""A search in words: how far it is, and what it came to."""
+
+from __future__ import annotations
+
+from app.offtarget_search import SearchResult, SearchStep
+
+
+def short_amount(value: float, unit: str) -> str:
+    """Return a number with a prefix of its unit.
+
+    Examples
+    --------
+    >>> short_amount(12_157_105, "bp"), short_amount(3.2e12, "bp/s"), short_amount(12, "bp")
+    ('12.2 Mbp', '3.20 Tbp/s', '12 bp')
+    """
+    prefixes = ["", "k", "M", "G", "T", "P"]
+    while value >= 1000 and len(prefixes) > 1:
+        value /= 1000
+        prefixes.pop(0)
+    digits = f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+    if prefixes[0]:
+        digits = f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
+    return f"{digits} {prefixes[0]}{unit}"
+
+
+def progress_words(step: SearchStep) -> str:
+    """Return how far a search is."""
+    if step.fraction >= 1:
+        return f"All searched; scores of {step.n_found:,} hits are added up"
+    speed = step.n_bases / step.seconds if step.seconds else 0.0
+    words = f"{100 * step.fraction:.0f} % searched; {step.n_found:,} hits so far"
+    return f"{words}; {short_amount(speed, 'bp/s')}" if speed else words
+
+
+def result_words(result: SearchResult) -> str:
+    """Return what a search came to."""
+    n, n_guides = len(result), len(result.query.guides)
+    seconds = max(result.seconds, 1e-6)
+    words = f"{n:,} hit{'s' * (n != 1)} of {n_guides:,} guide{'s' * (n_guides != 1)}"
+    took = f"{1000 * seconds:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+    rate = short_amount(result.n_compared / seconds, " comparisons of guide and site a second")
+    if result.sites is not None:
+        found = result.sites.found
+        searched, stands = (
+            short_amount(n, "bp") for n in (found.n_bases_searched, found.n_path_bases)
+        )
+        paths = f"{found.graph.n_paths:,} paths"
+        return f"{words}, found in {took}: {searched} searched for {stands} of {paths}"
+    return f"{words}, found in {took}: {rate}"

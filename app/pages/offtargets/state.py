@@ -1,0 +1,174 @@
+"""What the parts of the page share: the search, its result, and which hits are listed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import param
+
+from app.graph_places import on_graph
+from app.jobs import Job, JobState
+from app.offtarget_genes import GeneFiles, HitGenes, find_genes
+from app.offtarget_genome import OpenGenome
+from app.offtarget_graph import iter_compare, iter_search_graph
+from app.offtarget_query import OffTargetQuery
+from app.offtarget_search import SearchResult, SearchStep, iter_search
+from app.pages.offtargets.hit_filter import FoundHits, HitFilter, filter_hits
+from app.pages.offtargets.hit_order import HitOrder
+from app.pages.offtargets.hit_places import region_of
+from app.parts.questions import Question
+from app.session import Session, describe_problem
+
+NO_HIT = -1
+
+
+class OffTargetState(param.Parameterized):
+    """The search and what is looked at; parts of the page watch it.
+
+    Parameters
+    ----------
+    session
+        Whose page it is.
+    """
+
+    genome = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="What is searched in.")
+    step = param.ClassSelector(class_=SearchStep, allow_None=True, doc="How far a search is.")
+    result = param.ClassSelector(class_=SearchResult, allow_None=True, doc="What was found.")
+    filter = param.ClassSelector(class_=HitFilter, default=HitFilter(), doc="What is listed.")
+    order = param.ClassSelector(class_=HitOrder, default=HitOrder(), doc="In which order.")
+    found = param.ClassSelector(class_=FoundHits, allow_None=True, doc="The hits listed.")
+    genes = param.ClassSelector(class_=HitGenes, allow_None=True, doc="The genes of the hits.")
+    reference = param.String("", doc="What hits on a graph are compared with; none by default.")
+    hit = param.Integer(NO_HIT, bounds=(NO_HIT, None), doc="The hit that is looked at.")
+
+    def __init__(self, session: Session, **params: Any) -> None:
+        super().__init__(**params)
+        self.session = session
+        self._job: Job | None = None
+        self._next_filter: HitFilter | None = None
+        self._filtering = Question(session, "hits of a filter", self._take_found)
+        self.gene_files = GeneFiles(session)
+        self._annotating = Question(session, "genes of hits", self._take_genes)
+        session.genomes.param.watch(self._follow_genome, "opened")
+        self.gene_files.param.watch(self._annotate, "opened")
+        self.param.watch(self._annotate, "result")
+        self.param.watch(self._ask, ["result", "filter", "order", "genes"])
+        self._follow_genome()
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether a search goes on."""
+        return self._job is not None
+
+    def run(self, query: OffTargetQuery, *, chosen: HitFilter | None = None) -> None:
+        """Begin a search; what was found before stays until it is done.
+
+        Parameters
+        ----------
+        query
+            What to search for.
+        chosen
+            Which hits are listed at first; all by default.
+        """
+        self.cancel()
+        if self.genome is None:
+            self.session.problem = "No genome is open: choose one at the left first."
+            return
+        self.session.problem = ""
+        self._next_filter = chosen or HitFilter()
+        title = f"off-targets of {len(query.guides):,} guides"
+        if self.genome.is_graph:
+            steps = iter_search_graph(self.genome, query, self.reference)
+        else:
+            steps = iter_search(self.genome, query)
+        self._job = self.session.submit(steps, title=title)
+        self.step = SearchStep(0.0, 0, 0, 0.0)
+
+    def compare(self, reference: str) -> None:
+        """Compare hits on a graph with another sample or path; "" for none."""
+        self.reference = reference
+        if self.result is not None and self.result.sites is not None and not self.is_searching:
+            self._next_filter = self.filter
+            title = f"comparing with {reference or 'no reference'}"
+            self._job = self.session.submit(iter_compare(self.result, reference), title=title)
+            self.step = SearchStep(0.0, 0, len(self.result), 0.0)
+
+    def cancel(self) -> None:
+        """Stop the search that is under way."""
+        if self._job is not None:
+            self._job.cancel()
+        self._job = self.step = None
+
+    def change(self, **changes: Any) -> None:
+        """Change what is listed; the hit of another guide is looked at no more."""
+        guide = changes.get("guide", -1)
+        if self.hit != NO_HIT and guide >= 0 and self.result.hits.guide_ids[self.hit] != guide:
+            self.hit = NO_HIT
+        self.filter = replace(self.filter, **changes)
+
+    def choose_hit(self, row: int) -> None:
+        """Look at a hit, and make it the place of all pages."""
+        self.hit = row
+        graph = self.session.opened
+        region = region_of(self.result, row)
+        self.session.region = on_graph(graph.graph if graph is not None else None, region)
+
+    def poll(self) -> None:
+        """Take what is ready."""
+        self.gene_files.poll()
+        self._annotating.poll()
+        self._filtering.poll()
+        job = self._job
+        if job is None:
+            return
+        if not job.has_ended:
+            if job.snapshot is not None and job.snapshot is not self.step:
+                self.step = job.snapshot
+            return
+        self._job = None
+        if job.state is JobState.FAILED:
+            self.session.problem = describe_problem(job.error)
+        elif job.state is JobState.FINISHED:
+            chosen = self._next_filter or HitFilter()
+            self.param.update(hit=NO_HIT, found=None, filter=chosen, result=job.snapshot.result)
+        self.step = None
+
+    def _follow_genome(self, *_events: Any) -> None:
+        genome = self.session.genomes.opened
+        if genome is not self.genome:
+            self.cancel()
+            self.param.update(
+                genome=genome,
+                result=None,
+                found=None,
+                hit=NO_HIT,
+                filter=HitFilter(),
+                reference=genome.planes.usual_reference if genome and genome.is_graph else "",
+            )
+
+    def _ask(self, *_events: Any) -> None:
+        if self.result is None:
+            self._filtering.drop()
+        else:
+            genes = self.genes
+            is_current = genes is not None and genes.result is self.result
+            self._filtering.ask(
+                filter_hits, self.result, self.filter, self.order, genes if is_current else None
+            )
+
+    def _annotate(self, *_events: Any) -> None:
+        """Find the genes of other hits, or by another file; those before are out of date."""
+        result, file = self.result, self.gene_files.opened
+        if result is not None and file is not None:
+            self._annotating.ask(find_genes, result, file)
+        else:
+            self._annotating.drop()
+        self.genes = None
+
+    def _take_genes(self, genes: HitGenes) -> None:
+        if genes.result is self.result and genes.file is self.gene_files.opened:
+            self.genes = genes
+
+    def _take_found(self, found: FoundHits) -> None:
+        self.found = found

@@ -1,0 +1,186 @@
+"""Bokeh figures of off-targets: where they are, and how they differ from the guide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bokeh.models import (
+    BasicTicker,
+    BoxSelectTool,
+    ColumnDataSource,
+    FixedTicker,
+    HoverTool,
+    NumeralTickFormatter,
+    PanTool,
+    Range1d,
+    WheelZoomTool,
+)
+from bokeh.plotting import figure
+
+from app.plots.graph_picture import LINES, SMALL_TEXT, style_figure
+
+MISMATCH_COLOURS = (
+    "#ff5263", "#ff8f45", "#ffc74f", "#b9dc5c", "#5fce93", "#4fb3e8", "#7392ea", "#9a82dd",
+    "#a78bb5", "#8d97a8", "#76808f",
+)  # fmt: skip
+MANY_ROWS, CROWDED_ROWS = 14, 18
+CHOSEN_COLOUR, BAR_COLOUR = "#ffffff", "#1d2836"
+BIN_COLUMNS = ("left", "right", "bottom", "top", "colour", "alpha", "place", "n", "fewest")
+CELL_COLUMNS = (
+    "left", "right", "bottom", "top", "colour", "alpha", "text", "edge", "x", "y", "says"
+)  # fmt: skip
+
+
+class PlacesFigure:
+    """Bins of hits, in rows: one for each contig, or one for each number of mismatches.
+
+    Attributes
+    ----------
+    plot
+        The figure.
+    bins, bars, borders, chosen
+        What it draws: bins, contigs as bars, ends of contigs, and the hit that is looked at.
+    """
+
+    def __init__(self) -> None:
+        self.plot = figure(
+            name="offtarget-places", sizing_mode="stretch_both", min_height=120,
+            x_range=Range1d(0, 1), y_range=Range1d(0, 1), toolbar_location=None, tools=[],
+            output_backend="canvas",
+        )  # fmt: skip
+        style_figure(self.plot)
+        self.plot.xgrid.visible = self.plot.ygrid.visible = False
+        self.plot.min_border_left, self.plot.min_border_right = 70, 30
+        self.plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
+        self.bins = _source(BIN_COLUMNS)
+        self.bars = _source(("left", "right", "bottom", "top"))
+        self.borders = _source(("x",))
+        self.chosen = _source(("x", "y"))
+        self._basic_ticker = BasicTicker(desired_num_ticks=2)
+        self._names = FixedTicker(ticks=[])
+        self.rows = FixedTicker(ticks=[])
+        self.plot.yaxis[0].ticker = self.rows
+        self._draw()
+
+    def _draw(self) -> None:
+        ends: dict[str, Any] = {name: name for name in ("left", "right", "bottom", "top")}
+        self.plot.quad(**ends, source=self.bars, fill_color=BAR_COLOUR, line_color=None)
+        self.plot.vspan(x="x", source=self.borders, line_color=LINES)
+        drawn = self.plot.quad(
+            **ends, source=self.bins, fill_color="colour", fill_alpha="alpha",
+            line_color="colour", line_alpha="alpha", line_width=1,
+            nonselection_fill_alpha="alpha", nonselection_line_alpha="alpha",
+        )  # fmt: skip
+        self.plot.scatter(
+            x="x", y="y", source=self.chosen, marker="inverted_triangle", size=11,
+            fill_color=CHOSEN_COLOUR, line_color="#0b0f15",
+        )  # fmt: skip
+        self.plot.add_tools(
+            HoverTool(
+                renderers=[drawn],
+                point_policy="follow_mouse",
+                tooltips=[("", "@place"), ("Hits", "@n{0,0}"), ("Fewest mismatches", "@fewest")],
+            )
+        )
+        pan, zoom = PanTool(dimensions="width"), WheelZoomTool(dimensions="width")
+        self.select = BoxSelectTool(dimensions="both", renderers=[])
+        self.plot.add_tools(pan, zoom, self.select)
+        self.plot.toolbar.active_drag = pan
+        self.plot.toolbar.active_scroll = zoom
+        self._pan = pan
+
+    def drag_selects(self, is_selecting: bool) -> None:
+        """Have dragging select a stretch, or move along."""
+        self.plot.toolbar.active_drag = self.select if is_selecting else self._pan
+
+    def show(
+        self,
+        columns: dict[str, Any],
+        bars: dict[str, Any],
+        rows: dict[float, str],
+        names: dict[float, str],
+        borders: Any,
+        labels: tuple[str, str],
+    ) -> None:
+        """Draw bins in rows.
+
+        Parameters
+        ----------
+        columns, bars, borders
+            What is drawn.
+        rows
+            Names of the rows at their middles.
+        names
+            What stands below in the place of positions; empty for positions.
+        labels
+            Of the axes.
+        """
+        self.bins.data, self.bars.data = columns, bars
+        self.borders.data = {"x": borders}
+        x_axis, y_axis = self.plot.xaxis[0], self.plot.yaxis[0]
+        self.rows.ticks = list(rows)[:: 2 if len(rows) > CROWDED_ROWS else 1]
+        y_axis.major_label_overrides = rows
+        if names:
+            self._names.ticks = list(names)
+        x_axis.update(
+            ticker=self._names if names else self._basic_ticker,
+            major_label_overrides=names,
+            axis_label=labels[0] or None,
+        )
+        y_axis.axis_label = labels[1] or None
+        low, high = (min(rows) - 0.6, max(rows) + 0.6) if rows else (0, 1)
+        y_axis.major_label_text_font_size = SMALL_TEXT if len(rows) <= MANY_ROWS else "9px"
+        self.plot.y_range.update(start=low, end=high)
+
+
+class KindsFigure:
+    """How many hits there are by kind of bulge and mismatches, as cells that can be clicked.
+
+    Attributes
+    ----------
+    plot, cells
+        The figure, and what it draws.
+    """
+
+    def __init__(self) -> None:
+        self.plot = figure(
+            name="offtarget-kinds", sizing_mode="stretch_both", min_height=90, min_width=100,
+            x_range=Range1d(-0.5, 0.5), y_range=Range1d(-0.5, 0.5), toolbar_location=None,
+            tools=["tap"], output_backend="canvas",
+        )  # fmt: skip
+        style_figure(self.plot)
+        self.plot.xgrid.visible = self.plot.ygrid.visible = False
+        self.plot.min_border_left, self.plot.min_border_right = 50, 10
+        self.plot.xaxis[0].axis_label = "Mismatches"
+        self.cells = _source(CELL_COLUMNS)
+        self._columns, self._rows = FixedTicker(ticks=[]), FixedTicker(ticks=[])
+        self.plot.xaxis[0].ticker, self.plot.yaxis[0].ticker = self._columns, self._rows
+        drawn = self.plot.quad(
+            left="left", right="right", bottom="bottom", top="top", source=self.cells,
+            fill_color="colour", fill_alpha="alpha", line_color="edge", line_width=2,
+            nonselection_fill_alpha="alpha", nonselection_line_alpha=1,
+        )  # fmt: skip
+        self.plot.text(
+            x="x", y="y", text="text", source=self.cells, text_align="center",
+            text_baseline="middle", text_color="#f2f6fb", text_font_size="11px",
+            nonselection_text_alpha=1,
+        )  # fmt: skip
+        self.plot.add_tools(
+            HoverTool(renderers=[drawn], point_policy="follow_mouse", tooltips=[("", "@says")])
+        )
+
+    def show(self, cells: dict[str, Any], rows: list[str], n_columns: int) -> None:
+        """Draw the cells of a table of rows and numbers of mismatches."""
+        self.cells.data = cells
+        self._columns.ticks = list(range(n_columns))
+        self._rows.ticks = list(range(len(rows)))
+        self.plot.yaxis[0].update(
+            major_label_overrides=dict(enumerate(rows)), visible=len(rows) > 1
+        )
+        self.plot.min_border_left = 50 if len(rows) > 1 else 10
+        self.plot.x_range.update(start=-0.55, end=n_columns - 0.45)
+        self.plot.y_range.update(start=len(rows) - 0.45, end=-0.55)
+
+
+def _source(columns: tuple[str, ...]) -> ColumnDataSource:
+    return ColumnDataSource(data={name: [] for name in columns})

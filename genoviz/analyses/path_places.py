@@ -1,0 +1,56 @@
+"""Columns of sites on paths, and of the windows that they are found as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class PathPlaces:
+    """Places of sites on paths, in the order of the sites and for each of the paths.
+
+    Attributes
+    ----------
+    sites
+        int64, shape (n,): row of the site.
+    paths
+        int32, shape (n,): index of the path.
+    starts
+        int64, shape (n,): leftmost base, 0-based, bp from the path's first base.
+    strands
+        int8, shape (n,): 1 where the path reads the site 5' to 3' of the guide, else -1.
+    """
+
+    sites: np.ndarray
+    paths: np.ndarray
+    starts: np.ndarray
+    strands: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sites)
+
+
+@dataclass(frozen=True, eq=False)
+class SiteMembers:
+    """Windows of shared stretches that read the same nodes for a site.
+
+    Site ``i`` is ``units[offsets[i]:offsets[i + 1]]``. ``offsets`` are int64, shape
+    (n_sites + 1,); ``units`` and ``starts`` (first base in the unit, bp) int64, ``lengths`` (bp)
+    int64 and ``strands`` (along the walk) int8, shape (n_members,).
+    """
+
+    offsets: np.ndarray
+    units: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+    strands: np.ndarray
+
+
+def expand_rows(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the items of rows, and which of the rows each is of; int64."""
+    counts = offsets[rows + 1] - offsets[rows]
+    owners = np.repeat(np.arange(len(rows)), counts)
+    within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return offsets[rows][owners] + within, owners

@@ -1,0 +1,239 @@
+"""Stretches of paths, each kept once although many paths read it.
+
+A *window* is ``max_k`` bases of a path, or fewer where the path ends. What a window reads follows
+from its first node and those behind it. So each step of a path is taken as two units: the places
+from which a window stays within the node, and the others, for which the nodes that follow until
+``max_k - 1`` more bases are read decide. A unit that has been seen is not kept again; the paths
+and steps on which it is are listed with it. Units that follow each other on a path make a stretch,
+and are spelled with the ``max_k - 1`` bases that come after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from genoviz.model import PangenomeGraph
+
+STEPS_PER_SLICE = 1 << 18
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_INVERSE = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
+
+
+@dataclass(frozen=True, eq=False)
+class SharedStretches:
+    """Units of steps, each once, in the order in which stretches have them.
+
+    A path of which most steps are reverse is taken backward (``is_turned``), so that it shares
+    with those that go the other way.
+
+    Attributes
+    ----------
+    max_k
+        Bases of a window.
+    is_turned
+        bool, shape (n_paths,).
+    steps
+        int64, shape (n_units,): a step, in order of the walks, on which the unit is.
+    shifts, lengths
+        int64, shape (n_units,): first base in the step, and how many bases, along the walk.
+    is_head
+        bool, shape (n_units,): whether a stretch begins with the unit.
+    stand_offsets
+        int64, shape (n_units + 1,): unit ``u`` is on ``stand_steps[stand_offsets[u] :
+        stand_offsets[u + 1]]``.
+    stand_steps
+        int64: steps of the graph, in order of the paths.
+    """
+
+    max_k: int
+    is_turned: np.ndarray
+    steps: np.ndarray
+    shifts: np.ndarray
+    lengths: np.ndarray
+    is_head: np.ndarray
+    stand_offsets: np.ndarray
+    stand_steps: np.ndarray
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.steps)
+
+
+def find_turned_paths(graph: PangenomeGraph) -> np.ndarray:
+    """Return which paths read most of their bases from reverse nodes; bool, shape (n_paths,)."""
+    lengths = graph.node_lengths[graph.steps >> 1]
+    signed = np.append(0, np.cumsum(np.where(graph.steps & 1, lengths, -lengths)))
+    return signed[graph.path_offsets[1:]] > signed[graph.path_offsets[:-1]]
+
+
+def walk_order(graph: PangenomeGraph, is_turned: np.ndarray) -> np.ndarray:
+    """Return the steps of the graph in the order in which they are walked; int64, (n_steps,)."""
+    order = np.arange(graph.n_steps)
+    for path in np.flatnonzero(is_turned).tolist():
+        first, stop = graph.path_offsets[path : path + 2]
+        order[first:stop] = order[first:stop][::-1]
+    return order
+
+
+def walk_handles(graph: PangenomeGraph, is_turned: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the handles in that order, those of turned paths in the other orientation; uint32."""
+    n_steps = np.diff(graph.path_offsets)
+    return graph.steps[order] ^ np.repeat(is_turned, n_steps).astype(np.uint32)
+
+
+def iter_shared_stretches(
+    graph: PangenomeGraph, max_k: int
+) -> Iterator[tuple[int, SharedStretches | None]]:
+    """Find the units of all paths; yield the steps done, and in the end the stretches."""
+    is_turned = find_turned_paths(graph)
+    order = walk_order(graph, is_turned)
+    handles = walk_handles(graph, is_turned, order)
+    table = _UnitTable(graph, handles, max_k)
+    for first in range(0, graph.n_steps, STEPS_PER_SLICE):
+        yield first, None
+        table.add(first, min(first + STEPS_PER_SLICE, graph.n_steps))
+    yield graph.n_steps, table.finish(is_turned, order)
+
+
+class _UnitTable:
+    """The units that have been seen, by a hash of the handles that decide what they read."""
+
+    def __init__(self, graph: PangenomeGraph, handles: np.ndarray, max_k: int) -> None:
+        self.graph, self.handles, self.max_k = graph, handles, max_k
+        self.whole_units = np.full(2 * graph.n_nodes, -1, np.int64)
+        self.end_units = np.full(len(handles), -1, np.int64)
+        self.slots = np.full(1 << 10, -1, np.int64)
+        self.hashes = np.empty(0, np.uint64)
+        # Of each unit: step, shift, length, handles that decide, whether it begins a stretch.
+        self.units = np.empty((0, 5), np.int64)
+        self.n_units = 0
+        # The path, where the window ends, its bases, whether the last unit was new.
+        self.state = np.array([-1, 0, 0, 0], np.int64)
+        self.hash_state = np.array([0, 1], np.uint64)
+
+    def add(self, first: int, stop: int) -> None:
+        """Take in steps."""
+        self._make_room(self.n_units + 2 * (stop - first))
+        self.n_units = _add_units(
+            first, stop, self.handles, self.graph.node_lengths, self.graph.path_offsets, self.max_k,
+            self.slots, self.hashes, self.units, self.n_units, self.whole_units, self.end_units,
+            self.state, self.hash_state,
+        )  # fmt: skip
+
+    def _make_room(self, n: int) -> None:
+        if n > len(self.units):
+            more = max(n, 2 * self.n_units) - self.n_units
+            self.units = np.concatenate([self.units[: self.n_units], np.empty((more, 5), np.int64)])
+            self.hashes = np.concatenate([self.hashes[: self.n_units], np.empty(more, np.uint64)])
+        if 2 * n > len(self.slots):
+            self.slots = np.full(1 << int(2 * n).bit_length(), -1, np.int64)
+            _fill_slots(self.slots, self.hashes, self.units, self.n_units)
+
+    def finish(self, is_turned: np.ndarray, order: np.ndarray) -> SharedStretches:
+        """Return the units, with the steps for which each stands."""
+        units = self.units[: self.n_units]
+        wholes = self.whole_units[self.handles]
+        has_ends = self.end_units >= 0
+        owners = np.concatenate([wholes[wholes >= 0], self.end_units[has_ends]])
+        steps = np.concatenate([order[wholes >= 0], order[has_ends]])
+        sorting = np.lexsort([steps, owners])
+        offsets = np.append(0, np.cumsum(np.bincount(owners, minlength=len(units))))
+        return SharedStretches(
+            self.max_k,
+            is_turned,
+            *(units[:, column].copy() for column in range(3)),
+            units[:, 4].astype(bool),
+            offsets.astype(np.int64),
+            steps[sorting],
+        )
+
+
+@njit(nogil=True, cache=True)
+def _fill_slots(slots, hashes, units, n_units):
+    mask = len(slots) - 1
+    for unit in range(n_units):
+        if units[unit, 3] > 0:
+            slot = np.int64(hashes[unit] >> np.uint64(20)) & mask
+            while slots[slot] >= 0:
+                slot = (slot + 1) & mask
+            slots[slot] = unit
+
+
+@njit(nogil=True, cache=True)
+def _add_unit(units, unit, step, shift, length, n_handles, follows_new):
+    units[unit, 0] = step
+    units[unit, 1] = shift
+    units[unit, 2] = length
+    units[unit, 3] = n_handles
+    units[unit, 4] = not follows_new
+
+
+@njit(nogil=True, cache=True)
+def _add_units(
+    first, stop, handles, node_lengths, path_offsets, max_k, slots, hashes, units, n_units,
+    whole_units, end_units, state, hash_state,
+):  # fmt: skip
+    """Go over steps with a window that ends ``max_k - 1`` bases after each, or with the path."""
+    mask = len(slots) - 1
+    path, window_stop, n_bases, is_new = state
+    window_hash, power = hash_state
+    for step in range(first, stop):
+        if path < 0 or step == path_offsets[path + 1]:
+            path += 1
+            while path_offsets[path + 1] == step:
+                path += 1
+            window_stop, n_bases, is_new = step, 0, 0
+            window_hash, power = np.uint64(0), np.uint64(1)
+        length = node_lengths[handles[step] >> 1]
+        while window_stop < path_offsets[path + 1] and (
+            window_stop <= step or n_bases < length + max_k - 1
+        ):
+            window_hash += power * np.uint64(handles[window_stop] + 1)
+            power *= _MULTIPLIER
+            n_bases += node_lengths[handles[window_stop] >> 1]
+            window_stop += 1
+        shift = 0
+        if length >= max_k:
+            shift = length - max_k + 1
+            handle = handles[step]
+            if whole_units[handle] < 0:
+                whole_units[handle] = n_units
+                _add_unit(units, n_units, step, 0, shift, 0, is_new == 1)
+                n_units += 1
+                is_new = 1
+            else:
+                is_new = 0
+        if length > shift:
+            n_handles = window_stop - step
+            hashed = (window_hash ^ (window_hash >> np.uint64(29))) * _MULTIPLIER
+            slot = np.int64(hashed >> np.uint64(20)) & mask
+            while slots[slot] >= 0:
+                unit = slots[slot]
+                if hashes[unit] == hashed and units[unit, 3] == n_handles:
+                    other = units[unit, 0]
+                    k = 0
+                    while k < n_handles and handles[other + k] == handles[step + k]:
+                        k += 1
+                    if k == n_handles:
+                        break
+                slot = (slot + 1) & mask
+            if slots[slot] < 0:
+                slots[slot] = n_units
+                hashes[n_units] = hashed
+                _add_unit(units, n_units, step, shift, length - shift, n_handles, is_new == 1)
+                n_units += 1
+                is_new = 1
+            else:
+                is_new = 0
+            end_units[step] = slots[slot]
+        window_hash = (window_hash - np.uint64(handles[step] + 1)) * _INVERSE
+        power *= _INVERSE
+        n_bases -= length
+    state[:] = path, window_stop, n_bases, is_new
+    hash_state[:] = window_hash, power
+    return n_units

@@ -1,0 +1,427 @@
+"""Searches by planes of mismatches, of all windows or of those at which the pattern fits.
+
+Rows of mismatches, ``LANES`` words each, lie one after the other in one array; a guide is the list
+of its letters' rows, filled up with a row of zeros to a multiple of ``GROUP``. Indices are
+unsigned, so that loops become vectors, and rows begin at lines of the cache.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.offtarget.cpu_adders import (
+    VECTOR_WORDS,
+    count_ones,
+    load_bits,
+    lowest_bit,
+    make_finder,
+    make_shifter,
+    make_swapper,
+)
+from genoviz.kernels.offtarget.plan import GROUP
+
+MAX_GROUPS = 5
+LANES = 32
+STARTS_AT_ONCE = LANES * 64
+ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+LAST_BIT, WORD_SHIFT = np.uint64(63), np.uint64(6)
+LOW_HALF, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+N_LANES, N_VECTOR_WORDS = np.uint64(LANES), np.uint64(VECTOR_WORDS)
+
+_find_1, _find_2, _find_3, _find_4, _find_5 = (
+    make_finder(GROUP * n_groups, LANES) for n_groups in range(1, MAX_GROUPS + 1)
+)
+_shift_row = make_shifter(LANES)
+_swap_far, _swap_near = make_swapper(8, LANES), make_swapper(1, LANES)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def find_densely(
+    low,
+    high,
+    other,
+    valid,
+    first_word,
+    block_words,
+    length,
+    masks,
+    row_keys,
+    letters,
+    n_groups,
+    pattern_masks,
+    pattern_places,
+    max_mismatches,
+    positions,
+    guide_ids,
+    mismatches,
+    n_found,
+    counts,
+):
+    """Search all windows."""
+    n_wide = LANES + length // 64 + 1
+    for block in prange(len(n_found)):
+        first = first_word + block * block_words
+        stop = min(first + block_words, len(valid))
+        planes = np.empty(len(masks) * n_wide, np.uint64)
+        rows = _aligned_zeros((len(row_keys) + 1) * LANES)
+        fits, hits = _aligned_zeros(LANES), _aligned_zeros(LANES)
+        no_list = np.empty(0, np.uint64)
+        n = 0
+        for word in range(first, stop, LANES):
+            _read_valid(valid, word, stop, fits)
+            if not _any_bit(fits):
+                continue
+            _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits)
+            if not _any_bit(fits):
+                continue
+            _fill_planes(low, high, other, word, masks, n_wide, planes)
+            _shift_rows(planes, n_wide, length, row_keys, rows)
+            n = _search_rows(
+                rows,
+                letters,
+                n_groups,
+                fits,
+                hits,
+                max_mismatches,
+                positions[block],
+                guide_ids[block],
+                mismatches[block],
+                n,
+                word << 6,
+                no_list,
+                counts[block],
+            )
+        n_found[block] = n
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def find_pam_first(
+    low,
+    high,
+    other,
+    valid,
+    first_word,
+    block_words,
+    span_start,
+    span,
+    masks,
+    row_keys,
+    letters,
+    n_groups,
+    pattern_masks,
+    pattern_places,
+    n_fours,
+    max_mismatches,
+    positions,
+    guide_ids,
+    mismatches,
+    n_found,
+    counts,
+):
+    """Search the windows at which the pattern fits, ``4 n_fours`` of 64 or fewer mostly."""
+    for block in prange(len(n_found)):
+        first = first_word + block * block_words
+        stop = min(first + block_words, len(valid))
+        rows = _aligned_zeros((len(row_keys) + 1) * LANES)
+        fits, hits = _aligned_zeros(LANES), _aligned_zeros(LANES)
+        is_listed = _aligned_zeros(LANES)
+        starts = np.zeros(STARTS_AT_ONCE + 4 * n_fours + 64, np.uint64)
+        windows, others = _aligned_zeros(64 * LANES), _aligned_zeros(64 * LANES)
+        n = n_starts = 0
+        has_others = False
+        for word in range(first, stop, LANES):
+            _read_valid(valid, word, stop, fits)
+            _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits)
+            has_others |= _has_others(other, word, span_start)
+            for k in range(min(LANES, stop - word)):
+                n_starts = _list_starts(fits[k], word + k, n_fours, starts, n_starts)
+                if n_starts + 64 <= STARTS_AT_ONCE and word + k + 1 < stop:
+                    continue
+                _gather_windows(low, high, starts, n_starts, span_start, windows)
+                if has_others:
+                    _gather_others(other, starts, n_starts, span_start, others)
+                _fill_rows(windows, others, has_others, span, masks, row_keys, rows)
+                _mark_first(n_starts, is_listed)
+                n = _search_rows(
+                    rows,
+                    letters,
+                    n_groups,
+                    is_listed,
+                    hits,
+                    max_mismatches,
+                    positions[block],
+                    guide_ids[block],
+                    mismatches[block],
+                    n,
+                    0,
+                    starts,
+                    counts[block],
+                )
+                n_starts = 0
+                has_others = _has_others(other, word, span_start)
+        n_found[block] = n
+
+
+# Planes and rows ----------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _aligned_zeros(n):
+    """Return words that begin at a line of the cache."""
+    words = np.zeros(n + VECTOR_WORDS, np.uint64)
+    skip = -(words.ctypes.data >> 3) & (VECTOR_WORDS - 1)
+    return words[skip : skip + n]
+
+
+@njit(nogil=True, cache=True)
+def _read_valid(valid, word, stop, fits):
+    """Fill the starts that are allowed from a word on."""
+    n_words = min(LANES, stop - word)
+    for k in range(n_words):
+        fits[k] = valid[word + k]
+    for k in range(n_words, LANES):
+        fits[k] = ZERO
+
+
+@njit(nogil=True, cache=True)
+def _any_bit(words):
+    found = ZERO
+    for word in words:
+        found |= word
+    return found != ZERO
+
+
+@njit(nogil=True, cache=True)
+def _spread_mask(mask):
+    """Return all ones or none for what a mask does not fit: A, C, G, T, and what is no base."""
+    n_bases = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+    return (
+        ZERO if mask & 1 else ALL,
+        ZERO if mask & 2 else ALL,
+        ZERO if mask & 4 else ALL,
+        ZERO if mask & 8 else ALL,
+        ALL if n_bases == 1 else ZERO,
+    )
+
+
+@njit(nogil=True, cache=True)
+def _find_misfits(a, b, c, out):
+    """Return what does not fit, of the bits of bases and of what is no base."""
+    not_a, not_c, not_g, not_t, not_other = out
+    plain = ~(a | b | c) & not_a | a & ~b & not_c | b & ~a & not_g | a & b & not_t
+    return plain | c & not_other
+
+
+@njit(nogil=True, cache=True)
+def _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits):
+    """Clear the starts at which a letter of the pattern does not fit."""
+    for letter in range(len(pattern_masks)):
+        out = _spread_mask(pattern_masks[letter])
+        place = np.uint64(pattern_places[letter])
+        shift, first = place & LAST_BIT, np.uint64(word) + (place >> WORD_SHIFT)
+        rest = LAST_BIT - shift
+        for k in range(N_LANES):
+            here, after = first + k, first + k + ONE
+            a = low[here] >> shift | low[after] << ONE << rest
+            b = high[here] >> shift | high[after] << ONE << rest
+            c = other[here] >> shift | other[after] << ONE << rest
+            fits[k] &= ~_find_misfits(a, b, c, out)
+
+
+@njit(nogil=True, cache=True)
+def _fill_planes(low, high, other, word, masks, n_wide, planes):
+    """Fill the planes of what does not fit each mask."""
+    first = np.uint64(word)
+    for slot in range(len(masks)):
+        out = _spread_mask(masks[slot])
+        start = np.uint64(slot * n_wide)
+        for k in range(np.uint64(n_wide)):
+            misfits = _find_misfits(low[first + k], high[first + k], other[first + k], out)
+            planes[start + k] = misfits
+
+
+@njit(nogil=True, cache=True)
+def _shift_rows(planes, n_wide, length, row_keys, rows):
+    """Fill the rows: bit ``i`` is whether the letter does not fit in the window at ``i``."""
+    for row in range(len(row_keys)):
+        slot, place = row_keys[row] // length, np.uint64(row_keys[row] % length)
+        start = np.uint64(slot * n_wide) + (place >> WORD_SHIFT)
+        _shift_row(planes, start, place & LAST_BIT, rows, np.uint64(row) * N_LANES)
+
+
+# Windows at which the pattern fits ----------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _has_others(other, word, skip):
+    """Tell whether windows that begin in some words have what is no base."""
+    found = ZERO
+    for k in range(N_LANES + np.uint64((skip >> 6) + 2)):
+        found |= other[np.uint64(word) + k]
+    return found != ZERO
+
+
+@njit(nogil=True, cache=True)
+def _list_starts(marks, word, n_fours, starts, n):
+    """Append the positions of the bits of a word, and return how many there are then.
+
+    As many as most words have are written whatever there is, which spares wrong guesses.
+    """
+    base = np.uint64(word) << WORD_SHIFT
+    place = np.uint64(n)
+    n += np.int64(count_ones(marks))
+    for _ in range(n_fours):
+        marks = _list_four(marks, base, starts, place)
+        place += np.uint64(4)
+    while marks:
+        marks = _list_four(marks, base, starts, place)
+        place += np.uint64(4)
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _list_four(marks, base, starts, place):
+    for k in range(np.uint64(4)):
+        starts[place + k] = base + lowest_bit(marks)
+        marks &= marks - ONE
+    return marks
+
+
+@njit(nogil=True, cache=True)
+def _mark_first(n, marks):
+    for k in range(LANES):
+        rest = n - 64 * k
+        marks[k] = ALL if rest >= 64 else (ONE << np.uint64(max(rest, 0))) - ONE
+
+
+@njit(nogil=True, cache=True)
+def _gather_windows(low, high, starts, n, skip, windows):
+    """Fill word ``i // 64`` of row ``i % 64``: low bits of window ``i``'s bases, then the high."""
+    skip = np.uint64(skip)
+    for lane in range(np.uint64((n + 63) >> 6)):
+        for row in range(np.uint64(64)):
+            place = starts[(lane << WORD_SHIFT) + row] + skip
+            window = load_bits(low, place) & LOW_HALF | load_bits(high, place) << HALF
+            windows[row * N_LANES + lane] = window
+
+
+@njit(nogil=True, cache=True)
+def _gather_others(other, starts, n, skip, others):
+    """Fill likewise what is no base."""
+    skip = np.uint64(skip)
+    for lane in range(np.uint64((n + 63) >> 6)):
+        for row in range(np.uint64(64)):
+            place = starts[(lane << WORD_SHIFT) + row] + skip
+            others[row * N_LANES + lane] = load_bits(other, place) & LOW_HALF
+
+
+@njit(nogil=True, cache=True)
+def _transpose(words):
+    """Transpose the 64 x 64 bits in each column of 64 rows."""
+    for column in range(ZERO, N_LANES, N_VECTOR_WORDS):
+        for first in range(np.uint64(8)):
+            _swap_far(words, first, column)
+        for first in range(ZERO, np.uint64(64), np.uint64(8)):
+            _swap_near(words, first, column)
+
+
+@njit(nogil=True, cache=True)
+def _fill_rows(windows, others, has_others, span, masks, row_keys, rows):
+    """Fill the rows of windows: bit ``i`` is whether the letter does not fit window ``i``."""
+    _transpose(windows)
+    if has_others:
+        _transpose(others)
+    for row in range(len(row_keys)):
+        mask, place = masks[row_keys[row] // span], np.uint64(row_keys[row] % span)
+        target, lows = np.uint64(row) * N_LANES, place * N_LANES
+        highs = lows + (N_LANES << np.uint64(5))
+        out = _spread_mask(mask)
+        if has_others:
+            for k in range(N_LANES):
+                a, b, c = windows[lows + k], windows[highs + k], others[lows + k]
+                rows[target + k] = _find_misfits(a, b, c, out)
+        else:
+            for k in range(N_LANES):
+                a, b = windows[lows + k], windows[highs + k]
+                rows[target + k] = _find_misfits(a, b, ZERO, out)
+
+
+# Guides -------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _find_few(rows, letters, n_groups, first, fits, hits, limit):
+    """Mark windows with at most ``limit`` mismatches, and return whether there are any."""
+    if n_groups == 1:
+        return _find_1(rows, letters, first, fits, hits, limit)
+    if n_groups == 2:
+        return _find_2(rows, letters, first, fits, hits, limit)
+    if n_groups == 3:
+        return _find_3(rows, letters, first, fits, hits, limit)
+    if n_groups == 4:
+        return _find_4(rows, letters, first, fits, hits, limit)
+    if n_groups == MAX_GROUPS:
+        return _find_5(rows, letters, first, fits, hits, limit)
+    found = ZERO
+    for k in range(LANES):
+        hits[k] = ZERO
+        starts = fits[k]
+        while starts:
+            bit = lowest_bit(starts)
+            starts &= starts - ONE
+            total = _count_letters(rows, letters, first, n_groups * GROUP, k, bit)
+            if np.uint64(total) <= limit:
+                hits[k] |= ONE << bit
+        found |= hits[k]
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _count_letters(rows, letters, first, n_letters, k, bit):
+    """Return the mismatches of one window."""
+    total = 0
+    for letter in range(n_letters):
+        total += (rows[letters[first + np.uint64(letter)] + np.uint64(k)] >> bit) & ONE
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _search_rows(
+    rows,
+    letters,
+    n_groups,
+    fits,
+    hits,
+    max_mismatches,
+    positions,
+    guide_ids,
+    mismatches,
+    n,
+    start,
+    starts,
+    counts,
+):
+    """Append the hits of all guides in LANES words, and return how many there are then.
+
+    The windows are those from ``start`` on, or the listed ones.
+    """
+    n_letters = n_groups * GROUP
+    for guide in range(len(max_mismatches)):
+        first = np.uint64(guide * n_letters)
+        limit = np.uint64(min(max_mismatches[guide], n_letters))
+        if not _find_few(rows, letters, n_groups, first, fits, hits, limit):
+            continue
+        for k in range(LANES):
+            marks = hits[k]
+            while marks:
+                bit = lowest_bit(marks)
+                marks &= marks - ONE
+                total = _count_letters(rows, letters, first, n_letters, k, bit)
+                if n < len(positions):
+                    window = (k << 6) + np.int64(bit)
+                    positions[n] = starts[window] if len(starts) else start + window
+                    guide_ids[n] = guide
+                    mismatches[n] = total
+                n += 1
+                if counts.size:
+                    counts[guide, total] += 1
+    return n

@@ -1,0 +1,290 @@
+"""Off-target sites on one GPU; the contract is in this folder's ``__init__``.
+
+Planes may lie on the host or on the GPU; hits lie on the host.
+"""
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.offtarget import ANY
+from genoviz.kernels.offtarget.plan import GROUP, find_span, pack_masks, plan_rows
+
+MAX_GROUPS = 5
+GUIDES_AT_ONCE = 32
+LETTER_SHIFT = 16
+THREADS_PER_BLOCK = 64
+MAX_SHARED_BYTES = 200 << 10
+HITS = np.dtype(
+    [
+        ("positions", np.uint64),
+        ("guide_ids", np.uint64),
+        ("mismatches", np.uint64),
+        ("n_found", np.uint64),
+        ("counts", np.uint64),
+        ("capacity", np.int64),
+        ("n_guides", np.int32),
+        ("n_levels", np.int32),
+    ],
+    align=True,
+)
+COMPILE_OPTIONS = tuple((f"-DGROUPS={n}",) for n in range(1, MAX_GROUPS + 1))
+
+
+def find_sites_popcount(
+    low,
+    high,
+    other,
+    valid,
+    first_word,
+    block_words,
+    pattern,
+    guides,
+    max_mismatches,
+    positions,
+    guide_ids,
+    mismatches,
+    n_found,
+    counts,
+):
+    """Fill hits by AND and the count of bits, four bits a base."""
+    low, high, other, valid = (cupy.asarray(plane) for plane in (low, high, other, valid))
+    stop_word = _stop_word(first_word, block_words, n_found, valid)
+    hits = _Hits(positions, guide_ids, mismatches, n_found, counts, len(guides))
+    pattern_plain, pattern_out, pattern_total = pack_masks(pattern[None])
+    plain, out, totals = pack_masks(guides)
+    _launch(
+        _module(1).get_function("find_by_popcount"),
+        (stop_word - first_word) * 64,
+        (
+            low,
+            high,
+            other,
+            valid,
+            np.int64(first_word),
+            np.int64(stop_word),
+            np.int64(block_words),
+            np.int32(len(pattern)),
+            cupy.asarray(pattern_plain),
+            cupy.asarray(pattern_out),
+            np.int32(pattern_total[0]),
+            cupy.asarray(plain),
+            cupy.asarray(out),
+            cupy.asarray(totals.astype(np.int32)),
+            cupy.asarray(max_mismatches.astype(np.int32)),
+            hits.argument,
+        ),
+    )
+    hits.copy_out()
+
+
+def find_sites_dense(
+    low,
+    high,
+    other,
+    valid,
+    first_word,
+    block_words,
+    pattern,
+    guides,
+    max_mismatches,
+    positions,
+    guide_ids,
+    mismatches,
+    n_found,
+    counts,
+):
+    """Fill hits by adding planes of all positions."""
+    plan = plan_rows(pattern, guides)
+    n_threads = _threads_for(plan, 0)
+    if n_threads == 0:
+        find_sites_popcount(
+            low,
+            high,
+            other,
+            valid,
+            first_word,
+            block_words,
+            pattern,
+            guides,
+            max_mismatches,
+            positions,
+            guide_ids,
+            mismatches,
+            n_found,
+            counts,
+        )
+        return
+    low, high, other, valid = (cupy.asarray(plane) for plane in (low, high, other, valid))
+    stop_word = _stop_word(first_word, block_words, n_found, valid)
+    hits = _Hits(positions, guide_ids, mismatches, n_found, counts, len(guides))
+    _launch(
+        _module(plan.n_groups).get_function("find_densely"),
+        stop_word - first_word,
+        (
+            low,
+            high,
+            other,
+            valid,
+            np.int64(first_word),
+            np.int64(stop_word),
+            np.int64(block_words),
+            _letters(plan.masks, plan.row_keys, len(pattern)),
+            np.int32(len(plan.row_keys)),
+            _row_offsets(plan, n_threads),
+            _letters(plan.masks, plan.pattern_keys, len(pattern)),
+            np.int32(len(plan.pattern_keys)),
+            cupy.asarray(max_mismatches.astype(np.int32)),
+            hits.argument,
+        ),
+        n_threads,
+        _shared_bytes(plan, n_threads, 0),
+    )
+    hits.copy_out()
+
+
+def find_sites_pam_first(
+    low,
+    high,
+    other,
+    valid,
+    first_word,
+    block_words,
+    pattern,
+    guides,
+    max_mismatches,
+    positions,
+    guide_ids,
+    mismatches,
+    n_found,
+    counts,
+):
+    """Fill hits by adding planes of the windows at which the pattern fits."""
+    span = find_span(guides)
+    n_span = span.stop - span.start
+    plan = plan_rows(np.full_like(pattern[span], ANY), guides[:, span])
+    pam = plan_rows(pattern, pattern[None])
+    low, high, other, valid = (cupy.asarray(plane) for plane in (low, high, other, valid))
+    n_words = _stop_word(first_word, block_words, n_found, valid) - first_word
+    module, n_threads = _module(plan.n_groups), _threads_for(plan, 1)
+    hits = _Hits(positions, guide_ids, mismatches, n_found, counts, len(guides))
+    fits, n_fits = cupy.empty(n_words, np.uint64), cupy.empty(n_words, np.int32)
+    words = np.int64(first_word), np.int64(n_words)
+    _launch(
+        module.get_function("mark_fits"),
+        n_words,
+        (
+            low,
+            high,
+            other,
+            valid,
+            *words,
+            _letters(pam.masks, pam.pattern_keys, len(pattern)),
+            np.int32(len(pam.pattern_keys)),
+            fits,
+            n_fits,
+        ),
+    )
+    stops = cupy.cumsum(n_fits, dtype=np.int64)
+    n_starts = int(stops[-1]) if n_words else 0
+    starts = cupy.empty(n_starts, np.int64)
+    _launch(module.get_function("list_starts"), n_words, (fits, *words, stops, starts))
+    row_of = np.full(len(plan.masks) * n_span, -1, np.int32)
+    row_of[plan.row_keys] = np.arange(len(plan.row_keys))
+    _launch(
+        module.get_function("find_listed"),
+        -(-n_starts // 64),
+        (
+            low,
+            high,
+            other,
+            starts,
+            np.int64(n_starts),
+            np.int64(first_word),
+            np.int64(block_words),
+            np.int32(span.start),
+            np.int32(n_span),
+            cupy.asarray(plan.masks),
+            np.int32(len(plan.masks)),
+            cupy.asarray(row_of),
+            np.int32(len(plan.row_keys)),
+            _row_offsets(plan, n_threads + 1),
+            cupy.asarray(max_mismatches.astype(np.int32)),
+            hits.argument,
+        ),
+        n_threads,
+        _shared_bytes(plan, n_threads, 1),
+    )
+    hits.copy_out()
+
+
+class _Hits:
+    """The arrays of hits on the GPU, and the struct that kernels take."""
+
+    def __init__(self, positions, guide_ids, mismatches, n_found, counts, n_guides):
+        self._host = (positions, guide_ids, mismatches)
+        self._n_found, self._counts = n_found, counts
+        self._device = tuple(cupy.empty(array.shape, array.dtype) for array in self._host)
+        self._found = cupy.zeros(len(n_found), np.int64)
+        self._levels = cupy.zeros(counts.shape, np.int64)
+        self.argument = np.array(
+            (
+                *(array.data.ptr for array in (*self._device, self._found, self._levels)),
+                positions.shape[1],
+                n_guides,
+                counts.shape[2],
+            ),
+            HITS,
+        )
+
+    def copy_out(self):
+        self._n_found[:] = self._found.get()
+        if self._counts.size:
+            self._counts += self._levels.get()
+        n_kept = min(int(self._n_found.max(initial=0)), self._host[0].shape[1])
+        if n_kept:
+            for host, device in zip(self._host, self._device, strict=True):
+                host[:, :n_kept] = device[:, :n_kept].get()
+
+
+def _module(n_groups):
+    return load_module(__package__, "offtarget.cu", options=COMPILE_OPTIONS[n_groups - 1])
+
+
+def _stop_word(first_word, block_words, n_found, valid):
+    return min(first_word + len(n_found) * block_words, len(valid))
+
+
+def _letters(masks, keys, length):
+    """Return letters as kernels take them: the mask above ``LETTER_SHIFT`` bits, and the place."""
+    slots, places = np.divmod(keys, length)
+    return cupy.asarray((masks[slots].astype(np.int32) << LETTER_SHIFT) | places.astype(np.int32))
+
+
+def _row_offsets(plan, stride):
+    """Return where each guide's rows begin, bytes, padded to a multiple of four letters."""
+    offsets = plan.guide_rows.astype(np.uint32) * np.uint32(stride * 8)
+    return cupy.asarray(np.pad(offsets, ((0, 0), (0, -offsets.shape[1] % 4))))
+
+
+def _shared_bytes(plan, n_threads, n_more):
+    letters = GUIDES_AT_ONCE * (plan.n_groups * GROUP + 4) * 4 + 16
+    return (len(plan.row_keys) + 1) * (n_threads + n_more) * 8 + letters
+
+
+def _threads_for(plan, n_more):
+    """Return the most threads of a block whose rows fit in shared memory; 0 when none do."""
+    if plan.n_groups > MAX_GROUPS:
+        return 0
+    n_threads = THREADS_PER_BLOCK
+    while n_threads >= 32 and _shared_bytes(plan, n_threads, n_more) > MAX_SHARED_BYTES:
+        n_threads //= 2
+    return n_threads if n_threads >= 32 else 0
+
+
+def _launch(kernel, n_items, arguments, n_threads=THREADS_PER_BLOCK, shared_bytes=0):
+    if n_items <= 0:
+        return
+    if shared_bytes > 48 << 10:
+        kernel.max_dynamic_shared_size_bytes = shared_bytes
+    kernel((-(-n_items // n_threads),), (n_threads,), arguments, shared_mem=shared_bytes)

@@ -1,0 +1,86 @@
+"""What a search by planes needs: rows of mismatches, and which of them make up each guide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.kernels.offtarget import ANY
+
+GROUP = 21
+"""Letters that are added up together; a guide's rows fill whole groups."""
+
+_PLAIN = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, eq=False)
+class RowPlan:
+    """The rows of a search.
+
+    Parameters
+    ----------
+    masks
+        uint8, shape (n_masks,): the letters that occur, less ``ANY``; a slot is an index of them.
+    row_keys
+        int64, shape (n_rows,): ``slot * length + place`` of each row that guides need.
+    guide_rows
+        uint64, shape (n_guides, GROUP * n_groups): the rows of each guide's letters, filled up
+        with ``n_rows``, which stands for a row of zeros.
+    pattern_keys
+        int64, shape (n_letters,): ``slot * length + place`` of the letters of the pattern.
+    """
+
+    masks: np.ndarray
+    row_keys: np.ndarray
+    guide_rows: np.ndarray
+    pattern_keys: np.ndarray
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of letters of the longest guide."""
+        return self.guide_rows.shape[1] // GROUP
+
+
+def plan_rows(pattern: np.ndarray, guides: np.ndarray) -> RowPlan:
+    """Return the rows for masks of a pattern (length,) and of guides (n_guides, length)."""
+    length = len(pattern)
+    masks = np.array(sorted({*pattern.tolist(), *guides.ravel().tolist()} - {ANY}), np.uint8)
+    slot_of = np.zeros(16, np.int64)
+    slot_of[masks] = np.arange(len(masks))
+    keys = slot_of[guides] * length + np.arange(length)
+    is_letter = guides != ANY
+    row_keys = np.unique(keys[is_letter])
+    n_places = -(-max(int(is_letter.sum(axis=1).max(initial=1)), 1) // GROUP) * GROUP
+    rows = np.where(is_letter, np.searchsorted(row_keys, keys), len(row_keys))
+    guide_rows = np.full((len(guides), n_places), len(row_keys), np.uint64)
+    # The row of zeros has the highest number: what counts comes first.
+    guide_rows[:, : min(length, n_places)] = np.sort(rows, axis=1)[:, :n_places]
+    places = np.flatnonzero(pattern != ANY)
+    return RowPlan(masks, row_keys, guide_rows, slot_of[pattern[places]] * length + places)
+
+
+def find_span(guides: np.ndarray) -> slice:
+    """Return the places from the first to the last at which a guide has a letter that counts."""
+    places = np.flatnonzero((guides != ANY).any(axis=0))
+    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 1)
+
+
+def pack_masks(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return words (n_masks, n_words) of 16 masks each: plain letters, and what others exclude.
+
+    A plain letter fits where its bit meets the base's; what is excluded must not meet it. The
+    third array is the number of plain letters, int64.
+    """
+    n_words = -(-masks.shape[1] // 16)
+    padded = np.full((len(masks), n_words * 16), ANY, np.uint8)
+    padded[:, : masks.shape[1]] = masks
+    is_plain = np.isin(padded, _PLAIN)
+    shifts = np.arange(16, dtype=np.uint64) * np.uint64(4)
+
+    def pack(nibbles: np.ndarray) -> np.ndarray:
+        words = nibbles.astype(np.uint64).reshape(len(masks), n_words, 16) << shifts
+        return np.bitwise_or.reduce(words, axis=2)
+
+    plain = pack(np.where(is_plain, padded, 0))
+    return plain, pack(np.where(is_plain, 0, ANY & ~padded)), is_plain.sum(axis=1)

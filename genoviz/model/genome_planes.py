@@ -1,0 +1,156 @@
+"""A genome as bit planes, three bits a base, for bit-parallel search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+
+BASES_PER_WORD = 64
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+PADDING_WORDS = 80
+"""Words of zeros after the genome; windows of up to 896 bases need no more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GenomePlanes:
+    """Contigs one after the other; bit ``i`` of word ``w`` is base ``64 w + i`` of them all.
+
+    Parameters
+    ----------
+    low, high
+        uint64, shape (n_bases // 64 + 1 + PADDING_WORDS,): the bits of A 00, C 01, G 10, T 11.
+    other
+        uint64, as ``low``: what is none of them (N, IUPAC); the other planes are 0 there.
+    letter_positions
+        int64, shape (n_letters,): where IUPAC letters other than N are, ascending.
+    letters
+        uint8, shape (n_letters,): which they are; the rest of ``other`` is N.
+    names
+        First word of each header.
+    descriptions
+        Whole header of each contig.
+    offsets
+        int64, shape (n_contigs + 1,): where each contig begins, bp.
+    masked
+        int64, shape (n_masked, 2): soft-masked stretches, as in `Sequences`.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit each other.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    other: np.ndarray
+    letter_positions: np.ndarray
+    letters: np.ndarray
+    names: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    offsets: np.ndarray
+    masked: np.ndarray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+        n_words = self.n_bases // BASES_PER_WORD + 1 + PADDING_WORDS
+        expected = {
+            "low": (np.uint64, (n_words,)),
+            "high": (np.uint64, (n_words,)),
+            "other": (np.uint64, (n_words,)),
+            "letter_positions": (np.int64, (len(self.letters),)),
+            "letters": (np.uint8, (len(self.letters),)),
+            "offsets": (np.int64, (len(self.names) + 1,)),
+            "masked": (np.int64, (len(self.masked), 2)),
+        }
+        for name, (dtype, shape) in expected.items():
+            array = getattr(self, name)
+            if array.dtype != dtype or array.shape != shape:
+                raise ParameterError(
+                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
+                )
+        if len(self.descriptions) != len(self.names):
+            raise ParameterError("there needs to be one description for each name")
+
+    @property
+    def n_contigs(self) -> int:
+        """Number of contigs."""
+        return len(self.names)
+
+    @property
+    def n_bases(self) -> int:
+        """Length of all contigs, bp."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_words(self) -> int:
+        """Words that hold bases."""
+        return -(-self.n_bases // BASES_PER_WORD)
+
+    def __repr__(self) -> str:
+        return f"GenomePlanes({self.n_contigs:,} contigs, {self.n_bases:,} bp)"
+
+    def valid_starts(self, length: int) -> np.ndarray:
+        """Return the starts whose window lies within one contig; uint64, shape (n_words,)."""
+        valid = np.full(self.n_words, _ALL, np.uint64)
+        ends = self.offsets[1:]
+        _clear_bits(valid, np.maximum(self.offsets[:-1], ends - length + 1), ends)
+        if self.n_bases % BASES_PER_WORD:
+            valid[-1] &= _low_bits(np.int64(self.n_bases % BASES_PER_WORD))
+        return valid
+
+    def letters_at(self, positions: np.ndarray) -> np.ndarray:
+        """Return the letters at positions in all contigs one after the other; uint8, (n,)."""
+        words, bits = positions >> 6, (positions & 63).astype(np.uint64)
+        codes = np.zeros(len(positions), np.uint8)
+        for place, plane in enumerate((self.low, self.high, self.other)):
+            codes |= (plane[words] >> bits & np.uint64(1)).astype(np.uint8) << place
+        letters = np.frombuffer(b"ACGTNNNN", np.uint8)[codes]
+        if len(self.letters):
+            found = np.searchsorted(self.letter_positions, positions)
+            found = np.minimum(found, len(self.letters) - 1)
+            is_letter = self.letter_positions[found] == positions
+            letters[is_letter] = self.letters[found[is_letter]]
+        return letters
+
+    def cut(self, start: int, stop: int) -> np.ndarray:
+        """Return the letters of a stretch of all contigs one after the other; uint8, (n,)."""
+        return self.letters_at(np.arange(start, stop))
+
+    def find_contigs(self, positions: np.ndarray) -> np.ndarray:
+        """Return the contig that each position lies on; int32, shape (n,)."""
+        # The last of those that begin there: others are empty.
+        found = np.searchsorted(self.offsets, positions, side="right") - 1
+        return found.astype(np.int32)
+
+
+def _low_bits(n: np.ndarray) -> np.ndarray:
+    """Return words whose lowest ``n`` bits are set; ``n`` is 0 to 64."""
+    n = n.astype(np.uint64)
+    # A word cannot be shifted by all of its bits at once.
+    half = n >> np.uint64(1)
+    return ~(_ALL << half << (n - half))
+
+
+def _clear_bits(words: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> None:
+    """Clear half-open ranges of bits, which are ascending and do not overlap."""
+    is_range = stops > starts
+    starts, stops = starts[is_range], stops[is_range]
+    if not len(starts):
+        return
+    firsts = starts >> 6
+    for k in range(int(((stops - 1 >> 6) - firsts).max()) + 1):
+        has_bits = stops > (firsts + k) * BASES_PER_WORD
+        at = firsts[has_bits] + k
+        begin = np.maximum(starts[has_bits] - at * BASES_PER_WORD, 0)
+        end = np.minimum(stops[has_bits] - at * BASES_PER_WORD, BASES_PER_WORD)
+        bits = _low_bits(end) & ~_low_bits(begin)
+        is_new = np.append(True, at[1:] != at[:-1])
+        words[at[is_new]] &= ~np.bitwise_or.reduceat(bits, np.flatnonzero(is_new))

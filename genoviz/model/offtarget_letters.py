@@ -1,0 +1,140 @@
+"""Hits of guides as letters, written hit by hit in a compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+_GAP, _LOWER, _N = np.uint8(45), np.uint8(32), np.uint8(78)
+_DNA, _RNA = 1, 2
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A hit as two lines of the same length, 5' to 3' of the guide.
+
+    Parameters
+    ----------
+    guide
+        The protospacer with ``-`` at a DNA bulge, and the letters of the pattern in the PAM.
+    site
+        The genome with ``-`` at an RNA bulge; mismatches in lower case.
+    """
+
+    guide: str
+    site: str
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedLetters:
+    """Hits as lines of letters.
+
+    Parameters
+    ----------
+    guides, sites
+        uint8, shape (n, width): the lines of `Alignment`, 0 behind their ends.
+    lengths
+        int64, shape (n,): letters of each line.
+    """
+
+    guides: np.ndarray
+    sites: np.ndarray
+    lengths: np.ndarray
+
+    def lines(self) -> list[Alignment]:
+        """Return the lines as text."""
+        width = self.guides.shape[1]
+        guides, sites = self.guides.tobytes(), self.sites.tobytes()
+        return [
+            Alignment(
+                guides[first : first + length].decode("latin-1"),
+                sites[first : first + length].decode("latin-1"),
+            )
+            for first, length in zip(
+                range(0, len(guides), width), self.lengths.tolist(), strict=True
+            )
+        ]
+
+
+@njit(nogil=True, cache=True)
+def align_letters(
+    low,
+    high,
+    other,
+    letter_positions,
+    letters,
+    guide_ids,
+    positions,
+    strands,
+    bulge_types,
+    bulge_sizes,
+    bulge_places,
+    guide_letters,
+    shown_letters,
+    misfits,
+    complements,
+    guides,
+    sites,
+    lengths,
+):
+    """Write hits as two lines of the same length, 5' to 3' of the guide.
+
+    Parameters
+    ----------
+    low, high, other, letter_positions, letters
+        The genome, as in `GenomePlanes`.
+    guide_ids, positions, strands, bulge_types, bulge_sizes, bulge_places
+        The hits, as in `OffTargetHits`; shape (n,).
+    guide_letters, shown_letters
+        uint8, shape (n_guides, length): guides as they are compared and as they are shown.
+    misfits
+        bool, shape (256, 256): whether a guide's letter is a mismatch to one of the genome.
+    complements
+        uint8, shape (256,).
+    guides, sites
+        uint8, shape (n, width): filled with the lines, from their first column on.
+    lengths
+        int64, shape (n,): filled with letters of a line.
+    """
+    for row in range(len(positions)):
+        guide, kind, place = guide_ids[row], bulge_types[row], np.int64(bulge_places[row])
+        size = np.int64(bulge_sizes[row])
+        length = guide_letters.shape[1] + (size if kind == _DNA else 0)
+        lengths[row] = length
+        step = 1 if strands[row] > 0 else -1
+        span = length - (size if kind == _RNA else 0)
+        position = positions[row] if step > 0 else positions[row] + span - 1
+        k = 0
+        for column in range(length):
+            is_gap = kind != 0 and place <= column < place + size
+            written = _GAP
+            if not (is_gap and kind == _DNA):
+                written = shown_letters[guide, k]
+            guides[row, column] = written
+            if is_gap and kind == _RNA:
+                sites[row, column] = _GAP
+                k += 1
+                continue
+            word, bit = position >> 6, np.uint64(position & 63)
+            if other[word] >> bit & np.uint64(1):
+                letter = _N
+                if len(letters):
+                    at = np.searchsorted(letter_positions, position)
+                    if at < len(letters) and letter_positions[at] == position:
+                        letter = letters[at]
+            else:
+                code = (low[word] >> bit & np.uint64(1)) | (
+                    (high[word] >> bit & np.uint64(1)) << np.uint64(1)
+                )
+                # A C G T in one number, the first in the lowest byte.
+                letter = np.uint8(0x54474341 >> (8 * np.int64(code)) & 255)
+            if step < 0:
+                letter = complements[letter]
+            if not is_gap:
+                if misfits[guide_letters[guide, k], letter]:
+                    letter |= _LOWER
+                k += 1
+            sites[row, column] = letter
+            position += step

@@ -1,0 +1,60 @@
+"""Guides: where a pattern has its protospacer and its PAM, and what may bulge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class BulgeType(IntEnum):
+    """Which strand bulges: ``DNA`` has bases more than the guide, ``RNA`` has fewer."""
+
+    NONE = 0
+    DNA = 1
+    RNA = 2
+
+    @property
+    def label(self) -> str:
+        """The word in tables: ``X`` for no bulge."""
+        return "X" if self is BulgeType.NONE else self.name
+
+
+@dataclass(frozen=True)
+class Protospacer:
+    """Where a pattern has its protospacer, and where its PAM.
+
+    Parameters
+    ----------
+    start, stop
+        The letters that a bulge may lie between, half-open.
+    is_pam_first
+        Whether the PAM is at the 5' end (as of Cas12a).
+    """
+
+    start: int
+    stop: int
+    is_pam_first: bool
+
+    @property
+    def length(self) -> int:
+        """Letters of the protospacer, nt."""
+        return self.stop - self.start
+
+
+def find_protospacer(pattern: str, guide: str) -> Protospacer:
+    """Return where pattern and guide have their protospacer.
+
+    The PAM is at the end at which the pattern alone has a letter that counts. It reaches as far as
+    the guide has ``N`` there, and at least over the pattern's own letters.
+    """
+    is_pam_first = False
+    for first, last in zip(pattern, reversed(pattern), strict=True):
+        if (first == "N") != (last == "N"):
+            is_pam_first = first != "N"
+            break
+    ends = (pattern, guide) if is_pam_first else (pattern[::-1], guide[::-1])
+    n_counting = len(ends[0]) - len(ends[0].lstrip("ACGTRYSWKMBDHV"))
+    n_pam = max(n_counting, len(ends[1]) - len(ends[1].lstrip("N")))
+    if is_pam_first:
+        return Protospacer(n_pam, len(pattern), True)
+    return Protospacer(0, len(pattern) - n_pam, False)

@@ -1,0 +1,89 @@
+"""The Off-targets page as a person uses it, in a browser."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.browser.conftest import Visit, served
+
+NUMBERS = random.Random(7)
+SPACER = "GACCTGTCGCTGACGCATTC"
+
+
+def letters(n):
+    return "".join(NUMBERS.choice("ACGT") for _ in range(n))
+
+
+CHR1 = letters(30_000) + SPACER + "TGG" + letters(8_000)
+CHR2 = letters(9_000) + SPACER[:4] + "A" + SPACER[5:] + "AGG" + letters(300)
+
+
+class OffTargetsVisit(Visit):
+    """The Off-targets page."""
+
+    def __init__(self, page, url, query):
+        self.page, self.errors, self.requests = page, [], []
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(url + query)
+        self.until(lambda: self.search.is_enabled(), 60)
+
+    @property
+    def search(self):
+        """The button that searches; another one takes the open graph."""
+        return self.page.get_by_role("button", name="Search", exact=True)
+
+    def rows(self, table):
+        return self.page.locator(".tabulator").nth(table).locator(".tabulator-row:visible")
+
+    def says(self, text):
+        return self.page.get_by_text(text).first.is_visible()
+
+
+@pytest.fixture(scope="module")
+def genome_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("offtargets") / "genome.fa"
+    path.write_text(f">chr1\n{CHR1}\n>chr2\n{CHR2}\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def page_url():
+    with served("-m", "genoviz", "serve", "--no-browser", "--port", "0") as (url, _):
+        yield url
+
+
+def test_guides_are_searched_listed_and_looked_at(tabs, page_url, genome_file):
+    visit = OffTargetsVisit(tabs.new_page(), page_url, f"?page=offtargets&genome={genome_file}")
+    field = visit.page.get_by_label("Guides", exact=True).last
+    field.fill("ACGT!")
+    visit.search.click()
+    visit.until(lambda: visit.says("'!' at position 5"))
+    field.fill(f"one {SPACER}\n{letters(20)}")
+    visit.search.click()
+    visit.until(lambda: visit.rows(0).count() == 2, 60)
+    visit.rows(0).first.click()
+    visit.until(lambda: "hits=guide:1" in visit.page.url)
+    visit.until(lambda: visit.rows(1).count() >= 2)
+    visit.rows(1).first.click()
+    visit.until(lambda: "region=chr1:30000-30023" in visit.page.url)
+    visit.until(lambda: visit.says("30,001-30,023, strand +"))
+    visit.until(lambda: visit.says("after base 30,017"))
+    assert visit.errors == []
+
+
+def test_a_link_lists_the_hits_again(tabs, page_url, genome_file):
+    query = f"?page=offtargets&genome={genome_file}&guides=one+{SPACER}&limits=3,0,0"
+    visit = OffTargetsVisit(tabs.new_page(), page_url, f"{query}&hits=mismatches:1-1")
+    visit.until(lambda: visit.says("1 of 2 hits"), 60)
+    visit.until(lambda: visit.rows(1).count() == 1)
+    assert "chr2" in visit.rows(1).first.inner_text()
+    with visit.page.expect_download() as download:
+        visit.button("BED").click()
+    assert download.value.path().read_text().startswith("chr2\t9000\t9023\tone\t")
+    assert visit.errors == []
+    outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]
+    assert outside == []

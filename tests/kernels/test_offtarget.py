@@ -1,0 +1,131 @@
+"""Off-target kernels against a slow search, letter by letter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genoviz.analyses.genome_planes import make_genome_planes
+from genoviz.backend import load_kernel
+from genoviz.model.sequences import Sequences
+from tests.oracles.offtargets import find_sites, letter_masks, reverse_complement
+
+pytestmark = pytest.mark.gpu
+
+METHODS = ("popcount", "dense", "pam_first")
+
+
+def search(method, backend, contigs, pattern, guides, limits, *, block_words=1, capacity=4000):
+    """Return guide, contig, start, strand and mismatches of all hits, and their counts."""
+    planes = make_genome_planes(
+        Sequences.from_records((f"c{i}", text) for i, text in enumerate(contigs))
+    )
+    find = getattr(load_kernel("offtarget", backend), f"find_sites_{method}")
+    valid = planes.valid_starts(len(pattern))
+    n_blocks = -(-len(valid) // block_words)
+    hits = set()
+    counts = np.zeros((n_blocks, len(guides), len(pattern) + 1), np.int64)
+    for strand in "+-":
+        words = [pattern, *guides]
+        if strand == "-":
+            words = [reverse_complement(word) for word in words]
+        masks = np.array([letter_masks(word) for word in words])
+        positions = np.empty((n_blocks, capacity), np.int64)
+        guide_ids = np.empty((n_blocks, capacity), np.int32)
+        mismatches = np.empty((n_blocks, capacity), np.uint8)
+        n_found = np.empty(n_blocks, np.int64)
+        find(
+            planes.low,
+            planes.high,
+            planes.other,
+            valid,
+            0,
+            block_words,
+            masks[0],
+            masks[1:],
+            np.array(limits, np.int64),
+            positions,
+            guide_ids,
+            mismatches,
+            n_found,
+            counts,
+        )
+        for block, n in enumerate(n_found.tolist()):
+            assert n <= capacity
+            assert (positions[block, :n] // 64 // block_words == block).all()
+            contig_ids = planes.find_contigs(positions[block, :n])
+            starts = positions[block, :n] - planes.offsets[contig_ids]
+            new = zip(guide_ids[block], contig_ids, starts, mismatches[block], strict=False)
+            for guide, contig, start, total in new:
+                hit = (int(guide), int(contig), int(start), strand, int(total))
+                assert hit not in hits
+                hits.add(hit)
+    return hits, counts.sum(axis=0)
+
+
+def check(method, backend, contigs, pattern, guides, limits, **options):
+    expected = find_sites(contigs, pattern, guides, limits)
+    hits, counts = search(method, backend, contigs, pattern, guides, limits, **options)
+    assert hits == expected
+    totals = np.zeros_like(counts)
+    for guide, _, _, _, total in expected:
+        totals[guide, total] += 1
+    np.testing.assert_array_equal(counts, totals)
+
+
+@st.composite
+def searches(draw, max_length):
+    contigs = draw(
+        st.lists(st.text("ACGTACGTACGTNRY", max_size=200), min_size=1, max_size=4).filter(
+            lambda contigs: sum(map(len, contigs)) > 0
+        )
+    )
+    length = draw(st.integers(1, max_length))
+    words = st.text("ACGTACGTACGTNRYB", min_size=length, max_size=length)
+    pattern = draw(st.text("NNNNNRG", min_size=length, max_size=length))
+    guides = draw(st.lists(words, min_size=1, max_size=5))
+    limits = draw(st.lists(st.integers(0, length), min_size=len(guides), max_size=len(guides)))
+    return contigs, pattern, guides, limits
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40, deadline=None)
+@given(case=searches(32), block_words=st.sampled_from([1, 2, 40]))
+def test_all_methods_find_what_a_slow_search_finds(backend, method, case, block_words):
+    check(method, backend, *case, block_words=block_words)
+
+
+@pytest.mark.parametrize("length", [21, 22, 43, 64, 65, 100, 105, 110, 150])
+@pytest.mark.parametrize("method", ["popcount", "dense"])
+def test_guides_may_be_of_any_length(backend, method, length):
+    rng = np.random.default_rng(length)
+    contigs = ["".join(rng.choice(list("ACGTACGTACGTN"), n)) for n in (3 * length, 400)]
+    guides = [contigs[1][:length], "".join(rng.choice(list("ACGTN"), length))]
+    pattern = "N" * length
+    check(method, backend, contigs, pattern, guides, [length // 3, length])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_windows_of_many_words_and_guides_are_found(backend, method):
+    rng = np.random.default_rng(1)
+    guides = ["".join(word) + "NNN" for word in rng.choice(list("ACGT"), (40, 20))]
+    contig = rng.choice(list("ACGT"), 30_000)
+    for place, guide in enumerate(guides):
+        contig[700 * place : 700 * place + 23] = list(guide[:20] + "TGG")
+    contig[9_130:9_300] = "N"
+    pattern = "N" * 21 + "GG"
+    hits, _ = search(method, backend, ["".join(contig)], pattern, guides, [3] * 40, block_words=100)
+    expected = search("popcount", "cpu", ["".join(contig)], pattern, guides, [3] * 40)[0]
+    assert hits == expected
+    assert sum(total == 0 for *_, total in hits) == 40
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_hits_beyond_the_capacity_are_counted(backend, method):
+    hits = []
+    with pytest.raises(AssertionError):
+        search(method, backend, ["A" * 300], "NNN", ["AAA"], [0], block_words=5, capacity=10)
+    hits, counts = search(method, backend, ["A" * 300], "NNN", ["AAA"], [0], block_words=5)
+    assert len(hits) == counts[0, 0] == 298
