@@ -1,0 +1,103 @@
+"""The tab that helps to choose k: distinct and unique k-mers of every k."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.events import Tap
+
+from app.pages.kmers.repeats import RepeatsOf
+from app.pages.kmers.spectrum_panel import stored_words
+from app.pages.kmers.state import KmerState
+from app.parts.questions import Question
+from app.parts.turn import Turn
+from app.plots.kmer_spectrum import CurveFigure
+from genoviz.analyses.kmer_spectrum import DistinctKmers
+
+MAX_K = {"100": 100, "1,000": 1000, "10,000": 10_000}
+TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
+
+
+class ChooseKPanel:
+    """A tab of the page."""
+
+    title = "Choose k"
+    has_figure = True
+
+    def __init__(self, state: KmerState, repeats: RepeatsOf) -> None:
+        self._state, self._repeats = state, repeats
+        self.is_shown = False
+        self._asked: tuple = ()
+        self.curves: DistinctKmers | None = None
+        self._question = Question(state.session, "k-mers of every k", self._take)
+        self.figure = CurveFigure()
+        self._turn = Turn(self.figure.figure, self._draw)
+        self.figure.figure.on_event(Tap, self._take_tap)
+        self.max_k = pmui.Select(
+            label="k up to", options=MAX_K, value=100, size="small", width=110, margin=(8, 8, 0, 10)
+        )
+        self.said = pn.pane.HTML(
+            "", sizing_mode="stretch_width", margin=(12, 8, 0, 8), stylesheets=[TEXT]
+        )
+        self.panel = pmui.Column(
+            pmui.Row(self.max_k, self.said, sizing_mode="stretch_width", margin=(0, 0, 4, 0)),
+            pn.pane.Bokeh(self.figure.figure, sizing_mode="stretch_both", margin=0),
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        state.param.watch(lambda _: self._turn.ask(), "k")
+        state.param.watch(self._follow_index, "index")
+
+    def poll(self) -> None:
+        """Bring the tab up to date."""
+        self._question.poll()
+        if not self.is_shown or self._state.index is None:
+            return
+        self._repeats.want()
+        repeats = self._repeats.value
+        if repeats is None:
+            self.said.object = self._repeats.text
+        elif (id(repeats), self.max_k.value) != self._asked:
+            self._asked = (id(repeats), self.max_k.value)
+            self._question.ask(repeats.distinct, self.max_k.value)
+
+    def _follow_index(self, *_events: Any) -> None:
+        self._asked, self.curves = (), None
+        self._turn.ask()
+
+    def _take(self, curves: DistinctKmers) -> None:
+        self.curves = curves
+        self._turn.ask()
+
+    def _draw(self) -> None:
+        curves, k = self.curves, self._state.k
+        self.figure.chosen.location = k
+        if curves is None:
+            self.figure.show(np.empty(0), np.empty(0))
+            self.said.object = ""
+            return
+        if len(self.figure.source.data["k"]) != len(curves.ks):
+            self.figure.show(curves.n_distinct, curves.n_unique)
+        words = describe_k(curves.n_distinct, curves.n_unique, k)
+        self.said.object = words + stored_words(self._state.index)
+
+    def _take_tap(self, event: Any) -> None:
+        if event.x is not None and event.x >= 1:
+            self._state.k = max(round(event.x), 1)
+
+
+def describe_k(distinct: np.ndarray, unique: np.ndarray, k: int) -> str:
+    """Return in words what a k means; curves begin at k = 1."""
+    words = "Click in the chart to choose k. "
+    if k <= len(distinct):
+        n, once = int(distinct[k - 1]), int(unique[k - 1])
+        share = 100 * once / max(n, 1)
+        words += f"<b>k = {k:,}</b>: {n:,} distinct k-mers, {once:,} of them unique ({share:.2f} %)"
+    if len(distinct):
+        is_enough = unique >= 0.95 * np.maximum(distinct, 1)
+        if is_enough.any() and distinct[np.argmax(is_enough)] > 1:
+            words += f". From k = {int(np.argmax(is_enough)) + 1:,} on, 95 % are unique"
+    return words

@@ -1,0 +1,96 @@
+"""Counting the k-mers that a person has written, with the time that it took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.index_data import BuiltIndex
+from genoviz.analyses.kmer_queries import count_kmers
+from genoviz.analyses.kmers import Kmer, parse_kmers
+from genoviz.analyses.pangenome_queries import count_per_path
+from genoviz.errors import GenovizError
+from genoviz.model.bases import reverse_complement
+
+N_TRIES, FEW = 3, 200
+
+
+@dataclass(frozen=True, eq=False)
+class CountAnswer:
+    """Counts of k-mers.
+
+    Attributes
+    ----------
+    kmers
+        What was asked for.
+    strand
+        What was counted: ``"both"``, ``"forward"`` or ``"canonical"``.
+    counts, forward
+        int64, shape (n,): hits of each, and those on the forward strand.
+    seconds
+        How long the counting took.
+    problem
+        Why nothing was counted; "" if it was.
+    """
+
+    kmers: tuple[Kmer, ...] = ()
+    strand: str = "both"
+    counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    forward: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    seconds: float = 0.0
+    problem: str = ""
+
+
+def count_text(built: BuiltIndex, text: str, strand: str) -> CountAnswer:
+    """Return the counts of the k-mers of a text, or why there are none."""
+    try:
+        kmers = parse_kmers(text)
+        seconds = []
+        for _ in range(N_TRIES if len(kmers) <= FEW else 1):
+            start = time.perf_counter()
+            counts = _count(built, kmers, strand)
+            seconds.append(time.perf_counter() - start)
+        forward = counts
+        if strand == "canonical":
+            forward = _count(built, [canonical(kmer) for kmer in kmers], "forward")
+        elif strand == "both":
+            forward = _count(built, kmers, "forward")
+    except GenovizError as error:
+        return CountAnswer(strand=strand, problem=str(error))
+    return CountAnswer(kmers, strand, counts, np.minimum(forward, counts), min(seconds))
+
+
+def _count(built: BuiltIndex, kmers: Sequence[Kmer], strand: str) -> np.ndarray:
+    """Return the hits of k-mers on all contigs, or on all paths of a graph."""
+    if built.pangenome is not None:
+        return count_per_path(built.pangenome, kmers, strand=strand).sum(axis=1)
+    return count_kmers(built.index, kmers, strand=strand)
+
+
+def canonical(kmer: Kmer) -> Kmer:
+    """Return a k-mer or its reverse complement, whichever is first in the alphabet.
+
+    Examples
+    --------
+    >>> canonical(Kmer("TTG")).letters
+    'CAA'
+    """
+    letters = np.frombuffer(kmer.letters.encode(), np.uint8)
+    return Kmer(min(kmer.letters, reverse_complement(letters).tobytes().decode()), kmer.name)
+
+
+def say_seconds(seconds: float) -> str:
+    """Return a time in the unit that suits it.
+
+    Examples
+    --------
+    >>> say_seconds(1.24e-5), say_seconds(0.0031), say_seconds(2.5)
+    ('12.4 µs', '3.1 ms', '2.5 s')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"

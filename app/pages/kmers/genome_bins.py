@@ -1,0 +1,158 @@
+"""What the figures along the genome show: bins of hits and of counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from app.pages.kmers.hits import GenomeAxis, HitSet, bin_hits
+from app.plots.bin_size import round_size
+from app.plots.kmer_genome import LOWEST
+from genoviz.analyses.kmer_repeats import KmerRepeats
+from genoviz.analyses.kmer_spectrum import KmerStrand
+from genoviz.analyses.multiplicity_track import MultiplicityTrack
+
+PIXELS_PER_BIN = 2
+
+
+@dataclass(frozen=True)
+class GenomeView:
+    """What is shown.
+
+    Attributes
+    ----------
+    contig
+        Number of the contig, or -1 for all of them in a row.
+    start, end
+        The stretch that is shown; bp of the contig, or of all in a row.
+    width
+        Width of the figure in pixels.
+    """
+
+    contig: int
+    start: float
+    end: float
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class GenomeBins:
+    """Bins of hits and counts for a view.
+
+    Attributes
+    ----------
+    view
+        For what they were made.
+    bin_bp
+        Size of a bin.
+    hits, counts
+        Columns for the figures; None for what there is nothing of.
+    """
+
+    view: GenomeView
+    bin_bp: int
+    hits: dict[str, Any] | None
+    counts: dict[str, Any] | None
+
+
+def choose_bins(view: GenomeView, length: int) -> tuple[np.ndarray, int]:
+    """Return edges of bins, multiples of a round size, and the size; int64, bp."""
+    wanted = max((view.end - view.start) * PIXELS_PER_BIN / max(view.width, 1), 1.0)
+    size = round_size(wanted)
+    first = max(int(view.start) // size, 0) * size
+    last = min(int(np.ceil(view.end / size)) * size, -(-length // size) * size)
+    edges = np.arange(first, max(last, first + size) + size, size, dtype=np.int64)
+    return np.minimum(edges, length)[np.r_[True, np.minimum(edges, length)[1:] > edges[:-1]]], size
+
+
+def make_bins(
+    axis: GenomeAxis,
+    view: GenomeView,
+    hits: HitSet | None,
+    repeats: KmerRepeats | None,
+    k: int,
+    strand: KmerStrand = "forward",
+) -> GenomeBins:
+    """Return what figures show of a view."""
+    is_whole = view.contig < 0
+    length = axis.total if is_whole else int(axis.lengths[view.contig])
+    edges, size = choose_bins(view, length)
+    shift = 0 if is_whole else int(axis.offsets[view.contig])
+    hit_columns = _hit_columns(hits, edges, shift, axis, view) if hits is not None else None
+    count_columns = None
+    if repeats is not None:
+        mean, high = bin_counts(repeats.track(k, strand), axis, view.contig, edges)
+        count_columns = _count_columns(mean, high, edges, axis, view)
+    return GenomeBins(view, size, hit_columns, count_columns)
+
+
+def _hit_columns(
+    hits: HitSet, edges: np.ndarray, shift: int, axis: GenomeAxis, view: GenomeView
+) -> dict[str, Any]:
+    forward, reverse = (bin_hits(where, edges + shift) for where in (hits.forward, hits.reverse))
+    has = np.flatnonzero(forward + reverse)
+    left, right = edges[has], edges[has + 1]
+    return {
+        "left": left,
+        "right": right,
+        "forward": forward[has],
+        "minus_reverse": -reverse[has],
+        "reverse": reverse[has],
+        "place": say_places(axis, view.contig, left, right),
+    }
+
+
+def _count_columns(
+    mean: np.ndarray, high: np.ndarray, edges: np.ndarray, axis: GenomeAxis, view: GenomeView
+) -> dict[str, Any]:
+    left, right = edges[:-1], edges[1:]
+    return {
+        "left": left,
+        "right": right,
+        "mean": np.maximum(mean, LOWEST),
+        "high": np.maximum(high, LOWEST),
+        "bottom": np.full(len(left), LOWEST),
+        "place": say_places(axis, view.contig, left, right),
+        "mean_text": [f"{value:,.4g}" for value in mean.tolist()],
+        "high_text": [f"{value:,}" for value in high.tolist()],
+    }
+
+
+def bin_counts(
+    track: MultiplicityTrack, axis: GenomeAxis, contig: int, edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and highest count of the k-mers that begin in each bin; 0 where none does."""
+    if contig >= 0:
+        found = track.bins(contig, edges)
+        return found.means, found.maxima
+    sums, counts, highest = np.zeros((3, len(edges) - 1), np.float64)
+    first = max(int(np.searchsorted(axis.offsets, edges[0], side="right")) - 1, 0)
+    for rank in range(first, len(axis.lengths)):
+        low, high = axis.offsets[rank : rank + 2].tolist()
+        if low >= edges[-1]:
+            break
+        a = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
+        b = min(int(np.searchsorted(edges, high, side="left")), len(edges) - 1)
+        if a >= b:
+            continue
+        found = track.bins(rank, np.clip(edges[a : b + 1] - low, 0, high - low))
+        sums[a:b] += found.means * found.n_kmers
+        counts[a:b] += found.n_kmers
+        highest[a:b] = np.maximum(highest[a:b], found.maxima)
+    return sums / np.maximum(counts, 1), highest.astype(np.int64)
+
+
+def say_places(axis: GenomeAxis, contig: int, left: np.ndarray, right: np.ndarray) -> list[str]:
+    """Return stretches as people write them, from 1; of all contigs, where each begins."""
+    if contig >= 0:
+        ids, first = np.full(len(left), contig), left
+    else:
+        ids = np.searchsorted(axis.offsets, left, side="right") - 1
+        first = left - axis.offsets[ids]
+    last = first + (right - left)
+    return [
+        f"{axis.names[i]}:{a + 1:,}-{b:,}"
+        for i, a, b in zip(ids.tolist(), first.tolist(), last.tolist(), strict=True)
+    ]

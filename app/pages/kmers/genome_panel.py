@@ -1,0 +1,257 @@
+"""The tab along the genome: hits on both strands, and how often each k-mer occurs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.events import Tap
+
+from app.pages.kmers.genome_bins import GenomeBins, GenomeView, make_bins
+from app.pages.kmers.genome_marks import show_contigs, show_region
+from app.pages.kmers.hits import GenomeAxis
+from app.pages.kmers.k_field import KField
+from app.pages.kmers.places import share_place
+from app.pages.kmers.repeats import RepeatsOf
+from app.pages.kmers.state import KmerState
+from app.parts.questions import Question
+from app.parts.turn import Turn
+from app.plots.kmer_genome import (
+    FORWARD_COLOUR,
+    MAX_COLOUR,
+    MEAN_COLOUR,
+    REVERSE_COLOUR,
+    GenomeFigures,
+)
+
+ALL = "All in a row"
+MAX_OPTIONS = 2000
+REST_SECONDS = 0.05
+NO_WIDTH = 1000
+SMALLEST_VIEW = 40
+STYLE = """
+:host { font-size: 12.5px; line-height: 1.5; font-variant-numeric: tabular-nums; }
+p { margin: 0; } p + p { opacity: 0.8; }
+i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 5px 0 10px; }
+i:first-child { margin-left: 0; }
+"""
+
+
+class GenomePanel:
+    """A tab of the page.
+
+    Attributes
+    ----------
+    title, panel
+        Name and Panel object.
+    figures
+        The figures.
+    shown
+        What was drawn last, or None.
+    """
+
+    title = "Along the genome"
+    has_figure = True
+
+    def __init__(self, state: KmerState, repeats: RepeatsOf) -> None:
+        self._state, self._repeats = state, repeats
+        self._axis: GenomeAxis | None = None
+        self.shown: GenomeBins | None = None
+        self.is_shown = False
+        self._wanted: tuple[float, float] | None = None
+        self._is_stale, self._changed_at, self._width = False, 0.0, NO_WIDTH
+        self._waiting: GenomeBins | None = None
+        self.figures = GenomeFigures()
+        self._turn = Turn(self.figures.hits, self._draw)
+        self._bins = Question(state.session, "bins along the genome", self._take_bins)
+        self.contig = pmui.Select(
+            label="Contig or path", options=[ALL], value=ALL, searchable=True, size="small",
+            width=220, margin=(8, 8, 0, 10),
+        )  # fmt: skip
+        self.k = KField(state)
+        self.said = pn.pane.HTML(
+            "",
+            sizing_mode="stretch_width",
+            margin=(8, 8, 0, 4),
+            stylesheets=[STYLE],
+        )
+        bar = pmui.Row(
+            self.contig,
+            self._icon("width_full", "Show all of it", self.show_whole),
+            self._icon("zoom_in", "Zoom in twofold", lambda: self.zoom(0.5)),
+            self._icon("zoom_out", "Zoom out twofold", lambda: self.zoom(2.0)),
+            self.k.panel,
+            self.said,
+            sizing_mode="stretch_width",
+            margin=(0, 0, 4, 0),
+        )
+        self.hit_pane = pn.pane.Bokeh(self.figures.hits, sizing_mode="stretch_both", margin=0)
+        self.count_pane = pn.pane.Bokeh(self.figures.counts, sizing_mode="stretch_both", margin=0)
+        self.panel = pmui.Column(
+            bar, self.hit_pane, self.count_pane, sizing_mode="stretch_both", margin=0
+        )
+        self._listen()
+        self._follow_index()
+
+    def _icon(self, icon: str, description: str, act: Any) -> pmui.IconButton:
+        button = pmui.IconButton(icon=icon, description=description, size="22px", margin=(8, 0))
+        button.on_click(lambda _: act())
+        return button
+
+    def _listen(self) -> None:
+        state = self._state
+        state.param.watch(self._follow_index, "index")
+        state.param.watch(lambda _: self._redraw(), "hits")
+        state.param.watch(lambda _: self._redraw(), "k")
+        state.session.param.watch(lambda _: self._redraw(), "region")
+        self.contig.param.watch(lambda _: self.show_whole(), "value")
+        for name in ("start", "end"):
+            self.figures.x_range.on_change(name, self._take_change)
+        self.figures.hits.on_change("inner_width", self._take_width)
+        for plot in (self.figures.hits, self.figures.counts):
+            plot.on_event(Tap, self._take_tap)
+
+    @property
+    def contig_id(self) -> int:
+        """Number of the contig that is shown; -1 for all."""
+        if self._axis is None or self.contig.value in (ALL, None):
+            return -1
+        return list(self._axis.names).index(self.contig.value)
+
+    @property
+    def length(self) -> int:
+        """Length of what can be shown, bp."""
+        if self._axis is None:
+            return 1
+        contig = self.contig_id
+        return max(self._axis.total if contig < 0 else int(self._axis.lengths[contig]), 1)
+
+    @property
+    def view(self) -> GenomeView:
+        """What is shown."""
+        x_range = self.figures.x_range
+        start, end = self._wanted or (float(x_range.start), float(x_range.end))
+        return GenomeView(self.contig_id, start, end, self._width)
+
+    @property
+    def _strand(self) -> str:
+        return "forward" if self._state.strand == "forward" else "canonical"
+
+    def show_whole(self) -> None:
+        """Show the contig, or all of them, from end to end."""
+        self._wanted = (0.0, float(self.length))
+        self._redraw()
+
+    def zoom(self, factor: float) -> None:
+        """Show ``factor`` times as much around the same middle."""
+        view = self.view
+        half = max((view.end - view.start) * factor, SMALLEST_VIEW) / 2
+        middle = (view.start + view.end) / 2
+        self._wanted = (max(middle - half, 0.0), min(middle + half, float(self.length)))
+        self._redraw()
+
+    def poll(self) -> None:
+        """Bring the figures up to date; called some twenty times a second."""
+        self._bins.poll()
+        if not self.is_shown or self._axis is None:
+            return
+        self._repeats.want(self._axis is not None and self._state.index.built.graph is None)
+        if self._repeats.has_changed(self):
+            self._redraw()
+        if self._is_stale and time.monotonic() - self._changed_at > REST_SECONDS:
+            if self._bins.is_open:
+                return
+            self._is_stale = False
+            repeats = self._repeats.value if self._state.index.built.graph is None else None
+            view = self.view
+            if view.start < view.end:
+                self._bins.ask(
+                    make_bins, self._axis, view, self._state.hits, repeats, self._state.k,
+                    self._strand,
+                )  # fmt: skip
+
+    def _redraw(self) -> None:
+        self._is_stale = True
+
+    def _follow_index(self, *_events: Any) -> None:
+        index = self._state.index
+        self._axis = GenomeAxis.of(index.built) if index is not None else None
+        names = list(self._axis.names)[:MAX_OPTIONS] if self._axis is not None else []
+        options = names if len(names) == 1 else [ALL, *names]
+        self.contig.param.update(options=options, value=options[0])
+        has_counts = index is None or index.built.graph is None
+        self.count_pane.visible = self.k.panel.visible = has_counts
+        self.figures.hits.xaxis[0].visible = not has_counts
+        self.show_whole()
+
+    def _take_bins(self, bins: GenomeBins) -> None:
+        self._waiting = bins
+        self._turn.ask()
+
+    def _draw(self) -> None:
+        bins, self._waiting = self._waiting, None
+        if bins is None or self._axis is None:
+            return
+        with pn.io.hold():
+            self._move()
+            self.shown = bins
+            size = f"{bins.bin_bp:,} bp"
+            if bins.hits is not None:
+                self.figures.show_hits(bins.hits, f"Hits per {size}")
+            else:
+                empty = {name: [] for name in self.figures.hit_source.data}
+                self.figures.show_hits(empty, f"Hits per {size}")
+            if bins.counts is not None:
+                self.figures.show_counts(bins.counts, f"Count of {self._state.k}-mers")
+            show_contigs(self.figures, self._axis, bins.view)
+            show_region(self.figures, self._axis, bins.view, self._state.session.region)
+            self.said.object = self._words(bins)
+
+    def _move(self) -> None:
+        if self._wanted is None:
+            return
+        (start, end), self._wanted = self._wanted, None
+        x_range, bounds = self.figures.x_range, (0.0, float(self.length))
+        if x_range.bounds != bounds:
+            x_range.update(bounds=None, min_interval=None)
+            x_range.update(start=start, end=end)
+            x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.length))
+        else:
+            x_range.update(start=start, end=end)
+
+    def _words(self, bins: GenomeBins) -> str:
+        view = bins.view
+        words = f"{view.end - view.start:,.0f} bp in bins of {bins.bin_bp:,} bp"
+        if self._state.hits is not None and self._state.hits.is_cut:
+            words += f"; the first {len(self._state.hits):,} of {self._state.hits.n_hits:,} hits"
+        if self._repeats.is_making:
+            words += f" · {self._repeats.text}"
+        keys = [(FORWARD_COLOUR, "forward"), (REVERSE_COLOUR, "reverse")]
+        if bins.counts is not None:
+            keys += [(MEAN_COLOUR, "mean count"), (MAX_COLOUR, "highest")]
+        squares = "".join(f'<i style="background:{colour}"></i>{key} ' for colour, key in keys)
+        return f"<p>{squares}</p><p>{words}</p>"
+
+    def _take_change(self, _attr: str, _old: Any, _new: Any) -> None:
+        self._redraw()
+
+    def _take_width(self, _attr: str, _old: Any, new: int) -> None:
+        if new and new > 0:
+            self._width = int(new)
+            self._redraw()
+
+    def _take_tap(self, event: Any) -> None:
+        """Make the bin under the pointer, or the hit in it, the place of all pages."""
+        axis, bins = self._axis, self.shown
+        if axis is None or bins is None or not 0 <= event.x < self.length:
+            return
+        contig, position = bins.view.contig, int(event.x)
+        if contig < 0:
+            contig = int(np.searchsorted(axis.offsets, position, side="right")) - 1
+            position -= int(axis.offsets[contig])
+        start = position // bins.bin_bp * bins.bin_bp
+        end = min(start + max(bins.bin_bp, 1), int(axis.lengths[contig]))
+        share_place(self._state.session, self._state.index.built, contig, start, end)

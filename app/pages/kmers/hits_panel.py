@@ -1,0 +1,180 @@
+"""The tab of hits: the k-mers that were asked for, and a table of where one of them is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from app.pages.kmers.hit_files import write_hits
+from app.pages.kmers.hit_rows import BLOCK, COLUMNS, hit_rows
+from app.pages.kmers.hits import GenomeAxis, HitSet
+from app.pages.kmers.kmer_list import KmerList, shorten_kmer
+from app.pages.kmers.places import nodes_of, share_place
+from app.pages.kmers.state import KmerState
+from app.parts.file_button import file_button, file_stem
+from app.parts.questions import Question
+from app.parts.remote_table import RemoteTable, TableRows
+from genoviz.errors import GenovizError
+from genoviz.model import PathRegion
+
+NO_HITS, NO_KMER = "no hits", "Write a k-mer above: its hits are listed here."
+ICON: dict[str, Any] = {"size": "20px", "margin": (4, 0, 0, 0)}
+
+
+class HitsPanel:
+    """A tab of the page.
+
+    Attributes
+    ----------
+    title, panel
+        Name and Panel object.
+    table
+        The table of hits.
+    """
+
+    title = "Hits"
+    has_figure = False
+
+    def __init__(self, state: KmerState) -> None:
+        self._state, session = state, state.session
+        self._first = 0
+        self.is_shown = False
+        self._rows = Question(session, "rows of hits", self._take_rows)
+        self._nodes = Question(session, "nodes of hits", self._take_nodes)
+        self.list = KmerList(state)
+        self.table = RemoteTable(
+            COLUMNS, placeholder="Find a contig or path", on_row=self._take_row, min_width=84
+        )
+        self.said = pn.pane.HTML(
+            "",
+            sizing_mode="stretch_width",
+            margin=(9, 8, 0, 4),
+            stylesheets=[":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"],
+        )
+        self.before = self._icon("chevron_left", f"The {BLOCK:,} hits before", -BLOCK)
+        self.after = self._icon("chevron_right", f"The next {BLOCK:,} hits", BLOCK)
+        small: dict[str, Any] = {"margin": (5, 4, 0, 0)}
+        self.light = pmui.Button(
+            label="Light up on the layout", icon="lightbulb", size="small", variant="outlined",
+            description="Light up on the layout: pick the nodes of these hits", **small,
+        )  # fmt: skip
+        self.light.on_click(lambda _: self.light_up())
+        bar = pmui.Row(
+            self.table.search, self.before, self.after, self.said, self.light,
+            file_button(session, "TSV", lambda: self._file("tsv"), **small),
+            file_button(session, "BED", lambda: self._file("bed"), **small),
+            sizing_mode="stretch_width", margin=(4, 8, 2, 8),
+        )  # fmt: skip
+        self.panel = pmui.Row(
+            self.list.panel,
+            pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0),
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        state.param.watch(self._follow, "hits")
+        session.param.watch(self._follow_graph, "opened")
+        self._follow_graph()
+        self._follow()
+
+    def _icon(self, icon: str, description: str, step: int) -> pmui.IconButton:
+        button = pmui.IconButton(icon=icon, description=description, **ICON)
+        button.on_click(lambda _: self._turn(step))
+        return button
+
+    def poll(self) -> None:
+        """Show what has become ready."""
+        self.list.poll()
+        self._rows.poll()
+        self._nodes.poll()
+
+    def light_up(self) -> None:
+        """Pick the nodes of the hits that are listed."""
+        hits, opened, index = self._state.hits, self._state.session.opened, self._state.index
+        if hits is not None and opened is not None and index is not None:
+            names, k = GenomeAxis.of(index.built).names, len(hits.kmer.letters)
+            last = min(self._first + BLOCK, len(hits))
+            if hits.nodes is not None and index.built.graph is opened.graph:
+                ends = hits.node_offsets[self._first], hits.node_offsets[last]
+                self._take_nodes(np.unique(hits.nodes[ends[0] : ends[1]]).astype(np.int64))
+                return
+            block = slice(self._first, last)
+            regions = [
+                PathRegion(names[contig], start, start + k)
+                for contig, start in zip(
+                    hits.ids[block].tolist(), hits.starts[block].tolist(), strict=True
+                )
+            ]
+            self._nodes.ask(nodes_of, opened.graph, regions)
+
+    def _turn(self, step: int) -> None:
+        hits = self._state.hits
+        if hits is not None:
+            last = max(len(hits) - 1, 0) // BLOCK * BLOCK
+            self._first = min(max(self._first + step, 0), last)
+            self._ask(hits)
+
+    def _follow(self, *_events: Any) -> None:
+        hits, self._first = self._state.hits, 0
+        if hits is None or not len(hits):
+            self._rows.drop()
+            self.table.clear()
+            self.before.visible = self.after.visible = False
+            self.said.object = NO_HITS if hits is not None else NO_KMER
+            return
+        self._ask(hits)
+
+    def _ask(self, hits: HitSet) -> None:
+        self._rows.ask(hit_rows, self._state.index.built, hits, self._first)
+
+    def _take_rows(self, rows: TableRows) -> None:
+        hits = self._state.hits
+        if hits is None:
+            return
+        last = self._first + len(rows.frame)
+        with pn.io.hold():
+            self.table.show(rows)
+            self.before.param.update(visible=len(hits) > BLOCK, disabled=self._first == 0)
+            self.after.param.update(visible=len(hits) > BLOCK, disabled=last >= len(hits))
+            if hits.n_hits > len(rows.frame):
+                words = f"showing {self._first + 1:,} to {last:,} of {hits.n_hits:,} hits"
+            else:
+                words = f"all {hits.n_hits:,} hits"
+            if self._state.answer is not None and len(self._state.answer.kmers) > 1:
+                words += f" of {shorten_kmer(hits.kmer.letters)}"
+            if hits.is_cut:
+                words += f"; only {len(hits):,} were located"
+            self.said.object = words
+
+    def _take_nodes(self, nodes: np.ndarray) -> None:
+        session = self._state.session
+        if len(nodes):
+            session.picked = nodes
+        else:
+            session.problem = "No hit lies on a path or contig of the graph that is open."
+
+    def _take_row(self, row: int) -> None:
+        """Make a hit the place of all pages."""
+        hits, index = self._state.hits, self._state.index
+        if hits is None or index is None:
+            return
+        place = self._first + row
+        contig, start = int(hits.ids[place]), int(hits.starts[place])
+        end = start + len(hits.kmer.letters)
+        share_place(self._state.session, index.built, contig, start, end)
+
+    def _follow_graph(self, *_events: Any) -> None:
+        self.light.disabled = self._state.session.opened is None
+
+    def _file(self, kind: str) -> tuple[str, Any]:
+        hits, index = self._state.hits, self._state.index
+        if hits is None or index is None:
+            raise GenovizError("there are no hits; write a k-mer first")
+
+        def write(path: Path) -> None:
+            write_hits(path, hits, GenomeAxis.of(index.built))
+
+        return f"{file_stem(hits.kmer.letters[:40])}.{kind}", write

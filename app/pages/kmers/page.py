@@ -1,0 +1,218 @@
+"""The page on which k-mers are counted and found, along a genome or on the paths of a graph."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from app.address import Address
+from app.index_files import GRAPH_SOURCE
+from app.pages.kmers.build_panel import BuildPanel
+from app.pages.kmers.choose_k_panel import ChooseKPanel
+from app.pages.kmers.genome_panel import GenomePanel
+from app.pages.kmers.hits_panel import HitsPanel
+from app.pages.kmers.paths_panel import PathsPanel
+from app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
+from app.pages.kmers.repeats import RepeatsOf
+from app.pages.kmers.save_index import SaveIndex
+from app.pages.kmers.search_panel import SearchPanel
+from app.pages.kmers.source import IndexPicker
+from app.pages.kmers.spectrum_panel import SpectrumPanel
+from app.pages.kmers.state import KmerState
+from app.parts.notices import notices_html
+from app.parts.styles import NOTICES, PICTURE_CARD
+from app.parts.views import Views, slug_of
+from app.session import Session
+
+NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: center; opacity: 0.85">
+No genome is open. Open sequences (FASTA, 2bit) or an index (.gvfm) at the left, or index the paths
+of the graph that is open: then any k-mer, of any length, is counted as you type.</p>"""
+N_TRIES, BUILD_SECONDS = 200, 0.7
+LONGEST_LINK = 1500
+
+
+class KmersPage:
+    """Count and find any k-mer.
+
+    Attributes
+    ----------
+    slug, title
+        Name in links, and on the screen.
+    header, messages, sidebar, content
+        What the dashboard shows.
+    """
+
+    slug = "kmers"
+    title = "K-mers"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._link: Address | None = None
+        self._sent_from, self._building_since = "", time.monotonic()
+        self._random = np.random.default_rng()
+        self.state = KmerState(session)
+        self.repeats = RepeatsOf(self.state)
+        self.picker = IndexPicker(session)
+        self.saving = SaveIndex(self.state)
+        self.query = QueryBox(self.state, self.take_example)
+        self.views = Views(
+            [
+                HitsPanel(self.state),
+                GenomePanel(self.state, self.repeats),
+                SpectrumPanel(self.state, self.repeats, self.query),
+                ChooseKPanel(self.state, self.repeats),
+                PathsPanel(self.state),
+                SearchPanel(self.state),
+                BuildPanel(session.indexes),
+            ]
+        )
+        self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
+        sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
+        sample.on_click(lambda _: self.picker.open_first_sample())
+        graph = pmui.Button(label="Index the open graph", icon="hub", variant="outlined", margin=8)
+        graph.on_click(lambda _: self.picker.open_graph())
+        self.nothing = pmui.Column(
+            pn.pane.HTML(NOTHING, sizing_mode="stretch_width"),
+            pmui.Row(
+                pn.layout.HSpacer(), sample, graph, pn.layout.HSpacer(),
+                sizing_mode="stretch_width", margin=0,
+            ),
+            sizing_mode="stretch_width",
+            margin=0,
+        )  # fmt: skip
+        self.state.param.watch(self._follow_index, "index")
+        session.indexes.param.watch(self._follow_index, "opening")
+        self._follow_index()
+
+    @property
+    def header(self) -> list[Any]:
+        """What stands in the header: nothing of its own."""
+        return []
+
+    @property
+    def messages(self) -> list[Any]:
+        """What stands above the content: nothing of its own."""
+        return []
+
+    @property
+    def sidebar(self) -> list[Any]:
+        """What stands in the sidebar."""
+        return [
+            pmui.Column(
+                self.picker.panel,
+                self.saving.panel,
+                self.notices,
+                sizing_mode="stretch_width",
+                margin=(4, 10, 0, 10),
+            )
+        ]
+
+    @property
+    def content(self) -> Any:
+        """What stands in the main area."""
+        grow = {"flex": "1 1 0", "min-height": "0"}
+        return pmui.Column(
+            pmui.Paper(
+                self.query.panel,
+                **{**PICTURE_CARD, "sizing_mode": "stretch_width"},
+                styles={"flex": "0 0 auto"},
+            ),
+            pmui.Paper(self.nothing, self.views.panel, **PICTURE_CARD, styles=grow),
+            sizing_mode="stretch_both",
+            styles={"min-height": "0", "height": "100%"},
+            margin=0,
+        )
+
+    @property
+    def link(self) -> Address:
+        """What a link to the present view says."""
+        state = self.state
+        text = state.text if len(state.text) <= LONGEST_LINK else ""
+        return Address(
+            kmers=text,
+            strand="" if state.strand == "both" else state.strand,
+            k=state.k,
+            tab=self.views.slug if self.views.shown else "",
+        )
+
+    def follow(self, link: Address) -> None:
+        """Ask what a link asks, once its index is open."""
+        state = self.state
+        if link.strand in state.param.strand.objects:
+            state.strand = link.strand
+        if link.k:
+            state.k = link.k
+        if link.kmers:
+            self.query.write(link.kmers)
+        if link.tab:
+            self.views.show(link.tab)
+        if link.region is not None and self._session.region is None:
+            self._session.region = link.region
+        self._link = link
+
+    def poll(self) -> None:
+        """Bring the page up to date; called some twenty times a second."""
+        self._follow_link()
+        self._watch_building()
+        self.query.poll()
+        self.state.poll()
+        self.repeats.poll()
+        self.saving.poll()
+        self.views.poll()
+
+    def close(self) -> None:
+        """Nothing is held beyond the session; the tab is closed."""
+
+    def take_example(self) -> None:
+        """Ask for some bases from a place by chance."""
+        index = self.state.index
+        if index is None:
+            return
+        text = index.built.index.text
+        for _ in range(N_TRIES):
+            start = int(self._random.integers(max(text.n_symbols - EXAMPLE_LENGTH, 1)))
+            symbols = text.symbols(start, start + EXAMPLE_LENGTH)
+            if (symbols < 4).all() and len(symbols):
+                self.query.write("".join("ACGT"[symbol] for symbol in symbols.tolist()))
+                return
+
+    def _follow_link(self) -> None:
+        """Index the graph of a link, once it is open."""
+        link = self._link
+        if link is None:
+            return
+        if link.sequences != GRAPH_SOURCE:
+            self._link = None
+        elif self._session.opened is not None and not self._session.is_opening:
+            self._link = None
+            index, graph = self.state.index, self._session.opened.graph
+            if index is None or index.built.graph is not graph:
+                self.picker.open_graph()
+
+    def _watch_building(self) -> None:
+        """Show how the first index is built, if that takes a while."""
+        now = time.monotonic()
+        if self.state.index is not None or not self._session.indexes.is_opening:
+            self._building_since = now
+        elif now - self._building_since > BUILD_SECONDS and not self._sent_from:
+            self._sent_from = self.views.slug
+            self.views.show(BuildPanel.title)
+
+    def _send_back(self) -> None:
+        if self.views.slug == slug_of(BuildPanel.title):
+            self.views.show(self._sent_from)
+        self._sent_from = ""
+
+    def _follow_index(self, *_events: Any) -> None:
+        index = self.state.index
+        is_there = index is not None or self._session.indexes.opening is not None
+        with pn.io.hold():
+            self.nothing.visible = not is_there
+            self.views.panel.visible = is_there
+            if index is not None and self._sent_from:
+                self._send_back()
+            self.notices.object = notices_html(index.built.notes if index is not None else ())

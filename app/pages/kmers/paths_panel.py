@@ -1,0 +1,187 @@
+"""The tab of paths: how often each k-mer is on each path, or on each contig."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.events import MouseLeave, MouseMove, Tap
+
+from app.index_data import BuiltIndex
+from app.pages.kmers.counting import CountAnswer
+from app.pages.kmers.hits import GenomeAxis, find_hits
+from app.pages.kmers.state import KmerState
+from app.parts.file_button import file_button
+from app.parts.questions import Question
+from app.parts.turn import Turn
+from app.plots.kmer_matrix import MatrixFigure
+from genoviz.analyses.pangenome_queries import count_per_path
+from genoviz.errors import GenovizError
+
+MAX_KMERS, MAX_COLUMNS = 500, 2000
+NAME_LETTERS = 40
+TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Counts of k-mers on paths or contigs.
+
+    Attributes
+    ----------
+    counts
+        int64, shape (n_kmers, n_columns).
+    rows, columns
+        Names of the k-mers and of the paths or contigs.
+    n_kmers, n_columns
+        How many there are in all: more than are shown where there are too many.
+    """
+
+    counts: np.ndarray
+    rows: Sequence[str]
+    columns: Sequence[str]
+    n_kmers: int
+    n_columns: int
+
+
+def count_matrix(built: BuiltIndex, answer: CountAnswer) -> Matrix:
+    """Return the counts of all k-mers on all paths of a graph, or contigs of a genome."""
+    kmers, axis = answer.kmers[:MAX_KMERS], GenomeAxis.of(built)
+    if built.pangenome is not None:
+        counts = count_per_path(built.pangenome, kmers, strand=answer.strand)
+    else:
+        n = len(axis.names)
+        counts = np.stack(
+            [np.bincount(find_hits(built, kmer, answer.strand).ids, minlength=n) for kmer in kmers]
+        )
+    columns = list(axis.names[:MAX_COLUMNS])
+    rows = [kmer.name or kmer.letters for kmer in kmers]
+    return Matrix(counts[:, : len(columns)], rows, columns, len(answer.kmers), len(axis.names))
+
+
+class PathsPanel:
+    """A tab of the page."""
+
+    title = "Paths"
+    has_figure = True
+
+    def __init__(self, state: KmerState) -> None:
+        self._state = state
+        self.is_shown = False
+        self._asked: CountAnswer | None = None
+        self._pointer: tuple[int, int] | None = None
+        self._is_hovering = False
+        self.matrix: Matrix | None = None
+        self._question = Question(state.session, "k-mers on paths", self._take)
+        self.figure = MatrixFigure()
+        self._turn = Turn(self.figure.figure, self._draw)
+        for event, act in (
+            (MouseMove, self._take_pointer),
+            (MouseLeave, self._take_pointer),
+            (Tap, self._take_tap),
+        ):
+            self.figure.figure.on_event(event, act)
+        self.said = pn.pane.HTML(
+            "", sizing_mode="stretch_width", margin=(12, 8, 0, 10), stylesheets=[TEXT]
+        )
+        self.panel = pmui.Column(
+            pmui.Row(
+                self.said,
+                file_button(state.session, "TSV", self._file, margin=(6, 8, 0, 0)),
+                sizing_mode="stretch_width",
+                margin=(0, 0, 4, 0),
+            ),
+            pn.pane.Bokeh(self.figure.figure, sizing_mode="stretch_both", margin=0),
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+
+    def poll(self) -> None:
+        """Bring the tab up to date."""
+        self._question.poll()
+        answer = self._state.answer
+        if self.is_shown and answer is not self._asked:
+            self._asked = answer
+            if answer is None or not answer.kmers:
+                self._take(None)
+            else:
+                self._question.ask(count_matrix, self._state.index.built, answer)
+        if self._is_hovering:
+            self._is_hovering = False
+            self._say()
+
+    def _take(self, matrix: Matrix | None) -> None:
+        self.matrix, self._pointer = matrix, None
+        self._turn.ask()
+
+    def _draw(self) -> None:
+        matrix = self.matrix
+        with pn.io.hold():
+            if matrix is None:
+                self.figure.show(np.zeros((0, 0)), [], [])
+            else:
+                self.figure.show(matrix.counts, matrix.rows, matrix.columns)
+            self._say()
+
+    def _say(self) -> None:
+        matrix = self.matrix
+        if matrix is None:
+            self.said.object = "Write one k-mer or many: how often each is on each path or contig."
+            return
+        if self._pointer is not None:
+            row, column = self._pointer
+            self.said.object = (
+                f"<b>{int(matrix.counts[row, column]):,} hits</b> of "
+                f"{matrix.rows[row][:NAME_LETTERS]} on {matrix.columns[column]}"
+            )
+            return
+        n_rows, n_columns = matrix.counts.shape
+        has = int(np.count_nonzero(matrix.counts))
+        words = f"{n_rows:,} k-mers × {n_columns:,}"
+        if (n_rows, n_columns) != (matrix.n_kmers, matrix.n_columns):
+            words = (
+                f"showing {n_rows:,} of {matrix.n_kmers:,} k-mers × "
+                f"{n_columns:,} of {matrix.n_columns:,}"
+            )
+        noun = "paths" if self._state.index.built.graph is not None else "contigs"
+        cells = max(matrix.counts.size, 1)
+        self.said.object = (
+            f"{words} {noun}; {has:,} pairs with hits ({100 * has / cells:.1f} %). "
+            "Point at a cell for its count; click to see its hits."
+        )
+
+    def _cell(self, event: Any) -> tuple[int, int] | None:
+        matrix = self.matrix
+        if matrix is None or getattr(event, "x", None) is None:
+            return None
+        row, column = int(np.floor(-event.y)), int(np.floor(event.x))
+        n_rows, n_columns = matrix.counts.shape
+        return (row, column) if 0 <= row < n_rows and 0 <= column < n_columns else None
+
+    def _take_pointer(self, event: Any) -> None:
+        cell = None if isinstance(event, MouseLeave) else self._cell(event)
+        if cell != self._pointer:
+            self._pointer, self._is_hovering = cell, True
+
+    def _take_tap(self, event: Any) -> None:
+        cell = self._cell(event)
+        if cell is not None:
+            self._state.chosen = cell[0]
+
+    def _file(self) -> tuple[str, Any]:
+        matrix = self.matrix
+        if matrix is None:
+            raise GenovizError("nothing is counted on paths yet; write a k-mer first")
+
+        def write(path: Path) -> None:
+            lines = ["\t".join(["kmer", *matrix.columns])]
+            for name, row in zip(matrix.rows, matrix.counts.tolist(), strict=True):
+                lines.append("\t".join([name, *map(str, row)]))
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+        return "kmers_on_paths.tsv", write

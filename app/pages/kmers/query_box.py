@@ -1,0 +1,145 @@
+"""The field of k-mers, which strands count, and the counts as one types."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.pages.kmers.counting import CountAnswer, say_seconds
+from app.pages.kmers.state import STRANDS, KmerState
+
+REST_SECONDS = 0.12
+EXAMPLE_LENGTH = 21
+STRAND_WORDS = (
+    "Both: hits of the k-mer and of its reverse complement. Forward: the k-mer as it is written. "
+    "Canonical: as both, which is how k-mer counters count. A k-mer that is its own reverse "
+    "complement counts once."
+)
+STYLE = """
+:host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }
+p { margin: 0; }
+.hits { font-size: 22px; font-weight: 600; opacity: 1; white-space: nowrap; }
+.hits small { font-size: 12.5px; font-weight: 400; opacity: 0.8; margin-left: 7px; }
+i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
+.forward i { background: #4fb3e8; } .reverse i { background: #ffb454; }
+.problem { padding-left: 8px; border-left: 3px solid #f2604c; }
+"""
+NO_INDEX = "<p>Open a genome first, at the left.</p>"
+NO_QUERY = "<p>Write a k-mer: its hits are counted as you type.</p>"
+
+
+class QueryBox:
+    """The bar above the views.
+
+    Attributes
+    ----------
+    field, strand, readout
+        The k-mers, the choice of strands, and what was counted.
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, state: KmerState, take_example: Callable[[], None]) -> None:
+        self._state = state
+        self._seen, self._changed_at = "", 0.0
+        self.field = pmui.TextAreaInput(
+            label="K-mers",
+            placeholder="GATTACA, IUPAC letters too; many on lines or with commas; or FASTA",
+            description="Of any length. R Y S W K M B D H V N stand for several bases, U for T.",
+            rows=1,
+            max_rows=4,
+            auto_grow=True,
+            size="small",
+            sizing_mode="stretch_width",
+            max_length=2_000_000,
+            margin=(10, 8, 0, 10),
+        )
+        self.strand = pmui.RadioButtonGroup(
+            label="",
+            options=STRANDS,
+            value=state.strand,
+            description=STRAND_WORDS,
+            size="small",
+            margin=(12, 6, 0, 4),
+        )
+        self.example = pmui.Button(
+            label="Example",
+            icon="casino",
+            description=f"Example: {EXAMPLE_LENGTH} bases from a place by chance",
+            size="small",
+            variant="text",
+            margin=(12, 6, 0, 0),
+        )
+        self.example.on_click(lambda _: take_example())
+        self.readout = pn.pane.HTML(NO_INDEX, stylesheets=[STYLE], width=310, margin=(6, 8, 0, 6))
+        self.panel = pmui.Row(
+            self.field, self.example, self.strand, self.readout,
+            sizing_mode="stretch_width", margin=(0, 0, 6, 0),
+        )  # fmt: skip
+        self.field.param.watch(self._take_typing, "value_input")
+        self.field.param.watch(self._take_typing, "value")
+        self.strand.param.watch(self._take_strand, "value")
+        state.param.watch(self._show, ["answer", "index"])
+        state.param.watch(self._follow, ["text", "strand"])
+        self._show()
+
+    def write(self, text: str) -> None:
+        """Put k-mers into the field and ask for them at once."""
+        self._seen = text
+        self.field.param.update(value=text, value_input=text)
+        self._state.param.update(text=text, chosen=0)
+
+    def poll(self) -> None:
+        """Ask for what was typed, once the typing rests."""
+        is_resting = time.monotonic() - self._changed_at > REST_SECONDS
+        if self._seen != self._state.text and is_resting:
+            self._state.param.update(text=self._seen, chosen=0)
+
+    def _take_typing(self, event: Any) -> None:
+        if event.new != self._seen:
+            self._seen, self._changed_at = event.new or "", time.monotonic()
+
+    def _take_strand(self, event: Any) -> None:
+        self._state.strand = event.new
+
+    def _follow(self, *_events: Any) -> None:
+        if self._state.strand != self.strand.value:
+            self.strand.value = self._state.strand
+        if self._state.text != self._seen:
+            self._seen = self._state.text
+            self.field.param.update(value=self._seen, value_input=self._seen)
+
+    def _show(self, *_events: Any) -> None:
+        state = self._state
+        has_index = state.index is not None
+        problem = state.answer.problem if state.answer is not None else ""
+        with pn.io.hold():
+            self.field.error_state = bool(problem)
+            self.example.disabled = not has_index
+            if not has_index:
+                self.readout.object = NO_INDEX
+            elif state.answer is None:
+                self.readout.object = NO_QUERY
+            else:
+                self.readout.object = readout_html(state.answer)
+
+
+def readout_html(answer: CountAnswer) -> str:
+    """Return the counts in words; or what is wrong with the k-mers."""
+    if answer.problem:
+        return f'<p class="problem" role="alert">{escape(answer.problem)}.</p>'
+    n_hits, n_forward = int(answer.counts.sum()), int(answer.forward.sum())
+    took = f'<span title="How long the index took to count">{say_seconds(answer.seconds)}</span>'
+    parts = (
+        f'<span class="forward"><i></i>{n_forward:,} forward</span> &ensp;'
+        f'<span class="reverse"><i></i>{n_hits - n_forward:,} reverse</span>'
+        if answer.strand != "forward"
+        else "forward strand only"
+    )
+    what = f"{n_hits:,} hit{'' if n_hits == 1 else 's'}"
+    return f'<p class="hits"><span>{what}</span><small>{took}</small></p><p>{parts}</p>'

@@ -1,0 +1,211 @@
+"""The tab of the spectrum: how many k-mers occur how often, and which ones those are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.events import SelectionGeometry, Tap
+
+from app.index_files import OpenIndex
+from app.pages.kmers.k_field import KField
+from app.pages.kmers.query_box import QueryBox
+from app.pages.kmers.repeats import RepeatsOf
+from app.pages.kmers.spectrum_bins import LIMITS, bin_ticks, spectrum_bins
+from app.pages.kmers.state import KmerState
+from app.parts.file_button import file_button
+from app.parts.questions import Question
+from app.parts.remote_table import Column, RemoteTable, TableRows
+from app.parts.turn import Turn
+from app.plots.kmer_spectrum import SpectrumFigure, bar_columns
+from genoviz.analyses.kmer_repeats import KmerRepeats
+from genoviz.analyses.kmer_spectrum import KmerSpectrum
+from genoviz.errors import GenovizError
+
+BEHIND = 10_000
+COLUMNS = (
+    Column("K-mer", share=5),
+    Column("Times", is_number=True, share=2),
+    Column("GC %", is_number=True, share=2, format="0.0"),
+)
+CLICK = "Click a bar, or draw over several: the k-mers behind them are listed here."
+TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
+
+
+class SpectrumPanel:
+    """A tab of the page."""
+
+    title = "Spectrum"
+    has_figure = True
+
+    def __init__(self, state: KmerState, repeats: RepeatsOf, query: QueryBox) -> None:
+        self._state, self._repeats, self._query = state, repeats, query
+        self.is_shown = False
+        self._asked: tuple = ()
+        self._range = (1, 0)
+        self.spectrum: KmerSpectrum | None = None
+        self.bins: tuple = ()
+        self.kmers: list[str] = []
+        session = state.session
+        self._spectra = Question(session, "spectrum of k-mers", self._take_spectrum)
+        self._behind = Question(session, "k-mers behind a bar", self._take_behind)
+        self.figure = SpectrumFigure()
+        self._turn = Turn(self.figure.figure, self._draw)
+        self.figure.figure.on_event(Tap, self._take_tap)
+        self.figure.figure.on_event(SelectionGeometry, self._take_selection)
+        self.k = KField(state)
+        self.mode = pmui.Select(
+            label="K-mers of", options={"both strands (canonical)": "canonical",
+                                        "the strand as written": "forward"},
+            value="canonical", size="small", width=190, margin=(8, 8, 0, 0),
+        )  # fmt: skip
+        self.limit = pmui.Select(
+            label="Bars up to", options=LIMITS, value=10_000, size="small", width=120,
+            margin=(8, 8, 0, 0), description="What occurs more often is in the last bar, with "
+            "its mass; nothing is left out.",
+        )  # fmt: skip
+        self.said = pn.pane.HTML(
+            "", sizing_mode="stretch_width", margin=(10, 8, 0, 4), stylesheets=[TEXT]
+        )
+        bar = pmui.Row(
+            self.k.panel, self.mode, self.limit, self.said,
+            file_button(session, "TSV", self._file, margin=(12, 8, 0, 0)),
+            sizing_mode="stretch_width", margin=(0, 0, 4, 0),
+        )  # fmt: skip
+        self.table = RemoteTable(
+            COLUMNS, placeholder="Find in these", on_row=self._take_row, min_width=50
+        )
+        self.table.clear(CLICK)
+        self.table.count.margin = (0, 8, 6, 10)
+        self._side = pmui.Column(
+            self.table.count, width=390, sizing_mode="stretch_height", margin=0
+        )
+        self.panel = pmui.Column(
+            bar,
+            pmui.Row(
+                pn.pane.Bokeh(self.figure.figure, sizing_mode="stretch_both", margin=0),
+                self._side,
+                sizing_mode="stretch_both",
+                margin=0,
+            ),
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        self.limit.param.watch(lambda _: self._turn.ask(), "value")
+        state.param.watch(self._follow_index, "index")
+
+    def poll(self) -> None:
+        """Bring the tab up to date."""
+        self._spectra.poll()
+        self._behind.poll()
+        if not self.is_shown or self._state.index is None:
+            return
+        if len(self._side) == 1:
+            self._side.append(self.table.place)  # a table needs a place that is seen
+        self._repeats.want()
+        repeats = self._repeats.value
+        if repeats is None:
+            self.said.object = self._repeats.text
+            return
+        wanted = (id(repeats), self._state.k, self.mode.value)
+        if wanted != self._asked:
+            self._asked = wanted
+            self._spectra.ask(repeats.spectrum, self._state.k, self.mode.value)
+
+    def _follow_index(self, *_events: Any) -> None:
+        self._asked, self.spectrum = (), None
+        self._turn.ask()
+
+    def _take_spectrum(self, spectrum: KmerSpectrum) -> None:
+        self.spectrum = spectrum
+        self._turn.ask()
+
+    def _draw(self) -> None:
+        spectrum, limit = self.spectrum, self.limit.value
+        with pn.io.hold():
+            self.table.clear(CLICK)
+            self.bins, self._range = (), (1, 0)
+            if spectrum is None:
+                self.figure.show(bar_columns((), n_positions=0, limit=0), {})
+                self.said.object = ""
+                return
+            times, n = spectrum.multiplicities, spectrum.n_kmers
+            self.bins = spectrum_bins(times, n, limit=limit)
+            n_positions = int((times * n).sum())
+            shown = limit or (int(times[-1]) if len(times) else 1)
+            self.figure.show(
+                bar_columns(self.bins, n_positions=n_positions, limit=shown),
+                bin_ticks(self.bins, limit),
+            )
+            once = int(n[times == 1].sum())
+            self.said.object = (
+                f"{int(n.sum()):,} distinct k-mers, {once:,} occur once, "
+                f"none more than {int(times[-1]) if len(times) else 0:,} times"
+                f"{stored_words(self._state.index)}"
+            )
+
+    def _take_tap(self, event: Any) -> None:
+        self._list(int(event.x), int(event.x))
+
+    def _take_selection(self, event: Any) -> None:
+        geometry = event.geometry
+        if event.final and geometry.get("type") == "rect":
+            first, last = sorted((geometry["x0"], geometry["x1"]))
+            self._list(int(first), int(last))
+
+    def _list(self, first: int, last: int) -> None:
+        """List the k-mers behind bars."""
+        first, last = max(first, 0), min(last, len(self.bins) - 1)
+        repeats = self._repeats.value
+        if first > last or repeats is None or self.spectrum is None:
+            return
+        self.figure.mark(first, last)
+        low, high = self.bins[first][0], self.bins[last][1]
+        self._range = (low, high)
+        n = sum(row[2] for row in self.bins[first : last + 1])
+        self._behind.ask(kmers_behind, repeats, self.spectrum.k, low, high, n, self.mode.value)
+
+    def _take_behind(self, found: tuple[list[str], TableRows]) -> None:
+        self.kmers = found[0]
+        self.table.show(found[1])
+
+    def _take_row(self, row: int) -> None:
+        """Look for the k-mer of a row."""
+        self._query.write(self.kmers[row])
+
+    def _file(self) -> tuple[str, Any]:
+        spectrum = self.spectrum
+        if spectrum is None:
+            raise GenovizError("there is no spectrum yet; open a genome first")
+
+        def write(path: Path) -> None:
+            lines = zip(spectrum.multiplicities.tolist(), spectrum.n_kmers.tolist(), strict=True)
+            text = "".join(f"{times}\t{n}\n" for times, n in lines)
+            path.write_text(f"multiplicity\tkmers\n{text}")
+
+        return f"spectrum_k{spectrum.k}.tsv", write
+
+
+def stored_words(index: OpenIndex | None) -> str:
+    """Return what to say of counts in the text of a graph's index."""
+    if index is None or index.built.graph is None:
+        return ""
+    return "; in the text of the index, where what paths share is kept once"
+
+
+def kmers_behind(
+    repeats: KmerRepeats, k: int, low: int, high: int, n: int, strand: str
+) -> tuple[list[str], TableRows]:
+    """Return the k-mers that occur so often, and rows of them."""
+    found = repeats.kmers_with(k, low, high, limit=BEHIND, strand=strand)
+    letters = list(found.kmers)
+    gc = [100 * (text.count("G") + text.count("C")) / max(len(text), 1) for text in letters]
+    frame = pd.DataFrame({"K-mer": letters, "Times": found.counts, "GC %": gc})
+    words = np.array([text.lower() for text in letters], dtype=np.str_)
+    times = f"{low:,} times" if low == high else f"{low:,} to {high:,} times"
+    note = f"the first of {n:,} that occur {times}" if n > len(letters) else f"that occur {times}"
+    return letters, TableRows(frame, words, np.arange(len(letters)), note)

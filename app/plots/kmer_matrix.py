@@ -1,0 +1,127 @@
+"""The Bokeh figure of counts: a row for each k-mer, a column for each path or contig."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from bokeh.models import (
+    ColorBar,
+    ColumnDataSource,
+    FixedTicker,
+    LogColorMapper,
+    LogTicker,
+    NumeralTickFormatter,
+    PanTool,
+    Range1d,
+    WheelZoomTool,
+)
+from bokeh.plotting import figure
+
+from app.plots.graph_picture import FAINT, GROUND, style_figure
+from genoviz.analyses.palettes import DARK
+
+ABSENT = "#1b2432"
+MAX_LABELS, LETTERS, FEW_TICKS = 60, 22, 5
+N_COLOURS = 256
+
+
+class MatrixFigure:
+    """Counts as colours on a logarithmic ramp; what is absent is dark.
+
+    Parameters
+    ----------
+    name
+        Of the figure.
+    counted
+        What is counted, for the scale of colours.
+
+    Attributes
+    ----------
+    figure
+        The figure; column ``j`` lies between ``j`` and ``j + 1``, row ``i`` below ``-i``.
+    """
+
+    def __init__(self, *, name: str = "kmer-matrix", counted: str = "Hits") -> None:
+        self.figure = figure(
+            name=name,
+            sizing_mode="stretch_both",
+            min_height=160,
+            x_range=Range1d(0, 1),
+            y_range=Range1d(-1, 0),
+            toolbar_location=None,
+            tools=[],
+            output_backend="canvas",
+        )
+        style_figure(self.figure)
+        self.figure.grid.visible = False
+        self.figure.min_border_left, self.figure.min_border_bottom = 180, 110
+        self._source = ColumnDataSource(data={"image": [np.zeros((1, 1))], "dw": [1], "dh": [1]})
+        colours = ramp_colours()
+        self._mapper = LogColorMapper(palette=colours, low=1, high=2, low_color=ABSENT)
+        self.figure.image(
+            "image", x=0, y=0, dw="dw", dh="dh", source=self._source,
+            color_mapper=self._mapper, origin="top_left", anchor="top_left",
+        )  # fmt: skip
+        bar = self._bar = ColorBar(
+            color_mapper=self._mapper, title=counted, width=12, background_fill_color=GROUND,
+            major_label_text_color=FAINT, title_text_color=FAINT, bar_line_color=None,
+            formatter=NumeralTickFormatter(format="0,0"), major_tick_line_color=None,
+            title_text_font_style="normal",
+        )  # fmt: skip
+        self.figure.add_layout(bar, "right")
+        pan, zoom = PanTool(), WheelZoomTool()
+        self.figure.add_tools(pan, zoom)
+        self.figure.toolbar.active_drag, self.figure.toolbar.active_scroll = pan, zoom
+        self._tickers = FixedTicker(ticks=[]), FixedTicker(ticks=[])
+        self.figure.xaxis[0].update(ticker=self._tickers[0], major_label_orientation=0.9)
+        self.figure.yaxis[0].ticker = self._tickers[1]
+
+    def show(self, counts: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
+        """Draw counts of shape (n_rows, n_columns)."""
+        n_rows, n_columns = counts.shape
+        image = counts.astype(np.float32) if counts.size else np.zeros((1, 1), np.float32)
+        self._source.data = {"image": [image], "dw": [max(n_columns, 1)], "dh": [max(n_rows, 1)]}
+        self._mapper.high = max(float(counts.max(initial=2)), 2.0)
+        few = range(1, int(self._mapper.high) + 1)
+        self._bar.ticker = FixedTicker(ticks=[*few]) if len(few) <= FEW_TICKS else LogTicker()
+        self.figure.x_range.update(start=0, end=max(n_columns, 1))
+        self.figure.y_range.update(start=-max(n_rows, 1), end=0)
+        longest = max((len(shorten(name)) for name in columns), default=0)
+        self.figure.min_border_bottom = 24 + int(4.6 * longest)
+        for axis, ticker, names, sign in (
+            (self.figure.xaxis[0], self._tickers[0], columns, 1),
+            (self.figure.yaxis[0], self._tickers[1], rows, -1),
+        ):
+            stride = -(-len(names) // MAX_LABELS) or 1
+            labels = {
+                sign * (place + 0.5): shorten(names[place])
+                for place in range(0, len(names), stride)
+            }
+            ticker.ticks = sorted(labels)
+            axis.major_label_overrides = labels
+
+
+def shorten(name: str) -> str:
+    """Return a name that has room beside the matrix.
+
+    Examples
+    --------
+    >>> shorten("HG00438#1#JAHBCB010000040.1:24201-112900")
+    'HG00438#1#…4201-112900'
+    """
+    if len(name) <= LETTERS:
+        return name
+    return f"{name[:10]}…{name[11 - LETTERS :]}"
+
+
+def ramp_colours() -> list[str]:
+    """Return the colours of counts, from few to many."""
+    return list(_ramp(DARK.ramps["depth"]))
+
+
+def _ramp(stops: Sequence[str]) -> list[str]:
+    parts = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops], float)
+    places = np.linspace(0, len(stops) - 1, N_COLOURS)
+    rgb = np.stack([np.interp(places, range(len(stops)), parts[:, i]) for i in range(3)], axis=1)
+    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in rgb.round().astype(int).tolist()]

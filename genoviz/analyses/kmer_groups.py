@@ -1,0 +1,245 @@
+"""Groups of rows that begin with the same k-mer, read off the common prefixes.
+
+Rows ``i - 1`` and ``i`` of a suffix array begin with the same k-mer where ``lcp[i] >= k``. A group
+of one row is a k-mer only if no exception comes within its ``k`` symbols. The functions take the
+suffix array, uint32 or int64 of shape (n,), and the common prefixes, uint32 of shape (n,).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+CHUNKS_PER_THREAD = 8
+FEW = 1 << 12
+_HISTOGRAM_ROOM = 1 << 24
+
+
+def n_chunks(n: int, room: int = 1) -> int:
+    """Return into how many chunks to cut ``n`` rows, when each needs an array of ``room``."""
+    most = min(CHUNKS_PER_THREAD * get_num_threads(), _HISTOGRAM_ROOM // max(room, 1), n >> 8)
+    return max(1, most)
+
+
+def count_repeated_sizes(lcp: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sizes, of 2 or more, that groups have, and how many groups; int64 both."""
+    n, chunks = len(lcp), n_chunks(len(lcp))
+    few = np.zeros((chunks, FEW), np.int64)
+    many = np.zeros(n // FEW + 2 * chunks, np.int64)
+    _count_sizes(lcp, k, few, many)
+    return tally_sizes(few, many)
+
+
+def tally_sizes(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which sizes there are, ascending, and how many of each; int64 both.
+
+    ``few`` has counts of the sizes below `FEW` for each chunk; ``many`` larger sizes and zeros.
+    """
+    few_counts = few.sum(axis=0)
+    few_sizes = np.flatnonzero(few_counts)
+    many_sizes, many_counts = np.unique(many[many > 0], return_counts=True)
+    return (
+        np.concatenate([few_sizes, many_sizes]),
+        np.concatenate([few_counts[few_sizes], many_counts]),
+    )
+
+
+def tally(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which positive integers there are, ascending, and how many of each; int64 both."""
+    few_counts = np.bincount(values[values < FEW], minlength=1)
+    few_values = np.flatnonzero(few_counts)
+    many_values, many_counts = np.unique(values[values >= FEW], return_counts=True)
+    return (
+        np.concatenate([few_values, many_values]),
+        np.concatenate([few_counts[few_values], many_counts]),
+    )
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _count_sizes(lcp, k, few, many):
+    n, chunks = len(lcp), len(few)
+    for chunk in prange(chunks):
+        first, last = n * chunk // chunks, n * (chunk + 1) // chunks
+        # Of the large groups that begin in a chunk at most one ends after it.
+        n_many = first // FEW + 2 * chunk
+        i = first
+        while i < last and np.int64(lcp[i]) >= k:
+            i += 1
+        while i < last:
+            head = i
+            i += 1
+            while i < n and np.int64(lcp[i]) >= k:
+                i += 1
+            size = i - head
+            if size >= FEW:
+                many[n_many] = size
+                n_many += 1
+            elif size > 1:
+                few[chunk, size] += 1
+
+
+def count_lengths(lcp: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return in how many rows the common prefix has each length; int64, shape (top + 1,) both.
+
+    The first is of the prefix with the row before, the second of the longer one of those with the
+    rows before and after. Lengths beyond ``top`` count as ``top``.
+    """
+    counts = np.zeros((n_chunks(len(lcp), top), 2, top + 1), np.int64)
+    _count_lengths(lcp, counts)
+    before, longest = counts.sum(axis=0)
+    return before, longest
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _count_lengths(lcp, counts):
+    n, chunks, top = len(lcp), len(counts), np.int64(counts.shape[2] - 1)
+    for chunk in prange(chunks):
+        for i in range(n * chunk // chunks, n * (chunk + 1) // chunks):
+            before = min(np.int64(lcp[i]), top)
+            after = min(np.int64(lcp[i + 1]), top) if i + 1 < n else np.int64(0)
+            counts[chunk, 0, before] += 1
+            counts[chunk, 1, max(before, after)] += 1
+
+
+def mark_short(exceptions: np.ndarray, n_symbols: int, k: int) -> np.ndarray:
+    """Return a bit for each text position, 1 where no k-mer begins; uint64, (n // 64 + 1,)."""
+    bits = np.zeros(n_symbols // 64 + 1, np.uint64)
+    _mark_short(exceptions, k, bits)
+    return bits
+
+
+@njit(nogil=True, cache=True)
+def _mark_short(exceptions, k, bits):
+    first = 0
+    for exception in exceptions:
+        for position in range(max(first, exception - k + 1), exception + 1):
+            bits[position >> 6] |= np.uint64(1) << np.uint64(position & 63)
+        first = exception + 1
+
+
+@njit(nogil=True, cache=True)
+def clear_short(exceptions, k, values):
+    """Set to 0 what belongs to text positions at which no k-mer begins."""
+    first = 0
+    for exception in exceptions:
+        values[max(first, exception - k + 1) : exception + 1] = 0
+        first = exception + 1
+
+
+def select_groups(
+    suffix_array: np.ndarray,
+    lcp: np.ndarray,
+    short: np.ndarray,
+    k: int,
+    low: int,
+    high: int,
+    first: int = 0,
+    stop: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first rows and the sizes of groups of ``low`` to ``high`` rows; both as rows.
+
+    Of those, in the order of the rows, ``first`` to ``stop`` are taken. ``short`` is what
+    `mark_short` returns; it is not looked at when ``low`` is above 1.
+    """
+    counts = np.zeros(n_chunks(len(lcp)), np.int64)
+    _count_groups(suffix_array, lcp, short, k, low, high, counts)
+    n = int(counts.sum())
+    first, stop, _ = slice(first, stop).indices(n)
+    heads = np.empty(max(stop - first, 0), suffix_array.dtype)
+    sizes = np.empty_like(heads)
+    offsets = np.cumsum(counts) - counts
+    if len(heads):
+        _take_groups(suffix_array, lcp, short, k, low, high, offsets, counts, first, heads, sizes)
+    return heads, sizes
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _is_short(short, position):
+    return (short[position >> 6] >> np.uint64(position & 63)) & np.uint64(1) != 0
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _count_groups(suffix_array, lcp, short, k, low, high, counts):
+    n, chunks = len(lcp), len(counts)
+    for chunk in prange(chunks):
+        last = n * (chunk + 1) // chunks
+        i = n * chunk // chunks
+        n_found = 0
+        while i < last and np.int64(lcp[i]) >= k:
+            i += 1
+        while i < last:
+            head = i
+            i += 1
+            while i < n and np.int64(lcp[i]) >= k:
+                i += 1
+            if low <= i - head <= high and (
+                i - head > 1 or not _is_short(short, np.int64(suffix_array[head]))
+            ):
+                n_found += 1
+        counts[chunk] = n_found
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _take_groups(
+    suffix_array, lcp, short, k, low, high, offsets, counts, first_wanted, heads, sizes
+):
+    n, chunks = len(lcp), len(offsets)
+    for chunk in prange(chunks):
+        place = offsets[chunk] - first_wanted
+        if place >= len(heads) or place + counts[chunk] <= 0:
+            continue
+        last = n * (chunk + 1) // chunks
+        i = n * chunk // chunks
+        while i < last and np.int64(lcp[i]) >= k:
+            i += 1
+        while i < last and place < len(heads):
+            head = i
+            i += 1
+            while i < n and np.int64(lcp[i]) >= k:
+                i += 1
+            if low <= i - head <= high and (
+                i - head > 1 or not _is_short(short, np.int64(suffix_array[head]))
+            ):
+                if place >= 0:
+                    heads[place] = head
+                    sizes[place] = i - head
+                place += 1
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def find_first_positions(suffix_array, heads, sizes):
+    """Return the smallest text position of each group; int64, shape (n_groups,)."""
+    positions = np.empty(len(heads), np.int64)
+    for group in prange(len(heads)):
+        smallest = np.int64(suffix_array[np.int64(heads[group])])
+        for row in range(np.int64(heads[group]), np.int64(heads[group]) + np.int64(sizes[group])):
+            smallest = min(smallest, np.int64(suffix_array[row]))
+        positions[group] = smallest
+    return positions
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def scatter_sizes(suffix_array, lcp, k, chunks, values):
+    """Give each text position the size of its group; ``values`` has a place for each."""
+    n = len(lcp)
+    for chunk in prange(chunks):
+        last = n * (chunk + 1) // chunks
+        i = n * chunk // chunks
+        while i < last and np.int64(lcp[i]) >= k:
+            i += 1
+        while i < last:
+            head = i
+            i += 1
+            while i < n and np.int64(lcp[i]) >= k:
+                i += 1
+            for row in range(head, i):
+                values[np.int64(suffix_array[row])] = i - head
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def scatter_totals(suffix_array, heads, sizes, totals, values):
+    """Give each text position the total of its group, for groups chosen before."""
+    for group in prange(len(heads)):
+        head = np.int64(heads[group])
+        for row in range(head, head + np.int64(sizes[group])):
+            values[np.int64(suffix_array[row])] = totals[group]

@@ -1,0 +1,213 @@
+"""K-mers as people write them: one, many, or FASTA; checked, and packed for the search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+
+LETTERS = "-ACMGRSVTWYHKDBN"
+"""The letter of each set of bases: A is 1, C 2, G 4, T 8 in the sum."""
+NOT_A_LETTER = 255
+
+
+def _set_table() -> np.ndarray:
+    table = np.full(256, NOT_A_LETTER, np.uint8)
+    for bases, letter in enumerate(LETTERS[1:], start=1):
+        table[ord(letter)] = table[ord(letter.lower())] = bases
+    table[ord("U")] = table[ord("u")] = table[ord("T")]
+    return table
+
+
+_SETS = _set_table()
+
+
+@dataclass(frozen=True)
+class Kmer:
+    """A k-mer that somebody has written.
+
+    Attributes
+    ----------
+    letters
+        A C G T and IUPAC codes, in upper case; T stands for U.
+    name
+        What it is called: the header of a FASTA record, or "".
+    """
+
+    letters: str
+    name: str = ""
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether it stands for several sequences of bases."""
+        return not set(self.letters) <= set("ACGT")
+
+
+def parse_kmers(text: str) -> tuple[Kmer, ...]:
+    r"""Return the k-mers of a text: apart by spaces, commas or lines, or records of FASTA.
+
+    A line that begins with ``;`` or ``#`` is a remark. Digits and spaces within the sequence of a
+    FASTA record are left out, as they are in what databases show.
+
+    Raises
+    ------
+    ParameterError
+        If there is no k-mer, or a letter stands for no base; it says which and where.
+
+    Examples
+    --------
+    >>> parse_kmers("acgu, NNK")
+    (Kmer(letters='ACGT', name=''), Kmer(letters='NNK', name=''))
+    >>> parse_kmers(">primer 1\nACG\nTT")
+    (Kmer(letters='ACGTT', name='primer 1'),)
+    """
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith((";", "#"))]
+    first = next((line.strip() for line in lines if line.strip()), "")
+    if first.startswith(">"):
+        found = _parse_fasta(lines)
+    else:
+        found = [("", word) for word in re.split(r"[\s,;]+", "\n".join(lines)) if word]
+    if not found:
+        raise ParameterError("there is no k-mer; write A C G T or IUPAC codes")
+    if not _are_letters([word for _, word in found]):
+        for i, (name, word) in enumerate(found):
+            _check_letters(word, _say_which(i, name))
+    letters = " ".join(word for _, word in found).upper().replace("U", "T").split(" ")
+    return tuple(Kmer(word, name) for word, (name, _) in zip(letters, found, strict=True))
+
+
+def _are_letters(words: list[str]) -> bool:
+    """Return whether no word is empty and all letters are known, of all at once."""
+    written = np.frombuffer("".join(words).encode("latin-1", "replace"), np.uint8)
+    return all(words) and bool((_SETS[written] != NOT_A_LETTER).all())
+
+
+def _parse_fasta(lines: list[str]) -> list[tuple[str, str]]:
+    found: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.lstrip().startswith(">"):
+            found.append((line.strip()[1:].strip(), []))
+        elif found:
+            found[-1][1].append(re.sub(r"[\s\d]+", "", line))
+    return [(name, "".join(parts)) for name, parts in found]
+
+
+def _say_which(i: int, name: str = "") -> str:
+    return f"k-mer {i + 1:,} ({name})" if name else f"k-mer {i + 1:,}"
+
+
+def _check_letters(word: str, which: str) -> None:
+    if not word:
+        raise ParameterError(f"{which} has no letters; needs A C G T or IUPAC codes")
+    try:
+        sets = _SETS[np.frombuffer(word.encode("latin-1"), np.uint8)]
+    except UnicodeEncodeError as error:
+        raise _bad_letter(word, error.start, which) from None
+    if sets.max() == NOT_A_LETTER:
+        raise _bad_letter(word, int(sets.argmax()), which)
+
+
+def _bad_letter(word: str, at: int, which: str) -> ParameterError:
+    return ParameterError(
+        f"{which}, position {at + 1:,}: {word[at]!r} stands for no base; "
+        f"needs A C G T U or one of R Y S W K M B D H V N"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedKmers:
+    """K-mers of A C G T, two bits a base; the fastest to search.
+
+    Parameters
+    ----------
+    words
+        uint64, shape (n, n_words): word 0 has the last 32 bases, word 1 those before, and so on;
+        the last base of a word is in its lowest bits. A is 0, C 1, G 2, T 3; the rest is 0.
+    lengths
+        int32, shape (n,): bases of each, 1 to ``32 * n_words``.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit each other.
+    """
+
+    words: np.ndarray
+    lengths: np.ndarray
+
+    def __post_init__(self) -> None:
+        words, lengths = self.words, self.lengths
+        if words.dtype != np.uint64 or words.ndim != 2 or len(words) != len(lengths):
+            raise ParameterError(
+                f"words are {words.dtype} {words.shape}, need uint64 ({len(lengths)}, n_words)"
+            )
+        if lengths.dtype != np.int32 or lengths.ndim != 1:
+            raise ParameterError(f"lengths are {lengths.dtype}, need int32 of one dimension")
+        if len(lengths) and not 1 <= lengths.min() <= lengths.max() <= 32 * words.shape[1]:
+            raise ParameterError(
+                f"lengths are {lengths.min():,} to {lengths.max():,}, need 1 to "
+                f"{32 * words.shape[1]:,}, the bases that words have room for"
+            )
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __repr__(self) -> str:
+        return f"PackedKmers({len(self):,} k-mers)"
+
+
+@dataclass(frozen=True, eq=False)
+class KmerSets:
+    """K-mers as sets of bases, one after the other.
+
+    Attributes
+    ----------
+    sets
+        uint8, shape (total_length,): sums of A 1, C 2, G 4, T 8.
+    offsets
+        int64, shape (n + 1,).
+    """
+
+    sets: np.ndarray
+    offsets: np.ndarray
+
+
+def read_kmer_sets(kmers: Sequence[str | bytes | Kmer]) -> KmerSets:
+    """Return k-mers as sets of bases.
+
+    Raises
+    ------
+    ParameterError
+        If one is empty, or has a letter that stands for no base; it says which and where.
+    """
+    try:
+        words, joint = kmers, "".join(kmers).encode("latin-1")
+    except (TypeError, UnicodeEncodeError):
+        words, joint = _join_mixed(kmers)
+    offsets = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=offsets[1:])
+    sets = _SETS[np.frombuffer(joint, np.uint8)]
+    if len(sets) and sets.max() == NOT_A_LETTER:
+        at = int(sets.argmax())
+        i = int(np.searchsorted(offsets, at, side="right")) - 1
+        word = joint[offsets[i] : offsets[i + 1]].decode("latin-1")
+        raise _bad_letter(word, at - int(offsets[i]), _say_which(i))
+    if (offsets[1:] == offsets[:-1]).any():
+        i = int((offsets[1:] == offsets[:-1]).argmax())
+        raise ParameterError(f"{_say_which(i)} has no letters; needs A C G T or IUPAC codes")
+    return KmerSets(sets, offsets)
+
+
+def _join_mixed(kmers: Sequence[str | bytes | Kmer]) -> tuple[list[str], bytes]:
+    words = [kmer.letters if isinstance(kmer, Kmer) else kmer for kmer in kmers]
+    words = [word.decode("latin-1") if isinstance(word, bytes) else word for word in words]
+    try:
+        return words, "".join(words).encode("latin-1")
+    except UnicodeEncodeError:
+        for i, word in enumerate(words):
+            _check_letters(word, _say_which(i))
+        raise

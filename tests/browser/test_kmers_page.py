@@ -1,0 +1,104 @@
+"""The K-mers page as a person uses it, in a browser."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.browser.conftest import Visit, served
+
+NUMBERS = random.Random(11)
+CHR1 = "".join(NUMBERS.choice("ACGT") for _ in range(30_000)) + "GATTACAGATTACA" * 40
+CHR2 = "".join(NUMBERS.choice("acgt") for _ in range(9_000))
+
+
+def count(kmer):
+    """Hits on both strands by looking everywhere."""
+    turned = kmer[::-1].translate(str.maketrans("ACGT", "TGCA"))
+    return sum(
+        text.startswith(part, place)
+        for text in (CHR1, CHR2.upper())
+        for part in {kmer, turned}
+        for place in range(len(text))
+    )
+
+
+class KmersVisit(Visit):
+    """The K-mers page."""
+
+    def __init__(self, page, url, query=""):
+        self.page, self.errors, self.requests = page, [], []
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(url + query)
+        self.until(lambda: self.page.get_by_role("tab", name="Hits").is_visible(), 60)
+
+    @property
+    def field(self):
+        return self.page.get_by_label("K-mers", exact=True).last
+
+    @property
+    def said(self):
+        """How many hits the page says there are."""
+        return self.page.locator(".hits span").first.inner_text()
+
+    def rows(self):
+        return self.page.locator(".tabulator-row:visible")
+
+    def show(self, tab):
+        self.page.get_by_role("tab", name=tab, exact=True).click()
+
+
+@pytest.fixture(scope="module")
+def kmers_url(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kmers") / "genome.fa"
+    path.write_text(f">chr1\n{CHR1}\n>chr2\n{CHR2}\n")
+    with served("-m", "genoviz", "serve", str(path), "--no-browser", "--port", "0") as (url, _):
+        yield url
+
+
+def test_k_mers_are_counted_as_one_types_found_and_drawn(tabs, kmers_url):
+    kmers = KmersVisit(tabs.new_page(), kmers_url)
+    kmers.until(lambda: kmers.button("Example").is_enabled(), 60)
+    kmers.field.press_sequentially("GATTAC")
+    kmers.until(lambda: kmers.said == f"{count('GATTAC'):,} hits")
+    kmers.field.press_sequentially("A")
+    kmers.until(lambda: kmers.said == f"{count('GATTACA'):,} hits")
+    kmers.until(lambda: kmers.rows().count() > 5)
+    kmers.rows().nth(2).click()
+    kmers.until(lambda: "region=chr1:" in kmers.page.url)
+    assert "kmers=GATTACA" in kmers.page.url
+    kmers.field.fill("GATTACX")
+    kmers.until(lambda: kmers.page.get_by_text("position 7").is_visible())
+    kmers.field.fill("GATTACA")
+    kmers.show("Along the genome")
+    kmers.until(lambda: kmers.page.get_by_text("in bins of").is_visible())
+    kmers.until(lambda: kmers.page.get_by_text("highest", exact=False).first.is_visible())
+    kmers.show("Spectrum")
+    kmers.until(lambda: kmers.page.get_by_text("distinct k-mers").is_visible(), 60)
+    figure = kmers.page.locator(".bk-Figure:visible").first.bounding_box()
+    kmers.page.mouse.click(figure["x"] + 100, figure["y"] + figure["height"] * 0.7)
+    kmers.until(lambda: kmers.page.get_by_text("that occur 1 times").is_visible())
+    kmers.show("How it works")
+    kmers.until(lambda: kmers.page.locator("svg path.head").count() > 0)
+    kmers.button("Take the next base").click()
+    kmers.until(lambda: kmers.page.get_by_text("suffixes begin with").is_visible())
+    kmers.show("Build")
+    kmers.until(lambda: kmers.page.get_by_text("still tied after each round").is_visible())
+    assert kmers.errors == []
+    own = kmers_url.split("//")[1].split("/")[0]
+    assert all(own in url or url.startswith(("data:", "blob:")) for url in kmers.requests)
+
+
+def test_a_link_brings_back_sequences_k_mers_and_view(tabs, kmers_url):
+    query = "?page=kmers&sequences=genome&kmers=ACGTAC&strand=forward&k=9&tab=spectrum"
+    kmers = KmersVisit(tabs.new_page(), kmers_url, query)
+    kmers.until(lambda: "hit" in kmers.said, 60)
+    kmers.until(lambda: kmers.field.input_value() == "ACGTAC")
+    selected = kmers.page.get_by_role("tab", name="Spectrum")
+    assert selected.get_attribute("aria-selected") == "true"
+    kmers.until(lambda: kmers.page.get_by_text("distinct k-mers").is_visible(), 60)
+    kmers.until(lambda: "k=9" in kmers.page.url and "strand=forward" in kmers.page.url)
+    assert kmers.errors == []
