@@ -1,0 +1,160 @@
+"""Which samples and variants are good enough to be analysed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes import Genotypes
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """What samples and variants need to be kept; as it stands, all are.
+
+    Attributes
+    ----------
+    min_maf
+        Least frequency of the rarer allele, 0 to 0.5; above 0 variants without variation go.
+    max_variant_missing
+        Largest share of samples without a genotype, 0 to 1.
+    max_sample_missing
+        Largest share of variants without a genotype, 0 to 1.
+    min_hwe_p
+        Least p value of the exact test of Hardy-Weinberg proportions, 0 to 1.
+
+    Raises
+    ------
+    ParameterError
+        If a threshold is out of its range.
+    """
+
+    min_maf: float = 0.0
+    max_variant_missing: float = 1.0
+    max_sample_missing: float = 1.0
+    min_hwe_p: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, largest = getattr(self, field.name), 0.5 if field.name == "min_maf" else 1.0
+            if not 0 <= value <= largest:
+                raise ParameterError(f"{field.name} is {value}, needs to be 0 to {largest:g}")
+
+
+@dataclass(frozen=True, eq=False)
+class FilteredGenotypes:
+    """What is left of genotypes.
+
+    Attributes
+    ----------
+    genotypes
+        Of the kept samples and variants.
+    sample_indices, variant_indices
+        int64: their numbers in the genotypes that were filtered, ascending.
+    sentence
+        How many are kept, and why others are not.
+    """
+
+    genotypes: Genotypes
+    sample_indices: np.ndarray
+    variant_indices: np.ndarray
+    sentence: str
+
+
+def filter_genotypes(
+    genotypes: Genotypes,
+    options: FilterOptions | None = None,
+    *,
+    samples: np.ndarray | None = None,
+    variants: np.ndarray | None = None,
+    backend: Backend = "auto",
+) -> FilteredGenotypes:
+    """Return the genotypes that pass: first of samples, then of variants among these samples.
+
+    Parameters
+    ----------
+    genotypes
+        What is filtered; it stays as it is.
+    options
+        The thresholds.
+    samples, variants
+        Numbers of those that are looked at: integers, or bool for each; all if None.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ParameterError
+        If nothing is left.
+    """
+    options = options or FilterOptions()
+    sample_indices = _indices(samples, genotypes.n_samples, "sample")
+    variant_indices = _indices(variants, genotypes.n_variants, "variant")
+    left = _taken(genotypes, sample_indices, variant_indices)
+    reasons = []
+    if options.max_sample_missing < 1:
+        rates = sample_statistics(left, backend=backend).missing_rate
+        is_kept = rates <= options.max_sample_missing
+        reasons += _reason(~is_kept, "sample", f"over {options.max_sample_missing:g} missing")
+        left = _taken(left, np.flatnonzero(is_kept), np.arange(left.n_variants))
+        sample_indices = sample_indices[is_kept]
+    is_kept, variant_reasons = _good_variants(left, options, backend)
+    if not is_kept.all():
+        left = left.take_variants(np.flatnonzero(is_kept))
+    counts = (
+        f"{left.n_samples:,} of {genotypes.n_samples:,} samples and "
+        f"{left.n_variants:,} of {genotypes.n_variants:,} variants"
+    )
+    sentence = "; ".join([f"{counts} are kept", *reasons, *variant_reasons]) + "."
+    if not left.n_samples or not left.n_variants:
+        raise ParameterError(f"nothing is left to analyse: {sentence}")
+    return FilteredGenotypes(left, sample_indices, variant_indices[is_kept], sentence)
+
+
+def _good_variants(
+    genotypes: Genotypes, options: FilterOptions, backend: Backend
+) -> tuple[np.ndarray, list[str]]:
+    is_kept = np.ones(genotypes.n_variants, bool)
+    reasons: list[str] = []
+    if options == FilterOptions(max_sample_missing=options.max_sample_missing):
+        return is_kept, reasons
+    statistics = variant_statistics(genotypes, backend=backend)
+    tests = [(statistics.missing_rate > options.max_variant_missing, "over {:g} missing")]
+    tests.append((~(statistics.minor_allele_frequency >= options.min_maf), "a MAF below {:g}"))
+    if options.min_hwe_p > 0:
+        tests.append((statistics.hwe_p < options.min_hwe_p, "a Hardy-Weinberg p below {:g}"))
+    thresholds = (options.max_variant_missing, options.min_maf, options.min_hwe_p)
+    for (is_bad, words), threshold in zip(tests, thresholds, strict=False):
+        reasons += _reason(is_kept & is_bad, "variant", words.format(threshold))
+        is_kept &= ~is_bad
+    return is_kept, reasons
+
+
+def _reason(is_bad: np.ndarray, what: str, why: str) -> list[str]:
+    n = int(is_bad.sum())
+    return [f"{n:,} {what}{'s have' if n != 1 else ' has'} {why}"] if n else []
+
+
+def _indices(chosen: np.ndarray | None, n: int, what: str) -> np.ndarray:
+    if chosen is None:
+        return np.arange(n)
+    chosen = np.asarray(chosen)
+    if chosen.dtype == bool and chosen.shape == (n,):
+        return np.flatnonzero(chosen)
+    indices = np.unique(chosen).astype(np.int64)
+    if chosen.dtype == bool or (len(indices) and (indices[0] < 0 or indices[-1] >= n)):
+        raise ParameterError(f"{what}s are named that are not among the {n:,} there are")
+    return indices
+
+
+def _taken(genotypes: Genotypes, samples: np.ndarray, variants: np.ndarray) -> Genotypes:
+    if len(variants) < genotypes.n_variants:
+        genotypes = genotypes.take_variants(variants)
+    if len(samples) < genotypes.n_samples:
+        genotypes = select_samples(genotypes, samples)
+    return genotypes

@@ -1,0 +1,47 @@
+"""The exact test of Hardy-Weinberg proportions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.kernels.hardy_weinberg.cpu import p_values
+
+
+def hardy_weinberg_p(counts: np.ndarray, *, mid_p: bool = False) -> np.ndarray:
+    """Return how likely so uneven a number of heterozygotes is at random mating.
+
+    Parameters
+    ----------
+    counts
+        Integers, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2, as of
+        `allele_counts`. Of autosomes, and best of unrelated samples.
+    mid_p
+        Whether outcomes as likely as the observed one count half, as ``--hardy midp`` of PLINK: the
+        test rejects less rarely than it promises.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n_variants,): 1 where nothing varies (0.5 by ``mid_p``), 0 below 1e-300.
+
+    Raises
+    ------
+    ParameterError
+        If counts have another shape.
+
+    References
+    ----------
+    Wigginton et al. 2005, A note on exact tests of Hardy-Weinberg equilibrium, doi:10.1086/429864.
+    Graffelman and Moreno 2013, The mid p-value in exact tests for Hardy-Weinberg equilibrium,
+    doi:10.1515/sagmb-2012-0039.
+
+    Examples
+    --------
+    >>> hardy_weinberg_p([[3, 0, 14, 83], [0, 1, 0, 99]]).round(3).tolist()
+    [0.053, 1.0]
+    """
+    found = np.asarray(counts, np.int64)
+    if found.ndim != 2 or found.shape[1] != 4:
+        raise ParameterError(f"counts have shape {found.shape}, need (n_variants, 4)")
+    return p_values(found, mid_p)

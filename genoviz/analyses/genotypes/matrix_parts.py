@@ -1,0 +1,161 @@
+"""Variants of a matrix of genotypes, on the processor or GPU that multiplies them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes import Genotypes
+
+KERNEL = "genotype_product"
+CARD_SHARE = 0.8
+"""How much of a card's free memory the packed genotypes may take."""
+
+
+def split_variants(
+    n_variants: int, devices: Sequence[int] | None, backend: Backend
+) -> list[tuple[slice, int | None]]:
+    """Return the variants of each GPU, about equally many; all of them if none are named.
+
+    Raises
+    ------
+    ParameterError
+        If devices are named for the CPU, or there are none of some number.
+    """
+    if devices is None:
+        return [(slice(0, n_variants), None)]
+    if resolve_backend(backend) == "cpu":
+        raise ParameterError("devices are numbers of GPUs, and the backend is 'cpu'")
+    import cupy
+
+    n_devices = cupy.cuda.runtime.getDeviceCount()
+    wrong = [device for device in devices if not 0 <= device < n_devices]
+    if wrong or not len(devices):
+        found = wrong[0] if wrong else "empty"
+        raise ParameterError(f"devices is {found}, needs numbers of GPUs from 0 to {n_devices - 1}")
+    edges = [n_variants * k // len(devices) for k in range(len(devices) + 1)]
+    return [
+        (slice(*ends), device) for *ends, device in zip(edges, edges[1:], devices, strict=False)
+    ]
+
+
+def module_of(array: Any) -> Any:
+    """Return the module that an array is of: NumPy, or CuPy."""
+    if isinstance(array, np.ndarray):
+        return np
+    import cupy
+
+    return cupy
+
+
+def to_host(array: Any) -> np.ndarray:
+    """Return a NumPy array of what may lie on a GPU."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
+class MatrixPart:
+    """Some variants of a matrix, where they are multiplied.
+
+    Parameters
+    ----------
+    genotypes
+        The packed genotypes.
+    variants
+        Which of them.
+    device
+        Number of a GPU, or None for the current one or the CPU.
+    backend
+        As in `GenotypeMatrix`.
+    """
+
+    def __init__(
+        self, genotypes: Genotypes, variants: slice, device: int | None, backend: Backend
+    ) -> None:
+        self.variants = variants
+        self._n_samples, self._device = genotypes.n_samples, device
+        self._kernel, self._module = load_kernel(KERNEL, backend), array_module(backend)
+        self._packed = np.ascontiguousarray(genotypes.packed[variants])
+        if self._module is not np:
+            with self._on_device():
+                self._packed = _sent_where_it_fits(self._packed)
+        self._values: Any = None
+
+    def keep_values(self, values: np.ndarray) -> None:
+        """Keep what the codes count as: float64, shape (n_variants of the matrix, 4)."""
+        with self._on_device():
+            self._values = self._module.asarray(values[self.variants])
+
+    def count_codes(self) -> np.ndarray:
+        """Return how many samples have each code: int64, shape (n_variants, 4)."""
+        with self._on_device():
+            return to_host(self._kernel.count_codes(self._packed, self._n_samples))
+
+    def multiply(self, right: Any) -> Any:
+        """Return the part's share of Z @ right, for the right of all variants."""
+        return self._multiply(self._kernel.multiply, right[self.variants])
+
+    def multiply_transposed(self, left: Any) -> Any:
+        """Return the part's rows of Z.T @ left."""
+        return self._multiply(self._kernel.multiply_transposed, left)
+
+    def _multiply(self, multiply: Any, dense: Any) -> Any:
+        with self._on_device():
+            if module_of(dense) is not np:
+                dense = self._module.asarray(dense)
+            product = multiply(self._packed, self._n_samples, self._values, dense)
+            if self._device is not None:
+                self._module.cuda.get_current_stream().synchronize()
+        return product
+
+    def _on_device(self) -> AbstractContextManager:
+        return nullcontext() if self._device is None else self._module.cuda.Device(self._device)
+
+
+class FiveCodesPart(MatrixPart):
+    """All variants of a matrix, five of a sample in a byte: 80 % of the size, on the CPU.
+
+    Missing genotypes count as dosage 0.
+
+    Raises
+    ------
+    ParameterError
+        If the backend is not the CPU.
+    """
+
+    def __init__(self, genotypes: Genotypes, backend: Backend) -> None:
+        if resolve_backend(backend) != "cpu":
+            raise ParameterError("packing '5codes' needs backend 'cpu', and the backend is 'cuda'")
+        from genoviz.kernels.genotype_product import cpu_five_codes
+
+        super().__init__(genotypes, slice(0, genotypes.n_variants), None, "cpu")
+        self._counts = super().count_codes()
+        self._five_codes = cpu_five_codes.pack_five_codes(self._packed, self._n_samples)
+        self._packed, self._kernel = None, cpu_five_codes
+
+    def count_codes(self) -> np.ndarray:
+        """Return how many samples have each code: int64, shape (n_variants, 4)."""
+        return self._counts
+
+    def multiply(self, right: Any) -> Any:
+        """Return Z @ right."""
+        return self._look_up(self._kernel.multiply_five_codes, right)
+
+    def multiply_transposed(self, left: Any) -> Any:
+        """Return Z.T @ left."""
+        return self._look_up(self._kernel.multiply_five_codes_transposed, left)
+
+    def _look_up(self, multiply: Any, dense: Any) -> Any:
+        return multiply(self._five_codes, len(self._values), self._values, dense)
+
+
+def _sent_where_it_fits(packed: np.ndarray) -> Any:
+    """Return an array on the current GPU, or the same one on the host where it is too large."""
+    import cupy
+
+    free = cupy.cuda.Device().mem_info[0] + cupy.get_default_memory_pool().free_bytes()
+    return cupy.asarray(packed) if packed.nbytes <= CARD_SHARE * free else packed

@@ -1,0 +1,263 @@
+"""The matrix of genotypes as a linear operator that stays packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
+from genoviz.analyses.genotypes.matrix_parts import (
+    KERNEL,
+    FiveCodesPart,
+    MatrixPart,
+    module_of,
+    split_variants,
+    to_host,
+)
+from genoviz.analyses.side_by_side import iter_side_by_side
+from genoviz.backend import Backend, load_kernel
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes import MISSING_CODE, Genotypes
+
+MISSING = ("mean", "zero")
+PACKINGS = ("2bit", "5codes")
+
+
+def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndarray:
+    """Return how many samples have each 2-bit code.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2.
+    """
+    packed = np.ascontiguousarray(genotypes.packed)
+    return to_host(load_kernel(KERNEL, backend).count_codes(packed, genotypes.n_samples))
+
+
+class GenotypeMatrix:
+    """The matrix Z of dosages, samples by variants, that is multiplied without being inflated.
+
+    A dosage counts allele A1. On a GPU the packed genotypes stay in its memory as long as this
+    object lives, where they fit; else they are sent there in blocks at each product.
+
+    Parameters
+    ----------
+    genotypes
+        The packed genotypes.
+    centre
+        Whether 2p is subtracted, for p the frequency of A1 at the variant.
+    standardise
+        Whether columns are divided by sqrt(2p(1 - p)); one without variation becomes 0.
+    missing
+        What a missing genotype counts as before all that: ``"mean"`` 2p, ``"zero"`` 0.
+    frequencies
+        float64, shape (n_variants,): p, from 0 to 1. Of the called genotypes if None.
+    packing
+        ``"2bit"``: the packed genotypes themselves, or ``"5codes"``: a copy of them with five
+        variants of a sample in a byte. The latter is for CPUs, and for genotypes none of which is
+        missing where these do not count as ``"zero"``.
+    dtype
+        float64 or float32: of dense matrices, sums and products.
+    devices
+        Numbers of GPUs that have a part of the variants each; the current one alone if None.
+    backend
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Attributes
+    ----------
+    shape
+        (n_samples, n_variants).
+    frequencies
+        float64, shape (n_variants,); 0 where no genotype is called.
+    values
+        float64, shape (n_variants, 4): what each 2-bit code of each variant counts as.
+
+    Raises
+    ------
+    ParameterError
+        If an option is unknown, or does not fit the genotypes.
+
+    References
+    ----------
+    Freudenberg et al. 2023, Accelerated matrix-vector multiplications for matrices involving
+    genotype covariates with applications in genomic prediction, doi:10.3389/fgene.2023.1220408
+    """
+
+    def __init__(
+        self,
+        genotypes: Genotypes,
+        *,
+        centre: bool = True,
+        standardise: bool = False,
+        missing: Literal["mean", "zero"] = "mean",
+        frequencies: np.ndarray | None = None,
+        packing: Literal["2bit", "5codes"] = "2bit",
+        dtype: DTypeLike = np.float64,
+        devices: Sequence[int] | None = None,
+        backend: Backend = "auto",
+    ) -> None:
+        if missing not in MISSING:
+            raise ParameterError(f"missing is {missing!r}, needs one of {', '.join(MISSING)}")
+        if packing not in PACKINGS:
+            raise ParameterError(f"packing is {packing!r}, needs one of {', '.join(PACKINGS)}")
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float64, np.float32):
+            raise ParameterError(f"dtype is {self.dtype}, needs float64 or float32")
+        self.shape = genotypes.n_samples, genotypes.n_variants
+        self._parts = _make_parts(genotypes, packing, missing, devices, backend)
+        if frequencies is None:
+            counts = np.concatenate(self._run(lambda part: part.count_codes()))
+            self.frequencies = frequencies_of_counts(counts)
+        else:
+            self.frequencies = _check_frequencies(frequencies, genotypes.n_variants)
+        self.values = values_of_codes(
+            self.frequencies, centre=centre, standardise=standardise, missing=missing
+        )
+        for part in self._parts:
+            part.keep_values(self.values)
+
+    def __repr__(self) -> str:
+        return f"GenotypeMatrix({self.shape[0]:,} x {self.shape[1]:,}, {self.dtype})"
+
+    @property
+    def T(self) -> TransposedGenotypeMatrix:
+        """The transpose, which copies nothing."""
+        return TransposedGenotypeMatrix(self)
+
+    def multiply(self, right: Any) -> Any:
+        """Return Z @ right.
+
+        Parameters
+        ----------
+        right
+            Shape (n_variants,) or (n_variants, k): a NumPy array or, on a GPU, one of CuPy.
+
+        Returns
+        -------
+        array
+            Shape (n_samples,) or (n_samples, k), where ``right`` lies.
+
+        Raises
+        ------
+        ParameterError
+            If ``right`` has another shape.
+        """
+        columns = self._check_dense(right, self.shape[1], "variants")
+        first, *others = self._run(lambda part: part.multiply(columns))
+        for other in others:
+            first = first + module_of(first).asarray(other)
+        return first.reshape(self.shape[0], *right.shape[1:])
+
+    def multiply_transposed(self, left: Any) -> Any:
+        """Return Z.T @ left.
+
+        Parameters
+        ----------
+        left
+            Shape (n_samples,) or (n_samples, k): a NumPy array or, on a GPU, one of CuPy.
+
+        Returns
+        -------
+        array
+            Shape (n_variants,) or (n_variants, k), where ``left`` lies.
+
+        Raises
+        ------
+        ParameterError
+            If ``left`` has another shape.
+        """
+        columns = self._check_dense(left, self.shape[0], "samples")
+        products = self._run(lambda part: part.multiply_transposed(columns))
+        module = module_of(columns)
+        product = products[0]
+        if len(products) > 1:
+            product = module.concatenate([module.asarray(rows) for rows in products])
+        return product.reshape(self.shape[1], *left.shape[1:])
+
+    def __matmul__(self, right: Any) -> Any:
+        return self.multiply(right)
+
+    def _check_dense(self, dense: Any, n_rows: int, what: str) -> Any:
+        """Return a dense matrix as the kernels take it."""
+        if dense.ndim not in (1, 2) or len(dense) != n_rows:
+            raise ParameterError(
+                f"the dense matrix has shape {dense.shape}, needs ({n_rows},) or ({n_rows}, k) "
+                f"for {n_rows:,} {what}"
+            )
+        columns = dense if dense.ndim == 2 else dense[:, None]
+        return module_of(dense).ascontiguousarray(columns, self.dtype)
+
+    def _run(self, function: Callable[[MatrixPart], Any]) -> list[Any]:
+        """Return what a function gives for each part; GPUs work side by side."""
+        if len(self._parts) == 1:
+            return [function(self._parts[0])]
+        found: list[Any] = [None] * len(self._parts)
+
+        def run(number: int) -> Iterator[tuple[int, Any]]:
+            yield number, function(self._parts[number])
+
+        for number, result in iter_side_by_side([run(k) for k in range(len(found))]):
+            found[number] = result
+        return found
+
+
+class TransposedGenotypeMatrix:
+    """The transpose of a `GenotypeMatrix`: a view of it.
+
+    Attributes
+    ----------
+    T
+        The matrix that this is the transpose of.
+    shape
+        (n_variants, n_samples).
+    """
+
+    def __init__(self, matrix: GenotypeMatrix) -> None:
+        self.T = matrix
+        self.shape = matrix.shape[::-1]
+        self.dtype = matrix.dtype
+
+    def multiply(self, right: Any) -> Any:
+        """Return Z.T @ right."""
+        return self.T.multiply_transposed(right)
+
+    def multiply_transposed(self, left: Any) -> Any:
+        """Return Z @ left."""
+        return self.T.multiply(left)
+
+    def __matmul__(self, right: Any) -> Any:
+        return self.multiply(right)
+
+
+def _make_parts(
+    genotypes: Genotypes,
+    packing: str,
+    missing: str,
+    devices: Sequence[int] | None,
+    backend: Backend,
+) -> list[MatrixPart]:
+    splits = split_variants(genotypes.n_variants, devices, backend)
+    if packing == "2bit":
+        return [MatrixPart(genotypes, variants, device, backend) for variants, device in splits]
+    part = FiveCodesPart(genotypes, backend)
+    n_missing = part.count_codes()[:, MISSING_CODE].sum()
+    if n_missing and missing != "zero":
+        raise ParameterError(
+            f"packing '5codes' has no place for missing genotypes, and there are {n_missing:,}: "
+            "it needs missing 'zero'"
+        )
+    return [part]
+
+
+def _check_frequencies(frequencies: np.ndarray, n_variants: int) -> np.ndarray:
+    found = np.asarray(frequencies, np.float64)
+    if found.shape != (n_variants,):
+        raise ParameterError(f"frequencies have shape {found.shape}, need ({n_variants},)")
+    wrong = found[~((found >= 0) & (found <= 1))]
+    if len(wrong):
+        raise ParameterError(f"frequencies have {wrong[0]}, need values from 0 to 1")
+    return found

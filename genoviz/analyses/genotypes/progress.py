@@ -1,0 +1,49 @@
+"""How far a long analysis of genotypes is."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Returned = TypeVar("Returned")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A step of a long analysis.
+
+    Attributes
+    ----------
+    what
+        What is going on, in a few words.
+    fraction
+        How much of the whole is done, 0 to 1.
+    result
+        None until the last step.
+    """
+
+    what: str
+    fraction: float
+    result: Any = None
+
+
+def report_steps(
+    steps: Generator[float, None, Returned], what: str, start: float = 0.0, end: float = 1.0
+) -> Generator[Progress, None, Returned]:
+    """Report how far steps are, as a part of the whole, and return what they return.
+
+    Parameters
+    ----------
+    steps
+        Yields how much of itself is done, 0 to 1.
+    what
+        What is going on.
+    start, end
+        The part of the whole that the steps are.
+    """
+    while True:
+        try:
+            yield Progress(what, start + (end - start) * next(steps))
+        except StopIteration as done:
+            return done.value

@@ -1,0 +1,84 @@
+"""Genotypes of some samples, of a region, and of dosages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.kernels.genotype_packing import cpu
+from genoviz.model.dosages import to_int8
+from genoviz.model.genotypes import Genotypes, SampleTable, VariantTable
+
+_BLOCK_BYTES = 1 << 26
+
+
+def select_samples(genotypes: Genotypes, indices: np.ndarray) -> Genotypes:
+    """Return the genotypes of some samples, in this order, packed anew.
+
+    Parameters
+    ----------
+    genotypes
+        Of all samples.
+    indices
+        Numbers of samples, integers of shape (k,), each once; or bool of shape (n_samples,).
+
+    Raises
+    ------
+    ParameterError
+        If a sample is not there, or is named twice.
+    """
+    indices = _check_indices(indices, genotypes.n_samples)
+    packed = cpu.take_samples(genotypes.packed, indices)
+    return Genotypes(packed, genotypes.samples.take(indices), genotypes.variants, genotypes.notes)
+
+
+def genotypes_in_region(genotypes: Genotypes, contig: str, start: int, end: int) -> Genotypes:
+    """Return the genotypes of variants with start <= position < end, 0-based, by position."""
+    return genotypes.take_variants(genotypes.variants.in_region(contig, start, end))
+
+
+def pack_dosages(dosages: np.ndarray, samples: SampleTable, variants: VariantTable) -> Genotypes:
+    """Return genotypes packed from counts of allele A1.
+
+    Parameters
+    ----------
+    dosages
+        Integers or floats, shape (n_samples, n_variants): 0, 1, 2; negative or NaN is missing.
+    samples, variants
+        Who and what they are.
+
+    Raises
+    ------
+    ParameterError
+        If a number is none of these, or the shape does not fit samples and variants.
+    """
+    shape = (len(samples), len(variants))
+    if np.shape(dosages) != shape:
+        raise ParameterError(f"dosages have shape {np.shape(dosages)}, need {shape}")
+    packed = np.empty((shape[1], (shape[0] + 3) // 4), np.uint8)
+    step = max(1, _BLOCK_BYTES // max(shape[0], 1))
+    for first in range(0, shape[1], step):
+        block = to_int8(np.asarray(dosages[:, first : first + step]), first)
+        packed[first : first + step] = cpu.pack_dosages(np.ascontiguousarray(block.T))
+    return Genotypes(packed, samples, variants)
+
+
+def _check_indices(indices: np.ndarray, n: int) -> np.ndarray:
+    indices = np.asarray(indices)
+    if indices.dtype == np.bool_:
+        if indices.shape != (n,):
+            raise ParameterError(f"indices are bool of shape {indices.shape}, need ({n},)")
+        return np.flatnonzero(indices)
+    if indices.size == 0:
+        return np.empty(0, np.int64)
+    if indices.dtype.kind not in "iu" or indices.ndim != 1:
+        found = f"indices are {indices.dtype} of {indices.ndim} dimensions"
+        raise ParameterError(f"{found}, need integers of 1")
+    low, high = int(indices.min()), int(indices.max())
+    if low < 0 or high >= n:
+        found = low if low < 0 else high
+        raise ParameterError(f"sample {found:,} is not there, needs to be from 0 to {n - 1:,}")
+    if np.bincount(indices).max() > 1:
+        twice = int(np.argmax(np.bincount(indices) > 1))
+        raise ParameterError(f"sample {twice:,} is named twice, needs to be named once")
+    return indices.astype(np.int64)

@@ -1,0 +1,121 @@
+"""Packing of genotypes on all cores; the contract is in this folder's ``__init__``.
+
+Samples are taken from 32 variants at once. Bytes of eight variants make a word of 64 bits; four
+such words are taken apart into a column for each of the four samples that they have, so that one
+look-up finds a sample's genotypes at all 32. What is found is put together the same way.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+N_LANES = 8
+N_WORDS = 4
+N_TOGETHER = N_LANES * N_WORDS
+BLOCK = 512
+_LOW_BITS = np.uint64(0x0303030303030303)
+_BYTE = np.uint64(8)
+
+
+def take_samples(packed, samples):
+    """Return the packed genotypes of some samples."""
+    taken = np.zeros((len(packed), (len(samples) + 3) // 4), np.uint8)
+    if taken.size:
+        _take_samples(packed, (samples & 3) * packed.shape[1] + (samples >> 2), taken)
+    return taken
+
+
+def pack_dosages(dosages):
+    """Return dosages packed at 2 bits."""
+    packed = np.zeros((len(dosages), (dosages.shape[1] + 3) // 4), np.uint8)
+    if packed.size:
+        _pack_dosages(dosages, packed)
+    return packed
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _take_samples(packed, places, taken):
+    n_variants, n_bytes = packed.shape
+    for group in prange((n_variants + N_TOGETHER - 1) // N_TOGETHER):
+        first = group * N_TOGETHER
+        last = min(first + N_TOGETHER, n_variants)
+        columns = np.empty((4, n_bytes), np.uint64)
+        _spread(packed[first:last], columns)
+        _gather(columns.reshape(-1), places, taken[first:last])
+
+
+@njit(nogil=True, cache=True)
+def _spread(rows, columns):
+    """Fill the columns of all samples; sample ``i`` has ``columns[i % 4, i // 4]``."""
+    n_rows, n_bytes = rows.shape
+    words = np.empty((N_WORDS, BLOCK), np.uint64)
+    for start in range(0, n_bytes, BLOCK):
+        n = min(BLOCK, n_bytes - start)
+        words[:] = 0
+        for k in range(n_rows):
+            row, word = rows[k, start : start + n], words[k // N_LANES]
+            up = np.uint64(k % N_LANES) * _BYTE
+            for at in range(n):
+                word[at] |= np.uint64(row[at]) << up
+        for place in range(4):
+            _interleave(words, np.uint64(2 * place), columns[place, start : start + n])
+
+
+@njit(nogil=True, cache=True)
+def _gather(columns, places, rows):
+    """Fill rows with the samples whose columns are at ``places``."""
+    n_rows, n_bytes = rows.shape
+    four, word = np.zeros((4, BLOCK), np.uint64), np.empty(BLOCK, np.uint64)
+    for start in range(0, n_bytes, BLOCK):
+        n = min(BLOCK, n_bytes - start)
+        here = places[4 * start : 4 * (start + n)]
+        n_whole = len(here) // 4
+        for at in range(n_whole):
+            for place in range(4):
+                four[place, at] = columns[here[4 * at + place]]
+        if n_whole < n:
+            four[:, n_whole] = 0
+        for sample in range(4 * n_whole, len(here)):
+            four[sample % 4, n_whole] = columns[here[sample]]
+        for k in range(n_rows):
+            if k % N_LANES == 0:
+                _interleave(four, np.uint64(k // N_LANES * 2), word[:n])
+            row, down = rows[k, start : start + n], np.uint64(k % N_LANES) * _BYTE
+            for at in range(n):
+                row[at] = np.uint8((word[at] >> down) & np.uint64(255))
+
+
+@njit(nogil=True, cache=True)
+def _interleave(four, down, mixed):
+    """Take two bits of each byte of four words, and put them side by side."""
+    for at in range(len(mixed)):
+        mixed[at] = (
+            ((four[0, at] >> down) & _LOW_BITS)
+            | ((four[1, at] >> down) & _LOW_BITS) << np.uint64(2)
+            | ((four[2, at] >> down) & _LOW_BITS) << np.uint64(4)
+            | ((four[3, at] >> down) & _LOW_BITS) << np.uint64(6)
+        )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _code(dosage):
+    if dosage == 2:
+        return np.uint8(0)
+    if dosage == 1:
+        return np.uint8(2)
+    return np.uint8(3) if dosage == 0 else np.uint8(1)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _pack_dosages(dosages, packed):
+    n_variants, n_samples = dosages.shape
+    for variant in prange(n_variants):
+        row, out = dosages[variant], packed[variant]
+        for k in range(n_samples // 4):
+            out[k] = (
+                _code(row[4 * k])
+                | _code(row[4 * k + 1]) << 2
+                | _code(row[4 * k + 2]) << 4
+                | _code(row[4 * k + 3]) << 6
+            )
+        for sample in range(n_samples // 4 * 4, n_samples):
+            out[sample // 4] |= _code(row[sample]) << 2 * (sample % 4)

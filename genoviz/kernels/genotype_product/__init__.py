@@ -1,0 +1,33 @@
+"""Products of packed genotypes with a dense matrix, never inflated.
+
+With ``Z[i, j] = values[j, c]``, where ``c`` is the 2-bit code of sample ``i`` at variant ``j``::
+
+    multiply:             out = Z @ right        out[i, l] = sum_j Z[i, j] * right[j, l]
+    multiply_transposed:  out = Z.T @ left       out[j, l] = sum_i Z[i, j] * left[i, l]
+
+Centred, standardised and raw dosages, and missing genotypes that count as zero or as the mean,
+differ in ``values`` alone: code 0 is dosage 2, code 1 missing, code 2 dosage 1, code 3 dosage 0.
+
+Arguments
+---------
+========== ============================= ==================================================
+packed     uint8 (m, (n + 3) // 4)       C order, perhaps read-only; 2 bits a sample, the lowest
+                                         first (PLINK 1 .bed); bits beyond the last sample may be
+                                         anything
+n_samples  int                           n
+values     float64 (m, 4)                what each code of each variant counts
+right      float64 or float32 (m, k)     C order, k >= 1
+left       float64 or float32 (n, k)     C order, k >= 1
+========== ============================= ==================================================
+
+Products have the dtype of the dense matrix; float32 is summed up in float32. For a GPU each array
+may lie on the host or on the card: products lie where the dense matrix does, counts where
+``packed`` does, and ``packed`` of any size is sent in blocks where it lies on the host.
+
+``count_codes`` returns int64 (m, 4): how many samples have each code at each variant.
+
+References
+----------
+Freudenberg et al. 2023, Accelerated matrix-vector multiplications for matrices involving genotype
+covariates with applications in genomic prediction, doi:10.3389/fgene.2023.1220408 (5codes).
+"""

@@ -1,0 +1,87 @@
+"""Genotype products on all cores; the contract is in this folder's ``__init__``."""
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.genotype_product.cpu_blocks import BlockedProduct, read_only
+from genoviz.kernels.genotype_product.cpu_tables import ALL_CODES, HETEROZYGOUS, MISSING
+
+FEW_MISSING = 0.008
+"""Up to which share missing genotypes are added one by one, which costs less than a product."""
+SAMPLED_VARIANTS = 256
+STATE_DOSAGES = 2.0, 1.0, 0.0
+KIND_WEIGHTS = 0.0, 1.0, 0.0
+ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+def multiply(packed, n_samples, values, right):
+    """Return Z @ right."""
+    if not (n_samples and right.size):
+        return np.zeros((n_samples, right.shape[1]), right.dtype)
+    product = BlockedProduct(packed, n_samples, True, right)
+    weights, errors = values[:, [0, 2, 3]], values[:, 1] - values[:, 2]
+    if not errors.any():
+        return product.add(ALL_CODES, weights)
+    if _has_few_missing(packed):
+        corrections = (errors[:, None] * right).astype(right.dtype)
+        return product.add_with_corrections(ALL_CODES, weights, corrections)
+    out = product.add(ALL_CODES, weights)
+    out += product.add(MISSING, errors[:, None] * np.array([KIND_WEIGHTS]))
+    return out
+
+
+def multiply_transposed(packed, n_samples, values, left):
+    """Return Z.T @ left.
+
+    The tables are those of dosages, for all variants: their sums are scaled for each variant. What
+    is not linear in the dosage, such as codes of dominance, takes a product more.
+    """
+    if not (len(packed) and left.size):
+        return np.zeros((len(packed), left.shape[1]), left.dtype)
+    base, slopes = values[:, 3], (values[:, 0] - values[:, 3]) / 2
+    curves, errors = values[:, 2] - base - slopes, values[:, 1] - base - slopes
+    is_linear = (np.abs(curves) <= ROUNDING * np.abs(values).max(1)).all()
+    product = BlockedProduct(packed, n_samples, False, left)
+    dosages, indicator = (np.tile(row, (n_samples, 1)) for row in (STATE_DOSAGES, KIND_WEIGHTS))
+    missing_sums = None
+    if errors.any() and _has_few_missing(packed):
+        out, missing_sums = product.add_and_sum_missing(ALL_CODES, dosages)
+    else:
+        out = product.add(ALL_CODES, dosages)
+        if errors.any():
+            missing_sums = product.add(MISSING, indicator)
+    out *= slopes[:, None].astype(out.dtype)
+    out += np.multiply.outer(base, left.sum(0, dtype=np.float64)).astype(out.dtype, copy=False)
+    if missing_sums is not None:
+        missing_sums *= errors[:, None].astype(out.dtype)
+        out += missing_sums
+    if not is_linear:
+        out += curves[:, None].astype(out.dtype) * product.add(HETEROZYGOUS, indicator)
+    return out
+
+
+def count_codes(packed, n_samples):
+    """Return how many samples have each code at each variant."""
+    counts = np.zeros((len(packed), 4), np.int64)
+    _count_codes(read_only(packed), n_samples, counts)
+    return counts
+
+
+def _has_few_missing(packed):
+    """Tell whether few genotypes are missing, by some variants from all over."""
+    some = packed[:: max(1, len(packed) // SAMPLED_VARIANTS)]
+    n_missing = np.bitwise_count(some & ~(some >> 1) & 0x55).sum()
+    return n_missing <= FEW_MISSING * 4 * some.size
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _count_codes(packed, n_samples, counts):
+    for j in prange(len(packed)):
+        of_byte = np.zeros(256, np.int64)
+        for byte in packed[j, : n_samples >> 2]:
+            of_byte[byte] += 1
+        for byte in range(256):
+            for place in range(4):
+                counts[j, byte >> 2 * place & 3] += of_byte[byte]
+        for i in range(n_samples & ~3, n_samples):
+            counts[j, packed[j, i >> 2] >> 2 * (i & 3) & 3] += 1

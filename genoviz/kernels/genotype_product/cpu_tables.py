@@ -1,0 +1,175 @@
+"""Products of packed genotypes by tables of sums of four rows of the dense matrix.
+
+Rows of products are summed up in blocks that stay in the L2 cache; the tables of 32 dense rows,
+which each block makes anew, stay in L1. Dense rows and sums are kept in *planes* of 64 bytes a
+row, and a narrower last one; rows of a plane lie one after the other.
+
+A missing genotype has the state of a heterozygous one in the tables. What that is wrong by is
+added for each of them or, where they are many, by another product of the codes of a *kind* alone.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.genotype_product.cpu_vectors import (
+    LANES,
+    TABLE_ROWS,
+    TABLES,
+    WIDE,
+    add_row,
+    add_words,
+    copy_bytes,
+    fill_tables,
+    lowest_bit,
+    number_columns,
+    number_rows,
+)
+
+ALL_CODES, MISSING, HETEROZYGOUS = range(3)
+ITEMS = 32
+"""Dense rows that a word is about."""
+TILE = ITEMS * LANES
+"""Samples of a line of packed genotypes."""
+LOW_BITS, ONE = np.uint64(0x5555555555555555), np.uint64(1)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def add_products(
+    packed, by_sample, kind, weights, rows, corrections, words, tables, n_rows, sums, missing_sums
+):
+    """Add to each block's sums the products of its rows of genotypes with the dense rows.
+
+    Parameters
+    ----------
+    packed
+        As in the contract, read-only.
+    by_sample
+        Whether sums are of samples (Z @ right), or of variants (Z.T @ left).
+    kind
+        Which codes count: all, or one, which has state 1 then.
+    weights
+        Shape (3 n_items,): of the three states of each dense row; ``n_items`` is a multiple of 32.
+    rows
+        The planes of the dense rows.
+    corrections
+        Planes of what is added for each missing genotype, or empty.
+    words, tables
+        Room for each worker: uint64 (n_workers, 2, n_rows), or 8 n_rows for sums of variants; and
+        the tables of two planes.
+    n_rows
+        Rows of a block: a multiple of 256 samples or of 8 variants.
+    sums, missing_sums
+        Shape (n_blocks, n_columns * n_rows): planes. To the second ones ``corrections`` are added,
+        which may be the same array.
+    """
+    for worker in prange(len(words)):
+        for block in range(worker, len(sums), len(words)):
+            _add_block(
+                packed, by_sample, kind, weights, rows, corrections, words[worker, 0],
+                words[worker, 1], tables[worker], block * n_rows, n_rows, sums[block],
+                missing_sums[block],
+            )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _add_block(
+    packed, by_sample, kind, weights, rows, corrections, even, odd, tables, first, n_rows, sums,
+    missing_sums,
+):  # fmt: skip
+    n_items = len(weights) // 3
+    row_words = n_rows // ITEMS if by_sample else LANES
+    codes = np.zeros(row_words * (ITEMS if by_sample else LANES), np.uint64)
+    step = ITEMS if by_sample else TILE
+    for item in range(0, n_items, step):
+        if by_sample:
+            _copy_codes(packed, item, first >> 2, codes, row_words, kind)
+            _add_missing(
+                codes, row_words, True, corrections, item, n_items, missing_sums, 0, n_rows
+            )
+            for word in range(0, row_words, LANES):
+                number_columns(codes, row_words, word, even, odd, word, row_words)
+        else:
+            for row in range(0, n_rows, LANES):
+                _copy_codes(packed, first + row, item >> 2, codes, row_words, kind)
+                _add_missing(
+                    codes, row_words, False, corrections, item, n_items, missing_sums, row, n_rows
+                )
+                number_rows(codes, even, odd, row, n_rows)
+        for k in range(0, min(step, n_items - item), ITEMS):
+            _add_words(
+                even,
+                odd,
+                k // ITEMS * n_rows,
+                weights,
+                rows,
+                item + k,
+                n_items,
+                tables,
+                sums,
+                n_rows,
+            )
+
+
+@njit(nogil=True, cache=True)
+def _copy_codes(packed, first_row, first_byte, codes, row_words, kind):
+    """Fill rows of words with bytes of packed rows; zeros stand for what is not there."""
+    n_bytes = min(8 * row_words, packed.shape[1] - first_byte)
+    n_rows = len(codes) // row_words
+    n_here = max(min(n_rows, len(packed) - first_row), 0)
+    if n_here < n_rows or n_bytes < 8 * row_words:
+        codes[:] = 0
+    for row in range(n_here):
+        place = (first_row + row) * packed.shape[1] + first_byte
+        copy_bytes(packed, place, codes, row * row_words, n_bytes)
+    if kind == MISSING:
+        for k in range(len(codes)):
+            codes[k] = codes[k] & ~(codes[k] >> ONE) & LOW_BITS
+    if kind == HETEROZYGOUS:
+        for k in range(len(codes)):
+            codes[k] = codes[k] >> ONE & ~codes[k] & LOW_BITS
+
+
+@njit(nogil=True, cache=True)
+def _add_missing(codes, row_words, by_sample, corrections, item, n_items, sums, first_row, n_rows):
+    """Add the corrections of missing genotypes of rows of words."""
+    wide = WIDE // sums.itemsize
+    n_wide, rest = len(sums) // n_rows // wide, len(sums) // n_rows % wide * sums.itemsize
+    for first in range(0, len(codes) if len(corrections) else 0, LANES):
+        found = np.uint64(0)
+        for k in range(LANES):
+            found |= codes[first + k] & ~(codes[first + k] >> ONE) & LOW_BITS
+        if found == 0:
+            continue
+        row = first // row_words
+        for k in range(LANES):
+            word = first % row_words + k
+            missing = codes[first + k] & ~(codes[first + k] >> ONE) & LOW_BITS
+            while missing:
+                place = lowest_bit(missing) >> 1
+                missing &= missing - ONE
+                if by_sample:
+                    source, target = item + row, (8 * (place & 3) + (place >> 2)) * row_words + word
+                else:
+                    source, target = item + ITEMS * word + place, first_row + row
+                add_row(corrections, source, n_items, sums, target, n_rows, n_wide, rest)
+
+
+@njit(nogil=True, cache=True)
+def _add_words(even, odd, word, weights, rows, item, n_items, tables, sums, n_rows):
+    """Add to sums what their words from ``word`` on say of 32 dense rows."""
+    wide = WIDE // sums.itemsize
+    n_wide, rest = len(sums) // n_rows // wide, len(sums) // n_rows % wide
+    rest_bytes = rest * sums.itemsize
+    for plane in range(max(n_wide, 1)):
+        first = wide * plane
+        if n_wide:
+            fill_tables(weights, rows, item, first * n_items + wide * item, WIDE, tables, 0)
+        has_rest = rest and plane >= n_wide - 1
+        if has_rest:
+            source = wide * n_wide * n_items + rest * item
+            target = TABLES * TABLE_ROWS * wide if n_wide else 0
+            fill_tables(weights, rows, item, source, rest_bytes, tables, target)
+        add_words(
+            even, odd, word, tables, sums, first * n_rows, n_rows, WIDE if n_wide else 0,
+            rest_bytes if has_rest else 0,
+        )  # fmt: skip

@@ -1,0 +1,89 @@
+"""Genotype products on one GPU; the contract is in this folder's ``__init__``.
+
+Products are of integers, on tensor cores (compute capability 8.0 or newer). Each number of a column
+of the dense matrix is rounded to 2^-55 (float32: 2^-31) of the power of two above the column's
+largest, and split into digits of 8 bits, whose products with genotypes are summed up exactly in
+32 bits. So errors are relative to the largest number of a column, and a column with an infinity
+or NaN becomes NaN. Missing genotypes that count as no dosage cost a second product, of the blocks
+of 512 rows that have some.
+
+References
+----------
+Ootomo et al. 2024, DGEMM on Integer Matrix Multiplication Unit, arXiv:2306.11975.
+"""
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.genotype_product.cuda_blocks import iter_blocks
+from genoviz.kernels.genotype_product.cuda_digits import (
+    BLOCK_CHOICES,
+    Values,
+    split_columns,
+    sum_columns,
+)
+from genoviz.kernels.genotype_product.cuda_integers import IntegerProduct
+
+COMPILE_OPTIONS = tuple((f"-DN_BLOCKS={n}",) for n in BLOCK_CHOICES)
+COUNT_THREADS = 128
+
+
+def multiply(packed, n_samples, values, right, *, block_bytes=None):
+    """Return Z @ right.
+
+    ``block_bytes``: of ``packed`` that are sent to the card at a time where it lies on the host.
+    """
+    dense = cupy.asarray(right, np.float64)
+    out = cupy.zeros((n_samples, dense.shape[1]))
+    if out.size and len(packed):
+        values = Values(cupy.asarray(values))
+        out += sum_columns(dense, values.offsets)
+        for variants, block in iter_blocks(packed, block_bytes):
+            rows, weights = dense[variants], values.weights[:, variants]
+            product = IntegerProduct(block, n_samples, is_transposed=False)
+            for component in values.iter_components():
+                own = weights[component]
+                for digits in split_columns(rows, own, right.dtype, is_transposed=False):
+                    product.add(digits, component, None, out)
+    return _placed_like(right, out)
+
+
+def multiply_transposed(packed, n_samples, values, left, *, block_bytes=None):
+    """Return Z.T @ left.
+
+    ``block_bytes``: of ``packed`` that are sent to the card at a time where it lies on the host.
+    """
+    dense = cupy.asarray(left, np.float64)
+    out = cupy.zeros((len(packed), dense.shape[1]))
+    if out.size and n_samples:
+        values = Values(cupy.asarray(values))
+        cupy.multiply(values.offsets[:, None], sum_columns(dense, None), out)
+        groups = list(split_columns(dense, None, left.dtype, is_transposed=True))
+        for variants, block in iter_blocks(packed, block_bytes):
+            rows, weights = out[variants], values.weights[:, variants]
+            product = IntegerProduct(block, n_samples, is_transposed=True)
+            for component in values.iter_components():
+                for digits in groups:
+                    product.add(digits, component, weights[component], rows)
+    return _placed_like(left, out)
+
+
+def count_codes(packed, n_samples, *, block_bytes=None):
+    """Return how many samples have each code at each variant.
+
+    ``block_bytes``: of ``packed`` that are sent to the card at a time where it lies on the host.
+    """
+    counts = cupy.zeros((len(packed), 4), np.int64)
+    if len(packed) and n_samples:
+        count = load_module(__package__, "code_counts.cu").get_function("count_codes")
+        for variants, block in iter_blocks(packed, block_bytes):
+            arguments = (block, np.int64(len(block)), np.int64(block.shape[1]), np.int64(n_samples))
+            n_blocks = min(len(block), 2**31 - 1)
+            count((n_blocks,), (COUNT_THREADS,), (*arguments, counts[variants]))
+    return counts if isinstance(packed, cupy.ndarray) else counts.get()
+
+
+def _placed_like(dense, out):
+    out = out.astype(dense.dtype, copy=False)
+    return out if isinstance(dense, cupy.ndarray) else out.get()

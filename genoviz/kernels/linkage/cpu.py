@@ -1,0 +1,113 @@
+"""Squared correlations on all cores; the contract is in this folder's ``__init__``."""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, prange, types
+from numba.extending import intrinsic
+
+HETEROZYGOUS, HOMOZYGOUS, CALLED = 0, 1, 2
+FEWER = 1 - 1e-11
+
+
+@intrinsic
+def _count_ones(typing_context, word):  # noqa: ARG001
+    """Return how many bits of a word are set, as a signed integer."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctpop(builder.bitcast(arguments[0], ir.IntType(64)))
+
+    return types.int64(types.uint64), generate
+
+
+def make_planes(packed, n_samples):
+    """Return the bits of each variant."""
+    planes = np.zeros((len(packed), 3, (n_samples + 63) // 64), np.uint64)
+    rows = np.ascontiguousarray(packed).view()
+    rows.flags.writeable = False
+    if planes.size:
+        _fill_planes(rows, n_samples, planes)
+    return planes
+
+
+def squared_correlations(planes, first, second):
+    """Return r^2 of pairs of variants."""
+    out = np.empty(len(first))
+    _squared_correlations(planes, first, second, out)
+    return out
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _fill_planes(packed, n_samples, planes):
+    of_byte = np.zeros((256, 3), np.uint64)
+    for byte in range(256):
+        for place in range(4):
+            code, bit = byte >> 2 * place & 3, np.uint64(1 << place)
+            of_byte[byte, HETEROZYGOUS] |= bit if code == 2 else np.uint64(0)
+            of_byte[byte, HOMOZYGOUS] |= bit if code == 0 else np.uint64(0)
+            of_byte[byte, CALLED] |= bit if code != 1 else np.uint64(0)
+    beyond = np.uint64(64 * planes.shape[2] - n_samples)
+    for j in prange(len(packed)):
+        for byte in range(packed.shape[1]):
+            shift = np.uint64(4 * (byte & 15))
+            for plane in range(3):
+                planes[j, plane, byte >> 4] |= of_byte[packed[j, byte], plane] << shift
+        for plane in range(3):
+            planes[j, plane, -1] &= ~np.uint64(0) >> beyond
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _squared_correlations(planes, first, second, out):
+    for pair in prange(len(first)):
+        out[pair] = _squared_correlation(planes[first[pair]], planes[second[pair]])
+
+
+@njit(nogil=True, cache=True)
+def _squared_correlation(one, other):
+    n = one_het = one_hom = other_het = other_hom = 0
+    het_het = het_hom = hom_het = hom_hom = 0
+    for word in range(one.shape[1]):
+        h, a, c = one[HETEROZYGOUS, word], one[HOMOZYGOUS, word], one[CALLED, word]
+        g, b, d = other[HETEROZYGOUS, word], other[HOMOZYGOUS, word], other[CALLED, word]
+        n += _count_ones(c & d)
+        one_het += _count_ones(h & d)
+        one_hom += _count_ones(a & d)
+        other_het += _count_ones(g & c)
+        other_hom += _count_ones(b & c)
+        het_het += _count_ones(h & g)
+        het_hom += _count_ones(h & b)
+        hom_het += _count_ones(a & g)
+        hom_hom += _count_ones(a & b)
+    x, xx = float(one_het + 2 * one_hom), float(one_het + 4 * one_hom)
+    y, yy = float(other_het + 2 * other_hom), float(other_het + 4 * other_hom)
+    xy = float(het_het + 2 * (het_hom + hom_het) + 4 * hom_hom)
+    spread = (n * xx - x * x) * (n * yy - y * y)
+    covariance = n * xy - x * y
+    return covariance * covariance / spread if spread > 0 else np.nan
+
+
+@njit(nogil=True, cache=True)
+def prune(planes, frequencies, is_kept, n_compared, n_windows, window, step, max_r2):
+    """Unmark the variants that consecutive windows of a contig drop."""
+    for start in range(0, n_windows * step, step):
+        end = min(start + window, len(planes))
+        while _prune_window(planes, frequencies, is_kept, n_compared, start, end, max_r2):
+            pass
+
+
+@njit(nogil=True, cache=True)
+def _prune_window(planes, frequencies, is_kept, n_compared, start, end, max_r2):
+    """Let each kept variant drop itself or a later one; tell whether any was dropped."""
+    is_changed = False
+    for i in range(start, end):
+        if not is_kept[i]:
+            continue
+        for j in range(i + 1 + n_compared[i], end):
+            n_compared[i] = j - i
+            if is_kept[j] and _squared_correlation(planes[i], planes[j]) > max_r2:
+                is_changed = True
+                if frequencies[i] < FEWER * frequencies[j]:
+                    is_kept[i] = False
+                else:
+                    is_kept[j] = False
+                break
+    return is_changed

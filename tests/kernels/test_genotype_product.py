@@ -1,0 +1,106 @@
+"""Products of packed genotypes against dense matrices."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genoviz.backend import array_module, load_kernel
+from tests.oracles.genotypes import codes_of, dense
+
+SHAPES = [(0, 3), (3, 0), (1, 1), (4, 2), (5, 7), (37, 65), (130, 33), (67, 1)]
+WIDTHS = [1, 2, 3, 8, 10, 21]
+
+
+def make_case(n_samples, n_variants, k, seed, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    packed = rng.integers(0, 256, (n_variants, (n_samples + 3) // 4), np.uint8)
+    values = rng.normal(size=(n_variants, 4))
+    right = rng.normal(size=(n_variants, k)).astype(dtype)
+    left = rng.normal(size=(n_samples, k)).astype(dtype)
+    return packed, values, right, left
+
+
+def inflate(packed, n_samples, values):
+    shape = n_samples, len(packed)
+    return dense(packed, n_samples, values) if min(shape) else np.zeros(shape)
+
+
+def check_products(backend, n_samples, n_variants, k, seed, dtype=np.float64, tolerance=1e-12):
+    packed, values, right, left = make_case(n_samples, n_variants, k, seed, dtype)
+    matrix = inflate(packed, n_samples, values)
+    kernel = load_kernel("genotype_product", backend)
+    for multiply, other, wide in (
+        (kernel.multiply, right, matrix),
+        (kernel.multiply_transposed, left, matrix.T),
+    ):
+        product = multiply(packed, n_samples, values, other)
+        assert product.dtype == dtype
+        assert product.shape == (len(wide), k)
+        scale = np.abs(wide) @ np.abs(other) + 1e-300
+        assert (np.abs(product - wide @ other) <= tolerance * scale).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("k", WIDTHS)
+def test_products_are_those_of_the_dense_matrix(backend, shape, k):
+    check_products(backend, *shape, k, seed=k)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 17])
+def test_float32_is_summed_up_in_float32(backend, k):
+    check_products(backend, 203, 150, k, seed=k, dtype=np.float32, tolerance=1e-5)
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 90), st.integers(0, 40), st.integers(1, 40), st.integers(0, 2**32 - 1)
+)  # fmt: skip
+def test_random_products_are_those_of_the_dense_matrix(backend, n_samples, n_variants, k, seed):
+    check_products(backend, n_samples, n_variants, k, seed)
+
+
+@pytest.mark.parametrize("k", [1, 10])
+def test_products_of_more_than_one_block(backend, k):
+    n_samples, n_variants = 9001, 1203
+    packed, values, right, left = make_case(n_samples, n_variants, k, seed=5)
+    kernel = load_kernel("genotype_product", backend)
+    product = kernel.multiply(packed, n_samples, values, right)
+    rows = np.arange(0, n_samples, 997)
+    codes = packed[:, rows // 4] >> 2 * (rows % 4).astype(np.uint8) & 3
+    some = np.take_along_axis(values, codes.astype(np.int64), axis=1).T
+    np.testing.assert_allclose(product[rows], some @ right, rtol=1e-10, atol=1e-10)
+    transposed = kernel.multiply_transposed(packed, n_samples, values, left)
+    columns = np.arange(0, n_variants, 100)
+    some = dense(packed[columns], n_samples, values[columns])
+    np.testing.assert_allclose(transposed[columns], some.T @ left, rtol=1e-10, atol=1e-10)
+
+
+def test_arrays_where_the_backend_has_them_are_taken(backend):
+    packed, values, right, left = make_case(50, 20, 4, seed=1)
+    module, kernel = array_module(backend), load_kernel("genotype_product", backend)
+    arrays = [module.asarray(array) for array in (packed, values, right, left)]
+    product = kernel.multiply(arrays[0], 50, *arrays[1:3])
+    assert isinstance(product, module.ndarray)
+    transposed = kernel.multiply_transposed(arrays[0], 50, arrays[1], arrays[3])
+    matrix = dense(packed, 50, values)
+    np.testing.assert_allclose(product.tolist(), matrix @ right, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(transposed.tolist(), matrix.T @ left, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_samples", [0, 1, 3, 4, 101, 1030])
+def test_codes_are_counted(backend, n_samples):
+    packed, *_ = make_case(n_samples, 13, 1, seed=n_samples)
+    counts = load_kernel("genotype_product", backend).count_codes(packed, n_samples)
+    codes = codes_of(packed, n_samples)
+    assert counts.dtype == np.int64
+    assert counts.tolist() == [[(column == c).sum() for c in range(4)] for column in codes.T]
+
+
+def test_a_file_mapped_for_reading_is_multiplied(backend, tmp_path):
+    packed, values, right, _ = make_case(41, 17, 2, seed=3)
+    path = tmp_path / "packed"
+    packed.tofile(path)
+    mapped = np.memmap(path, np.uint8, mode="r", shape=packed.shape)
+    product = load_kernel("genotype_product", backend).multiply(mapped, 41, values, right)
+    np.testing.assert_allclose(product, dense(packed, 41, values) @ right, rtol=1e-10, atol=1e-12)

@@ -1,0 +1,36 @@
+"""Genotypes, slow and obvious: inflated to dense matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+DOSAGE = {0: 2.0, 1: np.nan, 2: 1.0, 3: 0.0}
+
+
+def codes_of(packed, n_samples):
+    """Return the 2-bit code of each sample at each variant: int (n_samples, n_variants)."""
+    return np.array(
+        [[int(row[i // 4]) >> 2 * (i % 4) & 3 for row in packed] for i in range(n_samples)]
+    ).reshape(n_samples, len(packed))
+
+
+def pack(codes):
+    """Return codes (n_samples, n_variants) packed as in a .bed file."""
+    n_samples, n_variants = np.shape(codes)
+    packed = np.zeros((n_variants, (n_samples + 3) // 4), np.uint8)
+    for i in range(n_samples):
+        for j in range(n_variants):
+            packed[j, i // 4] |= int(codes[i][j]) << 2 * (i % 4)
+    return packed
+
+
+def dosages_of(packed, n_samples):
+    """Return counts of A1: float64 (n_samples, n_variants), NaN where missing."""
+    codes = codes_of(packed, n_samples)
+    return np.vectorize(DOSAGE.get, otypes=[float])(codes).reshape(codes.shape)
+
+
+def dense(packed, n_samples, values):
+    """Return Z[i, j] = values[j, code of i at j]."""
+    codes = codes_of(packed, n_samples)
+    return np.take_along_axis(np.asarray(values), codes.T, axis=1).T
