@@ -1,0 +1,124 @@
+"""What a prediction learns from: phenotypes, and covariates whose effects are fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+
+_DEPENDENT = 1e-9
+
+
+class Training:
+    """Phenotypes of some of the samples, from which fixed effects are projected out.
+
+    With the projection P = I - X (X'X)^-1 X', equations for random effects alone have the same
+    solution as those for random and fixed effects together.
+
+    Parameters
+    ----------
+    phenotype
+        float64, shape (n,): NaN where there is none.
+    covariates
+        float64, shape (n,) or (n, c): columns of X after the intercept; a sample with a NaN is
+        not trained on.
+    what
+        What the n are, for messages.
+
+    Attributes
+    ----------
+    phenotype
+        float64, shape (n,): 0 for those who are not trained on.
+    is_trained
+        bool, shape (n,).
+
+    Raises
+    ------
+    ParameterError
+        If arguments do not fit each other, or there is nothing to learn from.
+    """
+
+    def __init__(
+        self, phenotype: np.ndarray, covariates: np.ndarray | None, what: str = "samples"
+    ) -> None:
+        values = np.asarray(phenotype, np.float64)
+        columns = _as_columns(covariates, len(values), what)
+        self.is_trained = ~np.isnan(values) & ~np.isnan(columns).any(axis=1)
+        _check_phenotype(values[self.is_trained], columns.shape[1], what)
+        self.phenotype = np.where(self.is_trained, values, 0.0)
+        design = np.column_stack([np.ones(len(values)), columns]) * self.is_trained[:, None]
+        design[~self.is_trained] = 0.0
+        self._basis, self._triangle = np.linalg.qr(design)
+        _check_rank(self._triangle, np.linalg.norm(design, axis=0))
+
+    @property
+    def n_trained(self) -> int:
+        """How many are trained on."""
+        return int(np.count_nonzero(self.is_trained))
+
+    def project(self, values: np.ndarray) -> np.ndarray:
+        """Return P @ values, which is 0 for those who are not trained on."""
+        return values * self.is_trained - self._basis @ (self._basis.T @ values)
+
+    def fixed_effects(self, breeding_values: np.ndarray) -> np.ndarray:
+        """Return intercept and effects of covariates, given the random effects."""
+        rest = self.phenotype - breeding_values
+        return np.linalg.solve(self._triangle, self._basis.T @ rest)
+
+
+def check_phenotype_length(phenotype: np.ndarray, n: int, what: str = "samples") -> np.ndarray:
+    """Return a phenotype as float64 of shape (n,)."""
+    values = np.asarray(phenotype, np.float64)
+    if values.shape != (n,):
+        found = f"phenotype has shape {values.shape}, needs ({n},)"
+        raise ParameterError(f"{found}, a value or NaN for each of the {what}")
+    return values
+
+
+def variance_ratio(heritability: float) -> float:
+    """Return the residual variance over the genetic one."""
+    if not 0 < heritability < 1:
+        raise ParameterError(
+            f"heritability is {heritability}, needs more than 0 and less than 1: the genetic "
+            "share of the variance"
+        )
+    return (1 - heritability) / heritability
+
+
+def _as_columns(covariates: np.ndarray | None, n: int, what: str) -> np.ndarray:
+    if covariates is None:
+        return np.empty((n, 0))
+    columns = np.asarray(covariates, np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or len(columns) != n:
+        raise ParameterError(
+            f"covariates have shape {columns.shape}, need ({n}, c), a row for each of the {what}"
+        )
+    return columns
+
+
+def _check_phenotype(trained: np.ndarray, n_covariates: int, what: str) -> None:
+    if len(trained) == 0:
+        having = "a phenotype and all covariates" if n_covariates else "a phenotype"
+        raise ParameterError(f"none of the {what} has {having}: there is nothing to learn from")
+    if not np.isfinite(trained).all():
+        raise ParameterError("the phenotype has an infinite value, needs numbers, or NaN for none")
+    if np.ptp(trained) == 0:
+        raise ParameterError(
+            f"the phenotype is {trained[0]:g} in all {len(trained):,} {what} that have one: there "
+            "is nothing to learn"
+        )
+    if len(trained) <= 1 + n_covariates:
+        raise ParameterError(
+            f"{len(trained)} {what} have a phenotype and all covariates, need more than the "
+            f"{1 + n_covariates} fixed effects"
+        )
+
+
+def _check_rank(triangle: np.ndarray, norms: np.ndarray) -> None:
+    kept = np.abs(np.diag(triangle))
+    for column in range(1, len(kept)):
+        if not kept[column] > _DEPENDENT * norms[column]:
+            raise ParameterError(
+                f"covariate {column} is constant, or a sum of those before it: leave it out"
+            )

@@ -1,0 +1,160 @@
+"""Linkage disequilibrium: squared correlations of variants, and pruning by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.statistics import VariantStatistics
+from genoviz.errors import ParameterError
+from genoviz.kernels.linkage.cpu import make_planes, prune, squared_correlations
+from genoviz.model.genotypes import Genotypes
+
+_PAIRS = 1 << 16
+_STEP_WORDS = 1 << 24
+"""Words of 64 samples that a step of pruning compares at most: some 50 ms."""
+
+
+def linkage(genotypes: Genotypes, variants: np.ndarray | slice) -> np.ndarray:
+    """Return r^2 of the dosages of each pair of some variants.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes.
+    variants
+        Numbers of variants, shape (k,), or a slice.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (k, k), symmetric: over the samples that have both genotypes; NaN where one
+        of both does not vary among these. What ``plink --r2`` reports.
+
+    Examples
+    --------
+    >>> from genoviz import simulate_genotypes
+    >>> linkage(simulate_genotypes(100, 50, seed=1), [3, 4, 40]).shape
+    (3, 3)
+    """
+    part = genotypes.take_variants(_checked(variants, genotypes.n_variants))
+    planes = make_planes(part.packed, part.n_samples)
+    first, second = np.triu_indices(part.n_variants)
+    found = np.empty((part.n_variants, part.n_variants))
+    found[first, second] = squared_correlations(planes, first, second)
+    found[second, first] = found[first, second]
+    return found
+
+
+def iter_linkage_windows(
+    genotypes: Genotypes, *, window: int = 50
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield r^2 of each variant with the next ones of its contig, block after block.
+
+    Parameters
+    ----------
+    genotypes
+        With variants in the order of contigs and positions.
+    window
+        Variants that each is paired with: the next window - 1.
+
+    Yields
+    ------
+    tuple
+        A slice of variants; and float64, shape (its length, window - 1): r^2 with the next
+        variant, the one after it, and so on; NaN beyond the contig, and as in `linkage`.
+    """
+    _check_window(window)
+    steps = np.arange(1, window)
+    block = max(1, _PAIRS // (window - 1))
+    contigs = genotypes.variants.contig_ids
+    for start in range(0, genotypes.n_variants, block):
+        end = min(start + block, genotypes.n_variants)
+        last = min(end + window - 1, genotypes.n_variants)
+        planes = make_planes(genotypes.packed[start:last], genotypes.n_samples)
+        first, step = np.divmod(np.arange((end - start) * (window - 1)), window - 1)
+        second = first + steps[step]
+        is_there = second < last - start
+        is_there[is_there] &= contigs[start + first[is_there]] == contigs[start + second[is_there]]
+        found = np.full(len(first), np.nan)
+        found[is_there] = squared_correlations(planes, first[is_there], second[is_there])
+        yield slice(start, end), found.reshape(end - start, window - 1)
+
+
+def prune_by_linkage(
+    genotypes: Genotypes, *, window: int = 50, step: int = 5, max_r2: float = 0.2
+) -> np.ndarray:
+    """Return which variants to keep; see `iter_prune_by_linkage`."""
+    *_, last = iter_prune_by_linkage(genotypes, window=window, step=step, max_r2=max_r2)
+    return last.result
+
+
+def iter_prune_by_linkage(
+    genotypes: Genotypes, *, window: int = 50, step: int = 5, max_r2: float = 0.2
+) -> Iterator[Progress]:
+    """Choose variants of which no two near ones are linked; the last step has bool (n_variants,).
+
+    These are the variants that ``plink --indep-pairwise window step max_r2`` keeps: of a pair above
+    ``max_r2`` the one with the rarer minor allele goes; those that do not vary go first.
+
+    Parameters
+    ----------
+    genotypes
+        With the variants of a contig one after the other, by position.
+    window
+        How many variants are compared with each other, at least 2.
+    step
+        How far the window moves each time, in variants.
+    max_r2
+        The largest r^2 that two kept variants of a window may have.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range.
+    """
+    _check_window(window)
+    if step < 1:
+        raise ParameterError(f"step is {step}, needs to be at least 1")
+    if not 0 <= max_r2 <= 1:
+        raise ParameterError(f"max_r2 is {max_r2}, needs to be 0 to 1")
+    counts = allele_counts(genotypes, backend="cpu")
+    frequencies = np.nan_to_num(VariantStatistics(counts).minor_allele_frequency)
+    is_kept, n_compared = frequencies > 0, np.zeros(genotypes.n_variants, np.int64)
+    for variants, n_windows in _stretches(genotypes, window, step):
+        planes = make_planes(genotypes.packed[variants], genotypes.n_samples)
+        states = frequencies[variants], is_kept[variants], n_compared[variants]
+        prune(planes, *states, n_windows, window, step, max_r2)
+        yield Progress("Pruning", min(variants.start / genotypes.n_variants, 1.0))
+    yield Progress("Pruning", 1.0, is_kept)
+
+
+def _stretches(genotypes: Genotypes, window: int, step: int) -> Iterator[tuple[slice, int]]:
+    """Yield the variants of consecutive windows of a contig, and how many windows these are."""
+    words = window * step * max(genotypes.n_samples // 64, 1)
+    most = max(1, _STEP_WORDS // words)
+    edges = np.flatnonzero(np.diff(genotypes.variants.contig_ids)) + 1
+    ends = [*edges.tolist(), genotypes.n_variants]
+    for start, end in zip([0, *edges.tolist()], ends, strict=True):
+        n_windows = -(-(end - start) // step)
+        for first in range(0, n_windows, most):
+            n = min(most, n_windows - first)
+            begin = start + first * step
+            yield slice(begin, min(begin + (n - 1) * step + window, end)), n
+
+
+def _checked(variants: np.ndarray | slice, n_variants: int) -> np.ndarray | slice:
+    if isinstance(variants, slice):
+        return variants
+    numbers = np.asarray(variants, np.int64)
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= n_variants):
+        raise ParameterError(f"variants are named that are not among the {n_variants:,} there are")
+    return numbers
+
+
+def _check_window(window: int) -> None:
+    if window < 2:
+        raise ParameterError(f"window is {window}, needs to be at least 2 variants")

@@ -1,0 +1,161 @@
+"""How alike samples are: the genomic relationship matrix, from blocks of variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
+from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
+from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.progress import Progress, report_steps
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.statistics import IS_CALLED
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes import Genotypes, SampleTable
+
+METHODS = ("vanraden", "gcta")
+WHAT = "Relationship matrix"
+
+
+@dataclass(frozen=True, eq=False)
+class RelationshipMatrix:
+    """Genomic relationships of samples.
+
+    Attributes
+    ----------
+    values
+        float64, shape (n_samples, n_samples), symmetric; about 1 + F on the diagonal, and twice
+        the kinship elsewhere, for a base population of the frequencies of these samples.
+    samples
+        Who they are.
+    method
+        ``"vanraden"`` or ``"gcta"``.
+    n_variants
+        Variants that vary: those that count.
+    """
+
+    values: np.ndarray
+    samples: SampleTable
+    method: str
+    n_variants: int
+
+    def order_by_clusters(self) -> np.ndarray:
+        """Return the samples so that relatives are neighbours: int64, shape (n_samples,).
+
+        They are the leaves of a tree by average linkage of 1 - correlation. Memory is half that of
+        the matrix, and time goes with its size.
+        """
+        from scipy.cluster.hierarchy import leaves_list, linkage
+        from scipy.spatial.distance import squareform
+
+        if len(self.values) < 3:
+            return np.arange(len(self.values))
+        scales = 1 / np.sqrt(np.maximum(np.diag(self.values), 1e-12))
+        distances = 1 - np.nan_to_num(self.values) * scales * scales[:, None]
+        np.fill_diagonal(distances, 0)
+        np.maximum(distances, 0, out=distances)
+        tree = linkage(squareform(distances, checks=False), "average")
+        return leaves_list(tree).astype(np.int64)
+
+
+def relationship_matrix(
+    genotypes: Genotypes,
+    *,
+    method: Literal["vanraden", "gcta"] = "vanraden",
+    samples: np.ndarray | None = None,
+    dtype: DTypeLike = np.float64,
+    backend: Backend = "auto",
+) -> RelationshipMatrix:
+    """Return the genomic relationship matrix; see `iter_relationship_matrix`."""
+    steps = iter_relationship_matrix(
+        genotypes, method=method, samples=samples, dtype=dtype, backend=backend
+    )
+    *_, last = steps
+    return last.result
+
+
+def iter_relationship_matrix(
+    genotypes: Genotypes,
+    *,
+    method: Literal["vanraden", "gcta"] = "vanraden",
+    samples: np.ndarray | None = None,
+    dtype: DTypeLike = np.float64,
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Compute the genomic relationship matrix; the last step has the `RelationshipMatrix`.
+
+    For dosages x and frequencies p of A1 among these samples:
+
+    - ``"vanraden"`` (method 1): Z Z' / sum 2p(1 - p), with z = x - 2p, and 0 where missing;
+    - ``"gcta"``: Z Z' / m, with z = (x - 2p) / sqrt(2p(1 - p)), for m the variants at which both
+      samples have a genotype: the same as ``plink2 --make-rel``.
+
+    Variants that do not vary are left out; PLINK has them in m unless told ``--mac 1``.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes; those of autosomes should come alone.
+    method
+        Which matrix.
+    samples
+        Numbers of those that it is about, in this order; all if None.
+    dtype
+        float64 or float32: of the products of a block of variants; sums of blocks are float64.
+        float32 takes half the time and keeps six digits.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ParameterError
+        If an option is unknown, no variant varies, or the matrix does not fit into memory.
+
+    References
+    ----------
+    VanRaden 2008, Efficient methods to compute genomic predictions, doi:10.3168/jds.2007-0980.
+    Yang et al. 2011, GCTA: a tool for genome-wide complex trait analysis,
+    doi:10.1016/j.ajhg.2010.11.011.
+    """
+    if method not in METHODS:
+        raise ParameterError(f"method is {method!r}, needs one of {', '.join(METHODS)}")
+    if samples is not None:
+        genotypes = select_samples(genotypes, samples)
+    yield Progress(WHAT, 0.0)
+    counts = allele_counts(genotypes, backend=backend)
+    p = frequencies_of_counts(counts)
+    is_varied = (p > 0) & (p < 1)
+    n_variants = int(is_varied.sum())
+    if not n_variants:
+        raise ParameterError(
+            f"none of {genotypes.n_variants:,} variants varies among {genotypes.n_samples:,} "
+            "samples; relationships need one that does"
+        )
+    if n_variants < genotypes.n_variants:
+        genotypes = genotypes.take_variants(np.flatnonzero(is_varied))
+        p, counts = p[is_varied], counts[is_varied]
+    values = values_of_codes(p, standardise=method == "gcta")
+    has_missing = np.flatnonzero(counts[:, 1]) if method == "gcta" else np.empty(0, np.int64)
+    share = n_variants / (n_variants + len(has_missing))
+    steps = iter_crossproducts(genotypes, values, dtype=dtype, backend=backend)
+    products = yield from report_steps(steps, WHAT, 0.0, share)
+    if method == "vanraden":
+        products /= (2 * p * (1 - p)).sum()
+    elif not len(has_missing):
+        products /= n_variants
+    else:
+        holed = genotypes.take_variants(has_missing)
+        called = np.tile(IS_CALLED, (len(has_missing), 1))
+        steps = iter_crossproducts(holed, called, dtype=np.float32, backend=backend)
+        n_both = yield from report_steps(steps, WHAT, share)
+        n_both += n_variants - len(has_missing)
+        with np.errstate(invalid="ignore"):
+            products /= n_both
+    matrix = RelationshipMatrix(products, genotypes.samples, method, n_variants)
+    yield Progress(WHAT, 1.0, matrix)

@@ -1,0 +1,215 @@
+"""``genoviz geno blup``: breeding values from genotypes, phenotypes and pedigrees."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli import geno_inputs as io
+from genoviz.cli.geno_tables import sample_columns, variant_columns, write_table
+from genoviz.cli.interval_options import OutputOption
+from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.progress import ProgressBar, show_progress
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from genoviz.analyses.genotypes.blup_run import BlupSnapshot
+    from genoviz.model.genotypes import Genotypes
+    from genoviz.model.phenotypes import PhenotypeTable
+
+EXAMPLES = examples(
+    "genoviz geno blup lines.bed --pheno yield.csv --trait site1 -o breeding_values.tsv",
+    "genoviz geno blup lines.bed --pheno yield.csv --cross-validate 5 --repeats 3",
+    "genoviz geno blup herd.bed --pheno milk.csv --method ssSNPBLUP --pedigree herd.ped",
+)
+
+
+class Method(StrEnum):
+    """Equations of the same or of wider models."""
+
+    snp_blup = "SNP-BLUP"
+    gblup = "GBLUP"
+    ss_snp_blup = "ssSNPBLUP"
+    ss_gta_blup = "ssGTABLUP"
+
+
+class Preconditioner(StrEnum):
+    """What the conjugate gradients are preconditioned by."""
+
+    diagonal = "diagonal"
+    block = "block"
+    none = "none"
+
+
+_SINGLE_STEP = (Method.ss_snp_blup, Method.ss_gta_blup)
+
+
+def blup(
+    genotypes: io.GenotypesArgument,
+    output: OutputOption = None,
+    pheno: io.PhenotypesOption = None,
+    trait: io.TraitOption = None,
+    covar: io.CovariateFileOption = None,
+    covariate: io.CovariatesOption = None,
+    heritability: Annotated[
+        float, typer.Option("--heritability", min=0, max=1, help="Of the trait, within (0, 1).")
+    ] = 0.5,
+    method: Annotated[
+        Method,
+        typer.Option(
+            case_sensitive=False,
+            help="SNP-BLUP and GBLUP solve the same model; the single-step forms also use a "
+            "pedigree, and predict animals without genotypes.",
+        ),
+    ] = Method.snp_blup,
+    pedigree: Annotated[
+        Path | None,
+        typer.Option(help="Animal, sire and dam a line; for the single-step forms."),
+    ] = None,
+    polygenic_weight: Annotated[
+        float, typer.Option(min=0, max=1, help="Part that the pedigree has beside the markers.")
+    ] = 0.2,
+    preconditioner: Annotated[
+        Preconditioner, typer.Option(help="Of the conjugate gradients.")
+    ] = Preconditioner.diagonal,
+    tolerance: Annotated[
+        float, typer.Option(help="Squared relative residual at which to stop.")
+    ] = 1e-13,
+    max_iterations: Annotated[int, typer.Option(min=1, help="Stop there at the latest.")] = 5000,
+    effects: Annotated[
+        Path | None, typer.Option(help="Also write the effects of the variants.")
+    ] = None,
+    cross_validate: Annotated[
+        int | None,
+        typer.Option(
+            min=2, metavar="FOLDS", help="Instead, tell how well held-out samples are predicted."
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Of the cross-validation.")] = 1,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Predict breeding values by best linear unbiased prediction.
+
+    Samples without a phenotype are predicted, but not learned from.
+    """
+    is_single_step = method in _SINGLE_STEP
+    if is_single_step != (pedigree is not None):
+        raise typer.BadParameter(
+            "--pedigree and the single-step methods ssSNPBLUP and ssGTABLUP need each other"
+        )
+    if is_single_step and cross_validate is not None:
+        raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
+    common = {
+        "heritability": heritability,
+        "preconditioner": preconditioner.value,
+        "tolerance": tolerance,
+        "max_iterations": max_iterations,
+        "backend": backend.value,
+    }
+    with show_progress() as bar:
+        found = io.open_genotypes(
+            genotypes, bar, io.Filters(maf=maf, max_missing=max_missing, region=region, keep=keep)
+        )
+        table = io.read_table(pheno, genotypes)
+        if is_single_step:
+            if covariate:
+                raise typer.BadParameter("--covariate takes SNP-BLUP or GBLUP")
+            name, columns, last = _solve_single_step(
+                found,
+                pedigree,
+                table,
+                trait,
+                bar,
+                form=method.value,
+                polygenic_weight=polygenic_weight,
+                **common,
+            )
+            write_table(columns, output)
+            _print_end(name, last)
+            return
+        name, phenotype = io.take_trait(table, found.samples, trait)
+        covariate_table = table if covar is None else io.read_table(covar, genotypes)
+        covariates = io.take_covariates(covariate_table, found.samples, covariate)
+        if cross_validate is not None:
+            from genoviz.analyses.genotypes.cross_validation import iter_cross_validate
+
+            steps = iter_cross_validate(
+                found,
+                phenotype,
+                covariates=covariates,
+                folds=cross_validate,
+                repeats=repeats,
+                heritability=heritability,
+                seed=seed,
+                backend=backend.value,
+            )
+            checked = io.last_result(steps, bar)
+            typer.echo(f"trait {name}: accuracy {checked.accuracy:.4f}, bias {checked.bias:.4f}")
+            return
+        steps = _iter_solve(method, found, phenotype, covariates=covariates, **common)
+        last = _solve(steps, bar)
+    values = {"PHENOTYPE": phenotype, "BREEDING_VALUE": last.breeding_values}
+    write_table(sample_columns(found.samples) | values, output)
+    if effects is not None:
+        write_table(variant_columns(found.variants) | {"EFFECT": last.effects}, effects)
+    _print_end(name, last)
+
+
+def _iter_solve(method: Method, *arguments: Any, **options: Any) -> Iterator[BlupSnapshot]:
+    from genoviz.analyses.genotypes.gblup import iter_gblup
+    from genoviz.analyses.genotypes.snp_blup import iter_snp_blup
+
+    solve = iter_gblup if method is Method.gblup else iter_snp_blup
+    return solve(*arguments, **options)
+
+
+def _solve_single_step(
+    genotypes: Genotypes,
+    path: Path,
+    table: PhenotypeTable,
+    trait: str | None,
+    bar: ProgressBar,
+    **options: Any,
+) -> tuple[str, dict[str, Any], BlupSnapshot]:
+    """Return the trait, columns for all animals of a pedigree, and the last snapshot."""
+    import numpy as np
+
+    from genoviz.analyses.genotypes.single_step import iter_single_step
+    from genoviz.io.pedigree import read_pedigree
+    from genoviz.model.genotypes import SampleTable
+
+    pedigree = read_pedigree(path)
+    name, phenotype = io.take_trait(table, SampleTable.from_ids(pedigree.ids), trait)
+    last = _solve(iter_single_step(genotypes, pedigree, phenotype, **options), bar)
+    columns = {
+        "#ID": pedigree.ids,
+        "HAS_GENOTYPES": np.isin(pedigree.ids, genotypes.samples.ids).astype(int),
+        "PHENOTYPE": phenotype,
+        "BREEDING_VALUE": last.breeding_values,
+    }
+    return name, columns, last
+
+
+def _solve(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
+    """Return the last snapshot; the bar shows how far the residual has come down."""
+    for snapshot in steps:
+        bar.update("Solving", snapshot.iteration, None, "iterations")
+    return snapshot
+
+
+def _print_end(name: str, last: BlupSnapshot) -> None:
+    residual = last.residuals[-1] if len(last.residuals) else 0.0
+    how = "" if last.is_converged else ", not converged: raise --max-iterations or --tolerance"
+    print_notes(
+        f"trait {name}: {last.iteration} iterations, squared relative residual {residual:.2g}{how}"
+    )

@@ -1,0 +1,68 @@
+"""``genoviz geno freq``: allele frequencies, missing genotypes and Hardy-Weinberg tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from genoviz.cli import geno_inputs as io
+from genoviz.cli.geno_tables import sample_columns, variant_columns, write_table
+from genoviz.cli.interval_options import OutputOption
+from genoviz.cli.options import BackendName, BackendOption, examples
+from genoviz.cli.progress import show_progress
+
+EXAMPLES = examples(
+    "genoviz geno freq cohort.bed -o freq.tsv",
+    "genoviz geno freq cohort.vcf.gz --region 21:9400000-9500000",
+    "genoviz geno freq cohort --samples samples.tsv -o freq.tsv.gz",
+)
+
+
+def freq(
+    genotypes: io.GenotypesArgument,
+    output: OutputOption = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(help="Also write missing genotypes, heterozygosity and F of the samples."),
+    ] = None,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Count alleles and genotypes of each variant.
+
+    A1_FREQ is the frequency of A1, column 5 of a .bim file and the alternative allele of a VCF;
+    HWE_P is the exact test's p.
+    """
+    from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        bar.update("Counting", 0, None, "")
+        counts = variant_statistics(found, backend=backend.value)
+    hom1, missing, het, hom2 = counts.counts.T
+    columns = variant_columns(found.variants) | {
+        "A1_FREQ": counts.a1_frequency,
+        "MAF": counts.minor_allele_frequency,
+        "HOM_A1": hom1,
+        "HET": het,
+        "HOM_A2": hom2,
+        "MISSING": missing,
+        "HWE_P": counts.hwe_p,
+    }
+    write_table(columns, output)
+    if samples is not None:
+        of_samples = sample_statistics(found, backend=backend.value)
+        values = {
+            "MISSING_RATE": of_samples.missing_rate,
+            "HETEROZYGOSITY": of_samples.heterozygosity,
+            "F": of_samples.inbreeding,
+        }
+        write_table(sample_columns(found.samples) | values, samples)

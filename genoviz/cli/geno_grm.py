@@ -1,0 +1,78 @@
+"""``genoviz geno grm``: the genomic relationship matrix."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from genoviz.cli import geno_inputs as io
+from genoviz.cli.geno_tables import write_table
+from genoviz.cli.options import BackendName, BackendOption, examples
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_results
+
+EXAMPLES = examples(
+    "genoviz geno grm herd.bed -o herd.grm.bin",
+    "genoviz geno grm cohort.bed --method gcta --maf 0.01 -o grm.npy --pairs relatives.tsv",
+)
+
+
+class GrmMethod(StrEnum):
+    """How relationships are scaled."""
+
+    vanraden = "vanraden"
+    gcta = "gcta"
+
+
+def grm(
+    genotypes: io.GenotypesArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write: .grm.bin (GCTA's, with .grm.N.bin and .grm.id), .npy, or .tsv; "
+            ".npy and .tsv have the order of the samples.",
+        ),
+    ],
+    method: Annotated[
+        GrmMethod,
+        typer.Option(help="VanRaden's first, or the mean over standardised variants (GCTA)."),
+    ] = GrmMethod.vanraden,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Also write the pairs of relatives, as a table.")
+    ] = None,
+    at_least: Annotated[float, typer.Option(help="Smallest relationship of such a pair.")] = 0.05,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Compute how related the samples are over all variants."""
+    from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
+    from genoviz.analyses.genotypes.relatives import relatives
+    from genoviz.io.relationship_files import write_relationships
+
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        steps = iter_relationship_matrix(found, method=method.value, backend=backend.value)
+        matrix = io.last_result(steps, bar)
+        write_relationships(matrix.values, matrix.samples, matrix.n_variants, output)
+    sentences = [
+        f"{len(matrix.samples):,} samples, {matrix.n_variants:,} variants",
+        f"wrote {output}",
+    ]
+    if pairs is not None:
+        related = relatives(matrix, at_least=at_least)
+        ids = matrix.samples.ids
+        columns = {"#IID1": ids[related.first], "IID2": ids[related.second]}
+        write_table(columns | {"RELATIONSHIP": related.relationship}, pairs)
+        sentences.append(f"{len(related.first):,} pairs of at least {at_least:g} in {pairs}")
+    print_results({}, sentences, as_json=False)

@@ -1,0 +1,95 @@
+"""``genoviz geno gwas``: association of each variant with a trait."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from genoviz.cli import geno_inputs as io
+from genoviz.cli.geno_tables import variant_columns, write_table
+from genoviz.cli.interval_options import OutputOption
+from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes
+
+EXAMPLES = examples(
+    "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
+    "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",
+)
+
+
+class Model(StrEnum):
+    """How the trait depends on the dosage."""
+
+    linear = "linear"
+    logistic = "logistic"
+
+
+def gwas(
+    genotypes: io.GenotypesArgument,
+    output: OutputOption = None,
+    pheno: io.PhenotypesOption = None,
+    trait: io.TraitOption = None,
+    covar: io.CovariateFileOption = None,
+    covariate: io.CovariatesOption = None,
+    pcs: Annotated[
+        int, typer.Option("--pcs", min=0, help="Principal components to correct for.")
+    ] = 0,
+    model: Annotated[
+        Model, typer.Option(help="Logistic is for a trait of two values.")
+    ] = Model.linear,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Test each variant: BETA is the effect of one more A1 (log odds of the logistic model).
+
+    Genotypes and phenotypes that are missing are left out, variant by variant; NA is what cannot
+    be tested. Trait, samples and lambda GC go to standard error.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.association import iter_associate
+    from genoviz.analyses.genotypes.components import iter_principal_components
+
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        table = io.read_table(pheno, genotypes)
+        name, phenotype = io.take_trait(table, found.samples, trait)
+        if covar is not None:
+            table = io.read_table(covar, genotypes)
+        covariates = io.take_covariates(table, found.samples, covariate)
+        if pcs:
+            steps = iter_principal_components(
+                found, n_components=pcs, seed=seed, backend=backend.value
+            )
+            scores = io.last_result(steps, bar).scores
+            covariates = scores if covariates is None else np.hstack([covariates, scores])
+        steps = iter_associate(
+            found, phenotype, covariates=covariates, model=model.value, backend=backend.value
+        )
+        scan = io.last_result(steps, bar)
+    columns = variant_columns(found.variants) | {
+        "A1_FREQ": scan.a1_frequency,
+        "OBS_CT": scan.n_samples,
+        "BETA": scan.beta,
+        "SE": scan.standard_error,
+        "STAT": scan.statistic,
+        "P": scan.p,
+        "LOG10_P": scan.minus_log10_p,
+    }
+    write_table(columns, output)
+    n_tested = int(np.isfinite(scan.beta).sum())
+    n_phenotypes = int(np.isfinite(phenotype).sum())
+    print_notes(
+        f"trait {name}: {n_phenotypes:,} samples, {n_tested:,} of {found.n_variants:,} variants "
+        f"tested, lambda GC {scan.lambda_gc:.4f}"
+    )

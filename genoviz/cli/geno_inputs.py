@@ -1,0 +1,214 @@
+"""What the commands of ``genoviz geno`` read: genotypes, filtered, and columns of tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.progress import ProgressBar
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from genoviz.model.genotypes import Genotypes, SampleTable
+    from genoviz.model.phenotypes import PhenotypeTable
+
+GenotypesArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="GENOTYPES",
+        help="PLINK .bed (or the prefix of .bed, .bim and .fam), VCF, BCF, .pgen, .npz or Parquet.",
+    ),
+]
+MafOption = Annotated[
+    float, typer.Option("--maf", min=0, max=0.5, help="Smallest minor allele frequency.")
+]
+MissingOption = Annotated[
+    float,
+    typer.Option(
+        "--max-missing", min=0, max=1, help="Largest part of genotypes missing at a variant."
+    ),
+]
+SampleMissingOption = Annotated[
+    float,
+    typer.Option(
+        "--max-sample-missing", min=0, max=1, help="Largest part of genotypes missing in a sample."
+    ),
+]
+HweOption = Annotated[
+    float,
+    typer.Option("--hwe", min=0, max=1, help="Smallest p of the exact Hardy-Weinberg test."),
+]
+RegionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--region", metavar="CONTIG[:START-END]", help="Only variants there; 0-based, half-open."
+    ),
+]
+KeepOption = Annotated[
+    Path | None,
+    typer.Option("--keep", help="Only samples of this file: a line each, IID or FID and IID."),
+]
+PhenotypesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--pheno", help="Table of traits: CSV, TSV, .phen, .psam.", show_default="the .fam file"
+    ),
+]
+TraitOption = Annotated[
+    str | None, typer.Option("--trait", help="Its column.", show_default="the first of numbers")
+]
+CovariatesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        help="A column to correct for, of --covar or --pheno; categories become indicators. "
+        "May be given several times.",
+    ),
+]
+CovariateFileOption = Annotated[
+    Path | None,
+    typer.Option("--covar", help="Table of covariates.", show_default="that of the traits"),
+]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What is left out before anything is computed; see the options of the same names."""
+
+    maf: float = 0.0
+    max_missing: float = 1.0
+    max_sample_missing: float = 1.0
+    hwe: float = 0.0
+    region: str | None = None
+    keep: Path | None = None
+
+
+def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
+    """Return the genotypes of a file that pass the filters; notes go to standard error."""
+    from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
+    from genoviz.analyses.genotypes.selection import select_samples
+    from genoviz.io.genotypes import iter_read_genotypes
+
+    for progress in iter_read_genotypes(path):
+        bar.update(progress.stage, progress.n_done, progress.n_total or None, "")
+    genotypes = progress.genotypes
+    print_notes(*genotypes.notes)
+    if filters.region is not None:
+        genotypes = _take_region(genotypes, filters.region)
+    if filters.keep is not None:
+        genotypes = select_samples(genotypes, _find_kept(filters.keep, genotypes.samples))
+    options = FilterOptions(
+        min_maf=filters.maf,
+        max_variant_missing=filters.max_missing,
+        max_sample_missing=filters.max_sample_missing,
+        min_hwe_p=filters.hwe,
+    )
+    if options != FilterOptions():
+        bar.update("Filtering", 0, None, "")
+        kept = filter_genotypes(genotypes, options)
+        print_notes(kept.sentence)
+        genotypes = kept.genotypes
+    return genotypes
+
+
+def _take_region(genotypes: Genotypes, region: str) -> Genotypes:
+    from genoviz.analyses.genotypes.selection import genotypes_in_region
+    from genoviz.errors import ParameterError
+
+    contig, colon, place = region.rpartition(":")
+    if not colon:
+        contig, place = region, ""
+    start, end = 0, 2**62
+    if place:
+        ends = place.replace(",", "").split("-")
+        if len(ends) != 2 or not all(text.isdigit() for text in ends):
+            raise ParameterError(f"--region is {region!r}, needs CONTIG or CONTIG:START-END")
+        start, end = map(int, ends)
+    if contig not in genotypes.variants.contigs:
+        known = ", ".join(genotypes.variants.contigs[:5])
+        raise ParameterError(f"--region names contig {contig!r}, the genotypes have {known}")
+    return genotypes_in_region(genotypes, contig, start, end)
+
+
+def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
+    import numpy as np
+
+    from genoviz.errors import FileFormatError
+
+    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    wanted = {row[1] if len(row) > 1 else row[0] for row in rows if row}
+    found = np.flatnonzero(np.isin(samples.ids, list(wanted)))
+    if len(found) == 0:
+        raise FileFormatError(path, f"names none of the {len(samples):,} samples")
+    if len(found) < len(wanted):
+        print_notes(f"{len(wanted) - len(found):,} of {len(wanted):,} samples of {path.name} "
+                    "have no genotypes")  # fmt: skip
+    return found
+
+
+def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:
+    """Return a table of traits, that of the .fam file if none is given."""
+    from genoviz.errors import ParameterError
+    from genoviz.io.phenotypes import read_phenotypes
+
+    if path is None:
+        path = Path(f"{genotypes_path}".removesuffix(".bed") + ".fam")
+        if not path.is_file():
+            raise ParameterError(f"{genotypes_path.name} has no traits beside it; give --pheno")
+    return read_phenotypes(path)
+
+
+def take_trait(
+    table: PhenotypeTable, samples: SampleTable, trait: str | None
+) -> tuple[str, np.ndarray]:
+    """Return the name and the values of a trait, NaN where missing, in the order of samples."""
+    from genoviz.errors import ParameterError
+
+    aligned = table.align(samples)
+    print_notes(*aligned.notes)
+    names = ", ".join(aligned.numeric_names) or "none"
+    if trait is None and not aligned.numeric_names:
+        raise ParameterError("the table has no column of numbers, needs one as trait")
+    name = aligned.numeric_names[0] if trait is None else trait
+    if name not in aligned.numeric_names:
+        raise ParameterError(f"--trait is {name!r}, the table has {names}")
+    return name, aligned.columns[name]
+
+
+def take_covariates(
+    table: PhenotypeTable, samples: SampleTable, names: list[str] | None
+) -> np.ndarray | None:
+    """Return columns as covariates, shape (n_samples, c); a category is an indicator each."""
+    import numpy as np
+
+    from genoviz.errors import ParameterError
+
+    aligned = table.align(samples)
+    columns: list[np.ndarray] = []
+    for name in names or ():
+        if name not in aligned.columns:
+            raise ParameterError(
+                f"--covariate is {name!r}, the table has {', '.join(aligned.names)}"
+            )
+        values = aligned.columns[name]
+        if values.dtype.kind == "f":
+            columns.append(values)
+            continue
+        is_missing = values == ""
+        for level in sorted({*values.tolist()} - {""})[1:]:
+            columns.append(np.where(is_missing, np.nan, values == level))
+    return np.column_stack(columns) if columns else None
+
+
+def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:
+    """Return what a long analysis comes to, and show how far it is."""
+    for progress in steps:
+        bar.update(progress.what, progress.fraction, 1.0, "")
+    return progress.result

@@ -1,0 +1,70 @@
+"""``genoviz geno pca``: principal components of genotypes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from genoviz.cli import geno_inputs as io
+from genoviz.cli.geno_tables import (
+    numbered_columns,
+    sample_columns,
+    variant_columns,
+    write_table,
+)
+from genoviz.cli.interval_options import OutputOption
+from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes
+
+EXAMPLES = examples(
+    "genoviz geno pca cohort.bed --maf 0.01 -o pca.tsv",
+    "genoviz geno pca cohort.bed -k 4 --loadings loadings.tsv.gz",
+)
+
+
+def pca(
+    genotypes: io.GenotypesArgument,
+    output: OutputOption = None,
+    components: Annotated[int, typer.Option("-k", "--components", min=1, help="How many.")] = 10,
+    iterations: Annotated[
+        int, typer.Option(min=0, help="Power iterations; more separate close components better.")
+    ] = 3,
+    loadings: Annotated[
+        Path | None, typer.Option(help="Also write the loadings of the variants.")
+    ] = None,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Compute the main axes along which samples differ, by randomised SVD of packed genotypes.
+
+    The eigenvalues, and what they explain of the variance, go to standard error.
+    """
+    from genoviz.analyses.genotypes.components import iter_principal_components
+
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        steps = iter_principal_components(
+            found,
+            n_components=components,
+            n_iterations=iterations,
+            seed=seed,
+            backend=backend.value,
+        )
+        result = io.last_result(steps, bar)
+    write_table(sample_columns(found.samples) | numbered_columns("PC", result.scores), output)
+    if loadings is not None:
+        columns = variant_columns(found.variants)
+        write_table(columns | numbered_columns("PC", result.loadings), loadings)
+    pairs = zip(result.eigenvalues, result.explained, strict=True)
+    print_notes(*(f"PC{k}: eigenvalue {value:.4g}, {part:.2%} of the variance"
+                  for k, (value, part) in enumerate(pairs, 1)))  # fmt: skip

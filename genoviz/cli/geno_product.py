@@ -1,0 +1,112 @@
+"""``genoviz geno product``: the packed matrix times a dense one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli import geno_inputs as io
+from genoviz.cli.geno_tables import (
+    numbered_columns,
+    sample_columns,
+    variant_columns,
+    write_table,
+)
+from genoviz.cli.interval_options import OutputOption
+from genoviz.cli.options import BackendName, BackendOption, examples
+from genoviz.cli.progress import show_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+EXAMPLES = examples(
+    "genoviz geno product herd.bed effects.tsv -o breeding_values.tsv",
+    "genoviz geno product herd.bed residuals.npy --transpose -o gradient.npy",
+    "genoviz geno product cohort.bed scores.tsv --scale raw",
+)
+
+
+class Scale(StrEnum):
+    """What a genotype counts as."""
+
+    raw = "raw"
+    centred = "centred"
+    standardised = "standardised"
+
+
+def product(
+    genotypes: io.GenotypesArgument,
+    matrix: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MATRIX",
+            help="Dense matrix: .npy, or a table of numbers with a row a variant (a sample with "
+            "--transpose) and no header.",
+        ),
+    ],
+    output: OutputOption = None,
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Multiply the transpose: samples to variants.")
+    ] = False,
+    scale: Annotated[
+        Scale,
+        typer.Option(
+            help="Dosages of A1 as they are, less twice its frequency, or that over its s.d."
+        ),
+    ] = Scale.centred,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Multiply the matrix of genotypes, samples by variants, with a dense matrix.
+
+    A missing genotype counts as the mean. An output .npy has the numbers alone, a table says which
+    sample or variant a row is of.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.products import GenotypeMatrix
+    from genoviz.io.replace_file import replace_file
+
+    dense = _read_dense(matrix)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, io.Filters())
+        bar.update("Multiplying", 0, None, "")
+        operator = GenotypeMatrix(
+            found,
+            centre=scale is not Scale.raw,
+            standardise=scale is Scale.standardised,
+            backend=backend.value,
+        )
+        result = operator.T @ dense if transpose else operator @ dense
+    if output is not None and output.suffix == ".npy":
+        with replace_file(output) as file:
+            np.save(file, result)
+        return
+    rows = variant_columns(found.variants) if transpose else sample_columns(found.samples)
+    write_table(rows | numbered_columns("V", result.reshape(len(result), -1)), output)
+
+
+def _read_dense(path: Path) -> np.ndarray:
+    """Return a matrix of numbers."""
+    import numpy as np
+    import polars
+
+    from genoviz.errors import FileFormatError
+
+    try:
+        if path.suffix == ".npy":
+            found = np.load(path)
+        else:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            text = "\n".join("\t".join(line.split()) for line in lines)
+            found = polars.read_csv(
+                text.encode(), has_header=False, separator="\t", infer_schema_length=None
+            ).to_numpy()
+    except (ValueError, polars.exceptions.PolarsError) as error:
+        what = str(error).splitlines()[0]
+        raise FileFormatError(path, f"is no matrix of numbers: {what}") from error
+    if found.dtype.kind not in "fiu" or found.ndim not in (1, 2):
+        raise FileFormatError(path, f"has {found.dtype} of shape {found.shape}, needs numbers")
+    return found.astype(np.float64)

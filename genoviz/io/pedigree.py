@@ -1,0 +1,74 @@
+"""Pedigrees from tables of animals and their parents."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.file_bytes import read_bytes
+from genoviz.io.plink_files import read_fam
+from genoviz.model.pedigree import Pedigree
+
+_TITLES = {
+    "id": ("id", "iid", "animal", "individual", "calf", "progeny", "name", "ind"),
+    "sire": ("sire", "sire_id", "father", "father_id", "pat", "dad", "pere"),
+    "dam": ("dam", "dam_id", "mother", "mother_id", "mat", "mum", "mom", "mere"),
+}
+
+
+def read_pedigree(path: str | PathLike[str]) -> Pedigree:
+    """Return the pedigree of a table of animals.
+
+    Its columns are animal, sire and dam, in this order or as a header names them (``id``,
+    ``sire``/``father``, ``dam``/``mother``...); further ones are passed over. Fields lie between
+    commas, semicolons, tabs or blanks; lines that begin with ``#`` are comments unless they are
+    the header. ``0``, ``.``, ``NA`` and empty fields are parents that are not known. Of a
+    ``.fam`` file columns 2 to 4 are read. The file may be gzipped.
+
+    Raises
+    ------
+    FileFormatError
+        If a line has fewer than three fields, an animal is there twice or is its own ancestor.
+    """
+    path = Path(path)
+    if path.suffix == ".fam":
+        samples = read_fam(path)
+        columns = [samples.ids.tolist(), samples.father_ids.tolist(), samples.mother_ids.tolist()]
+    else:
+        columns = _read_columns(path)
+    try:
+        return Pedigree.from_parents(*columns)
+    except ParameterError as error:
+        raise FileFormatError(path, str(error)) from error
+
+
+def _read_columns(path: Path) -> list[list[str]]:
+    """Return animals, sires and dams."""
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    separator = next((s for s in "\t,;" if s in lines[0]), None)
+    places = _find_titles(_split(lines[0].removeprefix("#"), separator))
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#") or (number == 1 and places is not None):
+            continue
+        fields = _split(line, separator)
+        if len(fields) < 3:
+            found = f"has {len(fields)} field{'s' * (len(fields) != 1)}, needs 3: animal, sire, dam"
+            raise FileFormatError(path, found, line=number)
+        rows.append(fields)
+    return [[row[place] for row in rows] for place in places or (0, 1, 2)]
+
+
+def _split(line: str, separator: str | None) -> list[str]:
+    return [field.strip().strip('"') for field in line.split(separator)]
+
+
+def _find_titles(fields: list[str]) -> tuple[int, ...] | None:
+    """Return where a header has animal, sire and dam; None if it is none."""
+    words = [re.sub(r"\W", "_", field).lower() for field in fields]
+    found = [
+        next((k for k, w in enumerate(words) if w in known), None) for known in _TITLES.values()
+    ]
+    return None if None in found else tuple(found)

@@ -1,0 +1,76 @@
+"""Genomic relationship matrices as files: those of GCTA, NumPy's, or a table.
+
+References
+----------
+https://yanglab.westlake.edu.cn/software/gcta/#MakingaGRM
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.io.replace_file import replace_file
+
+if TYPE_CHECKING:
+    from genoviz.model.genotypes import SampleTable
+
+GCTA_ENDING = ".grm.bin"
+ENDINGS = (GCTA_ENDING, ".npy", ".tsv")
+
+
+def write_relationships(
+    values: np.ndarray, samples: SampleTable, n_variants: int, path: str | PathLike[str]
+) -> None:
+    """Write a relationship matrix.
+
+    Parameters
+    ----------
+    values
+        float64, shape (n, n), symmetric.
+    samples
+        The n samples.
+    n_variants
+        How many variants it was computed from.
+    path
+        ``.grm.bin`` writes GCTA's lower triangle in float32 with ``.grm.N.bin`` and ``.grm.id``
+        beside it; ``.npy`` the matrix in float64; ``.tsv`` a table with IIDs above and before.
+
+    Raises
+    ------
+    ParameterError
+        If the ending is another.
+    """
+    path = Path(path)
+    if path.name.endswith(GCTA_ENDING):
+        _write_gcta(values, samples, n_variants, str(path).removesuffix(GCTA_ENDING))
+        return
+    if path.suffix not in ENDINGS:
+        raise ParameterError(f"{path.name} ends in {path.suffix!r}, needs {', '.join(ENDINGS)}")
+    with replace_file(path) as file:
+        if path.suffix == ".npy":
+            np.save(file, values)
+        else:
+            _write_table(values, samples.ids, file)
+
+
+def _write_gcta(values: np.ndarray, samples: SampleTable, n_variants: int, prefix: str) -> None:
+    with replace_file(prefix + GCTA_ENDING) as file:
+        for row in range(len(values)):
+            file.write(values[row, : row + 1].astype("<f4").tobytes())
+    with replace_file(prefix + ".grm.N.bin") as file:
+        for row in range(len(values)):
+            file.write(np.full(row + 1, n_variants, "<f4").tobytes())
+    with replace_file(prefix + ".grm.id") as file:
+        pairs = zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True)
+        file.writelines(f"{family}\t{name}\n".encode() for family, name in pairs)
+
+
+def _write_table(values: np.ndarray, ids: np.ndarray, file: BinaryIO) -> None:
+    file.write(("\t".join(["#IID", *ids.tolist()]) + "\n").encode())
+    for name, row in zip(ids.tolist(), values, strict=True):
+        file.write(("\t".join([name, *(f"{value:.10g}" for value in row)]) + "\n").encode())

@@ -1,0 +1,63 @@
+"""Numba version of the contract in ``genoviz.kernels.pedigree_inbreeding``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def inbreeding(sires, dams, coefficients):
+    """Fill ``coefficients``."""
+    n_animals = len(sires)
+    generations = _count_generations(sires, dams)
+    variances = np.empty(n_animals)
+    shares = np.zeros(n_animals)
+    # Ancestors met so far: the last of each generation, and which was met before it.
+    heads = np.full(n_animals + 1, -1)
+    before = np.empty(n_animals, np.int64)
+    for i in range(n_animals):
+        sire, dam = sires[i], dams[i]
+        of_sire = coefficients[sire] if sire >= 0 else -1.0
+        of_dam = coefficients[dam] if dam >= 0 else -1.0
+        variances[i] = 0.5 - 0.25 * (of_sire + of_dam)
+        if sire < 0 or dam < 0:
+            coefficients[i] = 0.0
+        elif i > 0 and sires[i - 1] == sire and dams[i - 1] == dam:
+            coefficients[i] = coefficients[i - 1]
+        else:
+            coefficients[i] = _follow(i, sires, dams, generations, variances, shares, heads, before)
+
+
+@njit(nogil=True, cache=True)
+def _count_generations(sires, dams):
+    """Return the longest way up from each animal, 0 for founders."""
+    generations = np.zeros(len(sires), np.int64)
+    for i in range(len(sires)):
+        for parent in (sires[i], dams[i]):
+            if parent >= 0:
+                generations[i] = max(generations[i], generations[parent] + 1)
+    return generations
+
+
+@njit(nogil=True, cache=True)
+def _follow(animal, sires, dams, generations, variances, shares, heads, before):
+    """Return the coefficient of an animal; leaves ``shares`` 0 and ``heads`` -1."""
+    coefficient = -1.0
+    shares[animal] = 1.0
+    before[animal] = -1
+    heads[generations[animal]] = animal
+    for generation in range(generations[animal], -1, -1):
+        j = heads[generation]
+        heads[generation] = -1
+        while j >= 0:
+            for parent in (sires[j], dams[j]):
+                if parent >= 0:
+                    if shares[parent] == 0.0:
+                        before[parent] = heads[generations[parent]]
+                        heads[generations[parent]] = parent
+                    shares[parent] += 0.5 * shares[j]
+            coefficient += shares[j] * shares[j] * variances[j]
+            shares[j] = 0.0
+            j = before[j]
+    return coefficient

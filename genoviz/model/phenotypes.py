@@ -1,0 +1,135 @@
+"""Tables of what is known of samples: phenotypes, covariates, populations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes import SampleTable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PhenotypeTable:
+    """Columns of numbers and categories, one row a sample.
+
+    Parameters
+    ----------
+    sample_ids
+        str, shape (n,): IIDs, each once in a family.
+    names
+        Names of the columns, in order, each once.
+    columns
+        By name, shape (n,): float64 with NaN for missing values, or str (categories) with ``""``.
+    family_ids
+        str, shape (n,): FIDs, where they are known.
+    notes
+        What a reader or :meth:`align` treated in its own way, one sentence each.
+
+    Raises
+    ------
+    ParameterError
+        If names and columns do not fit each other, or have different lengths.
+
+    Examples
+    --------
+    >>> table = PhenotypeTable(
+    ...     np.array(["b", "a"]), ("height", "group"),
+    ...     {"height": np.array([1.8, 1.6]), "group": np.array(["x", "y"])})
+    >>> table
+    PhenotypeTable(2 samples, 2 columns)
+    >>> aligned = table.align(SampleTable.from_ids(["a", "b", "c"]))
+    >>> aligned.columns["height"].tolist(), aligned.columns["group"].tolist()
+    ([1.6, 1.8, nan], ['y', 'x', ''])
+    >>> aligned.notes
+    ('2 of 3 samples are in the table.',)
+    """
+
+    sample_ids: np.ndarray
+    names: tuple[str, ...]
+    columns: Mapping[str, np.ndarray]
+    family_ids: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if sorted(self.names) != sorted(self.columns):
+            raise ParameterError(f"names are {list(self.names)}, columns {list(self.columns)}")
+        for name, values in self.columns.items():
+            if len(values) != len(self):
+                raise ParameterError(f"column {name!r} has {len(values)} of {len(self)} samples")
+        if self.family_ids is not None and len(self.family_ids) != len(self):
+            raise ParameterError(f"family_ids has {len(self.family_ids)} of {len(self)} samples")
+
+    def __len__(self) -> int:
+        return len(self.sample_ids)
+
+    def __repr__(self) -> str:
+        n_columns = len(self.names)
+        return (
+            f"PhenotypeTable({len(self):,} sample{'s' * (len(self) != 1)}, "
+            f"{n_columns} column{'s' * (n_columns != 1)})"
+        )
+
+    @property
+    def numeric_names(self) -> tuple[str, ...]:
+        """Names of the columns of numbers."""
+        return tuple(name for name in self.names if self.columns[name].dtype.kind == "f")
+
+    @property
+    def category_names(self) -> tuple[str, ...]:
+        """Names of the columns of categories."""
+        return tuple(name for name in self.names if self.columns[name].dtype.kind != "f")
+
+    def align(self, samples: SampleTable) -> PhenotypeTable:
+        """Return the table in the order of samples, missing values where it has no row of one.
+
+        Rows are found by FID and IID, and by IID alone where no family of the table is known
+        there. If it has none of the samples but as many rows, these are taken to be in the order
+        of the samples; a note says so.
+        """
+        rows = self._find_rows(samples)
+        n_found = int(np.count_nonzero(rows >= 0))
+        note = f"{n_found:,} of {len(samples):,} samples are in the table."
+        if n_found == 0 and len(self) == len(samples) > 0:
+            rows = np.arange(len(self))
+            note = (
+                f"No sample of the table, such as {str(self.sample_ids[0])!r}, is among those of "
+                f"the genotypes, such as {str(samples.ids[0])!r}; as there are {len(self):,} of "
+                "either, rows are taken in the order of the samples."
+            )
+        columns = {name: _take(values, rows) for name, values in self.columns.items()}
+        return replace(
+            self,
+            sample_ids=samples.ids,
+            columns=columns,
+            family_ids=samples.family_ids,
+            notes=(*self.notes, note),
+        )
+
+    def _find_rows(self, samples: SampleTable) -> np.ndarray:
+        """Return the row of each sample, or -1: int64, shape (n_samples,)."""
+        ids, wanted = self.sample_ids.tolist(), samples.ids.tolist()
+        rows = _look_up(ids, wanted)
+        if self.family_ids is None or not (rows >= 0).any():
+            return rows
+        if len(set(ids)) == len(ids):
+            of_family = np.where(self.family_ids[rows] == samples.family_ids, rows, -1)
+        else:
+            pairs = zip(self.family_ids.tolist(), ids, strict=True)
+            of_family = _look_up(pairs, zip(samples.family_ids.tolist(), wanted, strict=True))
+        return of_family if (of_family >= 0).any() else rows
+
+
+def _look_up(keys: Iterable[Hashable], wanted: Iterable[Hashable]) -> np.ndarray:
+    row_of = {key: row for row, key in enumerate(keys)}
+    return np.array([row_of.get(key, -1) for key in wanted], np.int64)
+
+
+def _take(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return values of rows, missing where these are -1."""
+    missing = np.nan if values.dtype.kind == "f" else ""
+    if len(values) == 0:
+        return np.full(len(rows), missing, values.dtype)
+    return np.where(rows >= 0, values[rows], np.array(missing, values.dtype))

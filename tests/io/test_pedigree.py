@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz import FileFormatError, read_pedigree
+from tests.conftest import real_data
+
+TEXTS = {
+    "plain.txt": "c b y\nb x 0\n",
+    "comments.ped": "# animals\nc b y\n\n# more\nb x .\n",
+    "commas.csv": "id,sire,dam\nc,b,y\nb,x,\n",
+    "order.tsv": "#dam\tyear\tanimal\tsire\ny\t1\tc\tb\nNA\t2\tb\tx\n",
+    "semicolons.csv": '"animal";"father";"mother";"sex"\n"c";"b";"y";1\n"b";"x";0;1\n',
+    "animals.fam": "f c b y 1 -9\nf b x 0 1 -9\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_tables_of_any_form_are_read(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(TEXTS[name])
+    pedigree = read_pedigree(path)
+    assert pedigree.ids.tolist() == ["b" if k == 2 else v for k, v in enumerate(["x", "y", 0, "c"])]
+    assert pedigree.sires.tolist() == [-1, -1, 0, 2]
+    assert pedigree.dams.tolist() == [-1, -1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a 0 0\nb a\n", "x.txt, line 2: has 2 fields, needs 3: animal, sire, dam"),
+        ("a 0 0\na 0 0\n", "x.txt: animal 'a' is there twice, needs one row"),
+        ("a b 0\nb 0 a\n", "x.txt: animal 'a' is its own ancestor (a < b < ...)"),
+        ("", "x.txt: the file is empty, needs at least one line"),
+        (None, "x.txt: there is no such file in "),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path, text, words):
+    path = tmp_path / "x.txt"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(FileFormatError) as error:
+        read_pedigree(path)
+    assert words in str(error.value)
+
+
+def test_samples_without_parents_are_founders():
+    pedigree = read_pedigree(real_data("genotypes/1kg_chr21_start.fam"))
+    assert len(pedigree) == 2504
+    assert (pedigree.sires == -1).all()
+    assert pedigree.ids[:2].tolist() == ["HG00096", "HG00097"]
+    assert pedigree.sires.dtype == np.int64

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import csv
+import gzip
+
+import numpy as np
+import pytest
+
+from genoviz import FileFormatError, read_genotypes, read_phenotypes
+from tests.conftest import real_data
+
+
+def read(folder, text, name="x.txt", **options):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_phenotypes(path, **options)
+
+
+def values(table):
+    return {
+        name: ["-" if value in ("",) or value != value else value for value in column.tolist()]
+        for name, column in table.columns.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "genotypes", "n_found", "columns"),
+    [
+        ("gcta_test.phen", "gcta_test", 3925, {"phenotype"}),
+        ("maize_mdp.pheno.csv", "maize_mdp", 279, {"EarHT", "dpoll", "EarDia"}),
+        ("mice_bglr.pheno.csv", "mice_bglr", 1814, {"GENDER", "cage", "Biochem.Urea"}),
+        ("wheat_bglr.pheno.csv", "wheat_bglr", 599, {"1", "2", "4", "5"}),
+        ("chr21_phase3_start.psam", "1kg_chr21_start", 2504, {"SEX", "SuperPop", "Population"}),
+        ("toydata.5chrom.fam", "toydata.5chrom", 500, {"sex", "phenotype"}),
+    ],
+)
+def test_real_tables_fit_their_samples(name, genotypes, n_found, columns):
+    table = read_phenotypes(real_data(f"genotypes/{name}"))
+    aligned = table.align(read_genotypes(real_data(f"genotypes/{genotypes}.bed")).samples)
+    assert columns <= {*aligned.names}
+    has_value = np.zeros(len(aligned), bool)
+    for title in aligned.names:
+        column = aligned.columns[title]
+        has_value |= ~np.isnan(column) if column.dtype.kind == "f" else column != ""
+    assert has_value.sum() == n_found
+
+
+def test_mice_have_the_values_of_their_rows():
+    path = real_data("genotypes/mice_bglr.pheno.csv")
+    table = read_phenotypes(path)
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert table.sample_ids.tolist() == [row["SUBJECT.NAME"] for row in rows]
+    assert "" not in table.names
+    for name in table.names:
+        if name in table.numeric_names:
+            wanted = [float(row[name] or "nan") for row in rows]
+            np.testing.assert_array_equal(table.columns[name], wanted)
+        else:
+            assert table.columns[name].tolist() == [row[name] for row in rows]
+
+
+TABLES = {
+    "header": "FID IID height group\nf a 1.5 x\ng b -9 NA\n",
+    "hash": "#fid\tiid\theight\tgroup\nf\ta\t1.5\tx\ng\tb\tnan\t.\n",
+    "blanks": "  FID  IID   height group  \r\n f  a 1.5   x\r\n\r\n g b NA  NA \r\n",
+    "commas": "IID,FID,height,group\na,f,1.5,x\nb,g,,\n",
+    "quotes": '"IID";"FID";"height";"group"\n"a";"f";"1.5";"x"\n"b";"g";"";""\n',
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("packed", [False, True])
+def test_tables_of_any_form_are_read(tmp_path, name, packed):
+    text = TABLES[name].encode()
+    table = read(tmp_path, gzip.compress(text) if packed else text)
+    assert table.sample_ids.tolist() == ["a", "b"]
+    assert table.family_ids.tolist() == ["f", "g"]
+    assert values(table) == {"height": [1.5, "-"], "group": ["x", "-"]}
+
+
+def test_columns_without_titles_are_numbered(tmp_path):
+    assert values(read(tmp_path, "f a 1 2\nf b 3 -9\n", "x.cov")) == {
+        "phenotype 1": [1, 3],
+        "phenotype 2": [2, "-"],
+    }
+
+
+def test_one_column_of_values_needs_no_title(tmp_path):
+    for text in ("f a 1\nf b 2.5\n", "a\t1\nb\t2.5\n"):
+        table = read(tmp_path, text)
+        assert table.sample_ids.tolist() == ["a", "b"]
+        assert values(table) == {"phenotype": [1, 2.5]}
+
+
+def test_names_of_rows_that_r_leaves_untitled_are_the_samples(tmp_path):
+    table = read(tmp_path, "y z\na 1 u\nb 2 v\n")
+    assert (table.sample_ids.tolist(), table.names) == (["a", "b"], ("y", "z"))
+    table = read(tmp_path, '"","y"\n"a",1\n"b",2\n', "x.csv")
+    assert (table.sample_ids.tolist(), table.names) == (["a", "b"], ("y",))
+
+
+def test_the_column_of_samples_can_be_chosen(tmp_path):
+    text = "id,tag,y\na,t1,5\nb,t2,6\n"
+    assert read(tmp_path, text, "x.csv").sample_ids.tolist() == ["a", "b"]
+    table = read(tmp_path, text, "x.csv", id_column="tag")
+    assert (table.sample_ids.tolist(), table.names) == (["t1", "t2"], ("id", "y"))
+    with pytest.raises(FileFormatError, match=r"x\.csv: has no column 'z', it has id, tag, y"):
+        read(tmp_path, text, "x.csv", id_column="z")
+
+
+def test_missing_values_are_noted(tmp_path):
+    table = read(tmp_path, "IID y sex\na -9 0\nb 2 1\nc -9 2\n")
+    assert values(table) == {"y": ["-", 2, "-"], "sex": ["-", 1, 2]}
+    assert table.notes == ("y: -9 stands for a missing value, 2 times.",)
+
+
+def test_phenotypes_of_cases_and_controls_may_be_missing(tmp_path):
+    fam = "f a 0 0 1 0\nf b 0 0 2 1\nf c 0 0 0 2\n"
+    assert values(read(tmp_path, fam, "x.fam")) == {
+        "sex": [1, 2, "-"],
+        "phenotype": ["-", 1, 2],
+    }
+    assert values(read(tmp_path, fam.replace(" 2\n", " 2.5\n"), "x.fam"))["phenotype"][0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("IID y\na 1\nb 2 3\n", "x.txt, line 3: has 3 fields, and the first row has 2"),
+        ("IID y\na 1\nb 2\na 3\n", "line 4: sample a is there already on line 2, needs one row"),
+        ("IID y y\na 1 2\n", "line 1: column 'y' is there twice, needs a name of its own"),
+        ("IID\na\n", "line 1: has one column, needs at least two: samples and a value"),
+        ("IID y\n", "has no row below its header, needs one a sample"),
+        ("", "the file is empty, needs at least one line"),
+        ("PK\x03\x04", "is compressed with zip, needs to be plain or gzip"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path, text, words):
+    with pytest.raises(FileFormatError) as error:
+        read(tmp_path, text)
+    assert words in str(error.value)

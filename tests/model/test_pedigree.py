@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genoviz import ParameterError, Pedigree
+
+
+@st.composite
+def families(draw):
+    """Return animals in any order, each with parents among those before it, or none."""
+    n = draw(st.integers(0, 12))
+    parents = [
+        [draw(st.sampled_from(["0", ".", *(f"a{k}" for k in range(i))])) for _ in range(2)]
+        for i in range(n)
+    ]
+    order = draw(st.permutations(range(n)))
+    return [(f"a{i}", *parents[i]) for i in order]
+
+
+@given(families())
+def test_parents_come_first_and_stay_parents(rows):
+    ids, sires, dams = ([row[k] for row in rows] for k in range(3))
+    pedigree = Pedigree.from_parents(ids, sires, dams)
+    assert sorted(pedigree.ids.tolist()) == sorted(ids)
+    names = [*pedigree.ids.tolist(), "0"]
+    found = {
+        names[k]: (names[pedigree.sires[k]], names[pedigree.dams[k]]) for k in range(len(pedigree))
+    }
+    assert found == {i: tuple(p.replace(".", "0") for p in (s, d)) for i, s, d in rows}
+    numbers = np.arange(len(pedigree))
+    assert (pedigree.sires < numbers).all()
+    assert (pedigree.dams < numbers).all()
+    again = Pedigree.from_parents(
+        *([names[k] for k in column] for column in (numbers, pedigree.sires, pedigree.dams))
+    )
+    assert again.ids.tolist() == pedigree.ids.tolist()
+
+
+def test_parents_without_a_row_are_founders():
+    pedigree = Pedigree.from_parents(["c", "b"], ["b", "x"], ["y", "NA"])
+    assert pedigree.ids.tolist() == ["x", "y", "b", "c"]
+    assert pedigree.sires.tolist() == [-1, -1, 0, 2]
+    assert pedigree.dams.tolist() == [-1, -1, -1, 1]
+    assert pedigree.notes == ("2 parents without a row of their own are founders.",)
+    assert repr(pedigree) == "Pedigree(4 animals, 2 founders)"
+
+
+def test_a_long_line_of_descent_is_sorted():
+    n = 50_000
+    ids = [f"a{k}" for k in range(n)]
+    pedigree = Pedigree.from_parents(ids, [*ids[1:], "0"], ["0"] * n)
+    assert pedigree.ids[0] == f"a{n - 1}"
+    assert pedigree.sires.tolist() == list(range(-1, n - 1))
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([("a", "a", "0")], r"animal 'a' is its own ancestor \(a < ...\)"),
+        ([("x", "a", "0"), ("a", "0", "b"), ("b", "a", "0")], r"animal '[ab]' is its own ancestor"),
+        ([("a", "0", "0"), ("a", "0", "0")], "animal 'a' is there twice, needs one row"),
+    ],
+)
+def test_what_cannot_be_is_refused(rows, words):
+    with pytest.raises(ParameterError, match=words):
+        Pedigree.from_parents(*zip(*rows, strict=True))
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    none = np.full(2, -1)
+    with pytest.raises(ParameterError, match="dams: animal 0 has parent 1, needs -1 or one that"):
+        Pedigree(np.array(["a", "b"]), none, np.array([1, -1]))
+    with pytest.raises(ParameterError, match=r"sires are int64 of shape \(2,\), need int64 of \(1"):
+        Pedigree(np.array(["a"]), none, none)
+    with pytest.raises(ParameterError, match="have lengths 2, 1 and 2, need one length"):
+        Pedigree.from_parents(["a", "b"], ["0"], ["0", "0"])

@@ -1,0 +1,19 @@
+"""Relationships of a pedigree by the tabular method, animal by animal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def relationships(sires, dams):
+    """Return A: float64 (n, n)."""
+    n = len(sires)
+    table = np.zeros((n, n))
+    for i in range(n):
+        sire, dam = sires[i], dams[i]
+        for j in range(i):
+            of_sire = table[j, sire] if sire >= 0 else 0
+            of_dam = table[j, dam] if dam >= 0 else 0
+            table[i, j] = table[j, i] = (of_sire + of_dam) / 2
+        table[i, i] = 1 + (table[sire, dam] / 2 if min(sire, dam) >= 0 else 0)
+    return table

@@ -1,0 +1,212 @@
+"""The commands on genotypes say what NumPy and SciPy say of the inflated matrix."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import genoviz
+from genoviz.cli.main import main
+
+
+@pytest.fixture
+def run(capfd, tmp_path, monkeypatch):
+    """Run a command; return its exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main(["geno", *map(str, arguments)])
+        captured = capfd.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def made(run):
+    code, out, _ = run(
+        *"simulate -n 90 -m 240 --contigs 2 --populations 3 --missing 0.02 -o made --seed 3".split()
+    )
+    assert (code, "Genotypes(90 samples, 240 variants)" in out) == (0, True)
+    return genoviz.read_genotypes("made.bed")
+
+
+def rows_of(text):
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+
+
+def column(text, name):
+    return np.array(
+        [float("nan") if row[name] == "NA" else float(row[name]) for row in rows_of(text)]
+    )
+
+
+def inflated(genotypes):
+    dosages = genotypes.dosages(slice(None)).astype(float)
+    dosages[dosages < 0] = np.nan
+    return dosages
+
+
+def centred(genotypes):
+    dosages = inflated(genotypes)
+    return np.nan_to_num(dosages - np.nanmean(dosages, axis=0))
+
+
+def test_freq_counts_alleles_and_genotypes(run, made):
+    code, out, _ = run("freq", "made.bed", "--samples", "samples.tsv")
+    dosages = inflated(made)
+    assert code == 0
+    np.testing.assert_allclose(column(out, "A1_FREQ"), np.nanmean(dosages, axis=0) / 2)
+    for name, dosage in (("HOM_A1", 2), ("HET", 1), ("HOM_A2", 0)):
+        np.testing.assert_array_equal(column(out, name), (dosages == dosage).sum(axis=0))
+    np.testing.assert_array_equal(column(out, "POS"), made.variants.positions + 1)
+    missing = column(Path("samples.tsv").read_text(), "MISSING_RATE")
+    np.testing.assert_allclose(missing, np.isnan(dosages).mean(axis=1))
+
+
+def test_filters_leave_out_variants_samples_and_regions(run, made):
+    keep = Path("keep.txt")
+    keep.write_text("".join(f"{name}\n" for name in made.samples.ids[:40]))
+    code, out, err = run("freq", "made.bed", "--keep", keep, "--maf", 0.1)
+    dosages = inflated(made)[:40]
+    frequency = np.nanmean(dosages, axis=0) / 2
+    kept = np.minimum(frequency, 1 - frequency) >= 0.1
+    assert code == 0
+    assert [row["ID"] for row in rows_of(out)] == made.variants.ids[kept].tolist()
+    assert "40 of 40 samples" in err
+    contig = made.variants.contigs[1]
+    end = int(made.variants.positions[made.variants.contig_ids == 1][3])
+    _, out, _ = run("freq", "made.bed", "--region", f"{contig}:0-{end}")
+    assert [int(row["POS"]) - 1 < end for row in rows_of(out)] == [True] * 3
+
+
+def test_grm_is_written_as_gcta_numpy_and_text(run, made):
+    z = centred(made)
+    p = np.nanmean(inflated(made), axis=0) / 2
+    expected = z @ z.T / (2 * p * (1 - p)).sum()
+    for name in ("g.grm.bin", "g.npy", "g.tsv"):
+        assert run("grm", "made.bed", "-o", name, "--pairs", "pairs.tsv")[0] == 0
+    np.testing.assert_allclose(np.load("g.npy"), expected, atol=1e-10)
+    lower = np.fromfile("g.grm.bin", "<f4")
+    np.testing.assert_allclose(lower, expected[np.tril_indices(90)], atol=1e-6)
+    assert set(np.fromfile("g.grm.N.bin", "<f4")) == {(np.nanvar(inflated(made), axis=0) > 0).sum()}
+    text = Path("g.tsv").read_text().splitlines()
+    assert text[0].split("\t")[1:] == made.samples.ids.tolist()
+    assert [line.split("\t")[1] for line in Path("g.grm.id").read_text().splitlines()] == text[
+        0
+    ].split("\t")[1:]
+    above = (expected[np.triu_indices(90, 1)] >= 0.05).sum()
+    assert len(Path("pairs.tsv").read_text().splitlines()) == above + 1
+
+
+def test_pca_finds_the_axes_of_the_dense_matrix(run, made):
+    code, out, err = run("pca", "made.bed", "-k", 2, "--iterations", 6, "--loadings", "l.tsv")
+    p = np.nanmean(inflated(made), axis=0) / 2
+    z = centred(made) / np.sqrt(np.where(p * (1 - p) > 0, 2 * p * (1 - p), np.inf))
+    u, singular, _ = np.linalg.svd(z, full_matrices=False)
+    assert code == 0
+    for k in range(2):
+        assert abs(np.corrcoef(column(out, f"PC{k + 1}"), u[:, k])[0, 1]) > 0.9999
+    share = singular[0] ** 2 / (singular**2).sum()
+    assert f"{share:.2%} of the variance" in err
+    assert len(rows_of(Path("l.tsv").read_text())) == 240
+
+
+def test_gwas_is_the_regression_of_each_variant(run, made):
+    code, out, err = run("gwas", "made.bed", "--pheno", "made.pheno.tsv", "--trait", "trait")
+    trait = column(Path("made.pheno.tsv").read_text(), "trait")
+    dosages = inflated(made)
+    assert code == 0
+    assert "trait trait: 90 samples" in err
+    for variant in range(0, 240, 37):
+        is_called = ~np.isnan(dosages[:, variant])
+        if np.ptp(dosages[is_called, variant]) == 0:
+            assert rows_of(out)[variant]["BETA"] == "NA"
+            continue
+        fit = stats.linregress(dosages[is_called, variant], trait[is_called])
+        assert column(out, "BETA")[variant] == pytest.approx(fit.slope)
+        assert column(out, "SE")[variant] == pytest.approx(fit.stderr)
+        assert column(out, "P")[variant] == pytest.approx(fit.pvalue)
+        assert column(out, "OBS_CT")[variant] == is_called.sum()
+    _, out, _ = run(
+        *"gwas made.bed --pheno made.pheno.tsv --covariate breeding_value --pcs 2 -o g.tsv".split()
+    )
+    assert len(rows_of(Path("g.tsv").read_text())) == 240
+
+
+def test_effects_times_genotypes_are_breeding_values(run, made):
+    options = "--pheno made.pheno.tsv --trait trait --effects effects.tsv".split()
+    code, out, err = run("blup", "made.bed", *options)
+    assert (code, "squared relative residual" in err) == (0, True)
+    effects = column(Path("effects.tsv").read_text(), "EFFECT")
+    np.testing.assert_allclose(centred(made) @ effects, column(out, "BREEDING_VALUE"), atol=1e-9)
+    np.savetxt("effects.txt", effects)
+    _, product, _ = run("product", "made.bed", "effects.txt")
+    np.testing.assert_allclose(column(product, "V1"), column(out, "BREEDING_VALUE"), atol=1e-9)
+    _, dual, _ = run("blup", "made.bed", *options, "--method", "gblup")
+    np.testing.assert_allclose(
+        column(dual, "BREEDING_VALUE"), column(out, "BREEDING_VALUE"), atol=1e-4
+    )
+    code, out, _ = run("blup", "made.bed", *options[:4], "--cross-validate", 3)
+    assert code == 0
+    assert -1 <= float(re.search(r"accuracy (\S+),", out)[1]) <= 1
+
+
+def test_single_step_predicts_animals_without_genotypes(run, made):
+    ids = made.samples.ids.tolist()
+    lines = [f"{name} 0 0" for name in ids] + [f"calf {ids[0]} {ids[1]}"]
+    Path("herd.ped").write_text("".join(f"{line}\n" for line in lines))
+    values = {}
+    for method in ("ssSNPBLUP", "ssGTABLUP"):
+        code, out, _ = run(
+            "blup", "made.bed", "--pheno", "made.pheno.tsv", "--pedigree", "herd.ped",
+            "--method", method,
+        )  # fmt: skip
+        assert code == 0
+        values[method] = {row["#ID"]: float(row["BREEDING_VALUE"]) for row in rows_of(out)}
+    found = values["ssSNPBLUP"]
+    assert found["calf"] == pytest.approx((found[ids[0]] + found[ids[1]]) / 2, abs=1e-5)
+    assert values["ssGTABLUP"] == pytest.approx(found, abs=1e-5)
+
+
+@pytest.mark.parametrize("scale", ["raw", "centred", "standardised"])
+def test_products_both_ways(run, made, scale):
+    dosages = inflated(made)
+    mean = np.nanmean(dosages, axis=0)
+    z = np.where(np.isnan(dosages), mean, dosages)
+    if scale != "raw":
+        z = z - mean
+    if scale == "standardised":
+        variance = mean * (1 - mean / 2)
+        z = np.divide(z, np.sqrt(variance), out=np.zeros_like(z), where=variance > 0)
+    left = np.random.default_rng(0).normal(size=(90, 3))
+    np.save("left.npy", left)
+    options = ("--transpose", "--scale", scale, "-o", "out.npy")
+    assert run("product", "made.bed", "left.npy", *options)[0] == 0
+    np.testing.assert_allclose(np.load("out.npy"), z.T @ left, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("freq nothing.bed", "there is no such file"),
+        ("gwas made.bed --pheno made.pheno.tsv --trait height", "--trait is 'height', the table"),
+        ("gwas made.bed --pheno made.pheno.tsv --covariate age", "--covariate is 'age'"),
+        ("freq made.bed --region 7:1-x", "--region is '7:1-x', needs CONTIG or CONTIG:START-END"),
+        ("freq made.bed --region chrZ", "names contig 'chrZ', the genotypes have"),
+        ("product made.bed made.fam", "made.fam: is no matrix of numbers|made.fam.*needs numbers"),
+        ("grm made.bed -o g.xlsx", "ends in '.xlsx', needs .grm.bin, .npy, .tsv"),
+        ("blup made.bed --pheno made.pheno.tsv --heritability 1", "heritability is 1"),
+    ],
+)
+def test_bad_input_is_one_sentence(run, made, arguments, words):
+    code, _, err = run(*arguments.split())
+    lines = [line for line in err.splitlines() if not line.startswith("note: ")]
+    assert (code, len(lines)) == (1, 1), err
+    assert re.search(words, lines[0])
