@@ -1,0 +1,213 @@
+"""The genotypes and the table of phenotypes of a tab: read once, and shared by everybody."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from app.files import FileCache, OpeningProgress, check_path, find_sample
+from app.genotype_names import companion_table, find_sets, is_table
+from app.opening_files import OpeningFiles
+from genoviz.model.genotypes import Genotypes
+from genoviz.samples import iter_get_sample
+
+if TYPE_CHECKING:
+    from app.session import Session
+    from genoviz.model.phenotypes import PhenotypeTable
+
+N_KEPT_GENOTYPES, N_KEPT_TABLES = 3, 6
+
+
+@dataclass(frozen=True, eq=False)
+class OpenGenotypes:
+    """Genotypes that are open in a tab.
+
+    Attributes
+    ----------
+    source
+        What opens them again: a sample's name or a path; "" for an upload.
+    title
+        What people call them.
+    genotypes
+        The genotypes, perhaps mapped from a file.
+    """
+
+    source: str
+    title: str
+    genotypes: Genotypes = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenPhenotypes:
+    """A table of phenotypes that is open in a tab.
+
+    Attributes
+    ----------
+    source
+        The path that opens it again; "" for an upload, and for the table beside the genotypes.
+    title
+        What people call it.
+    table
+        Its columns, for the samples of the file.
+    """
+
+    source: str
+    title: str
+    table: PhenotypeTable = field(repr=False)
+
+
+def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
+    from genoviz.io.genotypes import iter_read_genotypes
+
+    for step in iter_read_genotypes(path):
+        yield OpeningProgress(step.stage, step.n_done / max(step.n_total, 1), step.genotypes)
+
+
+def _iter_table(path: Path) -> Iterator[OpeningProgress]:
+    from genoviz.io.phenotypes import read_phenotypes
+
+    yield OpeningProgress(f"Reading {path.name}")
+    yield OpeningProgress("Ready", 1.0, read_phenotypes(path))
+
+
+GENOTYPES = FileCache(_iter_genotypes, N_KEPT_GENOTYPES)
+"""The genotypes of all tabs."""
+
+TABLES = FileCache(_iter_table, N_KEPT_TABLES)
+"""The tables of phenotypes of all tabs."""
+
+
+class GenotypeFiles(OpeningFiles):
+    """The genotypes that a tab has open, and the phenotypes of their samples.
+
+    A table of the genotypes' name (``mice.bed``, ``mice.pheno.csv``) opens along with them.
+    """
+
+    opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="The genotypes.")
+    phenotypes = param.ClassSelector(class_=OpenPhenotypes, allow_None=True, doc="The table.")
+    awaited = param.String(doc="Which uploads are awaited yet; empty for none.")
+
+    def __init__(self, session: Session, **params: Any) -> None:
+        super().__init__(session, **params)
+        self._waiting: deque[tuple[Iterator[Any], str]] = deque()
+
+    def open(self, source: str, *, phenotypes: str = "") -> None:
+        """Open a sample by name or a file on the server by path, and a table after it."""
+        if is_table(source):
+            self.open_phenotypes(source)
+            return
+        self._waiting.clear()
+        if phenotypes:
+            self._waiting.append((self._iter_open_table(phenotypes), Path(phenotypes).name))
+        steps = self._iter_open(source, with_companion=not phenotypes)
+        self.begin(steps, Path(source).name or "genotypes")
+
+    def open_phenotypes(self, source: str) -> None:
+        """Open a table on the server by path; it waits for genotypes that are being opened."""
+        self._enqueue(self._iter_open_table(source), Path(source).name or "phenotypes")
+
+    def open_uploads(self, contents: Mapping[str, bytes | str]) -> None:
+        """Open uploaded files, kept until the tab closes; those of PLINK once all are here."""
+        for name, content in contents.items():
+            path = self._session.upload_path(Path(name).name)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            folder = path.parent
+        found = find_sets(folder, [Path(name).name for name in contents])
+        self.awaited = " ".join(found.awaited)
+        for name in found.genotypes:
+            self.begin(iter_open_genotypes(folder / name, title=name), name)
+        for name in found.tables:
+            self._enqueue(iter_open_table(folder / name, title=name), name)
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether something is being opened, or waits for it."""
+        return super().is_opening or bool(self._waiting)
+
+    @property
+    def phenotypes_source(self) -> str:
+        """The path that opens the table again; "" for none, and for one that comes by itself."""
+        return "" if self.phenotypes is None else self.phenotypes.source
+
+    def stop(self) -> None:
+        """Stop the opening that is under way, and forget what waits; what was open stays open."""
+        self._waiting.clear()
+        self.cancel()
+
+    def poll(self) -> None:
+        """Take over what the opening has come to, and go on with the next."""
+        super().poll()
+        if self._job is None and self._waiting:
+            steps, title = self._waiting.popleft()
+            if self.opened is not None:
+                self.begin(steps, title)
+
+    def take(self, opened: OpenGenotypes | OpenPhenotypes | tuple) -> None:
+        """Keep what was opened: genotypes, a table, or both."""
+        if isinstance(opened, OpenPhenotypes):
+            self.phenotypes = opened
+        else:
+            genotypes, table = opened
+            self.param.update(opened=genotypes, phenotypes=table)
+
+    def _enqueue(self, steps: Iterator[Any], title: str) -> None:
+        if super().is_opening:
+            self._waiting.append((steps, title))
+        else:
+            self.begin(steps, title)
+
+    def _iter_open(self, source: str, *, with_companion: bool) -> Iterator[OpeningProgress | None]:
+        sample = find_sample(source)
+        if sample is None:
+            path = check_path(source, self._session.folders)
+            yield from iter_open_genotypes(
+                path, source=str(path), title=path.name, with_companion=with_companion
+            )
+            return
+        for progress in iter_get_sample(sample.name):
+            if progress.path is None:
+                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+                yield OpeningProgress(f"Fetching {sample.title}", fraction)
+            else:
+                yield from iter_open_genotypes(
+                    progress.path, source=sample.name, title=sample.title
+                )
+
+    def _iter_open_table(self, source: str) -> Iterator[OpeningProgress | None]:
+        path = check_path(source, self._session.folders)
+        yield from iter_open_table(path, source=str(path), title=path.name)
+
+
+def iter_open_genotypes(
+    path: Path, *, source: str = "", title: str, with_companion: bool = True
+) -> Iterator[OpeningProgress | None]:
+    """Open genotypes and the table beside them.
+
+    The last progress has a tuple: `OpenGenotypes`, and `OpenPhenotypes` or None.
+    """
+    table_path = companion_table(path) if with_companion else None
+    table = None
+    if table_path is not None:
+        for step in iter_open_table(table_path, title=table_path.name):
+            table = step.opened if step is not None else None
+    for step in GENOTYPES.iter_read(path):
+        if isinstance(step, Genotypes):
+            yield OpeningProgress("Ready", 1.0, (OpenGenotypes(source, title, step), table))
+        else:
+            yield step
+
+
+def iter_open_table(
+    path: Path, *, source: str = "", title: str
+) -> Iterator[OpeningProgress | None]:
+    """Open a table of phenotypes; the last progress has the `OpenPhenotypes`."""
+    for step in TABLES.iter_read(path):
+        if step is None or isinstance(step, OpeningProgress):
+            yield step
+        else:
+            yield OpeningProgress("Ready", 1.0, OpenPhenotypes(source, title, step))

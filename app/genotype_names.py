@@ -1,0 +1,90 @@
+"""Which files belong together: genotypes in several files, and the phenotypes beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PARTS = {
+    ".bed": (".bed", ".bim", ".fam"),
+    ".pgen": (".pgen", ".pvar", ".psam"),
+}
+WHOLE = (".vcf", ".vcf.gz", ".vcf.bgz", ".bcf", ".npz", ".npy", ".parquet")
+TABLE_ENDINGS = (
+    ".phen", ".pheno", ".pheno.csv", ".pheno.tsv", ".pheno.txt", ".phen.csv", ".phen.tsv",
+)  # fmt: skip
+OTHER_TABLES = (".csv", ".tsv", ".txt", ".cov", ".covar", ".psam")
+
+
+@dataclass(frozen=True)
+class FileSets:
+    """What uploads come to.
+
+    Attributes
+    ----------
+    genotypes
+        Names of the files to open as genotypes; all of their parts are there.
+    tables
+        Names of the tables of phenotypes.
+    awaited
+        Sentences: which parts are not there yet.
+    """
+
+    genotypes: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
+
+
+def is_table(name: str) -> bool:
+    """Return whether a file is a table of phenotypes, by the ending of its name.
+
+    Examples
+    --------
+    >>> is_table("mice.pheno.csv"), is_table("mice.bed"), is_table("people.PSAM")
+    (True, False, True)
+    """
+    return name.lower().endswith((*TABLE_ENDINGS, *OTHER_TABLES))
+
+
+def is_genotypes(name: str) -> bool:
+    """Return whether a file has genotypes, by the ending of its name; a .bed has if it is PLINK's.
+
+    Examples
+    --------
+    >>> is_genotypes("mice.bed"), is_genotypes("calls.vcf.gz"), is_genotypes("genes.gff3")
+    (True, True, False)
+    """
+    return name.lower().endswith((*PARTS, *WHOLE))
+
+
+def companion_table(path: Path) -> Path | None:
+    """Return the table of phenotypes of the same name beside genotypes, or None."""
+    stem = path.name
+    for ending in (*WHOLE, *PARTS):
+        stem = stem.removesuffix(ending)
+    beside = (path.with_name(stem + ending) for ending in TABLE_ENDINGS)
+    return next((table for table in beside if table.is_file()), None)
+
+
+def find_sets(folder: Path, names: Sequence[str]) -> FileSets:
+    """Return what is to be opened now that these files have come to a folder."""
+    genotypes, tables, awaited = [], [], []
+    for name in names:
+        stem, ending = Path(name).stem, Path(name).suffix.lower()
+        first = next((first for first, parts in PARTS.items() if ending in parts), "")
+        if ending == ".psam" and not (folder / f"{stem}.pgen").is_file():
+            first = ""
+        if first:
+            missing = [part for part in PARTS[first] if not (folder / f"{stem}{part}").is_file()]
+            if missing:
+                needed = " and ".join(f"{stem}{part}" for part in missing)
+                awaited.append(f"{name} is here; {needed} {'are' if missing[1:] else 'is'} needed.")
+            elif f"{stem}{first}" not in genotypes:
+                genotypes.append(f"{stem}{first}")
+        elif is_table(name):
+            tables.append(name)
+        else:
+            genotypes.append(name)
+    waits = () if genotypes else tuple(awaited[-1:])
+    return FileSets(tuple(genotypes), tuple(tables), waits)

@@ -1,0 +1,217 @@
+"""Tables of millions of rows: searched and sorted on the server, a block of them at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
+
+from app.parts.questions import Question
+from app.parts.remote_table import Column, RemoteTable, TableRows
+from app.session import Session
+
+BLOCK = 1_000
+MAKING_SECONDS = 2.0
+STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
+
+
+class Rows(Protocol):
+    """What a table shows, however long it is.
+
+    Attributes
+    ----------
+    noun
+        What a row is, in the plural.
+    """
+
+    noun: str
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def find(self, text: str) -> np.ndarray | None:
+        """Return which rows a search finds, bool; None for all."""
+
+    def key(self, column: str) -> np.ndarray:
+        """Return what a column is sorted by."""
+
+    def frame(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some rows as the table shows them."""
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Columns that have nothing to say."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Which rows are listed, in which order: int64."""
+
+    source: Rows
+    rows: np.ndarray
+
+
+def list_rows(
+    source: Rows, among: np.ndarray | None, text: str, column: str, is_descending: bool
+) -> Listed:
+    """Return the rows that are found, sorted; NaN comes last.
+
+    Parameters
+    ----------
+    among
+        bool, shape (n_rows,): which rows may be listed; None for all.
+    text
+        What is searched for; empty for all.
+    column, is_descending
+        What they are sorted by; "" for their own order.
+    """
+    found = source.find(text) if text.strip() else None
+    if among is not None:
+        found = among if found is None else found & among
+    rows = np.arange(len(source)) if found is None else np.flatnonzero(found)
+    return Listed(source, sort_rows(source, rows, column, is_descending))
+
+
+def sort_rows(source: Rows, rows: np.ndarray, column: str, is_descending: bool) -> np.ndarray:
+    """Return rows by a column; those that are alike there in their own order."""
+    if not column:
+        return rows
+    keys = source.key(column)[rows]
+    if keys.dtype.kind == "f":
+        return rows[np.argsort(-keys if is_descending else keys, kind="stable")]
+    if not is_descending:
+        return rows[np.argsort(keys, kind="stable")]
+    return rows[len(rows) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]]
+
+
+class LongTable:
+    """A search field, a table, and buttons to the blocks before and after.
+
+    Parameters
+    ----------
+    session
+        Whose jobs sort and search.
+    columns
+        The columns.
+    placeholder
+        What the search field says.
+    on_row
+        Called with the number of the row that is clicked.
+
+    Attributes
+    ----------
+    listed
+        The rows that are listed, or None.
+    search, table, said, panel
+        Panel objects: the field, the table, how many rows there are, and all of it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        columns: Sequence[Column],
+        *,
+        placeholder: str,
+        on_row: Callable[[int], None],
+    ) -> None:
+        self._on_row = on_row
+        self._source: Rows | None = None
+        self._among: np.ndarray | None = None
+        self._order = ("", False)
+        self._first, self._quiet_until = 0, 0.0
+        self.listed: Listed | None = None
+        self._listing = Question(session, "rows of a table", self._take_listed)
+        self.table = RemoteTable(
+            columns, placeholder="", on_row=self._take_row, min_width=50, is_slim=True,
+            on_sort=self._take_sort,
+        )  # fmt: skip
+        self.search = pmui.TextInput(
+            label="", placeholder=placeholder, size="small", width=210, margin=(2, 10, 2, 0)
+        )
+        self.said = pn.pane.HTML("", stylesheets=[STYLE], margin=(9, 4, 0, 0))
+        self.before = self._icon("chevron_left", f"The {BLOCK:,} before", -BLOCK)
+        self.after = self._icon("chevron_right", f"The next {BLOCK:,}", BLOCK)
+        self.search.param.watch(lambda _: self._ask(), "value_input")
+        self.bar = pmui.Row(
+            self.search, self.said, self.before, self.after,
+            sizing_mode="stretch_width", margin=(2, 0, 0, 0),
+        )  # fmt: skip
+        self.panel = pmui.Column(
+            self.bar, self.table.place,
+            sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
+        )  # fmt: skip
+
+    def _icon(self, icon: str, description: str, step: int) -> pmui.IconButton:
+        button = pmui.IconButton(
+            icon=icon, description=description, visible=False, size="16px", margin=(5, 0, 0, 0)
+        )
+        button.on_click(lambda _: self._turn(step))
+        return button
+
+    def show(self, source: Rows | None, among: np.ndarray | None = None) -> None:
+        """Show other rows, or those of them that may be listed."""
+        self._source, self._among = source, among
+        self._ask()
+
+    def make(self, place: pmui.Column) -> None:
+        """Have the browser make the table at a place that it shows by now, once it has rows.
+
+        A table that is given other rows while it is being made fails, so these wait a little.
+        """
+        if self.listed is not None and not len(place):
+            self._quiet_until = time.monotonic() + MAKING_SECONDS
+            place.append(self.table.place)
+
+    def poll(self) -> None:
+        """Show rows that are ready; called some twenty times a second."""
+        if time.monotonic() >= self._quiet_until:
+            self._listing.poll()
+
+    def _ask(self) -> None:
+        if self._source is None:
+            self._listing.drop()
+            self.listed = None
+            self.table.clear()
+            self.said.object = ""
+            self.before.visible = self.after.visible = False
+            return
+        text = self.search.value_input or ""
+        self._listing.ask(list_rows, self._source, self._among, text, *self._order)
+
+    def _take_listed(self, listed: Listed) -> None:
+        self.listed, self._first = listed, 0
+        self._show()
+
+    def _turn(self, step: int) -> None:
+        if self.listed is not None and 0 <= self._first + step < len(self.listed.rows):
+            self._first += step
+            self._show()
+
+    def _show(self) -> None:
+        source, rows = self.listed.source, self.listed.rows
+        block = rows[self._first : self._first + BLOCK]
+        frame = source.frame(block)
+        n, total, last = len(rows), len(source), self._first + len(block)
+        words = f"{n:,} {source.noun}" if n == total else f"{n:,} of {total:,} {source.noun}"
+        if n > BLOCK:
+            words = f"{self._first + 1:,} to {last:,} of {words}"
+        nothing = (np.empty(0, np.str_), np.zeros(len(block), np.int64))
+        with pn.io.hold():
+            self.table.show(TableRows(frame, *nothing, "", source.hidden))
+            self.said.object = words
+            self.before.param.update(visible=n > BLOCK, disabled=self._first == 0)
+            self.after.param.update(visible=n > BLOCK, disabled=last >= n)
+
+    def _take_row(self, row: int) -> None:
+        if self.listed is not None and self._first + row < len(self.listed.rows):
+            self._on_row(int(self.listed.rows[self._first + row]))
+
+    def _take_sort(self, column: str, is_descending: bool) -> None:
+        self._order = (column, is_descending)
+        self._ask()

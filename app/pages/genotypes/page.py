@@ -1,0 +1,137 @@
+"""The page of genotypes: quality, samples, association and prediction under tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.address import Address
+from app.pages.genotypes.association_panel import AssociationPanel
+from app.pages.genotypes.exports_panel import ExportsPanel
+from app.pages.genotypes.facts import Facts
+from app.pages.genotypes.link import LinkFollower, write_state
+from app.pages.genotypes.picker import GENOTYPE_FORMATS, GenotypePicker
+from app.pages.genotypes.prediction_panel import PredictionPanel
+from app.pages.genotypes.quality_panel import QualityPanel
+from app.pages.genotypes.samples_panel import SamplesPanel
+from app.pages.genotypes.state import GenotypeState
+from app.parts.notices import notices_html
+from app.parts.styles import NOTICES, PICTURE_CARD
+from app.parts.views import Views
+from app.session import Session
+
+NOTHING = f"""<p style="margin: 60px auto 12px; max-width: 38em; text-align: center; opacity: 0.85">
+No genotypes are open. Open {GENOTYPE_FORMATS} at the left, with a table of phenotypes where there
+is one, or take the bundled sample: then quality, relationship, association and prediction are
+computed from them.</p>"""
+
+
+class GenotypesPage:
+    """Quality, structure, association and prediction of genotypes.
+
+    Attributes
+    ----------
+    slug, title
+        Name in links, and on the screen.
+    header, messages, sidebar, content
+        What the dashboard shows.
+    """
+
+    slug = "genotypes"
+    title = "Genotypes"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.state = GenotypeState(session)
+        self.picker = GenotypePicker(session)
+        self.facts = Facts(self.state)
+        self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
+        quality, samples = QualityPanel(self.state), SamplesPanel(self.state)
+        self.exports = ExportsPanel(self.state, quality, samples)
+        self.follower = LinkFollower(self.state)
+        self.views = Views(
+            [
+                quality,
+                samples,
+                AssociationPanel(self.state),
+                PredictionPanel(self.state),
+            ]
+        )
+        sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
+        sample.on_click(lambda _: self.picker.open_first_sample())
+        self.nothing = pmui.Column(
+            pn.pane.HTML(NOTHING, sizing_mode="stretch_width"),
+            pmui.Row(
+                pn.layout.HSpacer(), sample, pn.layout.HSpacer(),
+                sizing_mode="stretch_width", margin=0,
+            ),
+            sizing_mode="stretch_width",
+            margin=0,
+        )  # fmt: skip
+        self.state.param.watch(self._follow, ["opened", "table", "kept"])
+        self._follow()
+
+    @property
+    def header(self) -> list[Any]:
+        """What stands in the header: nothing of its own."""
+        return []
+
+    @property
+    def messages(self) -> list[Any]:
+        """What stands above the content: nothing of its own."""
+        return []
+
+    @property
+    def sidebar(self) -> list[Any]:
+        """What stands in the sidebar."""
+        return [
+            pmui.Column(
+                self.picker.panel,
+                self.facts.panel,
+                self.notices,
+                self.exports.panel,
+                sizing_mode="stretch_width",
+                margin=(4, 10, 0, 10),
+            )
+        ]
+
+    @property
+    def content(self) -> Any:
+        """What stands in the main area."""
+        return pmui.Paper(
+            self.nothing,
+            self.views.panel,
+            **PICTURE_CARD,
+            styles={"min-height": "0", "height": "100%"},
+        )
+
+    @property
+    def link(self) -> Address:
+        """What a link to the present view says."""
+        return write_state(self.state, self.views.slug if self.views.shown else "")
+
+    def follow(self, link: Address) -> None:
+        """Show what a link asks for."""
+        if link.tab:
+            self.views.show(link.tab)
+        self.follower.follow(link)
+
+    def poll(self) -> None:
+        """Bring the page up to date; called some twenty times a second."""
+        self.follower.poll()
+        self.state.poll()
+        self.views.poll()
+
+    def close(self) -> None:
+        """Nothing is held beyond the session; the tab is closed."""
+
+    def _follow(self, *_events: Any) -> None:
+        opened, table = self.state.opened, self.state.table
+        notes = () if opened is None else opened.genotypes.notes
+        kept = () if self.state.kept is None else (self.state.kept.sentence,)
+        with pn.io.hold():
+            self.nothing.visible = opened is None
+            self.views.panel.visible = opened is not None
+            self.notices.object = notices_html((*kept, *notes, *(table.notes if table else ())))

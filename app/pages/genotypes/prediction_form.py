@@ -1,0 +1,208 @@
+"""How to predict: trait, heritability, method; and the run of the solver."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from app.pages.genotypes.association_design import make_design
+from app.pages.genotypes.association_form import WORDS, TraitFields
+from app.pages.genotypes.blup_steps import (
+    GBLUP,
+    PRECONDITIONERS,
+    SINGLE_STEP,
+    SNP_BLUP,
+    BlupRequest,
+    BlupRun,
+    begin_blup,
+    pedigree_of,
+)
+from app.pages.genotypes.blup_task import BlupTask
+from app.pages.genotypes.state import GenotypeState
+from app.parts.questions import Question
+from genoviz.errors import GenovizError
+
+TOLERANCES = {"1e-13 (the paper's)": 1e-13, "1e-10": 1e-10, "1e-8": 1e-8, "1e-6": 1e-6}
+WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
+BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
+
+
+class PredictionForm:
+    """Fields one below the other, and buttons.
+
+    Attributes
+    ----------
+    fields, heritability, method, preconditioner, tolerance, weight
+        The fields.
+    run_button, pause_button, cancel_button, panel
+        Buttons, and the Panel object.
+    run
+        The prediction that was begun last, or None.
+    task
+        What runs it.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self._pedigree: Any = None
+        self.run: BlupRun | None = None
+        self.task = BlupTask(state.session, self._take_snapshot)
+        self._reads = Question(state.session, "pedigree", self._take_pedigree)
+        self.fields = TraitFields(state)
+        for field in (self.fields.trait, self.fields.covariates):
+            field.param.update(width=None, sizing_mode="stretch_width", margin=(8, 0, 0, 0))
+        self._make_fields()
+        self._make_buttons()
+        self.panel = pmui.Column(
+            self.fields.trait, self.fields.covariates, self.heritability, self.method,
+            self.pedigree_file, self.weight, self.preconditioner, self.tolerance,
+            pmui.Row(self.run_button, self.pause_button, self.cancel_button, margin=0),
+            self.said,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        self.task.param.watch(self._show, "opening")
+        self.method.param.watch(self._follow_method, "value")
+        state.param.watch(self._follow_subject, ["kept", "opened"])
+        state.param.watch(self._show, ["blup", "trait", "table"])
+        self._follow_subject()
+
+    def _make_fields(self) -> None:
+        self.heritability = pmui.FloatSlider(
+            label="Heritability", start=0.05, end=0.95, step=0.05, value=0.5, size="small",
+            sizing_mode="stretch_width", margin=(12, 8, 0, 8),
+        )  # fmt: skip
+        self.method = pmui.Select(
+            label="Method", options=[SNP_BLUP, GBLUP, *SINGLE_STEP], value=SNP_BLUP, **WIDE
+        )
+        self.pedigree_file = pmui.FileInput(
+            label="Pedigree: animal, sire, dam", accept=".csv,.tsv,.txt,.ped,.fam,.gz",
+            size="small", variant="text", margin=(4, 0, 0, 0), visible=False,
+        )  # fmt: skip
+        self.weight = pmui.FloatSlider(
+            label="Polygenic weight", start=0.05, end=0.95, step=0.05, value=0.2, size="small",
+            sizing_mode="stretch_width", margin=(8, 8, 0, 8), visible=False,
+        )  # fmt: skip
+        self.preconditioner = pmui.Select(
+            label="Preconditioner", options=PRECONDITIONERS, value="diagonal", **WIDE
+        )
+        self.tolerance = pmui.Select(
+            label="Stop at residual", options=TOLERANCES, value=1e-13,
+            description="Squared norm of the residual over that of the right side", **WIDE,
+        )  # fmt: skip
+        self.pedigree_file.param.watch(self._take_upload, "value")
+
+    def _make_buttons(self) -> None:
+        self.run_button = pmui.Button(
+            label="Run", icon="play_arrow", variant="contained", **BUTTON,
+        )  # fmt: skip
+        self.pause_button = pmui.Button(label="Pause", variant="outlined", visible=False, **BUTTON)
+        self.cancel_button = pmui.Button(label="Cancel", variant="text", visible=False, **BUTTON)
+        self.said = pn.pane.HTML(
+            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(8, 0, 0, 0)
+        )
+        self.run_button.on_click(lambda _: self.begin())
+        self.pause_button.on_click(lambda _: self.task.pause())
+        self.cancel_button.on_click(lambda _: self.task.cancel())
+
+    @property
+    def request(self) -> BlupRequest:
+        """What the fields ask for."""
+        return BlupRequest(
+            self.method.value, self.heritability.value, self.preconditioner.value,
+            self.tolerance.value, self.weight.value,
+        )  # fmt: skip
+
+    def begin(self) -> None:
+        """Begin a prediction, or say why there can be none."""
+        state = self._state
+        try:
+            design = make_design(state)
+            run = begin_blup(state.subject, design, self.request, self._pedigree)
+        except GenovizError as error:
+            self.complain(str(error))
+            return
+        self.run = run
+        state.blup = None
+        self.task.run(run.steps, f"{run.request.method} of {design.trait}")
+
+    def poll(self) -> None:
+        """Take what is ready."""
+        self._reads.poll()
+        self.task.poll()
+
+    def complain(self, problem: str) -> None:
+        """Say what is wrong with the fields."""
+        self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'
+
+    def _take_snapshot(self, snapshot: Any) -> None:
+        self._state.blup = snapshot
+
+    def _follow_subject(self, *_events: Any) -> None:
+        self.task.cancel()
+        self.run = None
+        subject = self._state.subject
+        self._pedigree = None if subject is None else pedigree_of(subject.samples)
+        self._follow_method()
+
+    def _follow_method(self, *_events: Any) -> None:
+        is_single = self.method.value in SINGLE_STEP
+        with pn.io.hold():
+            self.pedigree_file.visible = self.weight.visible = is_single
+        self._show()
+
+    def _take_upload(self, event: Any) -> None:
+        if event.new:
+            path = self._state.session.upload_path(
+                Path(self.pedigree_file.filename or "pedigree.csv").name
+            )
+            self._reads.ask(_read_upload, path, event.new)
+
+    def _take_pedigree(self, pedigree: Any) -> None:
+        self._pedigree = pedigree
+        self._show()
+
+    def _show(self, *_events: Any) -> None:
+        is_running = self.task.is_running
+        with pn.io.hold():
+            self.run_button.disabled = is_running
+            self.pause_button.visible = self.cancel_button.visible = is_running
+            self.pause_button.label = "Go on" if self.task.is_paused else "Pause"
+            self.said.object = f"<p>{self._words()}</p>"
+
+    def _words(self) -> str:
+        state, run = self._state, self.run
+        if state.blup is None or run is None:
+            if self.task.is_running:
+                return "Preparing …"
+            if state.table is None:
+                return "Open a table of phenotypes at the left to choose a trait."
+            return self._pedigree_words()
+        snapshot = state.blup
+        words = f"Iteration {snapshot.iteration:,}, {snapshot.seconds:.1f} s"
+        if snapshot.is_converged:
+            words += ", converged"
+        elif self.task.is_paused:
+            words += ", paused"
+        elif not self.task.is_running:
+            words += ", stopped before it had converged"
+        n = run.design.n_samples
+        words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} samples"
+        return words + ". " + " ".join(map(escape, run.design.notes))
+
+    def _pedigree_words(self) -> str:
+        if self.method.value not in SINGLE_STEP:
+            return ""
+        if self._pedigree is None:
+            return "Single-step needs a pedigree; the .fam file names no parents."
+        return f"Pedigree of {len(self._pedigree.ids):,} animals."
+
+
+def _read_upload(path: Path, content: bytes) -> Any:
+    from genoviz.io.pedigree import read_pedigree
+
+    path.write_bytes(content)
+    return read_pedigree(path)

@@ -1,0 +1,80 @@
+"""How well predictions agree with what was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MOST_DOTS = 4_000
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Correlation of observed with predicted values, and the line through them.
+
+    Attributes
+    ----------
+    n
+        How many have both.
+    correlation, slope, intercept
+        Of observed on predicted; NaN where either does not vary.
+    """
+
+    n: int
+    correlation: float
+    slope: float
+    intercept: float
+
+    @classmethod
+    def of(cls, predicted: np.ndarray, observed: np.ndarray) -> Agreement:
+        """Compare values where both are known.
+
+        Examples
+        --------
+        >>> Agreement.of(np.array([0.0, 1.0, 2.0, 9.0]), np.array([1.0, 3.0, 5.0, np.nan]))
+        Agreement(n=3, correlation=1.0, slope=2.0, intercept=1.0)
+        """
+        is_known = np.isfinite(predicted) & np.isfinite(observed)
+        x, y = predicted[is_known], observed[is_known]
+        n = len(x)
+        if n < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+            return cls(n, np.nan, np.nan, np.nan)
+        slope = float(np.cov(x, y)[0, 1] / np.var(x, ddof=1))
+        correlation = float(np.corrcoef(x, y)[0, 1])
+        return cls(n, correlation, slope, float(y.mean() - slope * x.mean()))
+
+    @property
+    def has_line(self) -> bool:
+        """Whether there is a line to draw."""
+        return bool(np.isfinite(self.slope))
+
+    def line(self, low: float, high: float) -> dict[str, list[float]]:
+        """Return the ends of the line between two predictions."""
+        if not self.has_line:
+            return {"x": [], "y": []}
+        return {"x": [low, high], "y": [self.intercept + self.slope * x for x in (low, high)]}
+
+
+def scatter_dots(
+    predicted: np.ndarray, observed: np.ndarray, ids: np.ndarray
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the dots of those who have both values, and who they are; of many, some by chance."""
+    rows = np.flatnonzero(np.isfinite(predicted) & np.isfinite(observed))
+    if len(rows) > MOST_DOTS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_DOTS, replace=False))
+    return {"x": predicted[rows], "y": observed[rows], "name": ids[rows].tolist()}, rows
+
+
+def rank_high(values: np.ndarray) -> np.ndarray:
+    """Return ranks from 1 for the highest value, int64.
+
+    Examples
+    --------
+    >>> rank_high(np.array([0.1, 0.9, 0.4])).tolist()
+    [3, 1, 2]
+    """
+    ranks = np.empty(len(values), np.int64)
+    ranks[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return ranks

@@ -1,0 +1,205 @@
+"""What the parts of the page share: the data, what is kept of them, and what was computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import param
+
+from app.address import Region
+from app.genotype_files import OpenGenotypes
+from app.graph_places import on_graph
+from app.pages.genotypes.quality import Quality, iter_measure
+from app.pages.genotypes.task import Task
+from app.pages.genotypes.thresholds import Thresholds
+from app.session import Session
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.model.genotypes import Genotypes
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.filters import FilteredGenotypes
+
+NOBODY = np.empty(0, np.int64)
+AROUND = 50_000
+"""How many bases before and after a picked variant its region has."""
+
+RESULTS = ("components", "relationships", "scan", "blup")
+
+
+class GenotypeState(param.Parameterized):
+    """The data and what is looked at; parts of the page watch it.
+
+    Analyses run on `subject`: all genotypes, or those that the thresholds keep. Indices of samples
+    and variants count those of the subject. What was computed is forgotten when the subject
+    changes. A panel makes a `Task` by `new_task` for each long computation of its own.
+
+    Parameters
+    ----------
+    session
+        Whose page it is.
+    """
+
+    opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="What is open.")
+    table = param.Parameter(None, doc="PhenotypeTable of `opened`'s samples, in order, or None.")
+    thresholds = param.ClassSelector(class_=Thresholds, default=Thresholds(), doc="Of quality.")
+    only = param.ClassSelector(
+        class_=np.ndarray, allow_None=True, doc="int64: the samples of `opened` kept by a person."
+    )
+    kept = param.Parameter(None, doc="FilteredGenotypes; None: the thresholds leave everything.")
+    quality = param.ClassSelector(class_=Quality, allow_None=True, doc="Statistics of `opened`.")
+    chosen = param.ClassSelector(
+        class_=np.ndarray, default=NOBODY, doc="int64: samples of the subject picked by a person."
+    )
+    variant = param.Integer(None, allow_None=True, doc="The variant of the subject looked at.")
+    region = param.ClassSelector(class_=Region, allow_None=True, doc="The place on a contig.")
+    trait = param.String(doc="Name of a numeric column of the table; empty for none.")
+    covariates = param.ClassSelector(
+        class_=tuple, default=(), doc='Names of columns, and of components: "PC1".'
+    )
+    components = param.Parameter(None, doc="PrincipalComponents of the subject, or None.")
+    relationships = param.Parameter(None, doc="RelationshipMatrix of the subject, or None.")
+    scan = param.Parameter(None, doc="AssociationScan of the subject, or None.")
+    blup = param.Parameter(None, doc="The newest BlupSnapshot of the subject, or None.")
+
+    def __init__(self, session: Session, **params: Any) -> None:
+        super().__init__(**params)
+        self.session = session
+        self._tasks: list[Task] = []
+        self._measured: OpenGenotypes | None = None
+        self.filtering = self.new_task(self._take_kept)
+        self.measuring = Task(session, lambda quality: setattr(self, "quality", quality))
+        session.genotypes.param.watch(self._follow_files, ["opened", "phenotypes"])
+        self._follow_files()
+
+    def new_task(self, take: Any) -> Task:
+        """Return a task of a panel; it is polled with the state, and ends with the subject."""
+        task = Task(self.session, take)
+        self._tasks.append(task)
+        return task
+
+    @property
+    def subject(self) -> Genotypes | None:
+        """The genotypes that analyses run on; None while nothing is open."""
+        if self.kept is not None:
+            return self.kept.genotypes
+        return None if self.opened is None else self.opened.genotypes
+
+    @property
+    def sample_indices(self) -> np.ndarray:
+        """int64, the subject's samples among those that are open."""
+        if self.kept is not None:
+            return self.kept.sample_indices
+        return np.arange(0 if self.opened is None else self.opened.genotypes.n_samples)
+
+    def column(self, name: str) -> np.ndarray | None:
+        """Return a column of the table for the subject's samples, or None if it has no such."""
+        if self.table is None or name not in self.table.columns:
+            return None
+        values = self.table.columns[name]
+        return values if self.kept is None else values[self.kept.sample_indices]
+
+    def covariate_matrix(self) -> np.ndarray | None:
+        """Return the covariates of the subject's samples, float64 (n_samples, c), or None."""
+        columns = [self._covariate(name) for name in self.covariates]
+        columns = [column for column in columns if column is not None]
+        return np.column_stack(columns) if columns else None
+
+    def want_quality(self) -> None:
+        """Measure the quality of what is open, unless that is done or under way."""
+        if self.opened is not None and self._measured is not self.opened:
+            self._measured = self.opened
+            self.measuring.run(iter_measure(self.opened.genotypes), "measuring quality")
+
+    def keep(self, thresholds: Thresholds, *, samples: np.ndarray | None = None) -> None:
+        """Begin to apply thresholds, to all samples or to some of those that are open."""
+        if self.opened is None:
+            return
+        self.param.update(thresholds=thresholds, only=samples)
+        genotypes = self.opened.genotypes
+        steps = _iter_filter(genotypes, thresholds, samples)
+        self.filtering.run(steps, "applying thresholds")
+
+    def keep_all(self) -> None:
+        """Run analyses on everything that is open."""
+        self.filtering.cancel()
+        self.param.update(thresholds=Thresholds(), only=None)
+        self._change_subject(None)
+
+    def choose_variant(self, variant: int | None) -> None:
+        """Look at a variant, and make its surroundings the place of all pages."""
+        self.variant = variant
+        if variant is None:
+            return
+        variants = self.subject.variants
+        position = int(variants.positions[variant])
+        if position < 0:
+            return
+        contig = variants.contigs[variants.contig_ids[variant]]
+        region = Region(contig, max(position - AROUND, 0), position + AROUND)
+        self.region = region
+        graph = self.session.opened
+        self.session.region = on_graph(graph.graph if graph is not None else None, region)
+
+    def poll(self) -> None:
+        """Take what is ready; called some twenty times a second."""
+        self.measuring.poll()
+        for task in self._tasks:
+            task.poll()
+
+    def _follow_files(self, *_events: Any) -> None:
+        opened, phenotypes = self.session.genotypes.opened, self.session.genotypes.phenotypes
+        is_other = opened is not self.opened
+        if is_other:
+            self._end_tasks()
+        table = None
+        if opened is not None and phenotypes is not None:
+            table = phenotypes.table.align(opened.genotypes.samples)
+        changes: dict[str, Any] = {"table": table}
+        if table is None or self.trait not in table.numeric_names:
+            changes |= {"trait": "", "covariates": ()}
+        if is_other:
+            self.measuring.cancel()
+            changes |= {"opened": opened, "quality": None, "thresholds": Thresholds()}
+            changes |= {"only": None, **_nothing_computed()}
+        self.param.update(**changes)
+
+    def _take_kept(self, kept: FilteredGenotypes) -> None:
+        genotypes = self.opened.genotypes
+        n_kept = len(kept.sample_indices), len(kept.variant_indices)
+        is_all = n_kept == (genotypes.n_samples, genotypes.n_variants)
+        self._change_subject(None if is_all else kept)
+
+    def _change_subject(self, kept: FilteredGenotypes | None) -> None:
+        if kept is self.kept:
+            return
+        self._end_tasks()
+        self.param.update(**{**_nothing_computed(), "kept": kept})
+
+    def _end_tasks(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    def _covariate(self, name: str) -> np.ndarray | None:
+        number = name.removeprefix("PC")
+        if number != name and number.isdigit() and self.components is not None:
+            scores = self.components.scores
+            return scores[:, int(number) - 1] if int(number) <= scores.shape[1] else None
+        values = self.column(name)
+        return values if values is not None and values.dtype.kind == "f" else None
+
+
+def _nothing_computed() -> dict[str, Any]:
+    return {"kept": None, "chosen": NOBODY, "variant": None, **dict.fromkeys(RESULTS)}
+
+
+def _iter_filter(
+    genotypes: Genotypes, thresholds: Thresholds, samples: np.ndarray | None
+) -> Iterator[Progress]:
+    from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
+
+    yield Progress("Applying thresholds", 0.0)
+    kept = filter_genotypes(genotypes, FilterOptions(**asdict(thresholds)), samples=samples)
+    yield Progress("Ready", 1.0, kept)

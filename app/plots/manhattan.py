@@ -1,0 +1,191 @@
+"""Bokeh figure of values of variants along a genome: Manhattan plots and effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bokeh.models import (
+    ColumnDataSource,
+    FixedTicker,
+    HoverTool,
+    Label,
+    LinearColorMapper,
+    NumeralTickFormatter,
+    PanTool,
+    PrintfTickFormatter,
+    Range1d,
+    Span,
+    WheelZoomTool,
+)
+from bokeh.plotting import figure
+
+from app.plots.graph_picture import FAINT, LINES, style_figure
+
+CONTIG_COLOURS = ("#4fb3e8", "#a9bdd6")
+STRONG_COLOUR, CHOSEN_COLOUR, ZERO_COLOUR = "#ffb454", "#ff7ac6", "#5a6b82"
+COLUMNS = ("x", "y", "shade", "variant", "name", "text")
+DOT = 4
+LABEL_PIXELS = 7
+
+
+class ManhattanFigure:
+    """Dots of variants, contigs side by side in two alternating colours.
+
+    Parameters
+    ----------
+    name
+        Of the figure.
+    value_name
+        What stands before the value in tooltips.
+
+    Attributes
+    ----------
+    plot
+        The figure.
+    dots, borders, chosen
+        What it draws: variants, ends of contigs, and the variant that is picked.
+    """
+
+    def __init__(self, name: str, value_name: str, *, min_height: int = 150) -> None:
+        self.plot = figure(
+            name=name, sizing_mode="stretch_both", min_height=min_height,
+            x_range=Range1d(0, 1), y_range=Range1d(0, 8), toolbar_location=None, tools=[],
+            output_backend="canvas",
+        )  # fmt: skip
+        style_figure(self.plot)
+        self.plot.xgrid.visible = False
+        self.plot.ygrid.grid_line_color = LINES
+        self.plot.min_border_left, self.plot.min_border_right = 60, 16
+        self.plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
+        self.plot.yaxis[0].formatter = PrintfTickFormatter(format="%.3g")
+        self._names, self._basic_ticker = FixedTicker(ticks=[]), self.plot.xaxis[0].ticker
+        self.dots, self.borders = _source(COLUMNS), _source(("x",))
+        self.chosen = _source(("x", "y"))
+        self._lines: list[Span] = []
+        self._words = Label(
+            x=0.5, y=0.5, text="", text_color=FAINT, text_font_size="13px", text_align="center",
+            text_baseline="middle", visible=False,
+        )  # fmt: skip
+        self.plot.add_layout(self._words)
+        self._draw(value_name)
+
+    def _draw(self, value_name: str) -> None:
+        self.plot.vspan(x="x", source=self.borders, line_color=LINES)
+        palette = [*CONTIG_COLOURS, STRONG_COLOUR]
+        mapper = LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5)
+        colour = {"field": "shade", "transform": mapper}
+        drawn = self.plot.scatter(
+            "x", "y", source=self.dots, size=DOT, fill_color=colour, line_color=None,
+            fill_alpha=0.85,
+        )  # fmt: skip
+        self.plot.scatter(
+            "x", "y", source=self.chosen, marker="circle", size=12, fill_color=None,
+            line_color=CHOSEN_COLOUR, line_width=2.5,
+        )  # fmt: skip
+        self.plot.add_tools(
+            HoverTool(
+                renderers=[drawn],
+                limit=1,
+                tooltips=[("", "@name"), (value_name, "@text")],
+            )
+        )
+        pan, zoom = PanTool(dimensions="width"), WheelZoomTool(dimensions="width")
+        self.plot.add_tools(pan, zoom)
+        self.plot.toolbar.active_drag, self.plot.toolbar.active_scroll = pan, zoom
+
+    def show(self, dots: dict[str, Any], y_ends: tuple[float, float], label: str) -> None:
+        """Draw variants.
+
+        Parameters
+        ----------
+        dots
+            ``x`` and ``y`` (float64), ``shade`` (uint8: 0 and 1 for contigs in turn, 2 for what
+            stands out), ``variant`` (int32), and what tooltips say, ``name`` and ``text``.
+        y_ends, label
+            Ends and label of the y axis.
+        """
+        self.dots.data = dots
+        self._show_words("")
+        self.plot.y_range.update(start=y_ends[0], end=y_ends[1])
+        self.plot.yaxis[0].axis_label = label
+
+    def show_contigs(self, borders: np.ndarray, names: dict[float, str] | None, label: str) -> None:
+        """Draw where contigs end, and names in the place of positions unless ``names`` is None."""
+        self.borders.data = {"x": borders}
+        self._names.ticks = list(names or ())
+        self.plot.xaxis[0].update(
+            ticker=self._basic_ticker if names is None else self._names,
+            major_label_overrides=names or {},
+            axis_label=label,
+        )
+
+    def show_lines(self, lines: dict[float, str]) -> None:
+        """Draw dashed lines across at these values, in these colours."""
+        seen = {(line.location, line.line_color) for line in self._lines}
+        if seen == set(lines.items()):
+            return
+        for line in self._lines:
+            line.visible = False
+            self.plot.center.remove(line)
+        self._lines = [
+            Span(dimension="width", location=place, line_color=colour, line_dash="dashed")
+            for place, colour in lines.items()
+        ]
+        for line in self._lines:
+            self.plot.add_layout(line)
+
+    def show_nothing(self, words: str) -> None:
+        """Draw no variants, and say why."""
+        self.dots.data = {name: [] for name in COLUMNS}
+        self.show_contigs(np.empty(0), None, "")
+        self.show_lines({})
+        self.plot.x_range.update(bounds=None, min_interval=None)
+        self.plot.x_range.update(start=0, end=1)
+        self.plot.y_range.update(start=0, end=1)
+        self._show_words(words)
+
+    def _show_words(self, words: str) -> None:
+        self._words.update(text=words, visible=bool(words))
+        for part in (*self.plot.axis, *self.plot.ygrid):
+            part.visible = not words
+
+    def choose(self, x: float | None, y: float = 0.0) -> None:
+        """Mark a variant; None marks none."""
+        self.chosen.data = {"x": [] if x is None else [x], "y": [] if x is None else [y]}
+
+
+def seen_names(
+    names: tuple[str, ...], starts: np.ndarray, ends: np.ndarray, view: tuple[float, float],
+    width: int,
+) -> dict[float, str]:  # fmt: skip
+    """Return the names of contigs that have room, by the middle of what is seen of each.
+
+    Parameters
+    ----------
+    starts, ends
+        float64, shape (n_contigs,), ascending.
+    view
+        What is shown.
+    width
+        Pixels.
+
+    Examples
+    --------
+    >>> seen_names(("1", "2"), np.array([0.0, 10.0]), np.array([10.0, 20.0]), (0, 20), 300)
+    {5.0: '1', 15.0: '2'}
+    """
+    per_pixel = (view[1] - view[0]) / max(width, 1)
+    middles = (np.maximum(starts, view[0]) + np.minimum(ends, view[1])) / 2
+    found: dict[float, str] = {}
+    free = -np.inf
+    for rank in np.flatnonzero((ends > view[0]) & (starts < view[1])).tolist():
+        half = (len(names[rank]) * LABEL_PIXELS / 2 + 2) * per_pixel
+        if middles[rank] - half >= free:
+            found[float(middles[rank])] = names[rank]
+            free = middles[rank] + half
+    return found
+
+
+def _source(columns: tuple[str, ...]) -> ColumnDataSource:
+    return ColumnDataSource(data={name: [] for name in columns})

@@ -1,0 +1,150 @@
+"""The scatter of samples by two principal components, drawn by WebGL, with lasso and box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.models import (
+    BoxSelectTool,
+    CDSView,
+    ColumnDataSource,
+    HoverTool,
+    LassoSelectTool,
+    LinearColorMapper,
+    PanTool,
+    Range1d,
+    ResetTool,
+    TapTool,
+    WheelZoomTool,
+)
+from bokeh.plotting import figure
+
+from app.plots.graph_picture import LINES, style_figure
+
+MISSING_COLOUR, CHOSEN_EDGE = "#6b7a8f", "#ffffff"
+FEW, MANY = 2_000, 20_000
+COLUMNS = ("x", "y", "value", "id", "says")
+
+
+class ScatterFigure:
+    """Points, one a sample; those that a person draws around are handed over.
+
+    Parameters
+    ----------
+    on_select
+        Called with the points that are picked, int64; empty for none.
+
+    Attributes
+    ----------
+    plot, source, colours
+        The figure, what it draws, and how values become colours.
+    """
+
+    def __init__(self, on_select: Callable[[np.ndarray], None]) -> None:
+        self._on_select = on_select
+        self._is_following = False
+        self.plot = figure(
+            name="genotype-components", sizing_mode="stretch_both", min_height=150,
+            x_range=Range1d(-1, 1), y_range=Range1d(-1, 1), toolbar_location="above", tools=[],
+            output_backend="webgl",
+        )  # fmt: skip
+        style_figure(self.plot)
+        self.plot.xgrid.grid_line_color = self.plot.ygrid.grid_line_color = LINES
+        self.plot.min_border_left, self.plot.min_border_right = 60, 14
+        self.plot.toolbar.logo = None
+        self.source = ColumnDataSource(data={name: [] for name in COLUMNS})
+        self.colours = LinearColorMapper(
+            palette=[MISSING_COLOUR], low=0, high=1, nan_color=MISSING_COLOUR
+        )
+        self.points = self.plot.scatter(
+            "x", "y", source=self.source, view=CDSView(), size=6, line_color=None,
+            fill_color={"field": "value", "transform": self.colours},
+            fill_alpha=0.85, nonselection_fill_alpha=0.14, selection_line_color=CHOSEN_EDGE,
+            selection_line_width=0.7, selection_fill_alpha=1.0,
+        )  # fmt: skip
+        lasso = LassoSelectTool(continuous=False)
+        box = BoxSelectTool(continuous=False)
+        pan, zoom = PanTool(), WheelZoomTool()
+        hover = HoverTool(
+            renderers=[self.points], point_policy="follow_mouse", limit=3,
+            tooltips=[("", "@id"), ("", "@says")],
+        )  # fmt: skip
+        self.plot.add_tools(lasso, box, TapTool(), pan, zoom, ResetTool(), hover)
+        self.plot.toolbar.active_drag = lasso
+        self.plot.toolbar.active_scroll = zoom
+        self.source.selected.on_change("indices", self._take_selection)
+
+    def show(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        values: np.ndarray,
+        *,
+        labels: tuple[str, str],
+        names: tuple[np.ndarray, np.ndarray],
+        palette: Sequence[str],
+        ends: tuple[float, float],
+    ) -> None:
+        """Draw points anew, and all of them.
+
+        Parameters
+        ----------
+        x, y, values
+            float, shape (n,): where they are, and which colour they have, NaN for none.
+        labels
+            Of the axes.
+        names
+            str, shape (n,): their names, and what else is said of them.
+        palette, ends
+            Colours, and the values of the first and the last.
+        """
+        n = len(x)
+        self.colours.update(palette=list(palette), low=ends[0], high=ends[1])
+        self._is_following = True
+        self.source.selected.indices = []
+        self.source.data = {
+            "x": x.astype(np.float32),
+            "y": y.astype(np.float32),
+            "value": values.astype(np.float32),
+            "id": names[0].tolist(),
+            "says": names[1].tolist(),
+        }
+        self._is_following = False
+        size = 7 if n <= FEW else 5 if n <= MANY else 3.5
+        glyphs = (self.points.glyph, self.points.nonselection_glyph, self.points.selection_glyph)
+        for glyph in glyphs:
+            glyph.size = size
+        for axis_range, places in ((self.plot.x_range, x), (self.plot.y_range, y)):
+            low, high = padded_ends(places)
+            axis_range.update(start=low, end=high, reset_start=low, reset_end=high)
+        self.plot.xaxis[0].axis_label, self.plot.yaxis[0].axis_label = labels
+
+    def mark(self, chosen: np.ndarray) -> None:
+        """Show which points are picked."""
+        indices = chosen.tolist()
+        if indices != list(self.source.selected.indices):
+            self._is_following = True
+            self.source.selected.indices = indices
+            self._is_following = False
+
+    def _take_selection(self, _attr: str, _old: Any, new: list[int]) -> None:
+        if not self._is_following:
+            self._on_select(np.sort(np.array(new, np.int64)))
+
+
+def padded_ends(values: np.ndarray) -> tuple[float, float]:
+    """Return the ends of an axis on which values have some room.
+
+    Examples
+    --------
+    >>> padded_ends(np.array([0.0, 1.0]))
+    (-0.05, 1.05)
+    """
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return -1.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    room = 0.05 * (high - low) or 1.0
+    return low - room, high + room

@@ -1,0 +1,210 @@
+"""Plots of dots and lines on white, for files: PNG and SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from genoviz.analyses.figures.parts import Line, Part, Text, text_width
+from genoviz.analyses.palettes import LIGHT
+from genoviz.analyses.track_figures.areas import Polygon
+from genoviz.analyses.track_figures.figure import TrackFigure
+
+DOT_COLOURS = ("#1f6fb4", "#8494a8", "#d55e00", "#17202c")
+BAND_COLOUR, LINE_COLOUR = "#8494a8", "#b8500c"
+LEFT, RIGHT, TOP, BOTTOM, TITLE = 62.0, 18.0, 12.0, 44.0, 34.0
+SMALL, NORMAL, LARGE = 10.0, 11.5, 14.0
+N_CORNERS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedPlot:
+    """Dots between two axes.
+
+    Attributes
+    ----------
+    x, y
+        float64, shape (n,).
+    shades
+        uint8, shape (n,): which of the colours.
+    x_ends, y_ends
+        Ends of the axes.
+    labels
+        Of the x and the y axis.
+    x_names
+        What stands below the x axis in the place of numbers, by place; None for numbers.
+    levels
+        Dashed lines across.
+    curves
+        Lines through points, each float64 of shape (2, n).
+    band
+        x, low and high of a shaded band; None without one.
+    share
+        How wide the plot is among others.
+    colours
+        Of the dots.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    shades: np.ndarray
+    x_ends: tuple[float, float]
+    y_ends: tuple[float, float]
+    labels: tuple[str, str]
+    x_names: dict[float, str] | None = None
+    levels: tuple[float, ...] = ()
+    curves: Sequence[np.ndarray] = field(default=())
+    band: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    share: float = 1.0
+    colours: Sequence[str] = DOT_COLOURS
+
+
+def print_plots(
+    plots: Sequence[PrintedPlot],
+    title: str,
+    caption: str,
+    *,
+    width: int = 1200,
+    height: int = 380,
+    scale: float = 2.0,
+) -> TrackFigure:
+    """Return plots side by side as a figure that `track_figure_bytes` writes.
+
+    Parameters
+    ----------
+    plots
+        At least one.
+    title, caption
+        What stands above and below, a line each.
+    width, height
+        Of the figure, pixels of 96 to the inch.
+    scale
+        How many pixels become of one; 2 for sharp prints.
+    """
+    areas: list[Polygon] = []
+    parts: list[Part] = [Text(LEFT * scale, 22 * scale, title, LARGE * scale, LIGHT.ink)]
+    left, total = 0.0, sum(plot.share for plot in plots)
+    for plot in plots:
+        room = width * plot.share / total
+        box = _Box(plot, left, TITLE, room, height - TITLE - 24, scale)
+        areas += box.areas()
+        parts += box.parts()
+        left += room
+    parts.append(Text(LEFT * scale, (height - 9) * scale, caption, SMALL * scale, LIGHT.faint))
+    return TrackFigure(
+        round(width * scale), round(height * scale), scale, title, caption, LIGHT.ground,
+        LIGHT.ink, tuple(areas), tuple(parts),
+    )  # fmt: skip
+
+
+class _Box:
+    """One plot at its place, in pixels of the figure."""
+
+    def __init__(
+        self, plot: PrintedPlot, x: float, y: float, width: float, height: float, scale: float
+    ) -> None:
+        self.plot, self.scale = plot, scale
+        self.left, self.right = (x + LEFT) * scale, (x + width - RIGHT) * scale
+        self.top, self.bottom = (y + TOP) * scale, (y + height - BOTTOM) * scale
+
+    def to_x(self, values: np.ndarray | float) -> np.ndarray:
+        low, high = self.plot.x_ends
+        share = (np.asarray(values, float) - low) / ((high - low) or 1.0)
+        return self.left + share * (self.right - self.left)
+
+    def to_y(self, values: np.ndarray | float) -> np.ndarray:
+        low, high = self.plot.y_ends
+        share = (np.asarray(values, float) - low) / ((high - low) or 1.0)
+        return self.bottom - share * (self.bottom - self.top)
+
+    def areas(self) -> list[Polygon]:
+        """Return the band and the dots, as polygons."""
+        plot, found = self.plot, []
+        if plot.band is not None and len(plot.band[0]):
+            x, low, high = plot.band
+            xs, ys = np.append(x, x[::-1]), np.append(low, high[::-1])
+            points = np.column_stack([self.to_x(xs), self.to_y(ys)])
+            found.append(Polygon(points, BAND_COLOUR, 0.25))
+        angles = np.arange(N_CORNERS) * 2 * math.pi / N_CORNERS
+        corners = 2.1 * self.scale * np.column_stack([np.cos(angles), np.sin(angles)])
+        middles = np.column_stack([self.to_x(plot.x), self.to_y(plot.y)])
+        for middle, shade in zip(middles, plot.shades.tolist(), strict=True):
+            found.append(Polygon(middle + corners, plot.colours[shade], 0.85))
+        return found
+
+    def parts(self) -> list[Part]:
+        """Return axes, ticks, labels and lines."""
+        plot, scale = self.plot, self.scale
+        found: list[Part] = [
+            Line(self.left, self.bottom, self.right, self.bottom, scale, LIGHT.faint),
+            Line(self.left, self.top, self.left, self.bottom, scale, LIGHT.faint),
+        ]
+        for level in plot.levels:
+            if plot.y_ends[0] < level < plot.y_ends[1]:
+                found += self._dashes(float(self.to_y(level)))
+        for curve in plot.curves:
+            xs, ys = self.to_x(curve[0]).tolist(), self.to_y(curve[1]).tolist()
+            found += [
+                Line(xs[i], ys[i], xs[i + 1], ys[i + 1], 1.5 * scale, LINE_COLOUR)
+                for i in range(len(xs) - 1)
+            ]
+        return [*found, *self._x_axis(), *self._y_axis()]
+
+    def _dashes(self, y: float) -> list[Part]:
+        step = 7 * self.scale
+        starts = np.arange(self.left, self.right, 1.7 * step)
+        return [
+            Line(x, y, min(x + step, self.right), y, self.scale, LINE_COLOUR)
+            for x in starts.tolist()
+        ]
+
+    def _x_axis(self) -> list[Part]:
+        plot, size = self.plot, SMALL * self.scale
+        names = plot.x_names
+        if names is None:
+            names = {tick: f"{tick:,.6g}" for tick in round_ticks(*plot.x_ends, 6)}
+        found: list[Part] = []
+        free = -math.inf
+        for place, name in sorted(names.items()):
+            x, half = float(self.to_x(place)), text_width(name, size) / 2
+            if x - half > free:
+                found.append(Text(x, self.bottom + 1.5 * size, name, size, LIGHT.ink, "middle"))
+                free = x + half + 4 * self.scale
+        middle = (self.left + self.right) / 2
+        size = NORMAL * self.scale
+        y = self.bottom + 34 * self.scale
+        return [*found, Text(middle, y, plot.labels[0], size, LIGHT.ink, "middle")]
+
+    def _y_axis(self) -> list[Part]:
+        plot, size, scale = self.plot, SMALL * self.scale, self.scale
+        found: list[Part] = []
+        for tick in round_ticks(*plot.y_ends, 6):
+            y = float(self.to_y(tick))
+            found.append(Line(self.left - 4 * scale, y, self.left, y, scale, LIGHT.faint))
+            found.append(
+                Text(self.left - 7 * scale, y + size / 3, f"{tick:,.6g}", size, LIGHT.ink, "end")
+            )
+        y = self.top - 3 * scale
+        label = Text(self.left - 50 * scale, y, plot.labels[1], NORMAL * scale, LIGHT.ink)
+        return [*found, label]
+
+
+def round_ticks(low: float, high: float, n_wanted: int) -> list[float]:
+    """Return round numbers between two values, about so many.
+
+    Examples
+    --------
+    >>> round_ticks(0, 8.4, 5), round_ticks(-0.03, 0.05, 4)
+    ([0.0, 2.0, 4.0, 6.0, 8.0], [-0.02, 0.0, 0.02, 0.04])
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / max(n_wanted, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(number * step, 12) + 0.0 for number in range(first, last + 1)]

@@ -1,0 +1,180 @@
+"""A histogram of a measure of quality, with a threshold that can be dragged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from bokeh.events import Tap
+from bokeh.models import (
+    BoxAnnotation,
+    ColumnDataSource,
+    HoverTool,
+    NumeralTickFormatter,
+    Range1d,
+    Span,
+)
+from bokeh.plotting import figure
+
+from app.plots.graph_picture import LINES, style_figure
+
+BAR_COLOUR, THRESHOLD_COLOUR = "#4fb3e8", "#ffb454"
+LOWEST = 0.6
+N_BINS = 40
+MOST_BINS = 200
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Counts of values in bins of one width.
+
+    Attributes
+    ----------
+    edges
+        float64, shape (n_bins + 1,).
+    counts
+        int64, shape (n_bins,).
+    n_beyond
+        How many values are beyond the last edge; they are counted in the last bin.
+    """
+
+    edges: np.ndarray
+    counts: np.ndarray
+    n_beyond: int = 0
+
+
+def bin_values(values: np.ndarray, low: float, high: float, n_bins: int = N_BINS) -> Bins:
+    """Return counts of values in bins from ``low`` to ``high``; NaN is in none of them."""
+    values = values[np.isfinite(values)]
+    n_beyond = int((values > high).sum())
+    counts, edges = np.histogram(np.clip(values, low, high), n_bins, (low, high))
+    return Bins(edges, counts, n_beyond)
+
+
+class QualityHistogram:
+    """Bars on a log axis, and a line that people drag; what it leaves out is shaded.
+
+    Parameters
+    ----------
+    name, x_label, y_label
+        Of the figure and its axes.
+    drops_below
+        Whether values below the threshold are left out, or those above it; None for no threshold.
+    on_threshold
+        Called with the new threshold when the line is dragged.
+    on_bar
+        Called with the ends of a bin when its bar is clicked.
+
+    Attributes
+    ----------
+    plot, line, shade
+        The figure, the line, and what it leaves out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        x_label: str,
+        y_label: str,
+        *,
+        drops_below: bool | None,
+        on_threshold: Callable[[float], None],
+        on_bar: Callable[[float, float], None],
+    ) -> None:
+        self._drops_below, self._on_threshold, self._on_bar = drops_below, on_threshold, on_bar
+        self._is_following = False
+        self._bins: Bins | None = None
+        self.plot = figure(
+            name=name, sizing_mode="stretch_both", min_height=120, min_width=120,
+            x_range=Range1d(0, 1), y_range=Range1d(LOWEST, 10), y_axis_type="log",
+            x_axis_label=x_label, y_axis_label=y_label, toolbar_location=None, tools=["tap"],
+            output_backend="canvas",
+        )  # fmt: skip
+        style_figure(self.plot)
+        self.plot.xgrid.visible = False
+        self.plot.ygrid.grid_line_color = LINES
+        self.plot.min_border_left, self.plot.min_border_right = 54, 12
+        self.plot.xaxis[0].ticker.desired_num_ticks = 4
+        self.plot.yaxis[0].ticker.desired_num_ticks = 4
+        self.plot.yaxis[0].formatter = NumeralTickFormatter(format="0a")
+        self.bars = ColumnDataSource(data={"left": [], "right": [], "top": [], "says": []})
+        self._draw_bars(y_label)
+        self.line, self.shade = self._draw_threshold()
+        self.plot.on_event(Tap, self._take_tap)
+
+    def _draw_bars(self, y_label: str) -> None:
+        bars = self.plot.quad(
+            "left", "right", "top", LOWEST, source=self.bars, fill_color=BAR_COLOUR,
+            line_color=None, nonselection_fill_alpha=1.0,
+        )  # fmt: skip
+        self.plot.add_tools(
+            HoverTool(
+                renderers=[bars],
+                point_policy="follow_mouse",
+                tooltips=[("", "@says"), (y_label, "@count{0,0}")],
+            )
+        )
+
+    def _draw_threshold(self) -> tuple[Span, BoxAnnotation]:
+        shade = BoxAnnotation(
+            fill_color=THRESHOLD_COLOUR, fill_alpha=0.16, line_color=None, visible=False
+        )
+        line = Span(
+            dimension="height", location=0, line_color=THRESHOLD_COLOUR, line_width=3,
+            line_dash="solid", editable=True, visible=self._drops_below is not None,
+        )  # fmt: skip
+        self.plot.add_layout(shade)
+        self.plot.add_layout(line)
+        line.on_change("location", self._take_drag)
+        return line, shade
+
+    def show(self, bins: Bins, what: Callable[[float, float], str]) -> None:
+        """Draw bars; ``what`` says what a bin holds, given its ends."""
+        self._bins = bins
+        ends = list(zip(bins.edges[:-1].tolist(), bins.edges[1:].tolist(), strict=True))
+        says = [what(low, high) for low, high in ends]
+        if bins.n_beyond:
+            says[-1] = f"{says[-1]} and more"
+        width = bins.edges[1] - bins.edges[0]
+        self.bars.data = {
+            "left": bins.edges[:-1] + 0.04 * width,
+            "right": bins.edges[1:] - 0.04 * width,
+            "top": np.where(bins.counts > 0, bins.counts, LOWEST).astype(float),
+            "count": bins.counts,
+            "says": says,
+        }
+        margin = 0.03 * (bins.edges[-1] - bins.edges[0])
+        self.plot.x_range.update(start=bins.edges[0] - margin, end=bins.edges[-1] + margin)
+        highest = float(bins.counts.max(initial=1))
+        self.plot.y_range.update(start=LOWEST, end=max(2.5 * highest, 10))
+
+    @property
+    def end(self) -> float:
+        """Where the bars end."""
+        return float(self._bins.edges[-1]) if self._bins is not None else 1.0
+
+    def place_line(self, threshold: float) -> None:
+        """Put the line where the threshold is; at the edge of the figure for none."""
+        if self._bins is None or self._drops_below is None:
+            return
+        low, high = float(self._bins.edges[0]), float(self._bins.edges[-1])
+        at = min(max(threshold, low), high)
+        self._is_following = True
+        self.line.location = at
+        self._is_following = False
+        if self._drops_below:
+            self.shade.update(left=None, right=at, visible=at > low)
+        else:
+            self.shade.update(left=at, right=None, visible=at < high)
+
+    def _take_drag(self, _attr: str, _old: float, new: float) -> None:
+        if not self._is_following and self._bins is not None:
+            self._on_threshold(float(min(max(new, self._bins.edges[0]), self._bins.edges[-1])))
+
+    def _take_tap(self, event: Tap) -> None:
+        if self._bins is None or event.x is None:
+            return
+        place = int(np.searchsorted(self._bins.edges, event.x, side="right")) - 1
+        if 0 <= place < len(self._bins.counts) and self._bins.counts[place]:
+            self._on_bar(*map(float, self._bins.edges[place : place + 2]))

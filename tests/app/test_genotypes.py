@@ -1,0 +1,383 @@
+"""The Genotypes page without a browser: opening, quality, samples, exports and links."""
+
+from __future__ import annotations
+
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.address import Address
+from app.genotype_names import companion_table, find_sets
+from app.pages.genotypes import GenotypesPage
+from app.pages.genotypes.exports_panel import FORMATS
+from app.pages.genotypes.link import find_variant
+from app.pages.genotypes.long_table import list_rows
+from app.pages.genotypes.quality_rows import VariantRows
+from app.pages.genotypes.relationship_view import bin_means, degree_of
+from app.pages.genotypes.sample_colours import colour_by
+from app.pages.genotypes.state import NOBODY
+from app.pages.genotypes.task import Task
+from app.pages.genotypes.thresholds import Thresholds, read_thresholds, write_thresholds
+from app.served_files import is_plink_bed, split_genotypes
+from app.session import Session
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.simulate_genotypes import simulate_genotypes
+from genoviz.analyses.genotypes.statistics import variant_statistics
+from genoviz.errors import ParameterError
+from genoviz.io.genotypes import read_genotypes
+from genoviz.io.plink_writer import write_plink
+from tests.app.conftest import poll_until
+
+N_SAMPLES, N_VARIANTS = 60, 150
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Genotypes of three populations as PLINK files, and a table of phenotypes beside them."""
+    folder = tmp_path_factory.mktemp("genotypes")
+    genotypes = simulate_genotypes(
+        N_SAMPLES, N_VARIANTS, n_contigs=2, n_populations=3, fst=0.3, missing_rate=0.02, seed=3
+    )
+    write_plink(genotypes, folder / "herd")
+    numbers = np.random.default_rng(3)
+    table = pd.DataFrame(
+        {
+            "id": genotypes.samples.ids,
+            "weight": numbers.normal(size=N_SAMPLES),
+            "breed": np.repeat(["red", "white", "black"], N_SAMPLES // 3),
+        }
+    )
+    table.to_csv(folder / "herd.pheno.csv", index=False)
+    return folder
+
+
+class Visit:
+    """A page and the session that it is of."""
+
+    def __init__(self):
+        self.session = Session()
+        self.page = GenotypesPage(self.session)
+        self.state = self.page.state
+        self.quality, self.samples = (self.page.views.view(t) for t in ("Quality", "Samples"))
+
+    def poll(self):
+        self.session.poll()
+        self.page.poll()
+
+    def until(self, condition):
+        poll_until(self.poll, condition, timeout=90)
+
+    def open(self, path, **others):
+        self.session.genotypes.open(str(path), **others)
+        self.until(lambda: self.state.opened is not None or self.session.problem)
+
+
+@pytest.fixture
+def visit():
+    visit = Visit()
+    yield visit
+    visit.session.close()
+
+
+@pytest.fixture(scope="module")
+def opened(folder):
+    visit = Visit()
+    visit.open(folder / "herd.bed")
+    yield visit
+    visit.session.close()
+
+
+@pytest.fixture
+def herd(opened):
+    """A page with the genotypes open, nothing left out and nobody picked."""
+    opened.session.problem = ""
+    opened.state.keep_all()
+    opened.state.chosen = NOBODY
+    opened.page.views.show("quality")
+    opened.state.want_quality()
+    opened.until(lambda: opened.quality.variants.listed is not None)
+    return opened
+
+
+def test_nothing_open_says_what_to_open(visit):
+    assert visit.page.nothing.visible
+    assert not visit.page.views.panel.visible
+    assert "No genotypes are open" in visit.page.nothing[0].object
+    visit.poll()
+    assert visit.page.link == Address()
+
+
+def test_genotypes_open_with_the_table_beside_them(herd):
+    assert herd.state.opened.genotypes.n_samples == N_SAMPLES
+    assert herd.state.table.category_names == ("breed",)
+    assert herd.state.column("breed").tolist()[:2] == ["red", "red"]
+    assert "150" in herd.page.facts.panel.object
+    assert herd.page.views.panel.visible
+    assert herd.session.problem == ""
+
+
+def test_what_is_no_genotypes_is_said_in_a_sentence(visit, folder, tmp_path):
+    for name, content, words in (
+        ("a.bed", b"chr1\t1\t2\n", "there is no such file"),
+        ("b.vcf", b"no header\n", "b.vcf"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        visit.open(path)
+        assert words in visit.session.problem
+        assert "Traceback" not in visit.session.problem
+        assert visit.state.opened is None
+    visit.open("/nowhere/x.bed")
+    assert "does not exist" in visit.session.problem
+    visit.open(folder / "herd.bed")
+    table = tmp_path / "bad.csv"
+    table.write_text("")
+    visit.session.genotypes.open_phenotypes(str(table))
+    visit.until(lambda: visit.session.problem)
+    assert visit.state.table.category_names == ("breed",)
+
+
+def test_uploads_are_opened_once_all_parts_are_there(visit, folder):
+    contents = {path.name: path.read_bytes() for path in folder.iterdir()}
+    files = visit.session.genotypes
+    files.open_uploads({"herd.bed": contents["herd.bed"]})
+    assert files.awaited == "herd.bed is here; herd.bim and herd.fam are needed."
+    assert visit.page.picker.awaited.visible
+    files.open_uploads({name: contents[name] for name in ("herd.bim", "herd.fam")})
+    files.open_uploads({"other.csv": contents["herd.pheno.csv"]})
+    visit.until(lambda: visit.state.table is not None)
+    assert files.awaited == ""
+    assert visit.state.opened.genotypes.n_variants == N_VARIANTS
+    assert files.phenotypes.title == "other.csv"
+    assert visit.session.problem == ""
+
+
+def test_names_tell_which_files_belong_together(folder, tmp_path):
+    assert companion_table(folder / "herd.bed").name == "herd.pheno.csv"
+    assert companion_table(tmp_path / "herd.bed") is None
+    found = find_sets(folder, ["herd.fam", "x.vcf.gz", "t.psam"])
+    assert (found.genotypes, found.tables) == (("herd.bed", "x.vcf.gz"), ("t.psam",))
+    interval_file = tmp_path / "genes.bed"
+    interval_file.write_text("chr1\t1\t2\n")
+    bed, table = folder / "herd.bed", folder / "herd.pheno.csv"
+    assert is_plink_bed(bed)
+    served, others = split_genotypes([bed, folder / "herd.bim", table, interval_file])
+    assert [(each.path, each.phenotypes) for each in served] == [(bed, table)]
+    assert others == (interval_file,)
+
+
+def test_variants_are_sorted_and_found_among_all_of_them(folder):
+    genotypes = read_genotypes(folder / "herd.bed")
+    statistics = variant_statistics(genotypes)
+    rows = VariantRows(genotypes.variants, statistics, np.ones(N_VARIANTS, bool))
+    dosages = genotypes.dosages(slice(None)).astype(float)
+    dosages[dosages < 0] = np.nan
+    frequencies = np.nanmean(dosages, 0) / 2
+    listed = list_rows(rows, None, "", "MAF", True).rows
+    maf = np.minimum(frequencies, 1 - frequencies)
+    assert maf[listed] == pytest.approx(np.sort(maf)[::-1])
+    frame = rows.frame(listed[:5])
+    assert frame["A1 freq."].to_numpy() == pytest.approx(frequencies[listed[:5]])
+    contig, position = genotypes.variants.contigs[1], int(frame["Position"].iloc[0])
+    on_contig = np.flatnonzero(genotypes.variants.contig_ids == 1)
+    first, last = genotypes.variants.positions[on_contig[[2, 5]]] + 1
+    found = list_rows(rows, None, f"{contig}:{first}-{last:,}", "", False).rows
+    assert found.tolist() == on_contig[2:6].tolist()
+    assert position == genotypes.variants.positions[listed[0]] + 1
+    among = maf > 0.3
+    assert set(list_rows(rows, among, "", "Variant", False).rows) == set(np.flatnonzero(among))
+
+
+def test_thresholds_are_dragged_applied_and_forgotten(herd):
+    quality = herd.quality
+    assert quality.variants.said.object == "150 variants"
+    quality.figures.figures["maf"]._on_threshold(0.2)
+    quality.figures.figures["sample_missing"]._on_threshold(3.0)
+    draft = quality.figures.bar.draft
+    assert draft == Thresholds(min_maf=0.2, max_sample_missing=0.03)
+    assert quality.figures.bar.fields["max_sample_missing"].value == "3"
+    maf = herd.state.quality.variants.minor_allele_frequency
+    assert f"{(maf >= 0.2).sum()} of 150 variants" in quality.figures.bar.said.object
+    quality.figures.bar.apply()
+    herd.until(lambda: herd.state.kept is not None)
+    subject = herd.state.subject
+    assert 0 < subject.n_variants < N_VARIANTS
+    assert 0 < subject.n_samples < N_SAMPLES
+    assert len(herd.state.column("weight")) == subject.n_samples
+    assert herd.page.link.kept == "maf:0.2;samples:0.03"
+    assert "are kept" in herd.page.notices.object
+    quality.figures.bar.all_button.clicks += 1
+    assert herd.state.kept is None
+    assert herd.page.link.kept == ""
+
+
+def test_a_bar_of_a_histogram_lists_what_it_holds(herd):
+    quality = herd.quality
+    missing = 100 * herd.state.quality.samples.missing_rate
+    quality._take_bar(True, "Missing %", 0.0, 2.0)
+    herd.until(lambda: len(quality.samples.listed.rows) < N_SAMPLES)
+    assert set(quality.samples.listed.rows) == set(np.flatnonzero(missing <= 2.0 + 1e-9))
+    assert quality.which.value == "Samples"
+    assert quality.chip.visible
+    quality._take_bar(True, "Missing %", 0.0, 2.0)
+    assert not quality.chip.visible
+
+
+def test_a_field_that_is_no_number_is_marked(herd):
+    bar = herd.quality.figures.bar
+    bar.fields["min_maf"].value_input = "much"
+    assert bar.fields["min_maf"].error_state
+    assert "0 to 0.5" in bar.said.object
+    bar.apply()
+    assert "not understood" in herd.session.problem
+    bar.fields["min_maf"].value_input = "0"
+    assert not bar.fields["min_maf"].error_state
+
+
+def test_components_and_relationships_lead_to_samples(herd):
+    herd.page.views.show("samples")
+    state, panel = herd.state, herd.samples
+    panel.components.want()
+    herd.until(lambda: state.components is not None and state.relationships is not None)
+    herd.until(lambda: panel.relationships.pairs.listed is not None)
+    scores = state.components.scores
+    breeds = state.column("breed")
+    means = {breed: scores[breeds == breed, 0].mean() for breed in set(breeds)}
+    assert np.ptp(list(means.values())) > 3 * scores[breeds == "red", 0].std()
+    assert panel.components.by.value == "breed"
+    assert "breed" in panel.components.legend.object
+    first = panel.relationships.pairs.listed.source.pairs
+    panel.relationships._take_pair(0)
+    assert state.chosen.tolist() == sorted([int(first.first[0]), int(first.second[0])])
+    herd.until(lambda: len(panel.list.table.listed.rows) == 2)
+    panel.components.figure.source.selected.indices = np.flatnonzero(breeds == "red").tolist()
+    assert len(state.chosen) == 20
+    panel.list.keep_button.clicks += 1
+    herd.until(lambda: state.kept is not None)
+    assert state.subject.n_samples == 20
+    assert state.components is None
+    assert len(state.chosen) == 0
+
+
+def test_a_computation_is_cancelled(herd):
+    task = herd.samples.components.task
+    herd.state.components = None
+    herd.samples.components.run()
+    assert task.opening is not None
+    task.cancel()
+    herd.poll()
+    assert not task.is_running
+    assert herd.state.components is None
+    herd.page.exports.what.value = "Components of samples"
+    with pytest.raises(ParameterError, match="not computed yet"):
+        herd.page.exports.prepare()
+
+
+def test_a_result_is_taken_even_if_its_progress_was_seen_before(herd):
+    taken, may_end = [], []
+
+    def steps():
+        yield Progress("counting", 0.5)
+        yield Progress("ready", 1.0, 7)
+        while not may_end:
+            yield None
+
+    task = Task(herd.session, taken.append)
+    task.run(steps(), "counting")
+    poll_until(task.poll, lambda: task.opening.fraction == 1.0)
+    assert taken == []
+    may_end.append(True)
+    poll_until(task.poll, lambda: not task.is_running)
+    assert taken == [7]
+
+
+def test_everything_is_saved(herd, tmp_path):
+    herd.page.views.show("samples")
+    for panel in (herd.samples.components, herd.samples.relationships):
+        panel.run()
+    state, exports = herd.state, herd.page.exports
+    herd.until(lambda: state.components is not None and state.relationships is not None)
+    written = {}
+    for what, formats in FORMATS.items():
+        exports.what.value = what
+        for ending in formats.values():
+            exports.ending.value = ending
+            name, write = exports.prepare()
+            write(tmp_path / name)
+            written[what, ending] = tmp_path / name
+    for (what, ending), path in written.items():
+        content = path.read_bytes()
+        starts = {".png": b"\x89PNG", ".svg": b"<", ".zip": b"PK", ".npy": b"\x93NUMPY"}
+        assert content.startswith(starts.get(ending, b"")), what
+    frame = pd.read_csv(written["Variants and their quality", ".tsv"], sep="\t")
+    assert len(frame) == N_VARIANTS
+    assert frame["kept"].all()
+    scores = pd.read_csv(written["Components of samples", ".tsv"], sep="\t")
+    assert scores["PC2"].to_numpy() == pytest.approx(state.components.scores[:, 1], rel=1e-6)
+    with zipfile.ZipFile(written["Genotypes that are analysed", ".zip"]) as archive:
+        archive.extractall(tmp_path / "kept")
+    again = read_genotypes(next((tmp_path / "kept").glob("*.bed")))
+    assert np.array_equal(again.dosages(slice(None)), state.subject.dosages(slice(None)))
+
+
+def test_a_link_is_written_and_followed(visit, folder):
+    path = str(folder / "herd.bed")
+    name = read_genotypes(path).variants.label(70)
+    link = Address.parse(
+        f"?genotypes={path}&trait=weight&kept=maf:0.01&variant={name}&tab=samples", pages=()
+    )
+    visit.session.genotypes.open(link.genotypes)
+    visit.page.follow(link)
+    visit.until(lambda: visit.state.variant is not None)
+    own = visit.page.link
+    assert (own.trait, own.kept, own.variant, own.tab) == ("weight", "maf:0.01", name, "samples")
+    variants = visit.state.subject.variants
+    assert visit.session.region.path == variants.contigs[variants.contig_ids[visit.state.variant]]
+    visit.page.follow(Address(trait="height", kept="size:3"))
+    visit.until(lambda: "size" in visit.session.problem)
+    assert "'height'" in visit.session.problem
+
+
+def test_thresholds_of_links():
+    thresholds = Thresholds(0.05, 0.1, 0.2, 1e-6)
+    assert read_thresholds(write_thresholds(thresholds)) == thresholds
+    with pytest.raises(ParameterError, match=r"0 to 0\.5"):
+        read_thresholds("maf:0.7")
+
+
+def test_a_variant_is_found_by_name_or_place(folder):
+    variants = read_genotypes(folder / "herd.bed").variants
+    place = f"{variants.contigs[variants.contig_ids[80]]}:{variants.positions[80] + 1}"
+    assert find_variant(variants, str(variants.ids[80])) == 80
+    assert find_variant(variants, place) == 80
+    assert find_variant(variants, "nothing") is None
+
+
+def test_cells_of_a_heat_map_are_means():
+    values = np.random.default_rng(1).normal(size=(23, 23))
+    order = np.random.default_rng(2).permutation(23)
+    assert bin_means(values, order, order, 50) == pytest.approx(
+        values[np.ix_(order, order)], rel=1e-5
+    )
+    cells = bin_means(values, order, order[:10], 5)
+    assert cells.shape == (5, 5)
+    starts = np.linspace(0, 23, 5, endpoint=False).astype(int)
+    block = values[np.ix_(order[starts[1] : starts[2]], order[2:4])]
+    assert cells[1, 1] == pytest.approx(block.mean(), rel=1e-5)
+    assert degree_of([0.0, 0.13, 0.5, 1.0]).tolist() == [
+        "unrelated", "3rd degree", "1st degree", "twins"
+    ]  # fmt: skip
+
+
+def test_colours_of_groups_numbers_and_nothing():
+    groups = colour_by("g", np.array(["b", "", "a", "b"]), 4)
+    assert groups.values[[0, 2, 3]].tolist() == [1, 0, 1]
+    assert np.isnan(groups.values[1])
+    assert [name for _, name in groups.legend.items] == ["a (1)", "b (2)"]
+    many = colour_by("g", np.array([f"g{number}" for number in range(50)]), 50)
+    assert len(many.palette) == 21
+    numbers = colour_by("n", np.append(np.arange(99.0), np.nan), 100)
+    assert numbers.ends == pytest.approx((0.98, 97.02))
+    assert colour_by("", None, 3).legend is None

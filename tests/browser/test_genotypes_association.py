@@ -1,0 +1,81 @@
+"""Association and prediction on the Genotypes page as a person uses them, in a browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from genoviz import simulate_genotypes, simulate_trait, write_plink
+from tests.browser.conftest import Visit, served
+
+
+class GenotypesVisit(Visit):
+    """A tab of the Genotypes page."""
+
+    def __init__(self, page, url, query, awaited):
+        self.page, self.errors, self.requests = page, [], []
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(url + query)
+        self.until(lambda: self.says(awaited), 90)
+
+    def says(self, text):
+        return self.page.get_by_text(text).locator("visible=true").count() > 0
+
+    def press(self, name):
+        button = self.page.locator("button", has_text=re.compile(f"{name}$"))
+        button.locator("visible=true").first.click()
+
+    def download(self, name):
+        with self.page.expect_download() as download:
+            self.press(name)
+        return download.value.path().read_text()
+
+    @property
+    def rows(self):
+        return self.page.locator(".tabulator-row:visible")
+
+
+@pytest.fixture(scope="module")
+def page_url(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("genotypes")
+    genotypes = simulate_genotypes(120, 400, n_contigs=3, seed=2)
+    trait = simulate_trait(genotypes, heritability=0.8, n_causal=3, seed=3)
+    write_plink(genotypes, folder / "herd")
+    rows = [f"{name},{value}" for name, value in
+            zip(genotypes.samples.ids, trait.phenotype, strict=True)]  # fmt: skip
+    (folder / "herd.pheno.csv").write_text("\n".join(["id,milk", *rows]) + "\n")
+    arguments = ("-m", "genoviz", "serve", "--no-browser", "--port", "0", str(folder / "herd.bed"))
+    with served(*arguments) as (url, _):
+        yield url
+
+
+def test_a_trait_is_scanned_and_predicted(tabs, page_url):
+    query = "?page=genotypes&tab=association"
+    visit = GenotypesVisit(tabs.new_page(), page_url, query, "Bonferroni")
+    visit.until(lambda: visit.says("milk"))
+    visit.press("Run")
+    visit.until(lambda: visit.says("400 variants tested in 120 samples"), 90)
+    visit.until(lambda: visit.says("β per copy of A1"), 60)
+    visit.press("Top variants")
+    visit.until(lambda: visit.rows.count() > 1)
+    name = visit.rows.nth(1).locator(".tabulator-cell").first.inner_text()
+    visit.rows.nth(1).click()
+    visit.until(lambda: visit.page.locator("h4:visible", has_text=name).count() == 1)
+    visit.until(lambda: "region=" in visit.page.url)
+    assert len(visit.download("TSV").splitlines()) == 401
+
+    visit.page.get_by_role("tab", name="Prediction").click()
+    visit.until(lambda: visit.says("Heritability"))
+    visit.press("Run")
+    visit.until(lambda: visit.says("converged"), 90)
+    visit.press("Cross-validate")
+    visit.until(lambda: visit.says("Accuracy 0."), 90)
+    assert visit.download("Values").startswith("rank\tfamily\tsample\t")
+
+    visit.page.get_by_role("tab", name="Association").click()
+    visit.press("Show on tracks")
+    visit.until(lambda: "page=tracks" in visit.page.url)
+    assert visit.errors == []
