@@ -15,6 +15,7 @@ from genoviz.errors import ParameterError
 from genoviz.model import PathRegion as Region
 
 View = tuple[float, float, float, float]
+MAX_K = 100_000
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Address:
         Paths of the annotations of that graph.
     tracks
         Paths of the files that are drawn as tracks.
+    looks
+        How tracks are drawn, where that is not the usual way; see ``app.pages.tracks.track_link``.
+    depths
+        Sets of paths whose depth is drawn: ``sample:HG002`` or ``path:a|b``.
     region
         The region that pages show, or None.
     colour
@@ -43,6 +48,40 @@ class Address:
         What makes a group of paths for the colours: "sample", "haplotype"; or "" for each path.
     shape
         How the layout lies in the picture, or "" for what suits it.
+    sequences
+        Name of a sample or path of the sequences or of the index of k-mers; "graph" for the paths
+        of the graph.
+    kmers
+        The k-mers that are looked for, as they were written.
+    strand
+        Which strands count: "forward" or "canonical"; "" for both.
+    k
+        Length of the k-mers that spectra are about, or 0 for the default.
+    tab
+        Which view of a page is shown, or "" for the first.
+    genome
+        Name of a sample or path of the genome that off-targets are searched in.
+    guides
+        The guides, as they were written.
+    pam
+        Their PAM: ``-NGG`` at the 3' end, ``TTTV-`` at the 5' end, or ``none``.
+    limits
+        Mismatches, and DNA and RNA bulges in nt: ``4,1,0``.
+    genes
+        Name of a sample or path of the genes that are named at hits; "graph" for the annotations
+        of the open graph.
+    hits
+        Which hits are listed, where that is not all; see ``app.pages.offtargets.link``.
+    genotypes
+        Name of a sample or path of the genotypes.
+    phenotypes
+        Path of the table of their samples' phenotypes.
+    trait, covariates
+        Names of columns of that table.
+    kept
+        Thresholds of quality: ``maf:0.05;hwe:1e-06``; see ``app.pages.genotypes.link``.
+    variant
+        ID of the variant that is looked at, or ``contig:position``, 1-based.
     view
         What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
     complaints
@@ -54,11 +93,30 @@ class Address:
     layout: str = ""
     annotations: tuple[str, ...] = ()
     tracks: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ()
+    depths: tuple[str, ...] = ()
     region: Region | None = None
     colour: str = ""
     paths: tuple[str, ...] = ()
     group: str = ""
     shape: str = ""
+    sequences: str = ""
+    kmers: str = ""
+    strand: str = ""
+    k: int = 0
+    tab: str = ""
+    genome: str = ""
+    guides: str = ""
+    pam: str = ""
+    limits: str = ""
+    genes: str = ""
+    hits: str = ""
+    genotypes: str = ""
+    phenotypes: str = ""
+    trait: str = ""
+    covariates: tuple[str, ...] = ()
+    kept: str = ""
+    variant: str = ""
     view: View | None = None
     complaints: tuple[str, ...] = ()
 
@@ -72,10 +130,15 @@ class Address:
         if page and page not in pages:
             complaints.append(f"The link names page {page!r}; there are {', '.join(pages)}.")
             page = ""
-        checked: dict[str, Any] = {"region": None, "view": None}
-        for name, parse in (("region", Region.parse), ("view", parse_view)):
+        checked: dict[str, Any] = {}
+        for name, parse, default in (
+            ("region", Region.parse, None),
+            ("view", parse_view, None),
+            ("k", parse_k, 0),
+        ):
+            checked[name] = default
             try:
-                checked[name] = parse(last[name]) if name in last else None
+                checked[name] = parse(last[name]) if name in last else default
             except ParameterError as error:
                 complaints.append(f"The link is not followed all the way: {error}.")
         return cls(
@@ -84,10 +147,28 @@ class Address:
             layout=last.get("layout", ""),
             annotations=tuple(values.get("annotations", ())),
             tracks=tuple(values.get("track", ())),
+            looks=tuple(values.get("look", ())),
+            depths=tuple(values.get("depth", ())),
             colour=last.get("colour", ""),
             paths=tuple(values.get("path", ())),
             group=last.get("group", ""),
             shape=last.get("shape", ""),
+            sequences=last.get("sequences", ""),
+            kmers=last.get("kmers", ""),
+            strand=last.get("strand", ""),
+            tab=last.get("tab", ""),
+            genome=last.get("genome", ""),
+            guides=last.get("guides", ""),
+            pam=last.get("pam", ""),
+            limits=last.get("limits", ""),
+            genes=last.get("genes", ""),
+            hits=last.get("hits", ""),
+            genotypes=last.get("genotypes", ""),
+            phenotypes=last.get("phenotypes", ""),
+            trait=last.get("trait", ""),
+            covariates=tuple(values.get("covariate", ())),
+            kept=last.get("kept", ""),
+            variant=last.get("variant", ""),
             complaints=tuple(complaints),
             **checked,
         )
@@ -101,11 +182,30 @@ class Address:
             "layout": self.layout,
             "annotations": self.annotations,
             "track": self.tracks,
+            "look": self.looks,
+            "depth": self.depths,
             "region": str(self.region or ""),
             "colour": self.colour,
             "group": self.group,
             "path": self.paths,
             "shape": self.shape,
+            "sequences": self.sequences,
+            "kmers": self.kmers,
+            "strand": self.strand,
+            "k": str(self.k or ""),
+            "tab": self.tab,
+            "genome": self.genome,
+            "guides": self.guides,
+            "pam": self.pam,
+            "limits": self.limits,
+            "genes": self.genes,
+            "hits": self.hits,
+            "genotypes": self.genotypes,
+            "phenotypes": self.phenotypes,
+            "trait": self.trait,
+            "covariate": self.covariates,
+            "kept": self.kept,
+            "variant": self.variant,
             "view": ",".join(f"{value:.12g}" for value in self.view or ()),
         }
         said = {name: value for name, value in items.items() if value}
@@ -135,3 +235,21 @@ def parse_view(text: str) -> View:
     ):
         raise ParameterError(f"view is {text!r}, needs x_min,x_max,y_min,y_max in bp")
     return x_min, x_max, y_min, y_max
+
+
+def parse_k(text: str) -> int:
+    """Return the length of k-mers that a text names.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number from 1 on.
+
+    Examples
+    --------
+    >>> parse_k("21")
+    21
+    """
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_K:
+        raise ParameterError(f"k is {text!r}, needs a number from 1 to {MAX_K:,}")
+    return int(text)

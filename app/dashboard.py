@@ -15,11 +15,14 @@ from panel.io.callbacks import PeriodicCallback
 from panel.util import edit_readonly
 
 from app.address import Address
+from app.index_files import GRAPH_SOURCE
 from app.page_deck import MAIN_HEIGHT, PageDeck
 from app.pages import PAGES
+from app.parts.address_bar import AddressBar
 from app.server_setup import SETTINGS, prepare_server
 from app.session import Session
 from app.theme import CHART_THEME, FAVICON, THEME
+from app.visited import Visited
 from genoviz.backend import describe_backend
 from genoviz.samples import list_samples
 
@@ -27,6 +30,7 @@ log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
 LINK_SECONDS = 0.5
+TITLE_WIDTH = "max(0px, calc(100vw - 1180px))"
 TOAST_MILLISECONDS = 12_000
 
 
@@ -48,6 +52,8 @@ class Dashboard:
         self.address = Address.parse(query, pages=slugs)
         self._polling: PeriodicCallback | None = None
         self._next_link = 0.0
+        self._visited = Visited()
+        self.bar = AddressBar(self._revisit)
         self.session = Session(files=SETTINGS.files, folders=SETTINGS.folders)
         self.deck = PageDeck(self.session, self.address.page or default_page(self.address))
         self.problem = pmui.Alert(
@@ -58,7 +64,12 @@ class Dashboard:
             sizing_mode="stretch_width",
             margin=(4, 4, 0, 4),
         )
-        self.title = pmui.Typography("", variant="body1", margin=(0, 16), align="center")
+        self.title = pmui.Typography(
+            "", variant="body1", margin=(0, 16), align="center",
+            styles={"max-width": TITLE_WIDTH},
+            sx={"&, & *": {"overflow": "hidden", "textOverflow": "ellipsis",
+                           "whiteSpace": "nowrap", "margin": 0}},
+        )  # fmt: skip
         self.root = pmui.Page(
             title="genoviz",
             favicon=str(FAVICON),
@@ -72,6 +83,7 @@ class Dashboard:
             sidebar=[self.deck.sidebar],
             main=[
                 pmui.Column(
+                    self.bar,
                     self.problem,
                     self.deck.content,
                     sizing_mode="stretch_both",
@@ -93,16 +105,30 @@ class Dashboard:
     def open_first(self) -> None:
         """Open what the link names, or else the first file or sample."""
         link = self.address
-        source = link.file or ("" if link.tracks else default_source())
+        is_about_others = bool(link.tracks or link.sequences or link.genotypes)
+        source = link.file or ("" if is_about_others else default_source())
         if source:
             companions = tuple(filter(None, (link.layout, *link.annotations)))
             region = link.region if self.deck.is_first else None
             self.session.open(source, region=region, companions=companions)
         for track in link.tracks or map(str, SETTINGS.tracks):
             self.session.tracks.open(track)
+        sequences = link.sequences or next(map(str, SETTINGS.sequences), "")
+        if sequences and sequences != GRAPH_SOURCE:
+            self.session.indexes.open(sequences)
+        self._open_genotypes(link)
         self.page.follow(link)
-        if self.address.complaints:
-            self.session.problem = " ".join(self.address.complaints)
+        for complaint in self.address.complaints:
+            self.session.complain(complaint)
+
+    def _open_genotypes(self, link: Address) -> None:
+        """Open the genotypes of a link, or else the first that the server offers."""
+        genotypes, phenotypes = link.genotypes, link.phenotypes
+        if not genotypes and SETTINGS.genotypes:
+            served = SETTINGS.genotypes[0]
+            genotypes, phenotypes = str(served.path), str(served.phenotypes or "")
+        if genotypes:
+            self.session.genotypes.open(genotypes, phenotypes=phenotypes)
 
     @property
     def page(self) -> Any:
@@ -152,11 +178,13 @@ class Dashboard:
 
     def _show_link(self) -> None:
         """Let the browser's address be a link to what is shown."""
-        session, location = self.session, pn.state.location
+        session = self.session
         opened, layout, tracks = session.opened, session.layout, session.tracks
-        if location is None or session.is_opening or tracks.is_opening:
+        indexes, others = session.indexes, (session.genomes, session.genotypes)
+        if any(files.is_opening for files in (session, tracks, indexes, *others)):
             return
-        if opened is None and not tracks.files:
+        has_others = any(files.opened is not None for files in (indexes, *others))
+        if opened is None and not tracks.files and not has_others:
             return
         own = self.page.link
         address = replace(
@@ -166,27 +194,60 @@ class Dashboard:
             layout=layout.source if layout is not None else "",
             annotations=session.annotation_files.sources,
             tracks=tracks.sources,
+            sequences=indexes.source,
+            genotypes=session.genotypes.source,
+            phenotypes=session.genotypes.phenotypes_source,
             region=own.region or session.region,
         )
-        if location.search != address.query:
-            location.search = address.query
+        replaces = self._visited.take(address)
+        if replaces is not None:
+            self.bar.put(address.query, replaces=replaces)
+
+    def _revisit(self, query: str) -> None:
+        """Go where the browser has gone back or forward to; what is open stays open."""
+        link = Address.parse(query, pages=tuple(page.slug for page in PAGES))
+        self._visited.revisit(query)
+        session = self.session
+        if link.file and (session.opened is None or session.opened.source != link.file):
+            companions = tuple(filter(None, (link.layout, *link.annotations)))
+            session.open(link.file, companions=companions)
+        for track in link.tracks:
+            if track not in session.tracks.sources:
+                session.tracks.open(track)
+        if link.sequences not in ("", GRAPH_SOURCE, session.indexes.source):
+            session.indexes.open(link.sequences)
+        if link.genotypes not in ("", session.genotypes.source):
+            session.genotypes.open(link.genotypes, phenotypes=link.phenotypes)
+        self.deck.show(link.page or PAGES[0].slug)
+        paths = () if session.opened is None else session.opened.graph.path_names
+        if link.region is not None and link.region.path in paths:
+            session.region = link.region
+        getattr(self.page, "revisit", self.page.follow)(link)
 
 
 def default_source() -> str:
     """Return what a new tab opens: the server's first file, or a sample that needs no download."""
     if SETTINGS.files:
         return str(SETTINGS.files[0].path)
-    if SETTINGS.tracks:
+    if SETTINGS.tracks or SETTINGS.sequences or SETTINGS.genotypes:
         return ""
     bundled = [sample for sample in list_samples() if not sample.is_public]
     return bundled[0].name if bundled else ""
 
 
 def default_page(link: Address) -> str:
-    """Return which page a new tab shows: that of tracks where there are tracks and no graph."""
+    """Return which page a new tab shows: that of what is open, of a graph before all else."""
     has_graph = bool(link.file or SETTINGS.files)
     has_tracks = bool(link.tracks or SETTINGS.tracks)
-    return "tracks" if has_tracks and not has_graph else ""
+    if has_graph:
+        return ""
+    if link.genome:
+        return "offtargets"
+    if link.genotypes or (SETTINGS.genotypes and not link.tracks):
+        return "genotypes"
+    if link.sequences or (SETTINGS.sequences and not link.tracks):
+        return "kmers"
+    return "tracks" if has_tracks else ""
 
 
 def make_tab() -> Any:

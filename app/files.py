@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ class FileCache:
             if content is None:
                 for progress in self._iter_content(path):
                     content = progress.opened
-                    yield OpeningProgress(progress.text, progress.fraction)
+                    yield replace(progress, opened=None)
             self._keep(key, content)
         finally:
             with self._lock:

@@ -49,8 +49,13 @@ class PageDeck:
             color="primary",
             margin=(0, 12),
             align="center",
+            sx={
+                "& .MuiToggleButton-root": {"whiteSpace": "nowrap"},
+                "& .MuiToggleButton-root:not(.Mui-selected)": {"color": "#e3eaf3"},
+            },
         )
         self.switch.param.watch(self._take_switch, "value")
+        session.param.watch(self._take_wish, "wanted_page")
         self._show(self.switch.value)
 
     @property
@@ -85,6 +90,11 @@ class PageDeck:
 
     def _take_switch(self, event: Any) -> None:
         self._show(event.new)
+
+    def _take_wish(self, event: Any) -> None:
+        if event.new in self.switch.options.values():
+            self.show(event.new)
+        self._session.wanted_page = ""
 
     def _show(self, slug: str) -> None:
         if slug not in self._pages:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from app.genotype_names import is_table
 from genoviz.errors import ParameterError
 
 
@@ -17,6 +18,8 @@ class FileKind(StrEnum):
     LAYOUT = "layout"
     ANNOTATIONS = "annotations"
     TRACK = "track"
+    SEQUENCES = "sequences"
+    GENOTYPES = "genotypes"
 
 
 ENDINGS = {
@@ -27,8 +30,12 @@ ENDINGS = {
         *(".bam", ".cram", ".sam", ".bw", ".bigwig", ".bb", ".bigbed", ".bedgraph", ".bdg", ".bg"),
         *(".narrowpeak", ".broadpeak", ".parquet", ".arrow"),
     ),
+    FileKind.SEQUENCES: (".fa", ".fasta", ".fna", ".2bit", ".gvfm"),
+    FileKind.GENOTYPES: (".vcf", ".bcf", ".pgen", ".npz", ".npy"),
 }
 COMPRESSED = (".gz", ".bgz")
+PLINK_PARTS = (".bim", ".fam", ".pvar", ".pvar.zst")
+PLINK_MAGIC = b"\x6c\x1b"
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,22 @@ class ServedGraph:
 
     path: Path
     companions: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class ServedGenotypes:
+    """Genotypes that the server offers.
+
+    Attributes
+    ----------
+    path
+        The genotypes.
+    phenotypes
+        The table that was given after them, or None.
+    """
+
+    path: Path
+    phenotypes: Path | None = None
 
 
 def file_kind(name: str) -> FileKind | None:
@@ -89,6 +112,62 @@ def split_tracks(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, .
         is_track = kind is FileKind.TRACK or (kind is FileKind.ANNOTATIONS and not others)
         (tracks if is_track else others).append(path)
     return tuple(tracks), tuple(others)
+
+
+def split_sequences(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files of sequences and of their indexes, and the others, both in order.
+
+    Examples
+    --------
+    >>> sequences, others = split_sequences(map(Path, ["a.gfa", "b.fa.gz"]))
+    >>> [path.name for path in sequences], [path.name for path in others]
+    (['b.fa.gz'], ['a.gfa'])
+    """
+    paths = list(paths)
+    is_sequences = [file_kind(path.name) is FileKind.SEQUENCES for path in paths]
+    found = tuple(path for path, is_it in zip(paths, is_sequences, strict=True) if is_it)
+    return found, tuple(path for path, is_it in zip(paths, is_sequences, strict=True) if not is_it)
+
+
+def is_plink_bed(path: Path) -> bool:
+    """Return whether a file is a .bed of PLINK, which has genotypes, and not one of intervals."""
+    if path.suffix.lower() != ".bed":
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == PLINK_MAGIC
+    except OSError:
+        return False
+
+
+def split_genotypes(
+    paths: Iterable[Path],
+) -> tuple[tuple[ServedGenotypes, ...], tuple[Path, ...]]:
+    """Return the genotypes, each with the table that follows it, and the other files, in order.
+
+    The parts of PLINK's genotypes (.bim, .fam, .pvar) may be named too.
+
+    Examples
+    --------
+    >>> found, others = split_genotypes(map(Path, ["a.vcf.gz", "a.csv", "b.gfa", "b.tsv"]))
+    >>> str(found[0].phenotypes), [path.name for path in others]
+    ('a.csv', ['b.gfa', 'b.tsv'])
+    """
+    found: list[ServedGenotypes] = []
+    others: list[Path] = []
+    follows_genotypes = False
+    for path in paths:
+        if file_kind(path.name) is FileKind.GENOTYPES or is_plink_bed(path):
+            found.append(ServedGenotypes(path))
+            follows_genotypes = True
+        elif path.name.lower().endswith(PLINK_PARTS):
+            continue
+        elif follows_genotypes and is_table(path.name):
+            found[-1] = ServedGenotypes(found[-1].path, path)
+        else:
+            others.append(path)
+            follows_genotypes = False
+    return tuple(found), tuple(others)
 
 
 def group_files(paths: Iterable[Path]) -> tuple[ServedGraph, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bokeh.util.warnings import BokehUserWarning
 
-from app.served_files import ServedGraph
+from app.served_files import ServedGenotypes, ServedGraph
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +30,17 @@ class ServerSettings:
     folders
         Folders below which files may be opened by path; empty for no limit, which is right for a
         server that only this machine can reach.
+    sequences
+        Sequences, or indexes of k-mers; a new tab opens the first.
+    genotypes
+        Genotypes, each perhaps with a table of phenotypes; a new tab opens the first.
     """
 
     files: tuple[ServedGraph, ...] = ()
     folders: tuple[Path, ...] = ()
     tracks: tuple[Path, ...] = ()
+    sequences: tuple[Path, ...] = ()
+    genotypes: tuple[ServedGenotypes, ...] = ()
 
 
 SETTINGS = ServerSettings()

@@ -26,7 +26,8 @@ def serve(
     files
         Graphs to offer, each with the layout and the annotations that are given after it; a new
         tab opens the first graph. Reads, signals, and annotations before the first graph, become
-        tracks.
+        tracks; sequences (FASTA, 2bit) and indexes (.gvfm) are searched for k-mers; genotypes
+        (.bed of PLINK, .pgen, VCF, BCF) open with the table of phenotypes given after them.
     port
         TCP port; 0 takes a free one.
     address
@@ -44,13 +45,15 @@ def serve(
 
     from app.dashboard import make_tab
     from app.files import check_path
-    from app.served_files import group_files, split_tracks
+    from app.served_files import group_files, split_genotypes, split_sequences, split_tracks
     from app.server_setup import LOOPBACK, SETTINGS, prepare_server
     from app.status import StatusHandler
     from app.theme import FAVICON
 
     paths = [check_path(str(file)) for file in files]
-    SETTINGS.tracks, others = split_tracks(paths)
+    SETTINGS.genotypes, others = split_genotypes(paths)
+    SETTINGS.sequences, others = split_sequences(others)
+    SETTINGS.tracks, others = split_tracks(others)
     SETTINGS.files = group_files(others)
     if address not in LOOPBACK:
         SETTINGS.folders = tuple({Path.cwd(), *(path.parent for path in paths)})

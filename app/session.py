@@ -20,15 +20,17 @@ from app.annotation_files import (
     iter_place_annotations,
 )
 from app.files import OpenGraph, OpeningProgress, check_path, find_sample, iter_open, iter_open_file
+from app.genotype_files import GenotypeFiles
+from app.index_files import IndexFiles
 from app.jobs import FILES, KERNELS, Job, JobState, JobThread
 from app.layout_files import OpenLayout, iter_open_layout
-from app.served_files import FileKind, ServedGraph, file_kind
+from app.offtarget_genome import GenomeFiles
+from app.served_files import FileKind, ServedGraph, file_kind, is_plink_bed
 from app.track_files import TrackFiles
 from genoviz.analyses.annotate import PlacedAnnotations
 from genoviz.errors import GenovizError
-from genoviz.samples import get_sample
 
-UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3 or .gtf (also with .gz)"
+UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
 
 
 class Session(param.Parameterized):
@@ -58,6 +60,7 @@ class Session(param.Parameterized):
     problem = param.String(doc="What went wrong last, as one sentence; empty when nothing.")
     region = param.ClassSelector(class_=Region, allow_None=True, doc="The stretch that pages show.")
     highlights = param.ClassSelector(class_=tuple, default=(), doc="Regions that pages highlight.")
+    wanted_page = param.String(doc="Slug of a page that a button leads to; empty once it is shown.")
     picked = param.ClassSelector(
         class_=np.ndarray, default=np.empty(0, np.int64), doc="Nodes that a person has picked."
     )
@@ -75,6 +78,9 @@ class Session(param.Parameterized):
         self._uploads: Path | None = None
         self.is_closed = False
         self.tracks = TrackFiles(self)
+        self.indexes = IndexFiles(self)
+        self.genomes = GenomeFiles(self)
+        self.genotypes = GenotypeFiles(self)
 
     def submit(self, steps: Iterator[Any], *, title: str, thread: JobThread = KERNELS) -> Job:
         """Run a generator in a job thread; it is cancelled when the tab closes."""
@@ -98,12 +104,24 @@ class Session(param.Parameterized):
             started with are the default.
         """
         sample = find_sample(source)
+        if sample is not None and sample.kind == "genome":
+            self.indexes.open(sample.name)
+            return
+        if sample is not None and sample.kind == "genotypes":
+            self.genotypes.open(sample.name)
+            return
         if sample is not None and sample.kind != "gfa":
-            self.tracks.open(str(get_sample(sample.name)))
+            self.tracks.open(sample.name)
             return
         kind = file_kind(source) if sample is None else FileKind.GRAPH
+        if kind is FileKind.GENOTYPES or (sample is None and is_plink_bed(Path(source))):
+            self.genotypes.open(source)
+            return
         if kind is FileKind.TRACK:
             self.tracks.open(source)
+            return
+        if kind is FileKind.SEQUENCES:
+            self.indexes.open(source)
             return
         if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
             self._begin_opening(self._iter_open_companion(source), source)
@@ -123,8 +141,14 @@ class Session(param.Parameterized):
         if kind is None:
             self.problem = f"{name} was not opened: its name needs to end {UPLOAD_ENDINGS}."
             return
+        if kind is FileKind.GENOTYPES:
+            self.genotypes.open_uploads({name: content})
+            return
         if kind is FileKind.TRACK:
             self.tracks.open_upload(name, content)
+            return
+        if kind is FileKind.SEQUENCES:
+            self.indexes.open_upload(name, content)
             return
         path = self.upload_path(name)
         if kind is FileKind.GRAPH:
@@ -138,6 +162,11 @@ class Session(param.Parameterized):
         if self._uploads is None:
             self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
         return self._uploads / name
+
+    def complain(self, sentence: str) -> None:
+        """Say what went wrong after what has gone wrong already, each sentence once."""
+        if sentence and sentence not in self.problem:
+            self.problem = " ".join(filter(None, (self.problem, sentence)))
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -195,6 +224,9 @@ class Session(param.Parameterized):
     def poll(self) -> None:
         """Take over what the opening jobs have come to."""
         self.tracks.poll()
+        self.indexes.poll()
+        self.genomes.poll()
+        self.genotypes.poll()
         job = self._opening_job
         if job is None:
             return
@@ -224,7 +256,7 @@ class Session(param.Parameterized):
     def _take_graph(self, opened: OpenGraph) -> None:
         region = self._wanted_region
         if region is not None and region.path not in opened.graph.path_names:
-            self.problem = f"{opened.title} has no path {region.path!r}."
+            self.complain(f"{opened.title} has no path {region.path!r}.")
             region = None
         self.param.update(
             opened=opened,

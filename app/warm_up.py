@@ -1,10 +1,12 @@
-"""``python -m app.warm_up``: compile the CPU kernels once, so that nobody waits for them later.
+"""``python -m app.warm_up [PART...]``: compile the kernels, so that nobody waits for them later.
 
-Numba keeps what it compiles beside the sources. Without this, the first layout, the first picture
-and the first search of an installation each take some seconds longer.
+Numba keeps what it compiles beside the sources. Without this, the first layout, the first picture,
+the first search and the first scan of an installation each take some seconds longer.
 """
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 
@@ -12,25 +14,44 @@ from genoviz.analyses.colouring import MODES, ColourChoice, make_colouring
 from genoviz.analyses.coverage_index import CoverageIndex
 from genoviz.analyses.detail import find_detail
 from genoviz.analyses.drawing import LayoutDrawing, MarkLayer
+from genoviz.analyses.fm_index import build_fm_index
 from genoviz.analyses.fold import Fold
+from genoviz.analyses.genome_planes import make_genome_planes
+from genoviz.analyses.genotypes.association import associate
+from genoviz.analyses.genotypes.components import principal_components
+from genoviz.analyses.genotypes.linkage import linkage
+from genoviz.analyses.genotypes.relationships import relationship_matrix
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.snp_blup import snp_blup
+from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
 from genoviz.analyses.intervals import count_overlaps
+from genoviz.analyses.kmer_hits import locate_kmer
+from genoviz.analyses.kmer_queries import count_kmers
+from genoviz.analyses.kmer_repeats import make_kmer_repeats
 from genoviz.analyses.layout import iter_path_sgd_layout
+from genoviz.analyses.offtarget_summaries import summarise_guides
+from genoviz.analyses.offtargets import find_offtargets
+from genoviz.analyses.pangenome_index import build_pangenome_index
+from genoviz.analyses.pangenome_queries import count_per_path, locate_on_paths
 from genoviz.analyses.path_positions import find_node_visits, locate_position
 from genoviz.analyses.path_profile import PathProfile
+from genoviz.analyses.signal_index import SignalIndex
 from genoviz.analyses.sites import find_sites
 from genoviz.analyses.statistics import graph_statistics
 from genoviz.analyses.viewport import Viewport
+from genoviz.io.genotypes import read_genotypes
 from genoviz.io.gfa import read_gfa
 from genoviz.io.intervals import read_intervals
-from genoviz.model import PangenomeGraph
+from genoviz.io.sequences import iter_read_sequences
+from genoviz.model import Intervals, PangenomeGraph
 from genoviz.samples import get_sample
 
 SIZE = (320, 200)
 N_COPIES = 200  # small drawings are not shared among threads
 
 
-def main() -> None:
-    """Compute a little of everything, on the CPU."""
+def warm_up_graphs() -> None:
+    """Lay a graph out, draw it and look things up in it; count intervals."""
     graph = read_gfa(get_sample("simulated"), cache=False)
     for copies in (True, False):
         steps = iter_path_sgd_layout(
@@ -45,6 +66,12 @@ def main() -> None:
     draw(graph, last.coordinates)
     explore(graph)
     count()
+
+
+def warm_up_sequences() -> None:
+    """Search k-mers and guides in a genome and on paths."""
+    search(read_gfa(get_sample("simulated"), cache=False))
+    search_guides()
 
 
 def draw(graph: PangenomeGraph, coordinates: np.ndarray) -> None:
@@ -84,8 +111,68 @@ def count() -> None:
     for method in ("sweep", "merge", "search"):
         count_overlaps(exons, reads, method=method, backend="cpu")
     index = CoverageIndex.of(reads)
-    index.bins(reads.contigs[0], np.linspace(0, 1000, 20).astype(np.int64))
+    edges = np.linspace(0, 1000, 20).astype(np.int64)
+    index.bins(reads.contigs[0], edges)
+    index.steps(reads.contigs[0], 0, 1000)
+    index.depths_at(reads.contigs[0], edges)
+    signal = Intervals.from_columns(["c", "c"], [0, 10], [10, 30], scores=[1, 4])
+    SignalIndex.of(signal).bins("c", edges)
+
+
+def search(graph: PangenomeGraph) -> None:
+    """Index sequences and paths, and search k-mers in them."""
+    *_, last = iter_read_sequences(get_sample("genome"))
+    index = build_fm_index(last.sequences, backend="cpu")
+    for strand in ("forward", "canonical"):
+        count_kmers(index, ["GATTACA", "RYN", "ACGT" * 20], strand=strand, backend="cpu")
+        repeats = make_kmer_repeats(index, backend="cpu")
+        repeats.track(5, strand).bins(0, np.arange(0, 1000, 100))
+        repeats.kmers_with(5, 1, 9, strand=strand)
+    repeats.distinct(50)
+    locate_kmer(index, "GATTACA", backend="cpu")
+    pangenome = build_pangenome_index(graph, backend="cpu")
+    count_per_path(pangenome, ["GATTACA"], backend="cpu")
+    locate_on_paths(pangenome, "GATTACA", backend="cpu")
+
+
+def search_guides() -> None:
+    """Search guides in a genome, with and without bulges, and score their hits."""
+    *_, last = iter_read_sequences(get_sample("genome"))
+    planes = make_genome_planes(last.sequences)
+    pattern, guide = "N" * 20 + "NGG", "GACCTGTCGCTGACGCATTCNNN"
+    for method in ("dense", "pam_first"):
+        hits = find_offtargets(
+            [guide] * 5, planes, pattern, max_mismatches=6, dna_bulge=1, rna_bulge=1,
+            method=method, backend="cpu",
+        )  # fmt: skip
+    summarise_guides(hits)
+
+
+def warm_up_genotypes() -> None:
+    """Count genotypes, relate samples, and find what a trait goes with."""
+    genotypes = read_genotypes(get_sample("genotypes"))
+    variant_statistics(genotypes, backend="cpu")
+    sample_statistics(genotypes, backend="cpu")
+    genotypes = select_samples(genotypes, np.arange(100))
+    scores = principal_components(genotypes, n_components=2, backend="cpu").scores
+    relationship_matrix(genotypes, backend="cpu")
+    associate(genotypes, scores[:, 0], covariates=scores[:, 1:], backend="cpu")
+    linkage(genotypes, np.arange(9))
+    snp_blup(genotypes, scores[:, 0], max_iterations=3, backend="cpu")
+
+
+PARTS = {
+    "graphs": warm_up_graphs,
+    "sequences": warm_up_sequences,
+    "genotypes": warm_up_genotypes,
+}
+
+
+def main(parts: list[str]) -> None:
+    """Compute a little of everything, or of the named parts, on the CPU."""
+    for part in parts or PARTS:
+        PARTS[part]()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

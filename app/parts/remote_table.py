@@ -27,6 +27,19 @@ TABLE = """
 .tabulator .tabulator-footer .tabulator-page { font-size: 11.5px; padding: 2px 8px !important;
   margin: 1px !important; }
 """
+SLIM = """
+.tabulator .tabulator-header .tabulator-col.tabulator-sortable .tabulator-col-title {
+  padding-right: 0 !important; }
+.tabulator .tabulator-header .tabulator-col .tabulator-col-sorter { opacity: 0; }
+.tabulator .tabulator-header .tabulator-col:hover .tabulator-col-sorter,
+.tabulator .tabulator-header .tabulator-col[aria-sort="ascending"] .tabulator-col-sorter,
+.tabulator .tabulator-header .tabulator-col[aria-sort="descending"] .tabulator-col-sorter {
+  opacity: 1; }
+.tabulator-row .tabulator-cell, .tabulator .tabulator-header .tabulator-col
+  .tabulator-col-content { padding-left: 5px !important; padding-right: 5px !important; }
+.tabulator .tabulator-tableholder .tabulator-table .tabulator-row.tabulator-selected {
+  background-color: rgba(79, 179, 232, 0.26) !important; color: inherit !important; }
+"""
 COUNT = """
 :host { font-size: 12px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 p { margin: 8px 0 0; opacity: 0.8; }
@@ -37,13 +50,16 @@ p { margin: 8px 0 0; opacity: 0.8; }
 class Column:
     """A column: its title, whether it holds numbers and how they are written, and its width.
 
-    The width is a share; numbers written with a point are not whole.
+    The width is a share; numbers written with a point are not whole. What is written as HTML has
+    to be safe.
     """
 
     title: str
     is_number: bool = False
     share: int = 1
     format: str = "0,0"
+    is_html: bool = False
+    is_sortable: bool = True
 
     @property
     def dtype(self) -> str:
@@ -51,6 +67,13 @@ class Column:
         if not self.is_number:
             return "str"
         return "float64" if "." in self.format else "int64"
+
+
+class SortedElsewhere(pn.widgets.Tabulator):
+    """A table that shows rows in the order in which they come, whatever its headers say."""
+
+    def _sort_df(self, df: pd.DataFrame) -> pd.DataFrame:
+        return df
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +123,11 @@ class RemoteTable:
         Rows of a page, which then scrolls; by default as many as there is room for.
     min_width
         How narrow a column may become, in pixels.
+    is_slim
+        Whether columns have all the width, and arrows of sorting take none.
+    on_sort
+        Called with the column and whether it descends when a header is clicked, ("", False) for no
+        order; rows then have to come in that order. By default the table sorts its rows.
 
     Attributes
     ----------
@@ -117,15 +145,17 @@ class RemoteTable:
         on_row: Callable[[int], None],
         page_size: int | None = None,
         min_width: int = 74,
+        is_slim: bool = False,
+        on_sort: Callable[[str, bool], None] | None = None,
     ) -> None:
-        self._on_row = on_row
+        self._on_row, self._on_sort = on_row, on_sort
         self._rows: TableRows | None = None
         self.search = pmui.TextInput(
             label="", placeholder=placeholder, size="small", width=190, margin=(2, 10, 2, 0)
         )
         self.count = pn.pane.HTML("", stylesheets=[COUNT], sizing_mode="stretch_width")
         self._columns = tuple(columns)
-        self._page_size, self._min_width = page_size, min_width
+        self._page_size, self._min_width, self._is_slim = page_size, min_width, is_slim
         self.table = self._make_table(empty_frame(columns))
         self.place = pmui.Column(self.table, sizing_mode="stretch_both", margin=0)
         self.search.param.watch(self._show, "value_input")
@@ -138,7 +168,8 @@ class RemoteTable:
 
     def _make_table(self, frame: pd.DataFrame, hidden: Sequence[str] = ()) -> pn.widgets.Tabulator:
         numbers = {column.title: column.format for column in self._columns if column.is_number}
-        table = pn.widgets.Tabulator(
+        make = pn.widgets.Tabulator if self._on_sort is None else SortedElsewhere
+        table = make(
             frame,
             pagination="remote",
             page_size=self._page_size,
@@ -149,21 +180,29 @@ class RemoteTable:
             row_height=25,
             layout="fit_columns",
             hidden_columns=list(hidden),
+            sortable={column.title: column.is_sortable for column in self._columns},
             widths=self._widths(hidden),
-            formatters={name: NumberFormatter(format=form) for name, form in numbers.items()},
+            formatters=self._formatters(numbers),
             text_align=dict.fromkeys(numbers, "right"),
             configuration={
                 "columnDefaults": {
                     "headerSortTristate": True,
                     "minWidth": self._min_width,
+                    "resizable": "header",  # handles in rows would swallow clicks
                 }
             },
-            stylesheets=[TABLE],
+            stylesheets=[TABLE, SLIM] if self._is_slim else [TABLE],
             sizing_mode="stretch_both",
             margin=0,
         )
         table.on_click(self._take_click)
+        if self._on_sort is not None:
+            table.param.watch(self._take_sorters, "sorters")
         return table
+
+    def _formatters(self, numbers: dict[str, str]) -> dict[str, Any]:
+        htmls = {column.title: {"type": "html"} for column in self._columns if column.is_html}
+        return {name: NumberFormatter(format=form) for name, form in numbers.items()} | htmls
 
     def show(self, rows: TableRows) -> None:
         """Show other rows, as far as the search allows."""
@@ -186,7 +225,10 @@ class RemoteTable:
                 self.table.param.update(value=found, page=1, selection=[])
             else:
                 # A browser that is still making a table cannot change its columns.
+                sorters = self.table.sorters
                 self.table = self._make_table(found, rows.hidden)
+                if self._on_sort is not None:
+                    self.table.sorters = sorters
                 self.place.objects = [self.table]
             total = len(rows.frame)
             count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"
@@ -196,7 +238,16 @@ class RemoteTable:
         """Return the share of the width that each column has that is shown."""
         shown = [column for column in self._columns if column.title not in hidden]
         n_shares = sum(column.share for column in shown)
-        return {column.title: f"{90 * column.share / n_shares:.1f}%" for column in shown}
+        whole = 99 if self._is_slim else 90
+        # The table drops what is behind the point, so the hundredths are dealt out whole.
+        exact = np.array([whole * column.share / n_shares for column in shown])
+        widths = np.floor(exact).astype(int)
+        widths[np.argsort(widths - exact, kind="stable")[: whole - widths.sum()]] += 1
+        return {c.title: f"{width}%" for c, width in zip(shown, widths.tolist(), strict=True)}
+
+    def _take_sorters(self, event: Any) -> None:
+        first = event.new[0] if event.new else {"field": "", "dir": "asc"}
+        self._on_sort(first["field"], first["dir"] == "desc")
 
     def _take_click(self, event: Any) -> None:
         self._on_row(int(self.table.value.index[event.row]))

@@ -94,3 +94,18 @@ SPANS = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
 )
 def test_what_is_written_is_read_again(address):
     assert Address.parse(address.query, pages=PAGES) == address
+
+
+def test_a_link_to_k_mers_goes_there_and_back():
+    query = "?page=kmers&sequences=genome&kmers=GATTACA%0AACGN&strand=canonical&k=31&tab=spectrum"
+    address = Address.parse(query, pages=("pangenome", "kmers"))
+    assert (address.sequences, address.kmers) == ("genome", "GATTACA\nACGN")
+    assert (address.strand, address.k, address.tab) == ("canonical", 31, "spectrum")
+    assert Address.parse(address.query, pages=("kmers",)) == address
+
+
+@pytest.mark.parametrize("k", ["0", "-3", "many", "²", "9" * 30])
+def test_a_k_that_is_no_length_is_said(k):
+    address = Address.parse(f"?k={k}", pages=())
+    assert address.k == 0
+    assert f"k is {k!r}" in address.complaints[0]

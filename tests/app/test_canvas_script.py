@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
-import playwright
 import pytest
 
-from app.pages.pangenome.frame import pack_arrays
 from app.pages.pangenome.graph_canvas import SCRIPTS, canvas_script
+from app.parts.canvas_component import SHARED_SCRIPTS, pack_arrays
 from genoviz.analyses.curves import clip_segments, cut_segments
 from genoviz.analyses.viewport import Viewport
-
-NODE = shutil.which("node") or shutil.which(
-    "node", path=Path(playwright.__file__).parent / "driver"
-)
-needs_node = pytest.mark.skipif(NODE is None, reason="no Node.js here")
+from tests.node import NODE, needs_node, run_script
 
 
-def run(code, module="view"):
-    """What ``print`` got, of a script that may use a module's exports as ``m``."""
-    path = (SCRIPTS / f"{module}.js").as_uri()
-    script = f"import * as m from {path!r}; const print = (x) => console.log(JSON.stringify(x));"
-    command = [NODE, "--input-type=module", "--no-warnings", "-e", script + code]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert answer.returncode == 0, answer.stderr
-    return [json.loads(line) for line in answer.stdout.splitlines()]
+def run(code, module="view", folder=SCRIPTS):
+    return run_script(code, folder / f"{module}.js")
 
 
 @needs_node
@@ -128,7 +115,8 @@ def test_arrays_arrive_as_they_were_sent(n):
         const sum = a.indices.reduce((x, y) => x + y, 0);
         print([a.indices.length, sum, Array.from(a.places), Array.from(a.offsets)]);
         """,
-        "frame",
+        "arrays",
+        SHARED_SCRIPTS,
     )
     assert found == [
         n,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import panel as pn
 import pytest
 
 from app.address import Region
 from app.dashboard import Dashboard
 from app.pages import PAGES
+from app.pages.pangenome.link import LinkFollower
 from app.session import OpenGraph, Session
 from genoviz.analyses.colouring import ColourChoice
 from genoviz.io.gfa import read_gfa
@@ -47,6 +50,21 @@ def test_a_link_opens_its_file_and_does_not_run_it(dashboard):
     poll_until(dashboard.poll, lambda: run.snapshot is not None)
     assert run.state == "ready"
     assert "3,500" in dashboard.page.facts.object
+
+
+def test_all_that_is_wrong_with_a_link_is_said_together():
+    dashboard = Dashboard("?file=simulated&region=nope:1-5&colour=sparkle&shape=x&view=1,2")
+    dashboard.open_first()
+    poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
+    frames = SimpleNamespace(follows=True)
+    picture = SimpleNamespace(viewport=1, shown=1, frames=frames)  # a browser is there
+    bar = SimpleNamespace(colours=SimpleNamespace(offered=("density",)))
+    follower = LinkFollower(dashboard.session, SimpleNamespace(picture=picture, bar=bar))
+    follower.follow(dashboard.address)
+    follower.poll()
+    for words in ("no path 'nope'", "view is '1,2'", "colours are by sparkle", "shape is 'x'"):
+        assert words in dashboard.problem.object
+    dashboard.close()
 
 
 def test_what_is_wrong_with_a_link_is_said():

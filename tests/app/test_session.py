@@ -119,8 +119,8 @@ def test_an_upload_is_opened_and_removed_with_the_tab(session):
 def test_an_upload_of_another_kind_is_refused(session):
     session.open_upload("reads.fastq", b"@r1")
     assert session.problem == (
-        "reads.fastq was not opened: its name needs to end in .gfa, .lay, .tsv, .bed, .gff3 "
-        "or .gtf (also with .gz)."
+        "reads.fastq was not opened: its name needs to end in .gfa, .lay, .tsv, .bed, .gff3, .gtf "
+        "or .fa (also with .gz), .2bit or .gvfm."
     )
 
 
@@ -231,3 +231,20 @@ def test_problems_are_sentences_for_people():
     text = describe_problem(ZeroDivisionError("x"))
     assert "ZeroDivisionError" in text
     assert "log" in text
+
+
+def test_samples_open_where_only_some_folders_may_be_read(tmp_path):
+    session = Session(folders=(tmp_path,))
+    session.open("exons")
+    session.tracks.open("reads")
+    poll_until(session.poll, lambda: not session.tracks.is_opening)
+    assert session.problem == ""
+    assert [file.title for file in session.tracks.files] == ["exons.bed.gz", "reads.bed.gz"]
+    assert session.tracks.sources == ("exons", "reads")
+    session.close()
+
+
+def test_each_complaint_is_said_once(session):
+    for sentence in ("One.", "Two.", "", "One."):
+        session.complain(sentence)
+    assert session.problem == "One. Two."

@@ -14,7 +14,7 @@ NEEDED = {
 CODE = f"""
 from importlib import import_module
 import app.warm_up
-app.warm_up.main()
+app.warm_up.main([])
 for module, names in {NEEDED!r}.items():
     kernels = import_module(f"genoviz.kernels.{{module}}")
     print(*(name for name in names.split() if not getattr(kernels, name).signatures))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from app.parts.canvas_component import pack_arrays
 from genoviz.analyses.viewport import Viewport
 
 Palette = tuple[str, ...]
-
-COMPRESSION_LEVEL = 1
-WORTH_PACKING = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,19 +128,6 @@ def frame_message(frame: Frame, *, with_palette: bool) -> dict[str, Any]:
         message["map_bounds"] = [small.x_min, small.x_max, small.y_min, small.y_max]
         message["map_size"] = [small.width, small.height]
     return message | pack_arrays(arrays)
-
-
-def pack_arrays(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return arrays as one compressed text of bytes, with a plan: name, kind and length of each.
-
-    Those of large items go first, so that all lie where their kind may.
-    """
-    arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))
-    plan = [[name, array.dtype.str.lstrip("<|"), array.size] for name, array in arrays.items()]
-    content = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
-    is_packed = len(content) > WORTH_PACKING
-    data = zlib.compress(content, COMPRESSION_LEVEL) if is_packed else content
-    return {"plan": plan, "size": len(content), "is_packed": is_packed, "data": data}
 
 
 def palette_bytes(palette: Palette) -> np.ndarray:

@@ -52,10 +52,8 @@ class LinkFollower:
             self._link = None
         elif picture.viewport is not None and picture.shown is not None:
             self._link = None
-            complaints = [self._follow_colours(link), self._follow_shape(link)]
-            self._follow_view(link)
-            if any(complaints):
-                self._session.problem = " ".join(filter(None, complaints))
+            for follow in (self._follow_colours, self._follow_shape, self._follow_view):
+                self._session.complain(follow(link))
 
     def _follow_colours(self, link: Address) -> str:
         if not (link.colour or link.paths):
@@ -78,7 +76,7 @@ class LinkFollower:
         self._view.picture.fit()
         return ""
 
-    def _follow_view(self, link: Address) -> None:
+    def _follow_view(self, link: Address) -> str:
         picture, region = self._view.picture, self._session.region
         if link.view is not None:
             size = picture.viewport
@@ -87,6 +85,8 @@ class LinkFollower:
             try:
                 nodes = find_region_steps(self._session.opened.graph, region).nodes
             except ParameterError as error:
-                self._session.problem = f"The link's region is not shown: {error}."
-            else:
-                picture.look_at_nodes(np.unique(nodes))
+                return f"The link's region is not shown: {error}."
+            picture.look_at_nodes(np.unique(nodes))
+        elif not picture.frames.follows:
+            picture.fit()
+        return ""

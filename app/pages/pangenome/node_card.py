@@ -9,12 +9,12 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.pangenome.copy_button import CopyButton
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.neighbour_chips import NeighbourChips
 from app.pages.pangenome.node_facts import NodeFacts, read_node_facts
 from app.pages.pangenome.node_text import FACTS, NOTHING_PICKED, bases_of, empty_html, facts_html
 from app.pages.pangenome.visits_table import COLUMNS, visited_region
+from app.parts.copy_button import CopyButton
 from app.parts.file_button import Writer, file_button, file_stem
 from app.parts.questions import Question
 from app.parts.remote_table import RemoteTable

@@ -195,8 +195,9 @@ class PathView:
 
     def _follow_region(self, *_events: Any) -> None:
         """Show the path of the region, and its band."""
-        region = self._session.region
-        if region is not None and region.path != self.path.value and self._graph is not None:
+        region, graph = self._session.region, self._graph
+        is_here = region is not None and graph is not None and region.path in graph.path_names
+        if is_here and region.path != self.path.value:
             self._choose_path(region.path)
         else:
             self._show_region()

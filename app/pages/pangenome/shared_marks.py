@@ -38,7 +38,8 @@ class SharedMarks:
 
     def _follow_region(self, *_events: Any) -> None:
         region, opened = self._session.region, self._session.opened
-        if region is None or opened is None:
+        is_here = opened is not None and region is not None
+        if not is_here or region.path not in opened.graph.path_names:
             self._question.drop()
             self._picture.set_mark(REGION_MARK, None)
         else:

@@ -11,8 +11,8 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.jobs import Job, JobState
-from app.pages.pangenome.copy_button import CopyButton
 from app.pages.pangenome.layout_view import LayoutView
+from app.parts.copy_button import CopyButton
 from app.parts.questions import Question
 from app.plots.histogram_bars import histogram_bars
 from app.session import Session, describe_problem

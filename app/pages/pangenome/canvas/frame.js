@@ -1,36 +1,6 @@
-// A message of the server as arrays, and palette indices as a bitmap under any view.
+// Palette indices as a bitmap under any view.
 
 import { View } from "./view.js";
-
-const KINDS = { u1: Uint8Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
-
-// The bytes of a message, of which there are so many.
-export async function inflate(data, size) {
-  const bytes = new Uint8Array(size);
-  const { readable, writable } = new DecompressionStream("deflate");
-  const writer = writable.getWriter();
-  writer.write(new Uint8Array(data));
-  writer.close();
-  const reader = readable.getReader();
-  let start = 0;
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    bytes.set(part.value, start);
-    start += part.value.length;
-  }
-  return bytes.buffer;
-}
-
-// The named arrays that lie one after the other in a buffer, those of large items first.
-export function unpackArrays(plan, buffer) {
-  const arrays = {};
-  let start = 0;
-  for (const [name, kind, length] of plan) {
-    const Kind = KINDS[kind];
-    arrays[name] = new Kind(buffer, start, length);
-    start += length * Kind.BYTES_PER_ELEMENT;
-  }
-  return arrays;
-}
 
 export class Palette {
   constructor(rgba) {

@@ -1,9 +1,22 @@
 // Puts the picture into its place on the page and connects it with the server.
 
+import { makeHelp } from "../../../parts/canvas/help.js";
 import { Gestures } from "./gestures.js";
-import { makeHelp } from "./help.js";
 import { Picture } from "./picture.js";
 
+const HELP = [
+  ["Drag", "move the picture"],
+  ["Wheel, pinch", "zoom at the pointer"],
+  ["Double click", "zoom in; with Shift out"],
+  ["Click", "choose the node"],
+  ["Shift + drag", "choose the nodes in a box"],
+  ["Small map", "click or drag to go there"],
+  ["Arrow keys", "move; with Shift further"],
+  ["+  −", "zoom"],
+  ["0, Home", "show everything"],
+  ["Esc", "choose nothing"],
+  ["?", "open and close this list"],
+];
 const STYLE = `
 .picture { position: absolute; inset: 0; overflow: hidden; background: #0b1018; }
 .picture canvas { width: 100%; height: 100%; display: block; touch-action: none; outline: none; }
@@ -23,7 +36,7 @@ export function render({ model }) {
   canvas.setAttribute("role", "img");
   const ring = document.createElement("div");
   ring.className = "ring";
-  const help = makeHelp();
+  const help = makeHelp(HELP);
   frame.append(style, canvas, ring, help);
 
   let nSent = 0;

@@ -1,8 +1,9 @@
 // The picture in the browser: the newest frame under the view as it is at this moment.
 // Moving asks nobody; the server is told of the view, and its next frame makes it sharp.
 
+import { readArrays } from "../../../parts/canvas/arrays.js";
 import { Detail } from "./detail.js";
-import { Bitmap, Palette, inflate, unpackArrays } from "./frame.js";
+import { Bitmap, Palette } from "./frame.js";
 import { SmallMap, drawHint, drawNotice, drawScaleBars } from "./furniture.js";
 import { Labels, drawTooltip } from "./labels.js";
 import { View } from "./view.js";
@@ -193,8 +194,7 @@ export class Picture {
   }
 
   async _takeFrame(message) {
-    const buffer = message.is_packed ? await inflate(message.data, message.size) : message.data;
-    const arrays = unpackArrays(message.plan, buffer);
+    const arrays = await readArrays(message);
     if (arrays.palette) {
       this.palette = new Palette(arrays.palette);
     }

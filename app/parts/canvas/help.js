@@ -1,26 +1,13 @@
 // The list of what mouse and keys do.
 
-const ROWS = [
-  ["Drag", "move the picture"],
-  ["Wheel, pinch", "zoom at the pointer"],
-  ["Double click", "zoom in; with Shift out"],
-  ["Click", "choose the node"],
-  ["Shift + drag", "choose the nodes in a box"],
-  ["Small map", "click or drag to go there"],
-  ["Arrow keys", "move; with Shift further"],
-  ["+  −", "zoom"],
-  ["0, Home", "show everything"],
-  ["Esc", "choose nothing"],
-  ["?", "open and close this list"],
-];
-
 const STYLE = `
 position: absolute; inset: 0; margin: auto; width: max-content; height: max-content;
 max-width: calc(100% - 24px); max-height: calc(100% - 24px); overflow: auto; padding: 14px 20px;
 background: rgba(16, 23, 34, 0.97); color: #e8eef6; border: 1px solid #45566e; border-radius: 8px;
 font: 13px/1.75 system-ui, sans-serif; z-index: 2;`;
 
-export function makeHelp() {
+// The list of these pairs: what is done, and what it does.
+export function makeHelp(rows) {
   const help = document.createElement("div");
   help.className = "picture-help";
   help.setAttribute("role", "dialog");
@@ -31,7 +18,7 @@ export function makeHelp() {
   const list = document.createElement("dl");
   list.style.cssText =
     "display: grid; grid-template-columns: max-content auto; gap: 0 18px; margin: 0";
-  for (const [keys, meaning] of ROWS) {
+  for (const [keys, meaning] of rows) {
     const term = document.createElement("dt");
     term.textContent = keys;
     term.style.cssText = "font-weight: 600; color: #f3c26b";

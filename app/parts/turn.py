@@ -1,0 +1,45 @@
+"""Drawing a figure when the browser can take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Turn:
+    """Draws under the lock of the document, and not before the browser has laid the figure out.
+
+    Axes that change while a figure comes up disturb the browser.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    draw
+        Brings it up to date.
+    """
+
+    def __init__(self, figure: Any, draw: Callable[[], None]) -> None:
+        self._figure, self._draw = figure, draw
+        self._is_wanted = self._is_laid_out = self._is_asked = False
+        figure.on_change("inner_width", self._take_width)
+
+    def ask(self) -> None:
+        """Draw at the next occasion."""
+        document = self._figure.document
+        if document is None or document.session_context is None:
+            self._draw()
+            return
+        self._is_wanted = True
+        if self._is_laid_out and not self._is_asked:
+            self._is_asked = True
+            document.add_next_tick_callback(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._is_asked = self._is_wanted = False
+        self._draw()
+
+    def _take_width(self, _attr: str, _old: Any, new: Any) -> None:
+        self._is_laid_out = bool(new and new > 0) or self._is_laid_out
+        if self._is_wanted:
+            self.ask()

@@ -1,0 +1,124 @@
+"""The views of a page under tabs: one is shown, and only that one is worked on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import panel as pn
+import panel_material_ui as pmui
+
+PATIENCE = 2
+
+
+class View(Protocol):
+    """What stands under a tab."""
+
+    title: str
+    panel: Any
+    is_shown: bool
+    has_figure: bool
+
+    def poll(self) -> None:
+        """Bring the view up to date; called some twenty times a second."""
+
+
+class Views:
+    """Tabs, and the view of the one that is chosen.
+
+    Attributes
+    ----------
+    shown
+        Number of the view that is shown.
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, views: Sequence[View]) -> None:
+        self._views = tuple(views)
+        self.shown = 0
+        self.tabs = pmui.TabMenu(
+            items=[{"label": view.title} for view in views],
+            active=0,
+            variant="scrollable",
+            sizing_mode="stretch_width",
+            margin=0,
+            sx={"& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"}},
+        )
+        self._places = [
+            pmui.Column(sizing_mode="stretch_both", margin=0, visible=False,
+                        styles={"min-height": "0", "flex": "1 1 0"})
+            for _ in views
+        ]  # fmt: skip
+        self.panel = pmui.Column(
+            self.tabs,
+            *self._places,
+            sizing_mode="stretch_both",
+            styles={"min-height": "0", "height": "100%"},
+            margin=0,
+        )
+        self._waiting = 0
+        for place, view in zip(self._places, views, strict=True):
+            if view.has_figure:
+                place.append(view.panel)
+        self.tabs.param.watch(self._take_tab, "active")
+        self._show(0)
+
+    @property
+    def slug(self) -> str:
+        """Name of the view that is shown, for links."""
+        return slug_of(self._views[self.shown].title)
+
+    def show(self, name: str) -> None:
+        """Bring a view to the front, by its title or its name in links."""
+        names = [slug_of(view.title) for view in self._views]
+        if slug_of(name) in names:
+            self.tabs.active = names.index(slug_of(name))
+
+    def view(self, title: str) -> Any:
+        """Return the view of a title."""
+        return next(view for view in self._views if view.title == title)
+
+    def poll(self) -> None:
+        """Bring the views up to date; called some twenty times a second."""
+        if self.tabs.active is not None and self.tabs.active != self.shown:
+            self._show(self.tabs.active)
+        self._make()
+        for view in self._views:
+            view.poll()
+
+    def _take_tab(self, event: Any) -> None:
+        if event.new is not None:
+            self._show(event.new)
+
+    def _make(self) -> None:
+        """Have the browser make the view that is shown, unless it has it.
+
+        A table that is made before its place is there finds no width; and a figure that is made
+        while its place appears is measured too early, so figures are made with the page.
+        """
+        place = self._places[self.shown]
+        if len(place) or not self.panel.visible:
+            return
+        self._waiting += 1
+        if self._waiting > PATIENCE:
+            place.append(self._views[self.shown].panel)
+
+    def _show(self, shown: int) -> None:
+        """Show one view; it is made in the browser when it is first shown, and then kept."""
+        self.shown, self._waiting = shown, 0
+        with pn.io.hold():
+            for place, (column, view) in enumerate(zip(self._places, self._views, strict=True)):
+                view.is_shown = place == shown
+                column.visible = place == shown
+
+
+def slug_of(title: str) -> str:
+    """Return a title as it is written in links.
+
+    Examples
+    --------
+    >>> slug_of("Along the genome")
+    'along-the-genome'
+    """
+    return title.lower().replace(" ", "-")
