@@ -31,7 +31,7 @@ test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	find genoviz -name '*.cu' -exec $(BIN)/clang-format --dry-run --Werror {} +
-	$(BIN)/python -m pytest --timeout 300
+	$(BIN)/python -m pytest --timeout 300 -n auto --no-loadscope-reorder
 
 bench: $(TEST)
 	$(BIN)/python -m benchmarks.run
@@ -57,10 +57,15 @@ define install
 	@touch $@
 endef
 
+define warm_up
+	@echo 'Compiling the kernels for this processor, one or two minutes'
+	-@$(BIN)/python -m app.warm_up sequences & $(BIN)/python -m app.warm_up graphs genotypes; wait
+endef
+
 $(APP): pyproject.toml constraints.txt | $(BIN)/python
-	$(call install,$(call with_gpu,app,$(GPU_EXTRA)))
-	@echo 'Compiling the kernels for this processor, about a minute'
-	-@$(BIN)/python -m app.warm_up
+	$(call install,$(call with_gpu,app$(comma)genetics,$(GPU_EXTRA)))
+	$(warm_up)
 
 $(TEST): pyproject.toml constraints.txt | $(BIN)/python
-	$(call install,$(call with_gpu,app$(comma)test$(comma)dev,$(TEST_EXTRA)))
+	$(call install,$(call with_gpu,app$(comma)genetics$(comma)test$(comma)dev,$(TEST_EXTRA)))
+	$(warm_up)

@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.simulate import simulate_pangenome
+from genoviz.io.file_source import find_source
 from genoviz.io.gfa import read_gfa, write_gfa
 from genoviz.io.gfa_cache import load_graph, store_graph
-from genoviz.io.gfa_source import find_source
 from genoviz.model import ByteStrings, PangenomeGraph
 
 TITLE = "Reading GFA"

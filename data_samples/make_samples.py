@@ -27,15 +27,17 @@ public graphs, which are downloaded when they are asked for and not kept here.
 
 def readme_text() -> str:
     """Return the README, from the list of samples."""
-    rows = [readme_row(sample) for sample in list_samples() if not sample.is_public]
+    rows = [readme_rows(sample) for sample in list_samples() if not sample.is_public]
     return README_START + "".join(rows)
 
 
-def readme_row(sample: Sample) -> str:
-    """Return a sample's row of the table."""
-    return (
-        f"| {sample.name} | {sample.file_name} | {sample.title} | {sample.source} "
-        f"| {sample.licence} | {sample.n_bytes} | {sample.sha256} |\n"
+def readme_rows(sample: Sample) -> str:
+    """Return a sample's row of the table, and those of the files that come with it."""
+    titles = [sample.title] + ["comes with it"] * len(sample.companions)
+    return "".join(
+        f"| {sample.name} | {file.file_name} | {title} | {sample.source} "
+        f"| {sample.licence} | {file.n_bytes} | {file.sha256} |\n"
+        for title, file in zip(titles, (sample, *sample.companions), strict=True)
     )
 
 
@@ -46,8 +48,9 @@ def main() -> None:
             continue
         path = BUNDLED_FOLDER / sample.file_name
         MAKERS[sample.name](path)
-        data = path.read_bytes()
-        print(sample.file_name, len(data), hashlib.sha256(data).hexdigest())
+        for file in (sample, *sample.companions):
+            data = path.with_name(file.file_name).read_bytes()
+            print(file.file_name, len(data), hashlib.sha256(data).hexdigest())
     (Path(__file__).parent / "README.md").write_text(readme_text())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,9 +20,26 @@ TIMEOUT_SECONDS = 20
 _POLL_SECONDS = 0.05
 _CHUNK_BYTES = 1 << 16
 _READS_SEED = 2
+_GENOME_SEED = 5
+_GENOTYPES_SEED = 7
 _N_READS = 5_000
 _GITHUB = "https://raw.githubusercontent.com"
 _ODGI = f"{_GITHUB}/pangenome/odgi"
+
+
+@dataclass(frozen=True)
+class SampleFile:
+    """A file that comes with the file of a sample, in the same folder.
+
+    Attributes
+    ----------
+    file_name, n_bytes, sha256
+        As of a `Sample`.
+    """
+
+    file_name: str
+    n_bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -38,7 +55,8 @@ class Sample:
     file_name
         Name of the file, in ``data_samples`` or in the cache.
     kind
-        What the file holds: ``"gfa"`` or ``"bed"``.
+        What the file holds: ``"gfa"``, ``"bed"`` (intervals), ``"genome"`` (FASTA) or
+        ``"genotypes"`` (a .bed file of PLINK 1).
     n_bytes
         Size of the file.
     sha256
@@ -47,6 +65,8 @@ class Sample:
         Where to download it, or None for a file that comes with the project.
     source, licence
         Where it is from, and under which terms.
+    companions
+        What else there is in the same folder: the parts of a PLINK 1 set, and its phenotypes.
     """
 
     name: str
@@ -58,6 +78,7 @@ class Sample:
     url: str | None
     source: str
     licence: str
+    companions: tuple[SampleFile, ...] = ()
 
     @property
     def is_public(self) -> bool:
@@ -107,6 +128,45 @@ _SAMPLES = (
         None,
         "data_samples/make_samples.py",
         "MIT",
+    ),
+    Sample(
+        "genome",
+        "Simulated genome with repeats, a gap and soft masking, 3 contigs, 200 kb",
+        "genome.fa.gz",
+        "genome",
+        63_423,
+        "8cf5a69b65857880491296dfb13e18cb18fb613ad2ab2634de93aca34ddc956b",
+        None,
+        "data_samples/make_samples.py",
+        "MIT",
+    ),
+    Sample(
+        "genotypes",
+        "Simulated genotypes of 300 samples of 3 populations at 2,000 SNPs, 8 of them causal",
+        "genotypes.bed",
+        "genotypes",
+        150_003,
+        "c9285ab2c44e141558affd3f9d4f8e14bef268b7388fc69b8e5294e45942904e",
+        None,
+        "data_samples/make_samples.py",
+        "MIT",
+        (
+            SampleFile(
+                "genotypes.bim",
+                62_549,
+                "3e4945a7b27207d60219adbfe335e47b5a03b72e6e1f5190a1a496ed499cfb00",
+            ),
+            SampleFile(
+                "genotypes.fam",
+                7_092,
+                "e9150dafb4132a7a406e76c90fb97415a6fc263a95a10d1f873e0ac70f8fea8d",
+            ),
+            SampleFile(
+                "genotypes.pheno.csv",
+                8_638,
+                "af1ad38fa0a38b170f79e8987b03956a794408991ccbeda746f09fc2f053a127",
+            ),
+        ),
     ),
     Sample(
         "drb1",
@@ -277,10 +337,55 @@ def make_reads_sample(path: Path) -> None:
     write_text(path, ["".join(lines).encode()])
 
 
+def make_genome_sample(path: Path) -> None:
+    """Write the sequences of the sample ``genome``."""
+    from genoviz.analyses.simulated_genome import simulate_genome
+    from genoviz.io.fasta import write_fasta
+
+    write_fasta(simulate_genome(seed=_GENOME_SEED), path)
+
+
+def make_genotypes_sample(path: Path) -> None:
+    """Write the sample ``genotypes``: a PLINK 1 set, and a table of phenotypes beside it.
+
+    The trait has a heritability of 0.6 by 8 variants, which are called ``causal1`` to ``causal8``;
+    a tenth of it is missing. Who is above its 70th percentile is a case of the disease.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.simulate_genotypes import simulate_genotypes
+    from genoviz.analyses.genotypes.simulate_traits import simulate_trait
+    from genoviz.io.plink_writer import write_plink
+    from genoviz.io.text_writer import write_text
+
+    genotypes = simulate_genotypes(
+        300, 2_000, n_contigs=5, n_populations=3, missing_rate=0.01, seed=_GENOTYPES_SEED
+    )
+    trait = simulate_trait(
+        genotypes, heritability=0.6, n_causal=8, seed=_GENOTYPES_SEED, backend="cpu"
+    )
+    ids = genotypes.variants.ids.copy()
+    ids[trait.causal] = [f"causal{k + 1}" for k in range(len(trait.causal))]
+    named = replace(genotypes, variants=replace(genotypes.variants, ids=ids))
+    write_plink(named, path)
+    samples = genotypes.samples
+    is_case = trait.phenotype > np.quantile(trait.phenotype, 0.7)
+    is_missing = np.random.default_rng(_GENOTYPES_SEED).random(len(samples)) < 0.1
+    lines = ["FID,IID,population,trait,disease\n"]
+    for family, name, value, missing, case in zip(
+        samples.family_ids, samples.ids, trait.phenotype, is_missing, is_case, strict=True
+    ):
+        shown = "NA" if missing else f"{value:.4f}"
+        lines.append(f"{family},{name},{family},{shown},{int(case)}\n")
+    write_text(path.with_suffix(".pheno.csv"), ["".join(lines).encode()])
+
+
 MAKERS = {
     "simulated": make_simulated_sample,
     "exons": make_exons_sample,
     "reads": make_reads_sample,
+    "genome": make_genome_sample,
+    "genotypes": make_genotypes_sample,
 }
 
 
@@ -290,7 +395,8 @@ def _bundled_path(sample: Sample) -> Path:
     if path.exists():
         return path
     path = samples_folder() / sample.file_name
-    if not path.exists():
+    names = [file.file_name for file in (sample, *sample.companions)]
+    if not all(path.with_name(name).exists() for name in names):
         path.parent.mkdir(parents=True, exist_ok=True)
         MAKERS[sample.name](path)
     return path

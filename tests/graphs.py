@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from genoviz.model import ByteStrings, PangenomeGraph
@@ -31,3 +33,14 @@ def random_graph(seed: int, *, n_nodes=40, n_paths=4, max_steps=60) -> Pangenome
         signs = np.where(generator.random(n_steps) < 0.2, -1, 1)
         paths.append((nodes * signs).tolist())
     return make_graph(lengths, paths)
+
+
+def make_spelled_graph(node_sequences, paths) -> PangenomeGraph:
+    """Return a graph of nodes with these bases; ``*3`` is a node of 3 bp without sequence."""
+    has_bases = [not bases.startswith("*") for bases in node_sequences]
+    lengths = [
+        len(bases) if has else int(bases[1:])
+        for bases, has in zip(node_sequences, has_bases, strict=True)
+    ]
+    texts = [bases if has else "" for bases, has in zip(node_sequences, has_bases, strict=True)]
+    return replace(make_graph(lengths, paths), node_sequences=ByteStrings.from_texts(texts))

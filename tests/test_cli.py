@@ -124,10 +124,12 @@ def test_samples_are_listed_and_had(run):
     assert re.search(r"^simulated +125 kB  here ", out, re.MULTILINE)
     assert re.search(r"^drb1 +463 kB  to fetch +HLA-DRB1", out, re.MULTILINE)
     listed = json.loads(run("samples", "--json")[1])
-    assert [sample["name"] for sample in listed["samples"]][:4] == [
+    assert [sample["name"] for sample in listed["samples"]][:6] == [
         "simulated",
         "exons",
         "reads",
+        "genome",
+        "genotypes",
         "drb1",
     ]
     assert run("samples", "get", "simulated")[1] == f"{genoviz.get_sample('simulated')}\n"
@@ -186,7 +188,7 @@ def test_wrong_usage_exits_with_2(run, graph_path, arguments, message):
         (["stress", "GRAPH", "GRAPH"], r"line 1: has 2 columns, needs 3 \(name, x, y\)"),
         (
             ["samples", "get", "drb2"],
-            "no sample is named 'drb2'; there are simulated, exons, reads, drb1,",
+            "no sample is named 'drb2'; there are simulated, exons, reads, genome, genotypes,",
         ),
         (["simulate", "-n", "5", "-p", "2", "--steps", "999", "-o", "x.gfa"], "n_steps is 999"),
     ],

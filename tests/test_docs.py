@@ -5,10 +5,7 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import importlib
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 import typer
@@ -140,16 +137,15 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "graph.lay").exists()
 
 
-def test_commands_of_the_readme_run(tmp_path):
+def test_commands_of_the_readme_run(tmp_path, monkeypatch, capfd):
     (block,) = readme_blocks("sh")
     commands = [line.split("#")[0].strip() for line in block.splitlines()]
     commands = [line for line in commands if not line.startswith(NOT_RUN)]
     assert len(commands) >= 4
-    environment = os.environ | {"GENOVIZ_CACHE_DIR": str(tmp_path)}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
     (tmp_path / "data_samples").symlink_to(ROOT / "data_samples")
     for command in commands:
-        words = [sys.executable, "-m", *command.split()]
-        done = subprocess.run(
-            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        with pytest.raises(SystemExit) as exit_:
+            main.main(command.split()[1:])
+        assert not exit_.value.code, f"{command}\n{capfd.readouterr().err}"

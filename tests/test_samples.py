@@ -169,6 +169,8 @@ def test_names_and_files_are_unique():
         "simulated",
         "exons",
         "reads",
+        "genome",
+        "genotypes",
     ]
 
 
@@ -187,22 +189,32 @@ def test_public_sample_is_the_file_that_we_know(sample):
 def test_bundled_sample_is_what_its_script_makes(sample, tmp_path, monkeypatch):
     path = get_sample(sample.name)
     assert path.parent == ROOT / "data_samples"
-    data = path.read_bytes()
-    assert (len(data), hashlib.sha256(data).hexdigest()) == (sample.n_bytes, sample.sha256)
-    assert len(data) < 300_000
+    files = (sample, *sample.companions)
+    kept = {file.file_name: path.with_name(file.file_name).read_bytes() for file in files}
+    for file in files:
+        data = kept[file.file_name]
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (file.n_bytes, file.sha256)
+    assert sum(map(len, kept.values())) < 300_000
 
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(samples, "BUNDLED_FOLDER", tmp_path / "not installed")
     made = get_sample(sample.name)
     assert made.is_relative_to(tmp_path)
-    assert gzip.decompress(made.read_bytes()) == gzip.decompress(data)
+    for name in kept:
+        assert unzipped(made.with_name(name)) == unzipped(path.with_name(name))
+
+
+def unzipped(path):
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
 def test_readme_of_the_samples_is_in_step():
     script = runpy.run_path(str(ROOT / "data_samples" / "make_samples.py"))
     assert (ROOT / "data_samples" / "README.md").read_text() == script["readme_text"]()
     files = {path.name for path in (ROOT / "data_samples").iterdir() if path.is_file()}
-    known = {"README.md", "make_samples.py"} | {sample.file_name for sample in BUNDLED}
+    known = {"README.md", "make_samples.py"}
+    known |= {file.file_name for sample in BUNDLED for file in (sample, *sample.companions)}
     assert files == known
 
 

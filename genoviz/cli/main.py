@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from genoviz.cli import (
+    bwt,
     count,
     coverage,
     depth,
     draw,
     extract,
+    geno,
     layout,
+    offtarget,
     position,
     samples,
     serve,
@@ -45,6 +48,9 @@ sites.register(cli)
 count.register(cli)
 coverage.register(cli)
 depth.register(cli)
+bwt.register(cli)
+offtarget.register(cli)
+geno.register(cli)
 simulate.register(cli)
 samples.register(cli)
 serve.register(cli)

@@ -16,6 +16,8 @@ EXAMPLES = examples(
     "genoviz serve graph.gfa.gz --port 8080",
     "genoviz serve graph.gfa.gz graph.lay genes.bed",
     "genoviz serve reads.bam signal.bigwig genes.gtf",
+    "genoviz serve genome.fa.gz",
+    "genoviz serve mice.bed mice.pheno.csv",
     "ssh -L 5006:localhost:5006 server genoviz serve --no-browser",
 )
 
@@ -32,7 +34,9 @@ def serve(
             metavar="FILE",
             help="Graphs to offer, each followed by its layout and annotations if it has some; "
             "the first graph is opened. Without a graph, files of intervals, reads and signals "
-            "are opened as tracks.",
+            "are opened as tracks. Sequences (FASTA, 2bit) and indexes of k-mers (.gvfm) are "
+            "offered to the pages that search them; genotypes (.bed of PLINK with .bim and .fam "
+            "beside it, .pgen, VCF, BCF), each followed by its table of phenotypes, to their page.",
         ),
     ] = None,
     port: Annotated[

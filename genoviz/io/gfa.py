@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
+from genoviz.io.file_source import find_source
 from genoviz.io.gfa_cache import load_graph, store_graph
 from genoviz.io.gfa_reader import parse_gfa
-from genoviz.io.gfa_source import find_source
 from genoviz.io.gfa_text import open_text
 from genoviz.io.gfa_writer import write_gfa
 from genoviz.model import PangenomeGraph

@@ -7,7 +7,7 @@ import mmap
 import stat
 import tempfile
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -45,14 +45,13 @@ def open_text(
         If the file is missing, no regular file, not readable, truncated or damaged; or if it is
         empty, unless it ``may_be_empty``.
     """
-    content = _map_file(path, may_be_empty)
-    for magic, name in _OTHER_COMPRESSIONS.items():
-        if content[: len(magic)].tobytes() == magic:
-            raise FileFormatError(path, f"is compressed with {name}, needs to be plain or gzip")
-    if content[:2].tobytes() != _GZIP_MAGIC:
+    content = map_file(path, may_be_empty)
+    if not is_gzip(path, content):
         return content
+    sink = _Sink()
     try:
-        text = yield from _decompress(path, content)
+        yield from decompress(path, content, sink.write)
+        text = sink.to_array()
     except OSError as error:
         reason = error.strerror or error
         raise FileFormatError(
@@ -63,7 +62,8 @@ def open_text(
     return text
 
 
-def _map_file(path: Path, may_be_empty: bool) -> np.ndarray:
+def map_file(path: Path, may_be_empty: bool = False) -> np.ndarray:
+    """Return what a file holds as it is, memory-mapped; errors as of :func:`open_text`."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -81,6 +81,14 @@ def _map_file(path: Path, may_be_empty: bool) -> np.ndarray:
         reason = getattr(error, "strerror", None) or error
         raise FileFormatError(path, f"cannot be read: {reason}") from error
     return np.frombuffer(mapped, np.uint8)
+
+
+def is_gzip(path: Path, content: np.ndarray) -> bool:
+    """Tell whether a content is gzipped; refuses one that is compressed otherwise."""
+    for magic, name in _OTHER_COMPRESSIONS.items():
+        if content[: len(magic)].tobytes() == magic:
+            raise FileFormatError(path, f"is compressed with {name}, needs to be plain or gzip")
+    return content[:2].tobytes() == _GZIP_MAGIC
 
 
 class _Sink:
@@ -106,9 +114,11 @@ class _Sink:
         return np.frombuffer(mapped, np.uint8)
 
 
-def _decompress(path: Path, content: np.ndarray) -> Generator[tuple[int, int], None, np.ndarray]:
+def decompress(
+    path: Path, content: np.ndarray, write: Callable[[bytes], object]
+) -> Generator[tuple[int, int], None, None]:
+    """Write the text of gzip-compressed content part by part; yields bytes done and in all."""
     n = len(content)
-    sink = _Sink()
     position = 0
     lacks_end_mark = False
     n_threads = numba.config.NUMBA_NUM_THREADS
@@ -119,22 +129,21 @@ def _decompress(path: Path, content: np.ndarray) -> Generator[tuple[int, int], N
             for view, text in zip(views, pool.map(bgzf.decompress_block, views), strict=True):
                 if text is None:
                     break
-                sink.write(text)
+                write(text)
                 position += len(view)
                 lacks_end_mark = bool(text)
             yield position, n
             if position < blocks[-1] or len(blocks) == 1:
-                position = yield from _decompress_member(path, content, position, sink)
+                position = yield from _decompress_member(path, content, position, write)
                 lacks_end_mark = False
     if lacks_end_mark:
         raise FileFormatError(
             path, "the gzip blocks end without an end mark (truncated file), need the whole file"
         )
-    return sink.to_array()
 
 
 def _decompress_member(
-    path: Path, content: np.ndarray, position: int, sink: _Sink
+    path: Path, content: np.ndarray, position: int, write: Callable[[bytes], object]
 ) -> Generator[tuple[int, int], None, int]:
     """Decompress one gzip member, or skip what pads the file; return where it ends."""
     n = len(content)
@@ -158,6 +167,6 @@ def _decompress_member(
                 path, f"the gzip data are damaged near byte {position + 1:,} ({error})"
             ) from error
         position += len(compressed) - len(stream.unused_data) - len(stream.unconsumed_tail)
-        sink.write(text)
+        write(text)
         yield position, n
     return position

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.file_bytes import read_bytes
 from genoviz.io.node_names import find_nodes
+from genoviz.io.row_lengths import check_row_lengths
 from genoviz.model import PangenomeGraph
 from genoviz.model.node_table import NodeColumn, NodeTable
 
@@ -73,7 +73,7 @@ def _read_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
     if separator.encode() not in start:
         found = "has one column, needs at least two: nodes and a value, colour or label"
         raise FileFormatError(path, found, line=n_comments + 1)
-    _check_rows(path, text, separator, n_comments)
+    check_row_lengths(path, text, separator, n_comments)
     try:
         frame = polars.read_csv(
             io.BytesIO(text),
@@ -86,31 +86,6 @@ def _read_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
         raise FileFormatError(path, f"is no table: {str(error).splitlines()[0]}") from error
     has_fields = ~frame.select(polars.all_horizontal(polars.all().is_null())).to_series()
     return frame.filter(has_fields), np.flatnonzero(has_fields.to_numpy()) + n_comments + 1
-
-
-def _check_rows(path: Path, text: bytes, separator: str, n_before: int) -> None:
-    """See that all rows are of one length; quotes are heeded where there are any."""
-    if b'"' in text:
-        lines = io.StringIO(text.decode(errors="replace"), newline="")
-        rows = csv.reader(lines, delimiter=separator)
-        counts = np.array([(len(row), rows.line_num) for row in rows if row])
-        n_fields, numbers = counts.T
-    else:
-        data = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
-        ends = np.flatnonzero(data == ord("\n"))
-        separators = np.flatnonzero(data == ord(separator))
-        n_fields = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
-        is_empty = np.diff(ends, prepend=-1) <= 1 + (data[np.maximum(ends - 1, 0)] == ord("\r"))
-        numbers = np.flatnonzero(~is_empty) + 1
-        n_fields = n_fields[~is_empty]
-    wrong = np.flatnonzero(n_fields != n_fields[0])
-    if len(wrong):
-        row = int(wrong[0])
-        raise FileFormatError(
-            path,
-            f"has {n_fields[row]} fields, and the first row has {n_fields[0]}",
-            line=int(numbers[row]) + n_before,
-        )
 
 
 def _header(frame: polars.DataFrame, nodes: np.ndarray) -> list[str] | None:

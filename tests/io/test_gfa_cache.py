@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from genoviz.io import gfa_cache, gfa_source
+from genoviz.io import array_cache, file_source, gfa_cache
 from genoviz.io.gfa import iter_read_gfa, read_gfa
 
 OPENED = "Opening the saved graph"
@@ -23,7 +23,7 @@ TEXT = b"S\ta\tACGT\nS\tb\tGG\nL\ta\t+\tb\t-\t0M\nP\tx\ta+,b-,a+\t*\nJ\ta\t+\tb\
 @pytest.fixture
 def source(tmp_path, monkeypatch):
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(gfa_source, "MIN_BYTES", 1)
+    monkeypatch.setattr(file_source, "MIN_BYTES", 1)
     path = tmp_path / "graph.gfa"
     path.write_bytes(TEXT)
     return path
@@ -149,7 +149,7 @@ def test_an_entry_of_another_version_or_another_file_is_not_used(source, was_par
     manifest = json.loads((entry(source) / "manifest.json").read_text())
     for change in ({"version": 999}, {"format": "other"}, {"source": {}}, {"arrays": {}}):
         altered = {**manifest, **change}
-        altered["checksum"] = gfa_cache._checksum_of_manifest(altered)
+        altered["checksum"] = array_cache.checksum_of_manifest(altered)
         (entry(source) / "manifest.json").write_text(json.dumps(altered))
         assert was_parsed(), change
         assert not was_parsed()
@@ -174,12 +174,12 @@ def test_stopping_half_way_leaves_nothing_half_written(source):
 
 
 def test_the_entries_unused_longest_go_first(source, monkeypatch):
-    monkeypatch.setattr(gfa_cache, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(array_cache, "MAX_ENTRIES", 2)
     for age, name in enumerate(("c", "b", "a")):
         path = source.with_name(f"{name}.gfa")
         path.write_bytes(TEXT)
         read_gfa(path)
-        manifest = gfa_source.Source.of(path).folder / "manifest.json"
+        manifest = file_source.entry_folder(gfa_cache.GROUP, path) / "manifest.json"
         os.utime(manifest, (1000 - age, 1000 - age))
     read_gfa(source)
     folders = (source.parent / "cache" / "graphs").iterdir()
@@ -187,6 +187,6 @@ def test_the_entries_unused_longest_go_first(source, monkeypatch):
 
 
 def test_small_files_are_not_worth_a_cache(source, monkeypatch):
-    monkeypatch.setattr(gfa_source, "MIN_BYTES", len(TEXT) + 1)
+    monkeypatch.setattr(file_source, "MIN_BYTES", len(TEXT) + 1)
     read_gfa(source)
     assert not (source.parent / "cache").exists()

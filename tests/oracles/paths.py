@@ -91,3 +91,15 @@ def nearest_shared_bases(graph, source: int, target: int, places) -> list[tuple]
         is_opposite = is_reverse != visit.is_reverse
         found.append((distance, node, visit.position + inside, is_opposite, len(visits)))
     return found
+
+
+TURN = str.maketrans("ACGTRYKMBVDHacgt", "TGCAYRMKVBHDtgca")
+
+
+def spell_path(graph, path: int) -> str:
+    """Return what a path reads in upper case; N for nodes without sequence."""
+    texts = []
+    for step in walk_path(graph, path):
+        bases = graph.node_sequences[step.node] or "N" * step.length
+        texts.append(bases[::-1].translate(TURN) if step.is_reverse else bases)
+    return "".join(texts).upper()

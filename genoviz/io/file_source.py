@@ -1,4 +1,4 @@
-"""What a graph file was when it was parsed, and where its entry in the cache is."""
+"""What a file was when it was read, and where the cache keeps what was made of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE_BYTES = 16 << 10
 
 @dataclass(frozen=True)
 class Source:
-    """What a file was when it was parsed; ``sha256`` is of samples of it, of all when small."""
+    """What a file was when it was read; ``sha256`` is of samples of it, of all when small."""
 
     path: str
     size: int
@@ -41,21 +41,22 @@ class Source:
                     digest.update(file.read(_SAMPLE_BYTES))
         return cls(str(path), status.st_size, status.st_mtime_ns, digest.hexdigest())
 
-    @property
-    def folder(self) -> Path:
-        """The folder of its entry."""
-        key = hashlib.sha256(self.path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        return cache_folder() / f"{re.sub('[^A-Za-z0-9._-]', '_', Path(self.path).name[:60])}-{key}"
+
+def entry_folder(group: str, path: str | Path) -> Path:
+    """Return the folder of what the cache has of a file or folder, in a group of entries."""
+    path = str(path)
+    key = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return cache_folder(group) / f"{re.sub('[^A-Za-z0-9._-]', '_', Path(path).name[:60])}-{key}"
 
 
-def cache_folder() -> Path:
-    """Return the folder of all entries; the variable ``GENOVIZ_CACHE_DIR`` moves it."""
+def cache_folder(group: str) -> Path:
+    """Return the folder of a group of entries; the variable ``GENOVIZ_CACHE_DIR`` moves all."""
     chosen = os.environ.get("GENOVIZ_CACHE_DIR")
     if chosen:
-        return Path(chosen) / "graphs"
+        return Path(chosen) / group
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("genoviz")) / "graphs"
+    return Path(platformdirs.user_cache_dir("genoviz")) / group
 
 
 def find_source(path: Path) -> Source | None:
