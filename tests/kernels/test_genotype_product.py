@@ -5,11 +5,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genoviz.backend import array_module, load_kernel
+from genoviz.backend import array_module, cuda_is_available, load_kernel
+from genoviz.kernels.genotype_product import cpu, cpu_integers
+from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from tests.oracles.genotypes import codes_of, dense
 
 SHAPES = [(0, 3), (3, 0), (1, 1), (4, 2), (5, 7), (37, 65), (130, 33), (67, 1)]
 WIDTHS = [1, 2, 3, 8, 10, 21]
+
+
+@pytest.fixture(
+    scope="module", params=["tables", "integers", pytest.param("cuda", marks=pytest.mark.gpu)]
+)
+def backend(request):
+    """Each backend in turn, and of the CPU each way, whichever is taken on this processor."""
+    if request.param == "cuda":
+        if not cuda_is_available():
+            pytest.skip("no NVIDIA GPU can be used here")
+        yield "cuda"
+        return
+    if request.param == "integers":
+        needs_amx()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cpu, "has_amx", lambda: request.param == "integers")
+        yield "cpu"
+
+
+def needs_amx():
+    if not has_amx():
+        pytest.skip("this processor has no matrix unit (AMX)")
 
 
 def make_case(n_samples, n_variants, k, seed, dtype=np.float64):
@@ -104,3 +128,74 @@ def test_a_file_mapped_for_reading_is_multiplied(backend, tmp_path):
     mapped = np.memmap(path, np.uint8, mode="r", shape=packed.shape)
     product = load_kernel("genotype_product", backend).multiply(mapped, 41, values, right)
     np.testing.assert_allclose(product, dense(packed, 41, values) @ right, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(70, 300), (1500, 900)])
+def test_sums_of_integers_are_exact(backend, shape):
+    n_samples, n_variants = shape
+    packed, *_ = make_case(n_samples, n_variants, 1, seed=6)
+    values = np.tile([2.0, 1, 1, 0], (n_variants, 1))
+    rng = np.random.default_rng(7)
+    right, left = (rng.integers(-(2**30), 2**30, (n, 12)) for n in (n_variants, n_samples))
+    matrix = dense(packed, n_samples, values).astype(np.int64)
+    kernel = load_kernel("genotype_product", backend)
+    product = kernel.multiply(packed, n_samples, values, right.astype(np.float64))
+    assert (product == matrix @ right).all()
+    product = kernel.multiply_transposed(packed, n_samples, values, left.astype(np.float64))
+    assert (product == matrix.T @ left).all()
+
+
+@pytest.mark.parametrize("power", [-1070, -900, 0, 900, 1000])
+def test_columns_of_any_size_are_multiplied(backend, power):
+    packed, values, right, left = make_case(60, 70, 3, seed=8)
+    scale, matrix = np.ldexp(1.0, power), dense(packed, 60, values)
+    rounding = 70 * np.finfo(np.float64).smallest_subnormal / scale
+    kernel = load_kernel("genotype_product", backend)
+    for multiply, wide, other in (
+        (kernel.multiply, matrix, right),
+        (kernel.multiply_transposed, matrix.T, left),
+    ):
+        product = multiply(packed, 60, values, other * np.array([1.0, scale, 0.0]))
+        expected = wide @ other
+        np.testing.assert_allclose(product[:, 0], expected[:, 0], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            product[:, 1] / scale, expected[:, 1], rtol=1e-10, atol=1e-12 + rounding
+        )
+        assert not product[:, 2].any()
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_column_with_no_number_becomes_nan_and_others_do_not(backend, number):
+    packed, values, right, left = make_case(40, 50, 3, seed=9)
+    right[7, 1] = left[11, 1] = number
+    kernel = load_kernel("genotype_product", backend)
+    for product in (
+        kernel.multiply(packed, 40, values, right),
+        kernel.multiply_transposed(packed, 40, values, left),
+    ):
+        assert not np.isfinite(product[:, 1]).any()
+        assert np.isfinite(product[:, [0, 2]]).all()
+
+
+def test_sums_that_might_not_fit_are_taken_in_between(monkeypatch):
+    needs_amx()
+    monkeypatch.setattr(cpu, "has_amx", lambda: True)
+    monkeypatch.setattr(cpu_integers.IntegerProduct, "most_steps", 1)
+    check_products("cpu", 1100, 1300, 4, seed=10)
+
+
+@pytest.mark.parametrize("n_missing", [0, 1, 400])
+def test_few_missing_genotypes_count_as_they_should(backend, n_missing):
+    n_samples, n_variants = 900, 700
+    packed, values, right, left = make_case(n_samples, n_variants, 2, seed=11)
+    packed &= ~(packed & ~(packed >> 1) & 0x55)
+    rng = np.random.default_rng(12)
+    for _ in range(n_missing):
+        packed[rng.integers(n_variants), rng.integers(packed.shape[1])] = 0b01111101
+    values[:, 2] = (values[:, 0] + values[:, 3]) / 2
+    matrix, kernel = dense(packed, n_samples, values), load_kernel("genotype_product", backend)
+    product = kernel.multiply(packed, n_samples, values, right)
+    np.testing.assert_allclose(product, matrix @ right, rtol=1e-10, atol=1e-10)
+    product = kernel.multiply_transposed(packed, n_samples, values, left)
+    np.testing.assert_allclose(product, matrix.T @ left, rtol=1e-10, atol=1e-10)

@@ -1,8 +1,13 @@
-"""Genotype products on all cores; the contract is in this folder's ``__init__``."""
+"""Genotype products on all cores; the contract is in this folder's ``__init__``.
+
+Where the processor has a matrix unit, products are sums of integers; else they are made of tables.
+"""
 
 import numpy as np
 from numba import njit, prange
 
+from genoviz.kernels.genotype_product import cpu_integers
+from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from genoviz.kernels.genotype_product.cpu_blocks import BlockedProduct, read_only
 from genoviz.kernels.genotype_product.cpu_tables import ALL_CODES, HETEROZYGOUS, MISSING
 
@@ -18,6 +23,8 @@ def multiply(packed, n_samples, values, right):
     """Return Z @ right."""
     if not (n_samples and right.size):
         return np.zeros((n_samples, right.shape[1]), right.dtype)
+    if has_amx():
+        return cpu_integers.multiply(packed, n_samples, values, right)
     product = BlockedProduct(packed, n_samples, True, right)
     weights, errors = values[:, [0, 2, 3]], values[:, 1] - values[:, 2]
     if not errors.any():
@@ -38,6 +45,8 @@ def multiply_transposed(packed, n_samples, values, left):
     """
     if not (len(packed) and left.size):
         return np.zeros((len(packed), left.shape[1]), left.dtype)
+    if has_amx():
+        return cpu_integers.multiply_transposed(packed, n_samples, values, left)
     base, slopes = values[:, 3], (values[:, 0] - values[:, 3]) / 2
     curves, errors = values[:, 2] - base - slopes, values[:, 1] - base - slopes
     is_linear = (np.abs(curves) <= ROUNDING * np.abs(values).max(1)).all()

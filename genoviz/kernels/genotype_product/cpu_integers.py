@@ -1,0 +1,385 @@
+"""Products of packed genotypes as sums of integers, where the processor has a matrix unit.
+
+It is the way of the GPU: each number of a column of the dense matrix is rounded to 2^-54 (float32:
+2^-30) of the power of two above the column's largest, and split into digits of 8 bits, whose
+products with the states of genotypes are summed up exactly in 32 bits. So errors are relative to
+the largest number of a column, and a column with an infinity or NaN becomes NaN.
+
+Sums of 256 samples or variants at a time are made with digits that stay in the L1 cache.
+
+References
+----------
+Ootomo et al. 2024, DGEMM on Integer Matrix Multiplication Unit, arXiv:2306.11975.
+"""
+
+import numba
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.genotype_product.cpu_amx import (
+    CHUNK,
+    LINE,
+    MOST_TILES,
+    STATES,
+    TILE_BYTES,
+    TILE_ROWS,
+    find_codes,
+    multiply_tiles,
+    spread_columns,
+    spread_row,
+    tile_shapes,
+)
+
+N_SLICES = {"float64": 7, "float32": 4}
+STEP = 64
+"""Rows of digits of a tile."""
+SAMPLE_STEPS, VARIANT_STEPS = 6, 12
+"""Tiles along the rows of digits that genotypes are spread to at a time, for sums of either."""
+L1_STEPS = 6
+"""Of these, how many are multiplied before the next ones: their digits stay in the L1 cache."""
+SUMS_BYTES = 960 << 10
+"""What the sums of a block of rows may take of the L2 cache."""
+MOST_VARIANTS = 1024
+"""How many variants a block has at most: their lines are in pages of memory of their own."""
+GROUPS, TILE_SUMS = CHUNK // TILE_ROWS, TILE_BYTES // 4
+
+
+def multiply(packed, n_samples, values, right):
+    """Return Z @ right, as the contract says."""
+    offsets, weights = split_values(values)
+    product = IntegerProduct(packed, n_samples, True)
+    # A product of NumPy would keep its own threads waiting beside those that are needed next.
+    out = np.tile((offsets[:, None] * right).sum(0), (n_samples, 1))
+    for kind in np.flatnonzero(weights.any(1)).tolist():
+        product.add(kind, Digits(right, weights[kind], True), None, out)
+    return out.astype(right.dtype, copy=False)
+
+
+def multiply_transposed(packed, n_samples, values, left):
+    """Return Z.T @ left, as the contract says."""
+    offsets, weights = split_values(values)
+    product = IntegerProduct(packed, n_samples, False)
+    out = offsets[:, None] * left.sum(0, dtype=np.float64)
+    digits = Digits(left, None, False)
+    for kind in np.flatnonzero(weights.any(1)).tolist():
+        product.add(kind, digits, weights[kind], out)
+    return out.astype(left.dtype, copy=False)
+
+
+class Digits:
+    """The columns of a dense matrix as digits, in tiles.
+
+    Parameters
+    ----------
+    dense
+        float64 or float32, shape (rows, k).
+    weights
+        float64 (rows,) that rows are multiplied by, or None.
+    by_sample
+        Whether rows are variants, and products are of samples.
+
+    Attributes
+    ----------
+    words
+        int8: tiles of digits, as the product takes them.
+    first_columns, n_tiles
+        int64: of each group of columns, its first one and its tiles; k ends the former.
+    scales
+        float64 (2, k): factors of the sums of digits, one after the other.
+    n_items, n_slices
+        Rows of the matrix, digits of a number.
+    """
+
+    def __init__(self, dense, weights, by_sample):
+        self.n_items, k = dense.shape
+        self.n_slices = N_SLICES[dense.dtype.name]
+        most = MOST_TILES * TILE_ROWS // self.n_slices
+        n_groups = -(-k // most)
+        self.first_columns = np.array([k * g // n_groups for g in range(n_groups + 1)])
+        n_digits = np.diff(self.first_columns) * self.n_slices
+        self.n_tiles = -(-n_digits // TILE_ROWS)
+        self.n_steps = -(-self.n_items // CHUNK) * CHUNK // STEP
+        self.words = aligned_zeros(self.n_steps * self.n_tiles.sum() * TILE_BYTES, np.int8)
+        rows = np.ascontiguousarray(dense, np.float64)
+        weights = np.ones(self.n_items) if weights is None else np.ascontiguousarray(weights)
+        largest = _find_largest(rows, weights)
+        n_bits = 8 * self.n_slices - 2
+        shifts = n_bits - np.frexp(largest)[1].astype(np.int64)
+        halves = np.array([shifts // 2, shifts - shifts // 2])
+        self.scales = np.where(np.isfinite(largest), np.ldexp(1.0, -halves), np.nan)
+        raises = np.where(np.isfinite(largest), np.ldexp(1.0, halves), 0.0)
+        _write_digits(
+            rows, weights, raises, by_sample, self.n_slices, self.first_columns, self.n_tiles,
+            self.n_steps, self.words,
+        )  # fmt: skip
+
+
+class IntegerProduct:
+    """Sums of products of packed genotypes and the rows of dense matrices.
+
+    Parameters
+    ----------
+    packed, n_samples
+        As in the contract.
+    by_sample
+        Whether sums are of samples (Z @ dense), or of variants (Z.T @ dense).
+
+    Attributes
+    ----------
+    most_steps
+        How many steps are summed up in 32 bits, which are enough: a product is below 2^8.
+    """
+
+    most_steps = 1 << 16
+
+    def __init__(self, packed, n_samples, by_sample):
+        self._packed = np.asarray(packed).view()
+        self._packed.flags.writeable = False
+        self._by_sample = by_sample
+        self._n_sums = n_samples if by_sample else len(packed)
+
+    def add(self, kind, digits, weights, out):
+        """Add what a kind of codes counts, times the dense rows, to the products.
+
+        Parameters
+        ----------
+        kind
+            `STATES`, `CODE_1` or `CODE_2`.
+        digits
+            `Digits`.
+        weights
+            float64, shape (sums,): what each row is multiplied by, or None.
+        out
+            float64, shape (sums, k), changed.
+        """
+        n_rows, n_blocks = self._split(digits)
+        n_workers = min(numba.get_num_threads(), n_blocks)
+        n_row_tiles = int(digits.n_tiles.sum()) * n_rows // TILE_ROWS
+        _add_products(
+            self._packed, self._by_sample, kind, digits.words, digits.n_items, digits.n_slices,
+            digits.first_columns, digits.n_tiles, digits.scales,
+            np.ones(self._n_sums) if weights is None else np.ascontiguousarray(weights),
+            tile_shapes(), aligned_zeros((n_workers, VARIANT_STEPS * CHUNK * STEP // 4), np.uint8),
+            aligned_zeros((n_workers, VARIANT_STEPS * CHUNK * STEP), np.int8),
+            aligned_zeros((n_workers, n_row_tiles * TILE_SUMS), np.int32), n_rows, n_blocks,
+            self.most_steps, out,
+        )  # fmt: skip
+
+    def _split(self, digits):
+        """Return the rows of a block and how many there are, about as many for all threads."""
+        n_chunks, n_threads = -(-self._n_sums // CHUNK), numba.get_num_threads()
+        chunk_bytes = digits.n_tiles.sum() * TILE_BYTES * CHUNK // TILE_ROWS
+        most = max(SUMS_BYTES // chunk_bytes, 1)
+        if not self._by_sample:
+            most = min(most, MOST_VARIANTS // CHUNK)
+        n_rounds = -(-n_chunks // (most * n_threads))
+        n_rows = -(-n_chunks // (n_rounds * n_threads)) * CHUNK
+        return n_rows, -(-self._n_sums // n_rows)
+
+
+def split_values(values):
+    """Split what codes count as into a number that all have, and weights of the three kinds.
+
+    Returns
+    -------
+    offsets, weights
+        float64 (m,) and (3, m); the weights of a kind are 0 where they are but rounding.
+    """
+    offsets, slopes = values[:, 0], (values[:, 3] - values[:, 0]) / 2
+    rests = values[:, 1:3].T - offsets - slopes
+    few_ulps = 16 * np.finfo(np.float64).eps
+    rests[np.abs(rests) <= few_ulps * np.abs(values).max(1)] = 0
+    return offsets, np.array([slopes, *rests])
+
+
+def aligned_zeros(shape, dtype):
+    """Return zeros that begin at a line of the cache."""
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    zeros = np.zeros(n_bytes + LINE, np.int8)
+    skip = -zeros.ctypes.data % LINE
+    return zeros[skip : skip + n_bytes].view(dtype).reshape(shape)
+
+
+@njit(nogil=True, cache=True)
+def _find_largest(rows, weights):
+    """Return the largest magnitude of each column; NaN where there is one."""
+    largest = np.zeros(rows.shape[1])
+    for i in range(len(rows)):
+        for column in range(rows.shape[1]):
+            size = abs(rows[i, column] * weights[i])
+            if not size <= largest[column] and not np.isnan(largest[column]):
+                largest[column] = size
+    return largest
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _write_digits(
+    rows, weights, raises, by_sample, n_slices, first_columns, n_tiles, n_steps, words
+):
+    """Write digits to tiles.
+
+    Tile ``t`` of step ``s`` has digit ``c % n_slices`` of column ``c // n_slices`` of the group in
+    row ``c - 16 t`` where products are of samples, and rows of the matrix along it. Otherwise it
+    has four rows of the matrix at each of 16 digits in a row.
+    """
+    round_up = np.int64(0)
+    for k in range(n_slices):
+        round_up += np.int64(128) << 8 * k
+    for step in prange(n_steps):
+        first_byte = 0
+        for group in range(len(n_tiles)):
+            place = first_byte + step * n_tiles[group] * TILE_BYTES
+            first_byte += n_steps * n_tiles[group] * TILE_BYTES
+            for entry in range(STEP):
+                i = STEP * step + entry
+                if not by_sample:
+                    i = CHUNK * (step // 4) + 4 * entry + step % 4
+                if i >= len(rows):
+                    continue
+                digit = 0
+                for column in range(first_columns[group], first_columns[group + 1]):
+                    number = rows[i, column] * weights[i] * raises[0, column] * raises[1, column]
+                    raised = np.int64(np.rint(number)) + round_up if raises[0, column] else round_up
+                    for k in range(n_slices):
+                        row, at = digit % TILE_ROWS, place + digit // TILE_ROWS * TILE_BYTES
+                        if by_sample:
+                            at += LINE * row + entry
+                        else:
+                            at += LINE * (entry >> 2) + 4 * row + (entry & 3)
+                        words[at] = (raised >> 8 * k & 255) - 128
+                        digit += 1
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _add_products(
+    packed, by_sample, kind, digits, n_items, n_slices, first_columns, n_tiles, scales, weights,
+    shapes, codes, tiles, sums, n_rows, n_blocks, most_summed, out,
+):  # fmt: skip
+    n_all_steps = -(-n_items // CHUNK) * (CHUNK // STEP)
+    most_steps = SAMPLE_STEPS if by_sample else VARIANT_STEPS
+    for worker in prange(len(codes)):
+        for block in range(worker, n_blocks, len(codes)):
+            first = block * n_rows
+            n_summed = 0
+            sums[worker, :] = 0
+            for step in range(0, n_all_steps, most_steps):
+                if n_summed >= most_summed:
+                    _take_sums(
+                        by_sample, first, n_slices, first_columns, n_tiles, scales, weights,
+                        sums[worker], n_rows, out,
+                    )  # fmt: skip
+                    n_summed = 0
+                n_summed += most_steps
+                n_steps = min(most_steps, n_all_steps - step)
+                _add_steps(
+                    packed, by_sample, kind, digits, step, n_steps, n_all_steps, first, n_rows,
+                    n_tiles, shapes, codes[worker], tiles[worker], sums[worker],
+                )  # fmt: skip
+            _take_sums(
+                by_sample, first, n_slices, first_columns, n_tiles, scales, weights, sums[worker],
+                n_rows, out,
+            )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _add_steps(
+    packed, by_sample, kind, digits, step, n_steps, n_all_steps, first, n_rows, n_tiles, shapes,
+    codes, tiles, sums,
+):  # fmt: skip
+    """Add the products of some steps to the sums of a block of rows."""
+    n_bytes = LINE if by_sample else n_steps * STEP // 4
+    n_lines = n_steps * STEP if by_sample else CHUNK
+    for chunk in range(n_rows // CHUNK):
+        row, byte = first + chunk * CHUNK, step * STEP // 4
+        if by_sample:
+            row, byte = step * STEP, row // 4
+        width = packed.shape[1]
+        if row + n_lines <= len(packed) and byte + n_bytes <= width:
+            ahead = SAMPLE_STEPS * STEP * width if by_sample else n_bytes
+            has_any = _spread(
+                kind, packed, row * width + byte, width, ahead, by_sample, n_steps, tiles
+            )
+        else:
+            _copy_codes(packed, row, n_lines, byte, n_bytes, codes)
+            has_any = _spread(kind, codes, 0, n_bytes, 0, by_sample, n_steps, tiles)
+        if not has_any:
+            continue
+        first_digit, first_sum = 0, 0
+        for n in n_tiles:
+            for some in range(0, n_steps, L1_STEPS):
+                n_some = min(L1_STEPS, n_steps - some)
+                multiply_tiles(
+                    by_sample, n, tiles, some * TILE_BYTES, (n_steps - n_some) * TILE_BYTES,
+                    digits, first_digit + (step + some) * n * TILE_BYTES, n_some, sums,
+                    first_sum + chunk * GROUPS * n * TILE_SUMS, GROUPS, shapes,
+                )  # fmt: skip
+            first_digit += n_all_steps * n * TILE_BYTES
+            first_sum += n_rows // TILE_ROWS * n * TILE_SUMS
+
+
+@njit(nogil=True, cache=True)
+def _spread(kind, codes, first_byte, row_bytes, ahead, by_sample, n_steps, tiles):
+    """Write the tiles of some steps of 256 sums, 16 sums each; tell whether anything counts."""
+    n_lines, lines_of_row = (n_steps * STEP, 1) if by_sample else (CHUNK, n_steps * STEP // CHUNK)
+    if kind != STATES:
+        found = 0
+        for line in range(n_lines):
+            for k in range(lines_of_row):
+                found |= find_codes(kind, codes, first_byte + line * row_bytes + k * LINE, ahead)
+        if found == 0:
+            return False
+    group_bytes = n_steps * TILE_BYTES
+    if by_sample:
+        for line in range(0, n_lines, 4):
+            place = line // STEP * TILE_BYTES + line % STEP * (LINE // 4)
+            byte = first_byte + line * row_bytes
+            spread_columns(kind, codes, byte, row_bytes, ahead, tiles, place, group_bytes)
+    else:
+        for line in range(n_lines):
+            for k in range(lines_of_row):
+                place = line // TILE_ROWS * group_bytes + line % TILE_ROWS * LINE
+                byte = first_byte + line * row_bytes + k * LINE
+                spread_row(kind, codes, byte, ahead, tiles, place + 4 * k * TILE_BYTES, TILE_BYTES)
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _copy_codes(packed, first_row, n_rows, first_byte, n_bytes, codes):
+    """Fill rows with bytes of packed rows, and zeros."""
+    n_here = max(min(n_bytes, packed.shape[1] - first_byte), 0)
+    codes[: n_rows * n_bytes] = 0
+    for row in range(max(min(n_rows, len(packed) - first_row), 0)):
+        for k in range(n_here):
+            codes[row * n_bytes + k] = packed[first_row + row, first_byte + k]
+
+
+@njit(nogil=True, cache=True)
+def _take_sums(
+    by_sample, first, n_slices, first_columns, n_tiles, scales, weights, sums, n_rows, out
+):
+    """Add the sums of a block to the products, and make them 0."""
+    for row in range(min(n_rows, len(out) - first)):
+        # Samples of a chunk are spread over its tiles as `spread_columns` says.
+        group, place = row // TILE_ROWS, row % TILE_ROWS
+        if by_sample:
+            group = row // CHUNK * TILE_ROWS + (row >> 2) % TILE_ROWS
+            place = 4 * (row // STEP % 4) + row % 4
+        first_sum = 0
+        for column_group in range(len(n_tiles)):
+            n = n_tiles[column_group]
+            tile = first_sum + group * n * TILE_SUMS
+            first_sum += n_rows // TILE_ROWS * n * TILE_SUMS
+            digit = 0
+            for column in range(first_columns[column_group], first_columns[column_group + 1]):
+                total = 0.0
+                for k in range(digit + n_slices - 1, digit - 1, -1):
+                    at = tile + k // TILE_ROWS * TILE_SUMS
+                    if by_sample:
+                        at += TILE_ROWS * (k % TILE_ROWS) + place
+                    else:
+                        at += TILE_ROWS * place + k % TILE_ROWS
+                    total = 256 * total + sums[at]
+                digit += n_slices
+                total = total * scales[0, column] * scales[1, column]
+                out[first + row, column] += weights[first + row] * total
+    sums[:] = 0
