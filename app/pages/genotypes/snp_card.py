@@ -93,7 +93,7 @@ class SnpCard:
             styles={"overflow-y": "auto", "min-height": "0"},
         )  # fmt: skip
         state.param.watch(self._follow, ["variant", "scan", "kept", "opened"])
-        state.param.watch(lambda _: self._turn.ask(), ["trait", "table"])
+        state.param.watch(lambda *_: self._turn.ask(), ["trait", "table"])
         state.session.param.watch(self._follow_graph, "opened")
 
     @property
