@@ -71,7 +71,9 @@ def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
         with np.load(_existing(path)) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, zipfile.BadZipFile) as error:
-        raise FileFormatError(path, f"is no NumPy archive that can be read: {error}") from error
+        raise FileFormatError(
+            path, "is no NumPy archive that can be read, needs one with dosages"
+        ) from error
     if "dosages" not in arrays:
         there = ", ".join(arrays) or "nothing"
         raise FileFormatError(path, f"has no array 'dosages', it has {there}")
@@ -83,7 +85,9 @@ def read_dosage_array(path: Path) -> Generator[Progress, None, Genotypes]:
     try:
         dosages = np.load(_existing(path), mmap_mode="r")
     except (ValueError, OSError) as error:
-        raise FileFormatError(path, f"is no NumPy array that can be read: {error}") from error
+        raise FileFormatError(
+            path, "is no NumPy array that can be read, needs one of dosages"
+        ) from error
     return (yield from _pack(path, dosages, {}))
 
 

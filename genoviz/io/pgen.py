@@ -51,7 +51,7 @@ def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
         )
     except (RuntimeError, OSError) as error:
         found = f"does not fit its {len(variants):,} variants (.pvar) of {len(samples):,} samples"
-        raise FileFormatError(pgen, f"{found} (.psam), or is damaged: {error}") from error
+        raise FileFormatError(pgen, f"{found} (.psam), or is damaged") from error
     with reader:
         kept = np.flatnonzero(n_alleles == 2)
         packed = yield from _read_packed(pgen, reader, kept, len(samples))
@@ -74,7 +74,7 @@ def _read_packed(
         try:
             reader.read_list(numbers, part)
         except (RuntimeError, OSError) as error:
-            raise FileFormatError(path, f"is damaged: {error}") from error
+            raise FileFormatError(path, "is damaged or cut off, needs the whole file") from error
         packed[first : first + step] = cpu.pack_dosages(part)
         yield "Reading genotypes", first + len(numbers), len(kept)
     return packed

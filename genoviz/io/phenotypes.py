@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.plink_files import read_fam_lines
 from genoviz.io.sample_fields import MISSING, read_sample_fields
+from genoviz.io.text_encoding import check_text
 from genoviz.model.phenotypes import PhenotypeTable
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ _ID_NAMES = frozenset(
     "animal animal_id subject subject_id subject_name name line accession accession_id eid "
     "strain genotype".split()
 )
+_NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?")
 _UNNAMED = re.compile(r"|x|index|unnamed: ?\d+", re.IGNORECASE)
 
 
@@ -31,7 +35,7 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
     """Return the columns of a table of samples.
 
     Known are PLINK's and GCTA's ``.phen``, ``.pheno``, ``.cov`` and ``.covar`` (FID and IID, then
-    values; with a header or without), ``.psam``, ``.fam`` (sex and column 6), and any table with
+    values; with a header or without), ``.psam``, ``.fam`` (column 6 and sex), and any table with
     a header whose fields lie between commas, semicolons, tabs or blanks. Each may be gzipped.
 
     A column of numbers becomes float64; all others are categories. ``NA``, ``nan``, ``.`` and
@@ -54,6 +58,7 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
         If the file is no such table, or names a sample twice.
     """
     path = Path(path)
+    check_text(path)
     if path.suffix == ".fam":
         return _read_fam(path)
     frame, lines = read_sample_fields(path)
@@ -68,7 +73,26 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
     for title in frame.columns:
         if title not in left_out:
             columns[title] = _values(title, frame[title], notes)
+            if columns[title].dtype.kind != "f":
+                notes += _words_among_numbers(title, columns[title], lines)
     return PhenotypeTable(ids, tuple(columns), columns, families, tuple(notes))
+
+
+def read_own_phenotypes(path: str | PathLike[str]) -> PhenotypeTable | None:
+    """Return column 6 and the sexes of a .fam file; None if column 6 has no two different values.
+
+    Sexes are left out where none is known.
+    """
+    table = _read_fam(Path(path))
+    known = {name: _known(values) for name, values in table.columns.items()}
+    if len(np.unique(known["phenotype"])) < 2:
+        return None
+    names = tuple(name for name in table.names if len(known[name]))
+    return replace(table, names=names, columns={name: table.columns[name] for name in names})
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    return values[~np.isnan(values)] if values.dtype.kind == "f" else values[values != ""]
 
 
 def _read_fam(path: Path) -> PhenotypeTable:
@@ -76,13 +100,13 @@ def _read_fam(path: Path) -> PhenotypeTable:
 
     lines = read_fam_lines(path)
     notes: list[str] = []
-    sexes, values = (
+    values, sexes = (
         _values(name, polars.Series(lines.texts(column).tolist(), dtype=polars.String), notes)
-        for name, column in (("sex", 4), ("phenotype", 5))
+        for name, column in (("phenotype", 5), ("sex", 4))
     )
     if values.dtype.kind == "f" and np.isin(values[~np.isnan(values)], (0, 1, 2)).all():
         values[values == 0] = np.nan
-    columns = {"sex": sexes, "phenotype": values}
+    columns = {"phenotype": values, "sex": sexes}
     return PhenotypeTable(lines.texts(1), tuple(columns), columns, lines.texts(0), tuple(notes))
 
 
@@ -119,6 +143,20 @@ def _check_ids(path: Path, families: np.ndarray | None, ids: np.ndarray, lines: 
 
 def _texts(fields: polars.Series) -> np.ndarray:
     return np.array(fields.fill_null("").str.strip_chars().to_list(), np.str_)
+
+
+def _words_among_numbers(title: str, values: np.ndarray, lines: np.ndarray) -> list[str]:
+    """Return the sentence on the first word of a column that is meant to have numbers."""
+    texts = {row: text for row, text in enumerate(values.tolist()) if text}
+    is_number = {row: _NUMBER.fullmatch(text) is not None for row, text in texts.items()}
+    if sum(is_number.values()) < len(texts) / 2:
+        return []
+    wrong = (row for row, text in texts.items() if "," in text or not is_number[row])
+    return [
+        f"{title}: {texts[row]!r} on line {lines[row]:,} is no number, needs one such as 1.5; so "
+        "the column is one of groups."
+        for row in itertools.islice(wrong, 1)
+    ]
 
 
 def _values(title: str, fields: polars.Series, notes: list[str]) -> np.ndarray:

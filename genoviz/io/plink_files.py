@@ -17,6 +17,7 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.file_bytes import read_bytes
 from genoviz.io.spaced_lines import SpacedLines, split_lines
+from genoviz.io.text_encoding import check_text
 from genoviz.model.genotypes import Genotypes, SampleTable, VariantTable
 
 MAGIC = b"\x6c\x1b\x01"
@@ -68,12 +69,12 @@ def read_fam(path: Path) -> SampleTable:
 
 def read_fam_lines(path: Path) -> SpacedLines:
     """Return the six fields of the lines of a .fam file."""
-    return split_lines(path, read_bytes(path, may_be_empty=True), 6, _FAM_FIELDS)
+    return _split_six(path, _FAM_FIELDS)
 
 
 def read_bim(path: Path) -> VariantTable:
     """Return the variants of a .bim file; position 0 is not known, those below 0 too."""
-    lines = split_lines(path, read_bytes(path, may_be_empty=True), 6, _BIM_FIELDS)
+    lines = _split_six(path, _BIM_FIELDS)
     contigs, contig_ids = lines.categories(0)
     return VariantTable(
         contigs,
@@ -84,6 +85,11 @@ def read_bim(path: Path) -> VariantTable:
         lines.texts(5),
         lines.numbers(2, "the place in centimorgans"),
     )
+
+
+def _split_six(path: Path, names: str) -> SpacedLines:
+    check_text(path)
+    return split_lines(path, read_bytes(path, may_be_empty=True), 6, names)
 
 
 def _check_once(lines: SpacedLines, family_ids: np.ndarray, ids: np.ndarray) -> None:
@@ -112,9 +118,9 @@ def _check_magic(path: Path) -> None:
     if start == _SAMPLE_MAJOR:
         found = "is in the old order, sample after sample, needs variant after variant"
         raise FileFormatError(path, f"{found}: plink1.9 --bfile {path.stem} --make-bed rewrites it")
-    found = f"begins with {start.hex(' ') or 'nothing'}, needs {MAGIC.hex(' ')}"
+    found = f"begins with {start.hex(' ')}, needs {MAGIC.hex(' ')}" if start else "is empty"
     raise FileFormatError(
-        path, f"{found}, so it is no PLINK file (BED intervals are read by read_intervals)"
+        path, f"{found}, so it is no .bed file of PLINK; those of intervals have no genotypes"
     )
 
 
@@ -122,6 +128,10 @@ def _map_packed(path: Path, n_bytes: int, n_samples: int, n_variants: int) -> np
     width = (n_samples + 3) // 4
     needed = len(MAGIC) + n_variants * width
     if n_bytes != needed:
+        for n, ending, noun in ((n_variants, ".bim", "variant"), (n_samples, ".fam", "sample")):
+            if n == 0:
+                found = f"is empty, needs a line for each {noun} of {path.name}"
+                raise FileFormatError(path.with_suffix(ending), found)
         raise FileFormatError(
             path,
             f"has {n_bytes:,} bytes, needs {needed:,} for {n_variants:,} variants (.bim) of "

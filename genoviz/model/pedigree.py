@@ -131,7 +131,8 @@ def _explain_cycle(names: list[str], sires: np.ndarray, dams: np.ndarray, order:
         sire = int(sires[animal])
         animal = sire if sire >= 0 and is_open[sire] else int(dams[animal])
     cycle = [names[number] for number, rank in seen.items() if rank >= seen[animal]]
-    return f"animal {cycle[0]!r} is its own ancestor ({' < '.join([*cycle[:4], '...'])})"
+    loop = " < ".join([*cycle[:4], "..."])
+    return f"animal {cycle[0]!r} is its own ancestor ({loop}), needs parents born before it"
 
 
 @njit(nogil=True, cache=True)

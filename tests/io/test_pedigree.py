@@ -30,8 +30,10 @@ def test_tables_of_any_form_are_read(tmp_path, name):
     ("text", "words"),
     [
         ("a 0 0\nb a\n", "x.txt, line 2: has 2 fields, needs 3: animal, sire, dam"),
-        ("a 0 0\na 0 0\n", "x.txt: animal 'a' is there twice, needs one row"),
-        ("a b 0\nb 0 a\n", "x.txt: animal 'a' is its own ancestor (a < b < ...)"),
+        ("a 0 0\na 0 0\n", "x.txt, line 2: animal 'a' is there twice, needs one row"),
+        ("a b 0\nb 0 a\n", "x.txt, line 1: animal 'a' is its own ancestor (a < b < ...), needs"),
+        ("id sire dam\n\n# none\n", "x.txt: has no animal, needs one a line: animal, sire, dam"),
+        ("a\0 0 0\n", "x.txt, line 1: has a byte of zero, so it is no text"),
         ("", "x.txt: the file is empty, needs at least one line"),
         (None, "x.txt: there is no such file in "),
     ],
@@ -43,6 +45,16 @@ def test_bad_tables_are_refused(tmp_path, text, words):
     with pytest.raises(FileFormatError) as error:
         read_pedigree(path)
     assert words in str(error.value)
+
+
+def test_an_animal_of_both_sexes_is_noted(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a s d\nb d 0\nc 0 s\nd 0 0\ns 0 0\n")
+    assert read_pedigree(path).notes == (
+        "2 animals, such as d, are both sire and dam, as only plants can be.",
+    )
+    path.write_text("a s d\nb s d\nd 0 0\ns 0 0\n")
+    assert read_pedigree(path).notes == ()
 
 
 def test_samples_without_parents_are_founders():

@@ -91,7 +91,7 @@ def test_files_without_headers_are_as_those_of_plink_1(tmp_path):
         ("psam", "#FID\tSEX\n", "has columns FID SEX, needs IID"),
         ("psam", "#IID\tSEX\na\n", "out.psam, line 2: has 1 field, needs 2: IID SEX"),
         ("psam", "#IID\na\n", "out.pgen: does not fit its 1,279 variants (.pvar) of 1 samples"),
-        ("pgen", "no", "(.psam), or is damaged: "),
+        ("pgen", "no", "(.psam), or is damaged"),
     ],
 )
 def test_bad_files_are_refused(tmp_path, name, content, words):

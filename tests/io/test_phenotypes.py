@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from genoviz import FileFormatError, read_genotypes, read_phenotypes
+from genoviz.io.phenotypes import read_own_phenotypes
 from tests.conftest import real_data
 
 
@@ -125,6 +126,35 @@ def test_phenotypes_of_cases_and_controls_may_be_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ("1 2.5 heavy -3e2", "y: 'heavy' on line 4 is no number, needs one such as 1.5"),
+        ("1,5 2 3 4", "y: '1,5' on line 2 is no number, needs one such as 1.5"),
+        ("1 light heavy x", None),
+        ("NA 1 2 3", None),
+    ],
+)
+def test_words_among_numbers_are_noted(tmp_path, values, note):
+    rows = "".join(f"{name}\t{value}\n" for name, value in zip("abcd", values.split(), strict=True))
+    table = read(tmp_path, f"IID\ty\n{rows}")
+    assert len(table.notes) == (note is not None)
+    assert "".join(table.notes).startswith(note or "")
+
+
+def test_genotypes_have_phenotypes_of_their_own(tmp_path):
+    path = tmp_path / "x.fam"
+    path.write_text("f a 0 0 1 2\nf b 0 0 2 1\nf c 0 0 0 -9\nf d 0 0 1 0\nf e 0 0 1 NA\n")
+    own = read_own_phenotypes(path)
+    assert own.names == ("phenotype", "sex")
+    assert values(own)["phenotype"] == [2, 1, "-", "-", "-"]
+    path.write_text("f a 0 0 0 2.5\nf b 0 0 0 0\n")
+    assert values(read_own_phenotypes(path)) == {"phenotype": [2.5, 0]}
+    for missing in ("-9", "0", "NA", "1"):
+        path.write_text(f"f a 0 0 1 {missing}\nf b 0 0 2 {missing}\n")
+        assert read_own_phenotypes(path) is None
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("IID y\na 1\nb 2 3\n", "x.txt, line 3: has 3 fields, and the first row has 2"),
@@ -133,7 +163,10 @@ def test_phenotypes_of_cases_and_controls_may_be_missing(tmp_path):
         ("IID\na\n", "line 1: has one column, needs at least two: samples and a value"),
         ("IID y\n", "has no row below its header, needs one a sample"),
         ("", "the file is empty, needs at least one line"),
-        ("PK\x03\x04", "is compressed with zip, needs to be plain or gzip"),
+        ("IID y\na 1\n".encode("utf-16"), "is text in UTF-16, needs UTF-8"),
+        ("IID y\na 1\n".encode("utf-16-be"), "is text in UTF-16, needs UTF-8"),
+        ("IID y\na \0\n", "x.txt, line 2: has a byte of zero, so it is no text"),
+        ("PK\x03\x04\0\0", "is compressed with zip, needs to be plain or gzip"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path, text, words):
