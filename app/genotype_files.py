@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import param
 
 from app.files import FileCache, OpeningProgress, check_path, find_sample
-from app.genotype_names import companion_table, find_sets, is_table
+from app.genotype_names import PARTS, companion_table, find_sets, is_table
 from app.opening_files import OpeningFiles
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.replace_file import replace_file
 from genoviz.model.genotypes import Genotypes
 from genoviz.samples import iter_get_sample
 
@@ -35,11 +37,14 @@ class OpenGenotypes:
         What people call them.
     genotypes
         The genotypes, perhaps mapped from a file.
+    own_table
+        The phenotypes of their own .fam file, or None.
     """
 
     source: str
     title: str
     genotypes: Genotypes = field(repr=False)
+    own_table: OpenPhenotypes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +54,12 @@ class OpenPhenotypes:
     Attributes
     ----------
     source
-        The path that opens it again; "" for an upload, and for the table beside the genotypes.
+        The path that opens it again; "" for an upload, and for what comes with the genotypes.
     title
         What people call it.
     table
-        Its columns, for the samples of the file.
+        Its columns, for the samples of the open genotypes, in their order; as they are in the file
+        while none are open.
     """
 
     source: str
@@ -65,7 +71,17 @@ def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
     from genoviz.io.genotypes import iter_read_genotypes
 
     for step in iter_read_genotypes(path):
+        if step.genotypes is not None:
+            _check_something_there(path, step.genotypes)
         yield OpeningProgress(step.stage, step.n_done / max(step.n_total, 1), step.genotypes)
+
+
+def _check_something_there(path: Path, genotypes: Genotypes) -> None:
+    """Refuse genotypes that nothing can be shown of."""
+    for n, noun in ((genotypes.n_variants, "variant"), (genotypes.n_samples, "sample")):
+        if n == 0:
+            left_out = "".join(f"; {note.removesuffix('.')}" for note in genotypes.notes)
+            raise FileFormatError(path, f"has no {noun}, needs at least one{left_out}")
 
 
 def _iter_table(path: Path) -> Iterator[OpeningProgress]:
@@ -85,7 +101,8 @@ TABLES = FileCache(_iter_table, N_KEPT_TABLES)
 class GenotypeFiles(OpeningFiles):
     """The genotypes that a tab has open, and the phenotypes of their samples.
 
-    A table of the genotypes' name (``mice.bed``, ``mice.pheno.csv``) opens along with them.
+    A table of the genotypes' name (``mice.bed``, ``mice.pheno.csv``) opens along with them, and
+    where there is none, column 6 of their .fam file; it joins the columns of any other table.
     """
 
     opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="The genotypes.")
@@ -102,6 +119,7 @@ class GenotypeFiles(OpeningFiles):
             self.open_phenotypes(source)
             return
         self._waiting.clear()
+        self.awaited = ""
         if phenotypes:
             self._waiting.append((self._iter_open_table(phenotypes), Path(phenotypes).name))
         steps = self._iter_open(source, with_companion=not phenotypes)
@@ -115,7 +133,8 @@ class GenotypeFiles(OpeningFiles):
         """Open uploaded files, kept until the tab closes; those of PLINK once all are here."""
         for name, content in contents.items():
             path = self._session.upload_path(Path(name).name)
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            with replace_file(path) as file:  # what is open may be mapped from one of this name
+                file.write(content.encode() if isinstance(content, str) else content)
             folder = path.parent
         found = find_sets(folder, [Path(name).name for name in contents])
         self.awaited = " ".join(found.awaited)
@@ -147,13 +166,34 @@ class GenotypeFiles(OpeningFiles):
             if self.opened is not None:
                 self.begin(steps, title)
 
-    def take(self, opened: OpenGenotypes | OpenPhenotypes | tuple) -> None:
-        """Keep what was opened: genotypes, a table, or both."""
+    def take(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
+        """Keep what was opened: a table if it fits, or genotypes with the table beside them."""
         if isinstance(opened, OpenPhenotypes):
-            self.phenotypes = opened
-        else:
-            genotypes, table = opened
-            self.param.update(opened=genotypes, phenotypes=table)
+            table = self._fit(opened, self.opened)
+            if table is not None:
+                self.phenotypes = table
+            return
+        genotypes, table = opened
+        if table is None and self.opened is None:
+            table = self.phenotypes  # it came before the genotypes
+        table = None if table is None else self._fit(table, genotypes)
+        if table is None and genotypes.own_table is not None:
+            table = self._fit(genotypes.own_table, genotypes)
+        self.param.update(opened=genotypes, phenotypes=table)
+
+    def _fit(self, table: OpenPhenotypes, genotypes: OpenGenotypes | None) -> OpenPhenotypes | None:
+        """Return a table for the samples of genotypes; None, and a complaint, if it has none."""
+        if genotypes is None:
+            return table
+        samples, own = genotypes.genotypes.samples, genotypes.own_table
+        try:
+            aligned = table.table.align(samples)
+        except ParameterError as error:
+            self._session.complain(f"{table.title}: {error}.")
+            return None
+        if own is not None and own.title != table.title:
+            aligned = aligned.beside(own.table.align(samples), mark=f" ({own.title})")
+        return replace(table, table=aligned)
 
     def _enqueue(self, steps: Iterator[Any], title: str) -> None:
         if super().is_opening:
@@ -197,9 +237,21 @@ def iter_open_genotypes(
             table = step.opened if step is not None else None
     for step in GENOTYPES.iter_read(path):
         if isinstance(step, Genotypes):
-            yield OpeningProgress("Ready", 1.0, (OpenGenotypes(source, title, step), table))
+            opened = OpenGenotypes(source, title, step, _own_table(path))
+            yield OpeningProgress("Ready", 1.0, (opened, table))
         else:
             yield step
+
+
+def _own_table(path: Path) -> OpenPhenotypes | None:
+    """Return what the .fam file of genotypes says of phenotypes; None if it says nothing."""
+    from genoviz.io.phenotypes import read_own_phenotypes
+
+    if path.suffix not in PARTS[".bed"]:
+        return None
+    fam = path.with_suffix(".fam")
+    table = read_own_phenotypes(fam)
+    return None if table is None else OpenPhenotypes("", fam.name, table)
 
 
 def iter_open_table(

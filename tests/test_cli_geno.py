@@ -140,6 +140,25 @@ def test_gwas_is_the_regression_of_each_variant(run, made):
     assert len(rows_of(Path("g.tsv").read_text())) == 240
 
 
+def test_column_6_of_the_fam_file_is_the_trait_where_no_table_is_given(run, made):
+    code, _, err = run("gwas", "made.bed")
+    assert code == 1
+    assert "made.fam has no phenotypes in column 6; give --pheno" in err
+    fam = Path("made.fam")
+    rows = [line.split()[:5] for line in fam.read_text().splitlines()]
+    values = [str(1 + k % 2) for k in range(len(rows))]
+    values[3] = "-9"
+    lines = [" ".join([*row, value]) for row, value in zip(rows, values, strict=True)]
+    fam.write_text("\n".join(lines) + "\n")
+    code, out, err = run("gwas", "made", "--model", "logistic")
+    assert code == 0
+    assert f"trait phenotype: {len(rows) - 1} samples" in err
+    table = Path("t.tsv")
+    texts = [f"{row[1]}\t{value}" for row, value in zip(rows, values, strict=True)]
+    table.write_text("IID\ty\n" + "\n".join(texts) + "\n")
+    assert run("gwas", "made.bed", "--pheno", "t.tsv", "--model", "logistic")[1] == out
+
+
 def test_effects_times_genotypes_are_breeding_values(run, made):
     options = "--pheno made.pheno.tsv --trait trait --effects effects.tsv".split()
     code, out, err = run("blup", "made.bed", *options)

@@ -58,7 +58,9 @@ KeepOption = Annotated[
 PhenotypesOption = Annotated[
     Path | None,
     typer.Option(
-        "--pheno", help="Table of traits: CSV, TSV, .phen, .psam.", show_default="the .fam file"
+        "--pheno",
+        help="Table of traits: CSV, TSV, .phen, .psam.",
+        show_default="column 6 of the .fam file",
     ),
 ]
 TraitOption = Annotated[
@@ -156,13 +158,18 @@ def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
 def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:
     """Return a table of traits, that of the .fam file if none is given."""
     from genoviz.errors import ParameterError
-    from genoviz.io.phenotypes import read_phenotypes
+    from genoviz.io.phenotypes import read_own_phenotypes, read_phenotypes
+    from genoviz.io.plink_files import plink_paths
 
-    if path is None:
-        path = Path(f"{genotypes_path}".removesuffix(".bed") + ".fam")
-        if not path.is_file():
-            raise ParameterError(f"{genotypes_path.name} has no traits beside it; give --pheno")
-    return read_phenotypes(path)
+    if path is not None:
+        return read_phenotypes(path)
+    path = plink_paths(genotypes_path)[2]
+    if not path.is_file():
+        raise ParameterError(f"{genotypes_path.name} has no traits beside it; give --pheno")
+    table = read_own_phenotypes(path)
+    if table is None:
+        raise ParameterError(f"{path.name} has no phenotypes in column 6; give --pheno")
+    return table
 
 
 def take_trait(

@@ -88,17 +88,22 @@ class PhenotypeTable:
         Rows are found by FID and IID, and by IID alone where no family of the table is known
         there. If it has none of the samples but as many rows, these are taken to be in the order
         of the samples; a note says so.
+
+        Raises
+        ------
+        ParameterError
+            If it has none of the samples, and another number of rows.
         """
         rows = self._find_rows(samples)
         n_found = int(np.count_nonzero(rows >= 0))
         note = f"{n_found:,} of {len(samples):,} samples are in the table."
-        if n_found == 0 and len(self) == len(samples) > 0:
+        if n_found == 0 and len(self) > 0 and len(samples) > 0:
+            said = _explain_strangers(self.sample_ids, samples.ids)
+            if len(self) != len(samples):
+                raise ParameterError(f"no {said}; needs a column with their IDs")
             rows = np.arange(len(self))
-            note = (
-                f"No sample of the table, such as {str(self.sample_ids[0])!r}, is among those of "
-                f"the genotypes, such as {str(samples.ids[0])!r}; as there are {len(self):,} of "
-                "either, rows are taken in the order of the samples."
-            )
+            note = f"No {said}; as there are {len(self):,} of either, rows are taken in the order "
+            note += "of the samples."
         columns = {name: _take(values, rows) for name, values in self.columns.items()}
         return replace(
             self,
@@ -107,6 +112,16 @@ class PhenotypeTable:
             family_ids=samples.family_ids,
             notes=(*self.notes, note),
         )
+
+    def beside(self, other: PhenotypeTable, *, mark: str) -> PhenotypeTable:
+        """Return the table with the columns of another, of the same rows, after its own.
+
+        A column whose name is there already gets ``mark`` behind its name.
+        """
+        columns, known = dict(self.columns), {name.lower() for name in self.names}
+        for name in other.names:
+            columns[name + mark * (name.lower() in known)] = other.columns[name]
+        return replace(self, names=tuple(columns), columns=columns)
 
     def _find_rows(self, samples: SampleTable) -> np.ndarray:
         """Return the row of each sample, or -1: int64, shape (n_samples,)."""
@@ -120,6 +135,13 @@ class PhenotypeTable:
             pairs = zip(self.family_ids.tolist(), ids, strict=True)
             of_family = _look_up(pairs, zip(samples.family_ids.tolist(), wanted, strict=True))
         return of_family if (of_family >= 0).any() else rows
+
+
+def _explain_strangers(found: np.ndarray, wanted: np.ndarray) -> str:
+    return (
+        f"sample of the table, such as {str(found[0])!r}, is among those of the genotypes, such "
+        f"as {str(wanted[0])!r}"
+    )
 
 
 def _look_up(keys: Iterable[Hashable], wanted: Iterable[Hashable]) -> np.ndarray:

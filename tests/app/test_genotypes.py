@@ -139,6 +139,82 @@ def test_what_is_no_genotypes_is_said_in_a_sentence(visit, folder, tmp_path):
     assert visit.state.table.category_names == ("breed",)
 
 
+def test_tables_that_do_not_fit_leave_the_one_that_is_open(visit, folder, tmp_path):
+    visit.open(folder / "herd.bed")
+    before, files = visit.state.table, visit.session.genotypes
+    path = tmp_path / "others.csv"
+    path.write_text("id,y\nnobody,1\nnone,2\n")
+    for opening in (
+        lambda: files.open_phenotypes(str(path)),
+        lambda: files.open_uploads({"others.csv": path.read_bytes()}),
+    ):
+        visit.session.problem = ""
+        opening()
+        visit.until(lambda: visit.session.problem)
+        assert visit.session.problem.startswith("others.csv: no sample of the table, such as 'nob")
+        assert visit.state.table is before
+        assert files.phenotypes.title == "herd.pheno.csv"
+
+
+def test_genotypes_that_nothing_can_be_shown_of_are_refused(visit, folder, tmp_path):
+    visit.open(folder / "herd.bed")
+    path = tmp_path / "x.vcf"
+    format_line = '##FORMAT=<ID=DP,Number=1,Type=Integer,Description="depth">'
+    columns = "#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT a".split()
+    record = "1 10 rs A G . PASS . DP 3".split()
+    lines = ["##fileformat=VCFv4.2", "##contig=<ID=1>", format_line]
+    path.write_text("\n".join([*lines, "\t".join(columns), "\t".join(record), ""]))
+    visit.session.genotypes.open(str(path))
+    visit.until(lambda: visit.session.problem)
+    assert visit.session.problem == (
+        "x.vcf: has no variant, needs at least one; 1 record without genotypes (GT) is left out."
+    )
+    assert visit.state.opened.title == "herd.bed"
+
+
+def test_an_upload_of_the_name_of_another_leaves_what_is_open(visit, folder):
+    contents = {name: (folder / name).read_bytes() for name in ("herd.bed", "herd.bim", "herd.fam")}
+    files = visit.session.genotypes
+    files.open_uploads(contents)
+    visit.until(lambda: visit.state.opened is not None)
+    genotypes = visit.state.opened.genotypes
+    before = genotypes.dosages(slice(None)).copy()
+    files.open_uploads({"herd.bed": contents["herd.bed"][:10]})
+    visit.until(lambda: visit.session.problem)
+    assert "herd.bed: has 10 bytes, needs" in visit.session.problem
+    assert visit.state.opened.genotypes is genotypes
+    assert np.array_equal(genotypes.dosages(slice(None)), before)
+
+
+def test_a_table_waits_for_its_genotypes(visit, folder):
+    files = visit.session.genotypes
+    files.open_uploads({"t.csv": (folder / "herd.pheno.csv").read_bytes()})
+    visit.until(lambda: files.phenotypes is not None)
+    parts = ("herd.bed", "herd.bim", "herd.fam")
+    files.open_uploads({name: (folder / name).read_bytes() for name in parts})
+    visit.until(lambda: visit.state.opened is not None)
+    assert visit.state.table.names == ("weight", "breed")
+
+
+def test_column_6_of_a_fam_file_is_a_trait(visit, folder, tmp_path):
+    for ending in (".bed", ".bim"):
+        (tmp_path / f"x{ending}").write_bytes((folder / f"herd{ending}").read_bytes())
+    rows = [line.split()[:5] for line in (folder / "herd.fam").read_text().splitlines()]
+    values = ["-9", "0", "NA", *(str(1 + k % 2) for k in range(N_SAMPLES - 3))]
+    lines = [" ".join([*row, value]) for row, value in zip(rows, values, strict=True)]
+    (tmp_path / "x.fam").write_text("\n".join(lines) + "\n")
+    visit.open(tmp_path / "x.bed")
+    association = visit.page.views.view("Association")
+    assert visit.state.trait == "phenotype"
+    assert visit.state.column("phenotype")[3:7].tolist() == [1, 2, 1, 2]
+    assert np.isnan(visit.state.column("phenotype")[:3]).all()
+    assert list(association.form.model.options) == ["Linear", "Logistic"]
+    visit.session.genotypes.open_phenotypes(str(folder / "herd.pheno.csv"))
+    visit.until(lambda: "weight" in visit.state.table.names)
+    assert association.form.fields.trait.options[:2] == ["weight", "phenotype"]
+    assert visit.session.genotypes.phenotypes_source == str(folder / "herd.pheno.csv")
+
+
 def test_uploads_are_opened_once_all_parts_are_there(visit, folder):
     contents = {path.name: path.read_bytes() for path in folder.iterdir()}
     files = visit.session.genotypes

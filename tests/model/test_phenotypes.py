@@ -46,9 +46,15 @@ def test_rows_without_known_names_are_in_the_order_of_the_samples():
     aligned = table("123").align(SampleTable.from_ids(["w0", "w1", "w2"]))
     assert aligned.columns["y"].tolist() == [1, 2, 3]
     assert "such as '1', is among those of the genotypes, such as 'w0'" in aligned.notes[0]
-    shorter = table("12").align(SampleTable.from_ids(["w0", "w1", "w2"]))
-    assert np.isnan(shorter.columns["y"]).all()
-    assert shorter.notes == ("0 of 3 samples are in the table.",)
+    with pytest.raises(ParameterError, match="no sample of the table, such as '1', is among"):
+        table("12").align(SampleTable.from_ids(["w0", "w1", "w2"]))
+
+
+def test_columns_stand_beside_those_of_another_table():
+    other = PhenotypeTable(np.array(["b"]), ("Y", "z"), {"Y": np.ones(1), "z": np.zeros(1)})
+    joined = table("b").beside(other, mark=" (fam)")
+    assert joined.names == ("y", "group", "Y (fam)", "z")
+    assert joined.columns["Y (fam)"].tolist() == [1]
 
 
 def test_an_empty_table_has_only_missing_values():

@@ -154,9 +154,7 @@ class GenotypeState(param.Parameterized):
         is_other = opened is not self.opened
         if is_other:
             self._end_tasks()
-        table = None
-        if opened is not None and phenotypes is not None:
-            table = phenotypes.table.align(opened.genotypes.samples)
+        table = None if opened is None or phenotypes is None else phenotypes.table
         changes: dict[str, Any] = {"table": table}
         if table is None or self.trait not in table.numeric_names:
             changes |= {"trait": "", "covariates": ()}
