@@ -16,6 +16,7 @@ from genoviz import (
     relationship_matrix,
     relatives,
 )
+from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from tests.analyses.test_genotype_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
 from tests.plink import Plink, plink_files, read_real, write_table
@@ -34,8 +35,15 @@ def dense_relationships(dosages, method):
     return z @ z.T / (called.astype(int) @ called.T.astype(int))
 
 
+@pytest.mark.parametrize("of_panels", [False, True])
 @pytest.mark.parametrize("method", ["vanraden", "gcta"])
-def test_matrix_is_its_formula(method, backend, monkeypatch):
+def test_matrix_is_its_formula(method, of_panels, backend, monkeypatch):
+    if of_panels and not (backend == "cpu" and has_amx()):
+        pytest.skip("this processor has no matrix unit (AMX)")
+    monkeypatch.setattr(crossproducts, "has_amx", lambda: of_panels)
+    monkeypatch.setattr(crossproducts, "PANEL_SAMPLES", 16)
+    monkeypatch.setattr(crossproducts, "STRIP_PANELS", 3)
+    monkeypatch.setattr(crossproducts, "PANEL_VARIANTS", 29)
     monkeypatch.setattr(crossproducts, "BLOCK_VARIANTS", 16)
     monkeypatch.setattr(crossproducts, "STEP_PRODUCTS", {"numpy": 1, "cupy": 1})
     codes = np.random.default_rng(1).choice(4, (131, 45), p=[0.3, 0.1, 0.3, 0.3])

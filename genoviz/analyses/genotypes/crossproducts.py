@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from genoviz.analyses.genotypes.matrix_parts import to_host
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
+from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from genoviz.model.genotypes import Genotypes
 
 BLOCK_VARIANTS = 1024
+PANEL_SAMPLES, PANEL_VARIANTS = 64, 1 << 16
+STRIP_PANELS = 8
+"""Panels for which the samples before them are left out once."""
 STEP_PRODUCTS = {"numpy": 4e9, "cupy": 1e12}
 """Multiplications of a step: some 50 ms."""
 
@@ -23,7 +28,9 @@ def iter_crossproducts(
 ) -> Generator[float, None, np.ndarray]:
     """Compute Z Z', with Z[i, j] = values[j, code of sample i at variant j].
 
-    Only the lower triangle is computed, a panel of rows after the other.
+    Only the lower triangle is computed, a panel of rows after the other. Blocks of variants are
+    decoded and multiplied; where the processor has a matrix unit, only panels of samples are
+    decoded, and the packed genotypes are multiplied with these.
 
     Parameters
     ----------
@@ -51,11 +58,29 @@ def iter_crossproducts(
     ParameterError
         If the matrix takes more memory than there is.
     """
-    n, m = genotypes.n_samples, genotypes.n_variants
-    xp, kernel = array_module(backend), load_kernel("genotype_decode", backend)
+    n = genotypes.n_samples
     _check_memory(n)
     values = np.ascontiguousarray(values, dtype)
-    sums = xp.zeros((n, n))
+    sums = array_module(backend).zeros((n, n))
+    if resolve_backend(backend) == "cpu" and has_amx():
+        yield from _add_panels(genotypes, values, sums)
+    else:
+        yield from _add_blocks(genotypes, values, sums, backend)
+    sums = to_host(sums)
+    for top in range(0, n, BLOCK_VARIANTS):
+        bottom = min(top + BLOCK_VARIANTS, n)
+        sums[top:bottom, bottom:] = sums[bottom:, top:bottom].T
+        square = sums[top:bottom, top:bottom]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+    return sums
+
+
+def _add_blocks(
+    genotypes: Genotypes, values: np.ndarray, sums: Any, backend: Backend
+) -> Iterator[float]:
+    """Add products of decoded blocks of variants to the lower triangle; yield what is done."""
+    n, m = genotypes.n_samples, genotypes.n_variants
+    xp, kernel = array_module(backend), load_kernel("genotype_decode", backend)
     height = int(max(64, STEP_PRODUCTS[xp.__name__] // (BLOCK_VARIANTS * n)))
     for first in range(0, m, BLOCK_VARIANTS):
         variants = slice(first, min(first + BLOCK_VARIANTS, m))
@@ -65,13 +90,28 @@ def iter_crossproducts(
             sums[top:bottom, :bottom] += block[:, top:bottom].T @ block[:, :bottom]
             share = (bottom / n) ** 2 * (variants.stop - first)
             yield (first + share) / m
-    sums = to_host(sums)
-    for top in range(0, n, height):
-        bottom = min(top + height, n)
-        sums[top:bottom, bottom:] = sums[bottom:, top:bottom].T
-        square = sums[top:bottom, top:bottom]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-    return sums
+
+
+def _add_panels(genotypes: Genotypes, values: np.ndarray, sums: np.ndarray) -> Iterator[float]:
+    """Add products with decoded panels of samples to the lower triangle; yield what is done."""
+    n, m = genotypes.n_samples, genotypes.n_variants
+    decode = load_kernel("genotype_decode", "cpu").decode
+    multiply = load_kernel("genotype_product", "cpu").multiply
+    own_values = values.astype(np.float64)
+    for first in range(0, m, PANEL_VARIANTS):
+        variants = slice(first, min(first + PANEL_VARIANTS, m))
+        for start in range(0, n, STRIP_PANELS * PANEL_SAMPLES):
+            packed = np.ascontiguousarray(genotypes.packed[variants, start // 4 :])
+            stop = min(start + STRIP_PANELS * PANEL_SAMPLES, n)
+            for top in range(start, stop, PANEL_SAMPLES):
+                width = min(PANEL_SAMPLES, n - top)
+                place = (top - start) // 4
+                codes = np.ascontiguousarray(packed[:, place : place + PANEL_SAMPLES // 4])
+                panel = decode(codes, width, values[variants])
+                product = multiply(packed, n - start, own_values[variants], panel)
+                sums[start:, top : top + width] += product
+                share = (1 - (1 - (top + width) / n) ** 2) * (variants.stop - first)
+                yield (first + share) / m
 
 
 def _check_memory(n_samples: int) -> None:

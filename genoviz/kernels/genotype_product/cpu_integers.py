@@ -12,12 +12,16 @@ References
 Ootomo et al. 2024, DGEMM on Integer Matrix Multiplication Unit, arXiv:2306.11975.
 """
 
+from itertools import pairwise
+
 import numba
 import numpy as np
 from numba import njit, prange
 
 from genoviz.kernels.genotype_product.cpu_amx import (
     CHUNK,
+    CODE_1,
+    CODE_2,
     LINE,
     MOST_TILES,
     STATES,
@@ -37,6 +41,8 @@ SAMPLE_STEPS, VARIANT_STEPS = 6, 12
 """Tiles along the rows of digits that genotypes are spread to at a time, for sums of either."""
 L1_STEPS = 6
 """Of these, how many are multiplied before the next ones: their digits stay in the L1 cache."""
+MOST_GROUPS = 3
+"""Groups of tiles of sums that a product has: digits of more would not stay in the L2 cache."""
 SUMS_BYTES = 960 << 10
 """What the sums of a block of rows may take of the L2 cache."""
 MOST_VARIANTS = 1024
@@ -49,9 +55,10 @@ def multiply(packed, n_samples, values, right):
     offsets, weights = split_values(values)
     product = IntegerProduct(packed, n_samples, True)
     # A product of NumPy would keep its own threads waiting beside those that are needed next.
-    out = np.tile((offsets[:, None] * right).sum(0), (n_samples, 1))
-    for kind in np.flatnonzero(weights.any(1)).tolist():
-        product.add(kind, Digits(right, weights[kind], True), None, out)
+    out = np.tile(np.einsum("j,jl->l", offsets, right), (n_samples, 1))
+    for kind in product.iter_kinds(weights):
+        for digits in iter_digits(right, weights[kind], True):
+            product.add(kind, digits, None, out)
     return out.astype(right.dtype, copy=False)
 
 
@@ -60,14 +67,29 @@ def multiply_transposed(packed, n_samples, values, left):
     offsets, weights = split_values(values)
     product = IntegerProduct(packed, n_samples, False)
     out = offsets[:, None] * left.sum(0, dtype=np.float64)
-    digits = Digits(left, None, False)
-    for kind in np.flatnonzero(weights.any(1)).tolist():
-        product.add(kind, digits, weights[kind], out)
+    groups = list(iter_digits(left, None, False))
+    for kind in product.iter_kinds(weights):
+        for digits in groups:
+            product.add(kind, digits, weights[kind], out)
     return out.astype(left.dtype, copy=False)
 
 
+def iter_digits(dense, weights, by_sample):
+    """Yield the digits of as many columns of a dense matrix at a time as a product should take."""
+    n_slices, k = N_SLICES[dense.dtype.name], dense.shape[1]
+    edges = _split_evenly(k, MOST_GROUPS * (MOST_TILES * TILE_ROWS // n_slices))
+    for columns in pairwise(edges.tolist()):
+        yield Digits(dense, weights, by_sample, columns)
+
+
+def _split_evenly(n, most):
+    """Return the ends of parts of n of which none has more than ``most``."""
+    n_parts = -(-n // most)
+    return np.array([n * part // n_parts for part in range(n_parts + 1)])
+
+
 class Digits:
-    """The columns of a dense matrix as digits, in tiles.
+    """Some columns of a dense matrix as digits, in tiles.
 
     Parameters
     ----------
@@ -77,25 +99,27 @@ class Digits:
         float64 (rows,) that rows are multiplied by, or None.
     by_sample
         Whether rows are variants, and products are of samples.
+    columns
+        The first column, and the one after the last.
 
     Attributes
     ----------
     words
         int8: tiles of digits, as the product takes them.
     first_columns, n_tiles
-        int64: of each group of columns, its first one and its tiles; k ends the former.
+        int64: of each group of columns, its first one and its tiles; the former end with the
+        column after the last.
     scales
         float64 (2, k): factors of the sums of digits, one after the other.
     n_items, n_slices
         Rows of the matrix, digits of a number.
     """
 
-    def __init__(self, dense, weights, by_sample):
-        self.n_items, k = dense.shape
-        self.n_slices = N_SLICES[dense.dtype.name]
+    def __init__(self, dense, weights, by_sample, columns):
+        self.n_items, self.n_slices = len(dense), N_SLICES[dense.dtype.name]
         most = MOST_TILES * TILE_ROWS // self.n_slices
-        n_groups = -(-k // most)
-        self.first_columns = np.array([k * g // n_groups for g in range(n_groups + 1)])
+        first, last = columns
+        self.first_columns = first + _split_evenly(last - first, most)
         n_digits = np.diff(self.first_columns) * self.n_slices
         self.n_tiles = -(-n_digits // TILE_ROWS)
         self.n_steps = -(-self.n_items // CHUNK) * CHUNK // STEP
@@ -136,7 +160,17 @@ class IntegerProduct:
         self._packed = np.asarray(packed).view()
         self._packed.flags.writeable = False
         self._by_sample = by_sample
+        self._n_samples = n_samples
         self._n_sums = n_samples if by_sample else len(packed)
+
+    def iter_kinds(self, weights):
+        """Yield the kinds of codes that have weights, float64 (3, m), and are there."""
+        yield STATES
+        for kind in (CODE_1, CODE_2):
+            if weights[kind].any() and _has_codes(
+                self._packed, self._n_samples, kind, numba.get_num_threads()
+            ):
+                yield kind
 
     def add(self, kind, digits, weights, out):
         """Add what a kind of codes counts, times the dense rows, to the products.
@@ -226,28 +260,53 @@ def _write_digits(
     for k in range(n_slices):
         round_up += np.int64(128) << 8 * k
     for step in prange(n_steps):
+        raised = np.empty(STEP, np.int64)
         first_byte = 0
         for group in range(len(n_tiles)):
             place = first_byte + step * n_tiles[group] * TILE_BYTES
             first_byte += n_steps * n_tiles[group] * TILE_BYTES
-            for entry in range(STEP):
-                i = STEP * step + entry
-                if not by_sample:
-                    i = CHUNK * (step // 4) + 4 * entry + step % 4
-                if i >= len(rows):
-                    continue
-                digit = 0
-                for column in range(first_columns[group], first_columns[group + 1]):
-                    number = rows[i, column] * weights[i] * raises[0, column] * raises[1, column]
-                    raised = np.int64(np.rint(number)) + round_up if raises[0, column] else round_up
-                    for k in range(n_slices):
-                        row, at = digit % TILE_ROWS, place + digit // TILE_ROWS * TILE_BYTES
-                        if by_sample:
-                            at += LINE * row + entry
-                        else:
-                            at += LINE * (entry >> 2) + 4 * row + (entry & 3)
-                        words[at] = (raised >> 8 * k & 255) - 128
-                        digit += 1
+            first_column = first_columns[group]
+            for column in range(first_column, first_columns[group + 1]):
+                raised[:] = 0
+                raise_by, raise_again = raises[0, column], raises[1, column]
+                for entry in range(STEP):
+                    i = STEP * step + entry
+                    if not by_sample:
+                        i = CHUNK * (step // 4) + 4 * entry + step % 4
+                    if i < len(rows) and raise_by:
+                        number = rows[i, column] * weights[i] * raise_by * raise_again
+                        raised[entry] = np.int64(np.rint(number))
+                for k in range(n_slices):
+                    digit = (column - first_column) * n_slices + k
+                    row, at = digit % TILE_ROWS, place + digit // TILE_ROWS * TILE_BYTES
+                    if by_sample:
+                        at += LINE * row
+                        for entry in range(STEP):
+                            words[at + entry] = ((raised[entry] + round_up >> 8 * k) & 255) - 128
+                    else:
+                        at += 4 * row
+                        for four in range(STEP // 4):
+                            for own in range(4):
+                                of_digit = (raised[4 * four + own] + round_up >> 8 * k) & 255
+                                words[at + LINE * four + own] = of_digit - 128
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _has_codes(packed, n_samples, kind, n_workers):
+    """Tell whether any genotype has a code of the kind."""
+    found = np.zeros(n_workers, np.bool_)
+    lines = n_samples // 4 // LINE * LINE
+    for worker in prange(n_workers):
+        for row in range(worker, len(packed), n_workers):
+            of_row = 0
+            for byte in range(0, lines, LINE):
+                of_row |= find_codes(kind, packed, row * packed.shape[1] + byte, LINE)
+            for i in range(4 * lines, n_samples):
+                of_row |= (packed[row, i >> 2] >> 2 * (i & 3) & 3) == kind
+            if of_row:
+                found[worker] = True
+                break
+    return found.any()
 
 
 @njit(nogil=True, cache=True, parallel=True)
