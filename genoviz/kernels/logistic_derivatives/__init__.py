@@ -1,0 +1,22 @@
+"""Derivatives of the log likelihood of logistic models, one model a variant.
+
+With x = [columns, g] of a sample, g its dosage, p = 1 / (1 + exp(-x'b)) at the coefficients b of a
+variant, and sums over the samples that have a genotype::
+
+    gradient = sum (y - p) x        hessian = sum p (1 - p) x x'        (k = c + 1 coefficients)
+
+``derivatives(dosages, rows, phenotype, columns, coefficients)`` returns the gradients, float64
+(r, k), and the negative Hessians, float64 (r, k, k), as NumPy arrays.
+
+============== =================== =============================================================
+dosages        float64 (m, n)      of m variants, NaN where a genotype is missing
+rows           int64 (r,)          the variants that are wanted
+phenotype      float64 (n,)        y: 0 or 1
+columns        float64 (c, n)      covariates, C order
+coefficients   float64 (r, k)      b; that of the dosage is the last
+============== =================== =============================================================
+
+x'b is taken for no more than 40 to either side. On a GPU the first four lie there.
+"""
+
+LARGEST_LOGIT = 40.0

@@ -1,0 +1,144 @@
+"""Derivatives of logistic models on all cores; the contract is in this folder's ``__init__``.
+
+Samples go by tiles that stay in the cache, and each tile of the columns serves a group of variants.
+"""
+
+import math
+
+import numpy as np
+from numba import get_num_threads, njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
+
+TILE = 512
+MOST_AT_ONCE = 8
+LOG2_E = math.log2(math.e)
+# The natural logarithm of 2, of which the first part has no more bits than products with it leave.
+LOG_2, LOG_2_REST = 0.6931471803691238, 1.9082149292705877e-10
+EXPONENT_BITS, EXPONENT_OF_ONE = 52, 1023
+T12, T11, T10, T9, T8, T7, T6, T5, T4, T3, T2 = (1 / math.factorial(k) for k in range(12, 1, -1))
+
+
+def derivatives(dosages, rows, phenotype, columns, coefficients):
+    """Return gradients and negative Hessians."""
+    n_rows, k = coefficients.shape
+    gradients, hessians = np.zeros((n_rows, k)), np.zeros((n_rows, k, k))
+    n_threads = get_num_threads()
+    n_rounds = -(-n_rows // (MOST_AT_ONCE * n_threads))
+    size = -(-n_rows // (n_rounds * n_threads))
+    _add_groups(dosages, rows, phenotype, columns, coefficients, size, gradients, hessians)
+    upper = np.triu_indices(k, 1)
+    hessians[:, *upper] = hessians.transpose(0, 2, 1)[:, *upper]
+    return gradients, hessians
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _add_groups(dosages, rows, phenotype, columns, coefficients, size, gradients, hessians):
+    for group in prange((len(rows) + size - 1) // size):
+        some = slice(group * size, min(len(rows), (group + 1) * size))
+        _add_group(
+            dosages,
+            rows[some],
+            phenotype,
+            columns,
+            coefficients[some],
+            gradients[some],
+            hessians[some],
+        )
+
+
+@njit(nogil=True, cache=True)
+def _add_group(dosages, rows, phenotype, columns, coefficients, gradients, hessians):
+    room, called = np.empty(TILE), np.empty(TILE)
+    residuals, weights = np.empty(TILE), np.empty(TILE)
+    for first in range(0, len(phenotype), TILE):
+        here = slice(first, min(first + TILE, len(phenotype)))
+        for row in range(len(rows)):
+            tile = room[: here.stop - first]
+            _fill_dosages(dosages[rows[row], here], tile, called)
+            _fill_logits(tile, columns, here, coefficients[row], weights)
+            _weigh(phenotype[here], called, residuals, weights)
+            _add_sums(tile, columns, here, residuals, weights, gradients[row], hessians[row])
+
+
+@njit(nogil=True, cache=True)
+def _fill_dosages(dosages, tile, called):
+    """Write dosages, 0 where they are missing, and whether they are not."""
+    for i in range(len(tile)):
+        is_called = dosages[i] == dosages[i]
+        tile[i] = dosages[i] if is_called else 0.0
+        called[i] = 1.0 if is_called else 0.0
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _fill_logits(tile, columns, here, coefficients, logits):
+    for i in range(len(tile)):
+        logits[i] = coefficients[-1] * tile[i]
+    for k in range(len(columns)):
+        column = columns[k, here]
+        for i in range(len(tile)):
+            logits[i] += coefficients[k] * column[i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _weigh(phenotype, called, residuals, weights):
+    """Write residuals, and weights in the place of logits."""
+    for i in range(len(phenotype)):
+        fitted = 1.0 / (1.0 + _exp(-weights[i]))
+        residuals[i] = called[i] * (phenotype[i] - fitted)
+        weights[i] = called[i] * (fitted * (1.0 - fitted))
+
+
+@intrinsic
+def _as_float(typing_context, bits):  # noqa: ARG001
+    """Return the number that has these bits."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.bitcast(arguments[0], cgutils.ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _exp(x):
+    """Return exp(x), of x within LARGEST_LOGIT; without calls, so that a loop is vectorised."""
+    x = min(max(x, -LARGEST_LOGIT), LARGEST_LOGIT)
+    power = np.floor(x * LOG2_E + 0.5)
+    r = x - power * LOG_2 - power * LOG_2_REST
+    value = ((((T12 * r + T11) * r + T10) * r + T9) * r + T8) * r + T7
+    value = (((((value * r + T6) * r + T5) * r + T4) * r + T3) * r + T2) * r * r + r + 1.0
+    exponent = np.int64(np.int32(power)) + EXPONENT_OF_ONE
+    return value * _as_float(exponent << EXPONENT_BITS)
+
+
+@njit(nogil=True, cache=True)
+def _add_sums(tile, columns, here, residuals, weights, gradient, hessian):
+    """Add the sums over a tile to a gradient and a triangle of a Hessian; uses residuals up."""
+    c = len(columns)
+    gradient[c] += _dot(tile, residuals)
+    for i in range(c):
+        gradient[i] += _dot(columns[i, here], residuals)
+    weighted = residuals
+    for i in range(c):
+        _multiply(columns[i, here], weights, weighted)
+        hessian[c, i] += _dot(tile, weighted)
+        for j in range(i + 1):
+            hessian[i, j] += _dot(columns[j, here], weighted)
+    _multiply(tile, weights, weighted)
+    hessian[c, c] += _dot(tile, weighted)
+
+
+@njit(nogil=True, cache=True)
+def _multiply(column, weights, weighted):
+    for i in range(len(column)):
+        weighted[i] = column[i] * weights[i]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _dot(column, values):
+    total = 0.0
+    for i in range(len(column)):
+        total += column[i] * values[i]
+    return total

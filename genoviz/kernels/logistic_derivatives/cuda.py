@@ -1,0 +1,50 @@
+"""Derivatives of logistic models on one GPU; the contract is in this folder's ``__init__``.
+
+Weights and residuals are matrices of variants by samples, so that all sums over samples are matrix
+products: those of weights with the pairwise products of the columns give their part of every
+Hessian at once.
+"""
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
+
+THREADS_PER_BLOCK = 256
+MOST_BLOCKS = 1 << 16
+COMPILE_OPTIONS = ((f"-DLARGEST_LOGIT={LARGEST_LOGIT}",),)
+
+
+def derivatives(dosages, rows, phenotype, columns, coefficients):
+    """Return gradients and negative Hessians."""
+    c = len(columns)
+    coefficients = cupy.asarray(coefficients)
+    # They are logits, to which the part of the dosage is added, and then weights.
+    weights = cupy.ascontiguousarray(coefficients[:, :c] @ columns)
+    tile, residuals = _weigh(dosages, rows, phenotype, coefficients[:, c].copy(), weights)
+    gradients = cupy.empty((len(rows), c + 1))
+    gradients[:, :c] = residuals @ columns.T
+    gradients[:, c] = cupy.einsum("mn,mn->m", residuals, tile)
+    first, second = np.triu_indices(c)
+    hessians = cupy.empty((len(rows), c + 1, c + 1))
+    hessians[:, first, second] = weights @ (columns[first] * columns[second]).T
+    hessians[:, second, first] = hessians[:, first, second]
+    weights *= tile
+    hessians[:, :c, c] = hessians[:, c, :c] = weights @ columns.T
+    hessians[:, c, c] = cupy.einsum("mn,mn->m", weights, tile)
+    return gradients.get(), hessians.get()
+
+
+def _weigh(dosages, rows, phenotype, slopes, weights):
+    """Return dosages and residuals, which are 0 where a genotype is missing; fills the weights."""
+    tile, residuals = cupy.empty_like(weights), cupy.empty_like(weights)
+    n_blocks = min(-(-weights.size // THREADS_PER_BLOCK), MOST_BLOCKS)
+    module = load_module(__package__, "logistic_derivatives.cu", options=COMPILE_OPTIONS[0])
+    sizes = (np.int64(size) for size in weights.shape)
+    module.get_function("weigh")(
+        (n_blocks,),
+        (THREADS_PER_BLOCK,),
+        (dosages, cupy.asarray(rows), phenotype, slopes, *sizes, tile, residuals, weights),
+    )
+    return tile, residuals
