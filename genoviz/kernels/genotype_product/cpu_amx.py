@@ -8,6 +8,7 @@ A *tile* is 16 rows of 64 bytes, which is what the unit multiplies: 16 by 64 int
 """
 
 import ctypes
+import platform
 import sys
 from functools import cache
 
@@ -44,7 +45,7 @@ _LANES = 4
 @cache
 def has_amx():
     """Tell whether this processor has the unit, and the system lets this process use it."""
-    if sys.platform != "linux":
+    if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     features = llvmlite.binding.get_host_cpu_features()
     if not all(features.get(name) for name in FEATURES):
