@@ -281,7 +281,7 @@ def test_the_page_searches_the_open_graph(session, gfa):
     poll_until(poll, lambda: session.picked is not None and len(session.picked))
     assert sorted(session.picked.tolist()) == sorted(set(nodes.tolist()))
     page.hits.view.value = "Haplotypes"
-    poll_until(poll, lambda: page.hits.haplotypes.matrix is not None)
+    poll_until(poll, lambda: page.hits.haplotypes.shown is not None)
     assert page.hits.haplotypes.panel.visible
     assert not page.hits.table.place.visible
     page.graph.reference.value = "S2"

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import panel as pn
-import panel_material_ui as pmui
-from bokeh.events import MouseLeave, MouseMove
 
 from app.offtarget_groups import mismatch_kinds_of
 from app.pages.offtargets.hit_filter import FoundHits
+from app.pages.offtargets.matrix_panel import MatrixPanel
 from app.pages.offtargets.state import OffTargetState
-from app.parts.questions import Question
-from app.parts.turn import Turn
 from app.plots.kmer_matrix import MatrixFigure
 from genoviz.analyses.offtarget_differences import KINDS, MismatchKinds
-
-TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Mismatches of the hits that are listed.
+    """Mismatches of the hits that are listed: a row for each kind, a column for each position.
 
     Attributes
     ----------
@@ -37,9 +30,19 @@ class Differences:
     kinds: MismatchKinds
 
     @property
-    def positions(self) -> list[str]:
-        """Names of the columns: positions in the guide, or from the PAM where lengths differ."""
-        query, n = self.found.result.query, self.kinds.counts.shape[1]
+    def counts(self) -> np.ndarray:
+        """Mismatches of each kind at each position; int64."""
+        return self.kinds.counts
+
+    @property
+    def rows(self) -> list[str]:
+        """Names of the kinds."""
+        return [kind.replace(">", " → ") for kind in KINDS]
+
+    @property
+    def columns(self) -> list[str]:
+        """Positions in the guide, or from the PAM where lengths differ."""
+        query, n = self.found.result.query, self.counts.shape[1]
         if len(query.lengths) == 1 or query.pam.is_first:
             return [str(place) for place in range(1, n + 1)]
         return [str(place) for place in range(-n, 0)]
@@ -52,104 +55,40 @@ class Differences:
             return "Position in the guide, 5′ to 3′"
         return "Position from the PAM"
 
+    @property
+    def summary(self) -> str:
+        """How many mismatches there are."""
+        total, others = int(self.counts.sum()), self.kinds.n_others
+        more = f", and {others:,} with N or IUPAC letters" if others else ""
+        return (
+            f"{total:,} mismatches{more} in {self.kinds.n_hits:,} listed hits: base of the "
+            "guide → base of the genome on the guide's strand."
+        )
+
+    def describe(self, row: int, column: int) -> str:
+        """Return how many hits have a mismatch, as HTML."""
+        n = int(self.counts[row, column])
+        share = 100 * n / self.kinds.n_hits
+        return (
+            f"<b>{self.rows[row]}</b> at position {self.columns[column]}: {n:,}, "
+            f"{share:.1f} % of the listed hits"
+        )
+
 
 def find_differences(found: FoundHits) -> Differences:
     """Return the mismatches of the hits that are listed."""
     return Differences(found, mismatch_kinds_of(found.result.hits.take(np.sort(found.rows))))
 
 
-class DifferencesPanel:
-    """A figure in the place of the table of hits.
-
-    Attributes
-    ----------
-    figure, said, panel
-        The figure, what the pointer is on, and the Panel object.
-    shown
-        What is drawn, or None.
-    """
+class DifferencesPanel(MatrixPanel):
+    """The mismatches of the listed hits."""
 
     def __init__(self, state: OffTargetState) -> None:
-        self._state = state
-        self.shown: Differences | None = None
-        self._asked: FoundHits | None = None
-        self._cell: tuple[int, int] | None = None
-        self._question = Question(state.session, "mismatches of hits", self._take)
-        self.figure = MatrixFigure(name="offtarget-differences", counted="Mismatches")
+        figure = MatrixFigure(name="offtarget-differences", counted="Mismatches")
+        figure.figure.min_border_left = 60
+        super().__init__(state, figure, find_differences, "mismatches of hits")
+
+    def _arrange_axes(self) -> None:
         plot = self.figure.figure
-        plot.min_border_left = 60
-        self._turn = Turn(plot, self._draw)
-        self._is_hovering = False
-        plot.on_event(MouseMove, self._take_pointer)
-        plot.on_event(MouseLeave, self._take_pointer)
-        self.said = pn.pane.HTML(
-            "", sizing_mode="stretch_width", margin=(2, 8, 2, 12), stylesheets=[TEXT]
-        )
-        self.panel = pmui.Column(
-            self.said,
-            pn.pane.Bokeh(plot, sizing_mode="stretch_both", margin=0),
-            sizing_mode="stretch_both",
-            styles={"min-height": "0"},
-            margin=0,
-            visible=False,
-        )
-
-    def poll(self) -> None:
-        """Bring the figure up to date while it is seen."""
-        self._question.poll()
-        found = self._state.found
-        if self.panel.visible and found is not self._asked:
-            self._asked = found
-            if found is None:
-                self._take(None)
-            else:
-                self._question.ask(find_differences, found)
-        if self._is_hovering:
-            self._is_hovering = False
-            self._say()
-
-    def _take(self, shown: Differences | None) -> None:
-        self.shown, self._cell = shown, None
-        self._turn.ask()
-
-    def _draw(self) -> None:
-        shown = self.shown
-        with pn.io.hold():
-            if shown is None:
-                self.figure.show(np.zeros((0, 0)), [], [])
-            else:
-                names = [kind.replace(">", " → ") for kind in KINDS]
-                self.figure.show(shown.kinds.counts, names, shown.positions)
-                plot = self.figure.figure
-                plot.xaxis[0].update(major_label_orientation=0.0, axis_label=shown.axis)
-                plot.min_border_bottom = 40
-            self._say()
-
-    def _say(self) -> None:
-        shown = self.shown
-        if shown is None or not shown.kinds.n_hits:
-            self.said.object = "No hits are listed."
-        elif self._cell is None:
-            total, others = int(shown.kinds.counts.sum()), shown.kinds.n_others
-            more = f", and {others:,} with N or IUPAC letters" if others else ""
-            self.said.object = (
-                f"{total:,} mismatches{more} in {shown.kinds.n_hits:,} listed hits: base of the "
-                "guide → base of the genome on the guide's strand."
-            )
-        else:
-            row, column = self._cell
-            n, kind = int(shown.kinds.counts[row, column]), KINDS[row]
-            share = 100 * n / shown.kinds.n_hits
-            self.said.object = (
-                f"<b>{kind[0]} → {kind[2]}</b> at position {shown.positions[column]}: {n:,}, "
-                f"{share:.1f} % of the listed hits"
-            )
-
-    def _take_pointer(self, event: Any) -> None:
-        cell = None
-        if self.shown is not None and not isinstance(event, MouseLeave) and event.x is not None:
-            row, column = int(np.floor(-event.y)), int(np.floor(event.x))
-            n_rows, n_columns = self.shown.kinds.counts.shape
-            cell = (row, column) if 0 <= row < n_rows and 0 <= column < n_columns else None
-        if cell != self._cell:
-            self._cell, self._is_hovering = cell, True
+        plot.xaxis[0].update(major_label_orientation=0.0, axis_label=self.shown.axis)
+        plot.min_border_bottom = 40

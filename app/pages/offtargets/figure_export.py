@@ -166,7 +166,7 @@ def draw_differences(sheet: Sheet, differences: Differences, top: float) -> floa
     bottom = top + len(KINDS) * ROW
     step = -(-counts.shape[1] // 24) or 1
     for column in range(0, counts.shape[1], step):
-        name = differences.positions[column]
+        name = differences.columns[column]
         sheet.text(left + (column + 0.5) * width, bottom + 13, name, SMALL, "middle")
     axis = differences.axis.replace("′", "'")
     sheet.text(left, bottom + 29, axis)
