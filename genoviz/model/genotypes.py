@@ -9,7 +9,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 
-MISSING_CODE = 1
+MISSING_CODE, HETEROZYGOUS_CODE = 1, 2
 DOSAGES = np.array([2, -1, 1, 0], np.int8)
 """Dosage, the count of allele A1, of each 2-bit code of a .bed file; -1 where it is missing."""
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from genoviz.analyses.genotypes.code_values import spare_missing
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.backend import cuda_is_available
 from genoviz.errors import ParameterError
@@ -188,3 +189,20 @@ def test_gpus_share_the_variants():
         np.testing.assert_allclose(transposed.tolist(), alone.T @ left, rtol=1e-11, atol=1e-12)
     with pytest.raises(ParameterError, match=f"devices is {n_devices}, needs numbers of GPUs"):
         GenotypeMatrix(genotypes, devices=[n_devices], backend="cuda")
+
+
+def test_missing_genotypes_cost_nothing_where_there_are_none():
+    codes = np.random.default_rng(8).choice(4, (60, 9), p=[0.3, 0.1, 0.3, 0.3])
+    codes[:, 3] = np.where(codes[:, 3] == 1, 2, codes[:, 3])
+    genotypes = genotypes_of(pack(codes), 60)
+    counts = allele_counts(genotypes, backend="cpu")
+    values = GenotypeMatrix(genotypes, backend="cpu").values
+    spared = spare_missing(values, counts)
+    assert (counts[:, 1] == 0).tolist() == [k == 3 for k in range(9)]
+    assert spared[3, 1] == values[3, 2] != values[3, 1]
+    others = np.arange(9) != 3
+    assert (spared[others] == values[others]).all()
+    known = GenotypeMatrix(genotypes, counts=counts, backend="cpu")
+    right = np.random.default_rng(9).normal(size=(9, 2))
+    expected = np.take_along_axis(values, codes.T, 1).T @ right
+    np.testing.assert_allclose(known @ right, expected, rtol=1e-10, atol=1e-12)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.model.genotypes import MISSING_CODE
+from genoviz.model.genotypes import HETEROZYGOUS_CODE, MISSING_CODE
 
 
 def frequencies_of_counts(counts: np.ndarray) -> np.ndarray:
@@ -54,3 +54,21 @@ def values_of_codes(
         values[is_varied] /= deviations[is_varied, None]
         values[~is_varied] = 0
     return values
+
+
+def spare_missing(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return values by which missing genotypes cost nothing at variants that have none.
+
+    There they count as heterozygous ones, for which kernels need no product of their own.
+
+    Parameters
+    ----------
+    values
+        float64, shape (n_variants, 4).
+    counts
+        int64, shape (n_variants, 4): samples of each code, as of `allele_counts`.
+    """
+    spared = values.copy()
+    has_none = counts[:, MISSING_CODE] == 0
+    spared[has_none, MISSING_CODE] = values[has_none, HETEROZYGOUS_CODE]
+    return spared

@@ -66,8 +66,7 @@ def _fit_block(
     block: slice,
     backend: Backend,
 ) -> None:
-    frequencies = frequencies_of_counts(counts)
-    matrix = GenotypeMatrix(genotypes, frequencies=frequencies, backend=backend)
+    matrix = GenotypeMatrix(genotypes, counts=counts, backend=backend)
     products = matrix.multiply_transposed(columns)
     squares = (counts * matrix.values**2).sum(1)
     n_basis = columns.shape[1] - 1

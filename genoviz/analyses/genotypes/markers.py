@@ -40,4 +40,4 @@ class Markers:
                 f"none of the {genotypes.n_variants:,} variants differs between the samples: there "
                 "is nothing to predict from"
             )
-        self.matrix = GenotypeMatrix(genotypes, frequencies=frequencies, backend=backend)
+        self.matrix = GenotypeMatrix(genotypes, counts=self.counts, backend=backend)

@@ -8,7 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
+from genoviz.analyses.genotypes.code_values import (
+    frequencies_of_counts,
+    spare_missing,
+    values_of_codes,
+)
 from genoviz.analyses.genotypes.matrix_parts import (
     KERNEL,
     FiveCodesPart,
@@ -56,6 +60,8 @@ class GenotypeMatrix:
         What a missing genotype counts as before all that: ``"mean"`` 2p, ``"zero"`` 0.
     frequencies
         float64, shape (n_variants,): p, from 0 to 1. Of the called genotypes if None.
+    counts
+        What `allele_counts` returns, where that is known; else it is computed.
     packing
         ``"2bit"``: the packed genotypes themselves, or ``"5codes"``: a copy of them with five
         variants of a sample in a byte. The latter is for CPUs, and for genotypes none of which is
@@ -95,6 +101,7 @@ class GenotypeMatrix:
         standardise: bool = False,
         missing: Literal["mean", "zero"] = "mean",
         frequencies: np.ndarray | None = None,
+        counts: np.ndarray | None = None,
         packing: Literal["2bit", "5codes"] = "2bit",
         dtype: DTypeLike = np.float64,
         devices: Sequence[int] | None = None,
@@ -109,16 +116,18 @@ class GenotypeMatrix:
             raise ParameterError(f"dtype is {self.dtype}, needs float64 or float32")
         self.shape = genotypes.n_samples, genotypes.n_variants
         self._parts = _make_parts(genotypes, packing, missing, devices, backend)
-        if frequencies is None:
+        if counts is None:
             counts = np.concatenate(self._run(lambda part: part.count_codes()))
+        if frequencies is None:
             self.frequencies = frequencies_of_counts(counts)
         else:
             self.frequencies = _check_frequencies(frequencies, genotypes.n_variants)
         self.values = values_of_codes(
             self.frequencies, centre=centre, standardise=standardise, missing=missing
         )
+        values = spare_missing(self.values, counts)
         for part in self._parts:
-            part.keep_values(self.values)
+            part.keep_values(values)
 
     def __repr__(self) -> str:
         return f"GenotypeMatrix({self.shape[0]:,} x {self.shape[1]:,}, {self.dtype})"

@@ -9,7 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
+from genoviz.analyses.genotypes.code_values import (
+    frequencies_of_counts,
+    spare_missing,
+    values_of_codes,
+)
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.progress import Progress, report_steps
@@ -140,7 +144,7 @@ def iter_relationship_matrix(
     if n_variants < genotypes.n_variants:
         genotypes = genotypes.take_variants(np.flatnonzero(is_varied))
         p, counts = p[is_varied], counts[is_varied]
-    values = values_of_codes(p, standardise=method == "gcta")
+    values = spare_missing(values_of_codes(p, standardise=method == "gcta"), counts)
     has_missing = np.flatnonzero(counts[:, 1]) if method == "gcta" else np.empty(0, np.int64)
     share = n_variants / (n_variants + len(has_missing))
     steps = iter_crossproducts(genotypes, values, dtype=dtype, backend=backend)
