@@ -3,7 +3,7 @@
     python data_samples/make_samples.py
 
 What is made is fixed by seeds. After a change, put the new size and SHA-256 that are printed into
-``genoviz/samples.py`` and run again; the tests hold files, README and that module in step.
+``genoviz/samples/catalogue.py`` and run again; the tests hold files, README and list in step.
 """
 
 from __future__ import annotations

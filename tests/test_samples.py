@@ -11,14 +11,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz import samples
 from genoviz.errors import DownloadError, ParameterError
 from genoviz.io.gfa import read_gfa
-from genoviz.samples import find_sample, get_sample, iter_get_sample, list_samples
+from genoviz.samples import (
+    Sample,
+    catalogue,
+    fetching,
+    find_sample,
+    get_sample,
+    iter_get_sample,
+    list_samples,
+)
 from tests.conftest import ROOT, real_data
 
 CONTENT = bytes(range(256)) * 4096
-TINY = samples.Sample(
+TINY = Sample(
     name="tiny",
     title="A test file",
     file_name="tiny.gfa",
@@ -69,7 +76,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server(monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(samples, "_SAMPLES", (*list_samples(), TINY))
+    monkeypatch.setattr(catalogue, "SAMPLES", (*list_samples(), TINY))
     with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -94,7 +101,7 @@ def test_sample_is_downloaded_once(server, tmp_path, monkeypatch):
 
 def test_source_is_used_without_a_mirror(server, monkeypatch):
     sample = replace(TINY, url=f"{server.url}/tiny.gfa")
-    monkeypatch.setattr(samples, "_SAMPLES", (sample,))
+    monkeypatch.setattr(catalogue, "SAMPLES", (sample,))
     assert get_sample("tiny").read_bytes() == CONTENT
 
 
@@ -197,7 +204,7 @@ def test_bundled_sample_is_what_its_script_makes(sample, tmp_path, monkeypatch):
     assert sum(map(len, kept.values())) < 300_000
 
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(samples, "BUNDLED_FOLDER", tmp_path / "not installed")
+    monkeypatch.setattr(fetching, "BUNDLED_FOLDER", tmp_path / "not installed")
     made = get_sample(sample.name)
     assert made.is_relative_to(tmp_path)
     for name in kept:

@@ -1,0 +1,85 @@
+"""The file of a sample: the one that comes along, the one in the cache, or a download."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from genoviz.samples.catalogue import Sample, find_sample
+from genoviz.samples.downloads import Download, samples_folder
+from genoviz.samples.makers import MAKERS
+
+BUNDLED_FOLDER = Path(__file__).parents[2] / "data_samples"
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class DownloadProgress:
+    """How far the fetching of a sample is; ``path`` is set in the last report only."""
+
+    n_bytes_done: int
+    n_bytes_total: int
+    path: Path | None = None
+
+
+def get_sample(name: str, *, base_url: str | None = None) -> Path:
+    """Return the file of a sample; see `iter_get_sample`."""
+    *_, last = iter_get_sample(name, base_url=base_url)
+    return last.path
+
+
+def iter_get_sample(name: str, *, base_url: str | None = None) -> Iterator[DownloadProgress]:
+    """Fetch a sample and yield how far it is; the last report has the path of the file.
+
+    A file that is in the cache and whole is not fetched again. What is not the expected file, or
+    came only in part, is not kept. Giving the iterator up ends the download.
+
+    Parameters
+    ----------
+    name
+        Name of a sample.
+    base_url
+        Folder of a mirror; by default ``GENOVIZ_SAMPLES_URL`` or else the public source.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such sample.
+    DownloadError
+        If there is no network, the server has not got the file, or it is another file.
+    """
+    sample = find_sample(name)
+    if not sample.is_public:
+        yield DownloadProgress(sample.n_bytes, sample.n_bytes, _bundled_path(sample))
+        return
+    base_url = base_url or os.environ.get("GENOVIZ_SAMPLES_URL")
+    url = f"{base_url.rstrip('/')}/{sample.file_name}" if base_url else sample.url
+    download = Download(sample, url)
+    thread = threading.Thread(target=download.run, name=f"download {sample.name}", daemon=True)
+    # A stalled connection must not stall who iterates, so that pooch has a thread to itself.
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_POLL_SECONDS)
+            yield DownloadProgress(download.n_bytes_done, sample.n_bytes)
+    finally:
+        download.is_given_up = True
+    if download.error is not None:
+        raise download.error
+    yield DownloadProgress(sample.n_bytes, sample.n_bytes, download.path)
+
+
+def _bundled_path(sample: Sample) -> Path:
+    """Return the file of a bundled sample, made anew where the project's folder is not there."""
+    path = BUNDLED_FOLDER / sample.file_name
+    if path.exists():
+        return path
+    path = samples_folder() / sample.file_name
+    names = [file.file_name for file in (sample, *sample.companions)]
+    if not all(path.with_name(name).exists() for name in names):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        MAKERS[sample.name](path)
+    return path
