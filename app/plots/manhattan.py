@@ -9,7 +9,6 @@ from bokeh.models import (
     ColumnDataSource,
     FixedTicker,
     HoverTool,
-    Label,
     LinearColorMapper,
     NumeralTickFormatter,
     PanTool,
@@ -20,7 +19,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import FAINT, LINES, style_figure
+from app.plots.empty_note import EmptyNote
+from app.plots.graph_picture import LINES, style_figure
 
 CONTIG_COLOURS = ("#4fb3e8", "#a9bdd6")
 STRONG_COLOUR, CHOSEN_COLOUR, ZERO_COLOUR = "#ffb454", "#ff7ac6", "#5a6b82"
@@ -41,8 +41,8 @@ class ManhattanFigure:
 
     Attributes
     ----------
-    plot
-        The figure.
+    plot, note
+        The figure, and what it says while it is empty.
     dots, borders, chosen
         What it draws: variants, ends of contigs, and the variant that is picked.
     """
@@ -63,11 +63,7 @@ class ManhattanFigure:
         self.dots, self.borders = _source(COLUMNS), _source(("x",))
         self.chosen = _source(("x", "y"))
         self._lines: list[Span] = []
-        self._words = Label(
-            x=0.5, y=0.5, text="", text_color=FAINT, text_font_size="13px", text_align="center",
-            text_baseline="middle", visible=False,
-        )  # fmt: skip
-        self.plot.add_layout(self._words)
+        self.note = EmptyNote(self.plot)
         self._draw(value_name)
 
     def _draw(self, value_name: str) -> None:
@@ -106,7 +102,7 @@ class ManhattanFigure:
             Ends and label of the y axis.
         """
         self.dots.data = dots
-        self._show_words("")
+        self.note.show("")
         self.plot.y_range.update(start=y_ends[0], end=y_ends[1])
         self.plot.yaxis[0].axis_label = label
 
@@ -143,12 +139,7 @@ class ManhattanFigure:
         self.plot.x_range.update(bounds=None, min_interval=None)
         self.plot.x_range.update(start=0, end=1)
         self.plot.y_range.update(start=0, end=1)
-        self._show_words(words)
-
-    def _show_words(self, words: str) -> None:
-        self._words.update(text=words, visible=bool(words))
-        for part in (*self.plot.axis, *self.plot.ygrid):
-            part.visible = not words
+        self.note.show(words)
 
     def choose(self, x: float | None, y: float = 0.0) -> None:
         """Mark a variant; None marks none."""

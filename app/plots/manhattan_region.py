@@ -17,6 +17,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from app.plots.empty_note import EmptyNote
 from app.plots.graph_picture import FAINT, GROUND, LINES, style_figure
 
 R2_COLOURS = ("#46558c", "#3f7fb5", "#3fb0ac", "#b9d96a", "#fde047")
@@ -35,6 +36,8 @@ class RegionFigure:
     ----------
     plot, genes_plot
         The figures: variants, and genes below on the same x axis.
+    note
+        What is said while there are no variants.
     dots, chosen, genes
         What they draw.
     """
@@ -81,10 +84,13 @@ class RegionFigure:
             background_fill_color=GROUND, background_fill_alpha=0.7,
         )  # fmt: skip
         self.plot.add_layout(self.words)
-        for place, colour in ((7.301, "#ffb454"), (5.0, "#5a6b82")):
-            self.plot.add_layout(
-                Span(dimension="width", location=place, line_color=colour, line_dash="dashed")
-            )
+        levels = [
+            Span(dimension="width", location=place, line_color=colour, line_dash="dashed")
+            for place, colour in ((7.301, "#ffb454"), (5.0, "#5a6b82"))
+        ]
+        for level in levels:
+            self.plot.add_layout(level)
+        self.note = EmptyNote(self.plot, bar, *levels)
 
     def _draw_genes(self) -> None:
         plot = self.genes_plot
@@ -116,10 +122,18 @@ class RegionFigure:
             What stands below the x axis, and in the upper left corner.
         """
         self.dots.data = dots
+        self.note.show("")
         self.plot.x_range.update(start=ends[0], end=ends[1])
         self.plot.y_range.end = top
         self.plot.xaxis[0].axis_label = label
         self.words.update(text=words, x=ends[0] + 0.008 * (ends[1] - ends[0]), y=0.985 * top)
+
+    def show_nothing(self, words: str) -> None:
+        """Draw no variants, and say why."""
+        self.dots.data = {name: [] for name in DOT_COLUMNS}
+        self.words.text = ""
+        self.note.show(words)
+        self.choose(None)
 
     def choose(self, x: float | None, y: float = 0.0) -> None:
         """Mark a variant; None marks none."""

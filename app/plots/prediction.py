@@ -8,11 +8,13 @@ import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.plotting import figure
 
+from app.plots.empty_note import EmptyNote
 from app.plots.graph_picture import LINES, style_figure
 
 DOT_COLOUR, LINE_COLOUR, CHOSEN_COLOUR = "#4fb3e8", "#ffb454", "#ff7ac6"
 COLUMNS = ("x", "y", "name")
 MARGIN = 0.06
+NOTHING = "Press Run: each sample becomes a point."
 
 
 class PredictionFigure:
@@ -20,8 +22,8 @@ class PredictionFigure:
 
     Attributes
     ----------
-    plot, dots, line, chosen
-        The figure, and what it draws.
+    plot, note, dots, line, chosen
+        The figure, what it says while it is empty, and what it draws.
     """
 
     def __init__(self) -> None:
@@ -33,6 +35,8 @@ class PredictionFigure:
         style_figure(self.plot)
         self.plot.grid.grid_line_color = LINES
         self.plot.min_border_left, self.plot.min_border_right = 56, 14
+        self.note = EmptyNote(self.plot)
+        self.note.show(NOTHING)
         self.dots = ColumnDataSource(data={name: [] for name in COLUMNS})
         self.line = ColumnDataSource(data={"x": [], "y": []})
         self.chosen = ColumnDataSource(data={"x": [], "y": []})
@@ -59,6 +63,7 @@ class PredictionFigure:
         labels
             Of the axes.
         """
+        self.note.show("" if len(dots["x"]) else NOTHING)
         self.dots.data, self.line.data = dots, line
         for axis_range, values in ((self.plot.x_range, dots["x"]), (self.plot.y_range, dots["y"])):
             low, high = padded_ends(np.asarray(values, float))

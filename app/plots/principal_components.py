@@ -21,10 +21,12 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from app.plots.empty_note import EmptyNote
 from app.plots.graph_picture import LINES, style_figure
 
 MISSING_COLOUR, CHOSEN_EDGE = "#6b7a8f", "#ffffff"
 FEW, MANY = 2_000, 20_000
+NOTHING = "Press Compute PCA: each sample becomes a point."
 COLUMNS = ("x", "y", "value", "id", "says")
 
 
@@ -38,8 +40,8 @@ class ScatterFigure:
 
     Attributes
     ----------
-    plot, source, colours
-        The figure, what it draws, and how values become colours.
+    plot, note, source, colours
+        The figure, what it says while it is empty, what it draws, and how values become colours.
     """
 
     def __init__(self, on_select: Callable[[np.ndarray], None]) -> None:
@@ -53,6 +55,8 @@ class ScatterFigure:
         style_figure(self.plot)
         self.plot.xgrid.grid_line_color = self.plot.ygrid.grid_line_color = LINES
         self.plot.min_border_left, self.plot.min_border_right = 60, 14
+        self.note = EmptyNote(self.plot)
+        self.note.show(NOTHING)
         self.plot.toolbar.logo = None
         self.source = ColumnDataSource(data={name: [] for name in COLUMNS})
         self.colours = LinearColorMapper(
@@ -101,6 +105,7 @@ class ScatterFigure:
             Colours, and the values of the first and the last.
         """
         n = len(x)
+        self.note.show("" if n else NOTHING)
         self.colours.update(palette=list(palette), low=ends[0], high=ends[1])
         self._is_following = True
         self.source.selected.indices = []

@@ -7,9 +7,11 @@ from typing import Any
 from bokeh.models import ColumnDataSource, HoverTool, Label, Range1d
 from bokeh.plotting import figure
 
+from app.plots.empty_note import EmptyNote
 from app.plots.graph_picture import LINES, style_figure
 
 DOT_COLOUR, BAND_COLOUR, LINE_COLOUR = "#4fb3e8", "#8fa1b8", "#c9d5e4"
+NOTHING = "Nothing yet"
 DOT_COLUMNS, BAND_COLUMNS = ("x", "y", "name", "text"), ("x", "low", "high")
 
 
@@ -18,8 +20,8 @@ class QuantileFigure:
 
     Attributes
     ----------
-    plot, dots, band
-        The figure, and what it draws.
+    plot, note, dots, band
+        The figure, what it says while it is empty, and what it draws.
     """
 
     def __init__(self) -> None:
@@ -33,6 +35,8 @@ class QuantileFigure:
         self.plot.min_border_left, self.plot.min_border_right = 46, 12
         self.plot.xaxis[0].axis_label = "Expected −log₁₀ p"
         self.plot.yaxis[0].axis_label = "Observed −log₁₀ p"
+        self.note = EmptyNote(self.plot)
+        self.note.show(NOTHING)
         self.dots = ColumnDataSource(data={name: [] for name in DOT_COLUMNS})
         self.band = ColumnDataSource(data={name: [] for name in BAND_COLUMNS})
         self.plot.varea("x", "low", "high", source=self.band, fill_color=BAND_COLOUR,
@@ -63,6 +67,7 @@ class QuantileFigure:
         words
             What is said of them, in the upper left corner.
         """
+        self.note.show("" if len(dots["x"]) else NOTHING)
         self.dots.data, self.band.data = dots, band
         right = 1.05 * max([*dots["x"], 1.0])
         top = 1.05 * max([*dots["y"], *band["high"], 1.0])

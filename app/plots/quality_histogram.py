@@ -17,12 +17,13 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from app.plots.empty_note import EmptyNote
 from app.plots.graph_picture import LINES, style_figure
 
 BAR_COLOUR, THRESHOLD_COLOUR = "#4fb3e8", "#ffb454"
 LOWEST = 0.6
 N_BINS = 40
-MOST_BINS = 200
+NOTHING = "Nothing yet"
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class QualityHistogram:
 
     Attributes
     ----------
-    plot, line, shade
-        The figure, the line, and what it leaves out.
+    plot, note, line, shade
+        The figure, what it says while it is empty, the line, and what it leaves out.
     """
 
     def __init__(
@@ -101,6 +102,8 @@ class QualityHistogram:
         self.bars = ColumnDataSource(data={"left": [], "right": [], "top": [], "says": []})
         self._draw_bars(y_label)
         self.line, self.shade = self._draw_threshold()
+        self.note = EmptyNote(self.plot, *([] if drops_below is None else [self.line]))
+        self.note.show(NOTHING)
         self.plot.on_event(Tap, self._take_tap)
 
     def _draw_bars(self, y_label: str) -> None:
@@ -132,6 +135,7 @@ class QualityHistogram:
     def show(self, bins: Bins, what: Callable[[float, float], str]) -> None:
         """Draw bars; ``what`` says what a bin holds, given its ends."""
         self._bins = bins
+        self.note.show("" if bins.counts.any() else NOTHING)
         ends = list(zip(bins.edges[:-1].tolist(), bins.edges[1:].tolist(), strict=True))
         says = [what(low, high) for low, high in ends]
         if bins.n_beyond:

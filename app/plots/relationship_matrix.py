@@ -21,10 +21,12 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from app.plots.empty_note import EmptyNote
 from app.plots.graph_picture import FAINT, SMALL_TEXT, style_figure
 from app.plots.palettes import DEPTH, GROUND, ramp_palette
 
 MOST_CELLS = 480
+NOTHING = "Press Compute matrix: relatives stand side by side."
 
 
 class MatrixFigure:
@@ -39,8 +41,8 @@ class MatrixFigure:
 
     Attributes
     ----------
-    plot, source
-        The figure, and the image that it draws.
+    plot, note, source
+        The figure, what it says while it is empty, and the image that it draws.
     """
 
     def __init__(
@@ -71,7 +73,8 @@ class MatrixFigure:
             image="image", x="x", y="y", dw="dw", dh="dh", source=self.source,
             color_mapper=self.colours,
         )  # fmt: skip
-        self._add_colour_bar()
+        self.note = EmptyNote(self.plot, self._add_colour_bar())
+        self.note.show(NOTHING)
         zoom, box = WheelZoomTool(), BoxZoomTool()
         self.plot.add_tools(
             box, PanTool(), zoom, ResetTool(),
@@ -85,17 +88,16 @@ class MatrixFigure:
         self.plot.on_event(Reset, lambda _: self._on_view((0, self._n, 0, self._n)))
         self.plot.on_event(Tap, self._take_tap)
 
-    def _add_colour_bar(self) -> None:
-        self.plot.add_layout(
-            ColorBar(
-                color_mapper=self.colours, width=10, padding=6, border_line_color=None,
-                background_fill_color=GROUND, major_label_text_color=FAINT,
-                major_label_text_font_size=SMALL_TEXT, major_tick_line_color=None,
-                title="Relationship", title_text_color=FAINT, title_text_font_size=SMALL_TEXT,
-                title_text_font_style="normal",
-            ),
-            "right",
+    def _add_colour_bar(self) -> ColorBar:
+        bar = ColorBar(
+            color_mapper=self.colours, width=10, padding=6, border_line_color=None,
+            background_fill_color=GROUND, major_label_text_color=FAINT,
+            major_label_text_font_size=SMALL_TEXT, major_tick_line_color=None,
+            title="Relationship", title_text_color=FAINT, title_text_font_size=SMALL_TEXT,
+            title_text_font_style="normal",
         )  # fmt: skip
+        self.plot.add_layout(bar, "right")
+        return bar
 
     def show(self, n: int, ends: tuple[float, float]) -> None:
         """Look at a matrix of ``n`` samples anew, coloured from one relationship to another."""
@@ -115,6 +117,7 @@ class MatrixFigure:
             Where they begin and end: x, then y, in samples.
         """
         x_low, x_high, y_low, y_high = bounds
+        self.note.show("" if cells.size else NOTHING)
         self.source.data = {
             "image": [cells] if cells.size else [],
             "x": [x_low] if cells.size else [],

@@ -106,9 +106,7 @@ class LinkagePanel:
             self.triangle.show(near.r2, names, places, near.place)
 
     def _draw_nothing(self) -> None:
-        empty = {name: [] for name in self.region.dots.data}
-        self.region.show(empty, (0, 1), LEAST_TOP, "", NOTHING)
-        self.region.choose(None)
+        self.region.show_nothing(NOTHING)
         self.triangle.show(np.zeros((0, 0)), [], np.empty(0), None)
         self.genes.visible = False
 

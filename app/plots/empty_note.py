@@ -1,0 +1,44 @@
+"""Words in the middle of a figure that has nothing to show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bokeh.models import Label, Node
+
+from app.plots.graph_picture import FAINT
+
+
+class EmptyNote:
+    """Words in the place of the axes of a figure, which an empty one would number without sense.
+
+    Parameters
+    ----------
+    plot
+        The figure, its axes and grids as they are to be.
+    others
+        What else is hidden while there is nothing to show.
+    """
+
+    def __init__(self, plot: Any, *others: Any) -> None:
+        parts = (*plot.axis, *plot.grid)
+        self._parts = (*(part for part in parts if part.visible), *others)
+        self._label = Label(
+            x=Node(target="frame", symbol="center"), y=Node(target="frame", symbol="center"),
+            text="", text_color=FAINT, text_font_size="13px", text_align="center",
+            text_baseline="middle", visible=False,
+        )  # fmt: skip
+        plot.add_layout(self._label)
+
+    @property
+    def words(self) -> str:
+        """What is said; empty where there is something to show."""
+        return self._label.text
+
+    def show(self, words: str) -> None:
+        """Say that there is nothing; "" shows the axes again."""
+        if words == self.words:
+            return
+        self._label.update(text=words, visible=bool(words))
+        for part in self._parts:
+            part.visible = not words

@@ -1,0 +1,87 @@
+"""Figures of the Genotypes page: what they draw, and what they say while they are empty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.plots.manhattan import ManhattanFigure
+from app.plots.manhattan_region import RegionFigure
+from app.plots.prediction import PredictionFigure
+from app.plots.principal_components import ScatterFigure
+from app.plots.qq import QuantileFigure
+from app.plots.quality_histogram import QualityHistogram, bin_values
+from app.plots.relationship_matrix import MatrixFigure
+
+NOTHING, VALUES = np.empty(0), np.array([0.5, 1.5, 2.5])
+NAMES = np.array(["a", "b", "c"])
+
+
+def histogram():
+    return QualityHistogram(
+        "some", "x", "y", drops_below=True, on_threshold=lambda _: None, on_bar=lambda *_: None
+    )
+
+
+def show_scatter(figure, values):
+    names = NAMES[: len(values)]
+    figure.show(
+        values, values, values, labels=("x", "y"), names=(names, names), palette=("#fff",),
+        ends=(0, 1),
+    )  # fmt: skip
+
+
+def show_region(figure, values):
+    if not len(values):
+        figure.show_nothing("no variant")
+        return
+    dots = dict.fromkeys(figure.dots.data, values)
+    figure.show(dots, (0, 3), 8, "x", "three variants")
+
+
+def show_manhattan(figure, values):
+    if not len(values):
+        figure.show_nothing("no scan")
+        return
+    figure.show(dict.fromkeys(figure.dots.data, values), (0, 1), "y")
+
+
+def show_quantiles(figure, values):
+    band = {"x": values, "low": values, "high": values}
+    figure.show(dict.fromkeys(figure.dots.data, values), band, "")
+
+
+FIGURES = {
+    "scatter": (lambda: ScatterFigure(lambda _: None), show_scatter),
+    "matrix": (
+        lambda: MatrixFigure(lambda _: None, lambda *_: None),
+        lambda figure, values: figure.draw(np.outer(values, values), (0, 3, 0, 3)),
+    ),
+    "prediction": (
+        PredictionFigure,
+        lambda figure, values: figure.show(
+            {"x": values, "y": values, "name": list(values)}, {"x": [], "y": []}, ("x", "y")
+        ),
+    ),
+    "histogram": (
+        histogram,
+        lambda figure, values: figure.show(bin_values(values, 0, 3), lambda *_: ""),
+    ),
+    "region": (RegionFigure, show_region),
+    "manhattan": (lambda: ManhattanFigure("some", "p"), show_manhattan),
+    "quantiles": (QuantileFigure, show_quantiles),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_an_empty_figure_has_words_in_the_place_of_numbers(name):
+    make, show = FIGURES[name]
+    figure = make()
+    for values in (NOTHING, VALUES, NOTHING):
+        show(figure, values)
+        is_empty = not len(values)
+        assert bool(figure.note.words) == is_empty
+        assert all(axis.visible != is_empty for axis in figure.plot.axis)
+        assert not (is_empty and any(grid.visible for grid in figure.plot.grid))
+    show(figure, VALUES)
+    assert figure.plot.ygrid[0].visible == (name != "matrix")
