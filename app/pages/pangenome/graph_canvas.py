@@ -15,7 +15,7 @@ from genoviz.analyses.viewport import Viewport
 from genoviz.errors import ParameterError
 
 CANVAS_NAME = "graph-canvas"
-SHARED_NAMES = ("arrays", "help")
+SHARED_NAMES = ("arrays", "canvas_gestures", "help")
 SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "view", "frame", "detail", "labels", "furniture", "gestures", "picture", "main",

@@ -13,7 +13,7 @@ import param
 from app.pages.tracks.feature_packing import View
 from app.parts.canvas_component import SHARED_SCRIPTS, CanvasComponent, Message, join_scripts
 
-SHARED_NAMES = ("arrays", "help")
+SHARED_NAMES = ("arrays", "canvas_gestures", "help")
 SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "span", "theme", "axis", "values", "features", "overview", "margin", "tip", "gestures",

@@ -1,0 +1,173 @@
+// What a person does to a canvas with mouse, fingers and keys, the same on each page.
+
+const CLICK_PIXELS = 4;
+const WHEEL_RATE = 0.0016;
+const PINCH_RATE = 0.01;
+const LINE_PIXELS = 16;
+const DOUBLE_CLICK_FACTOR = 2;
+const KEY_FACTOR = 1.6;
+
+// Where an event is in an element, in CSS pixels.
+export function placeIn(element, event) {
+  const box = element.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}
+
+// A page says what its picture does: isReady, isOnThing, kindOf, zoom, pan, pinch, pointAgain,
+// showBox, takeBox and keys.
+export class CanvasGestures {
+  constructor(canvas, picture) {
+    this.canvas = canvas;
+    this.picture = picture;
+    this.pointers = new Map();
+    this.drag = null;
+    const listen = (name, take, options) =>
+      canvas.addEventListener(name, (event) => take.call(this, event), options);
+    listen("pointerdown", this._takeDown);
+    listen("pointermove", this._takeMove);
+    listen("pointerup", this._takeUp);
+    listen("pointercancel", this._takeCancel);
+    listen("pointerleave", this._takeLeave);
+    listen("dblclick", this._takeDoubleClick);
+    listen("wheel", this._takeWheel, { passive: false });
+    listen("keydown", this._takeKey);
+    listen("keyup", this._showCursor);
+    this._showCursor({ shiftKey: false });
+  }
+
+  // What a drag that begins here does: "pan", "box" or one that the page knows.
+  kindOf(place, event) {
+    return event.shiftKey ? "box" : "pan";
+  }
+
+  // Dragged further, by a hand that is at a place.
+  dragTo(drag, place) {
+    if (drag.kind === "box") {
+      this.showBox(drag.start, place);
+    } else {
+      this.pan(place[0] - drag.last[0], place[1] - drag.last[1]);
+      this.pointAgain(...place);
+    }
+  }
+
+  // The wheel was turned by so many pixels.
+  turnWheel(dx, dy, rate, place) {
+    this.zoom(Math.exp(-dy * rate), ...place);
+  }
+
+  _showCursor(event) {
+    let cursor = "grab";
+    if (this.drag !== null) {
+      cursor = this.drag.kind === "box" ? "crosshair" : "grabbing";
+    } else if (event.shiftKey) {
+      cursor = "crosshair";
+    } else if (this.isOnThing) {
+      cursor = "pointer";
+    }
+    this.canvas.style.cursor = cursor;
+  }
+
+  _takeDown(event) {
+    if (event.button !== 0 || !this.isReady) {
+      return;
+    }
+    this.canvas.focus({ preventScroll: true });
+    this.canvas.setPointerCapture(event.pointerId);
+    const place = placeIn(this.canvas, event);
+    this.pointers.set(event.pointerId, place);
+    this.drag = { kind: this.kindOf(place, event), start: place, last: place, isMoved: false };
+    this._showCursor(event);
+  }
+
+  _takeMove(event) {
+    const place = placeIn(this.canvas, event);
+    const { drag, pointers, picture } = this;
+    const last = pointers.get(event.pointerId);
+    if (last !== undefined) {
+      pointers.set(event.pointerId, place);
+    }
+    if (pointers.size === 2 && last !== undefined) {
+      const [other] = [...pointers].filter(([id]) => id !== event.pointerId);
+      this.pinch(last, place, other[1]);
+      this.drag = null;
+    } else if (drag === null) {
+      picture.point(...place);
+    } else {
+      const far = Math.hypot(place[0] - drag.start[0], place[1] - drag.start[1]);
+      drag.isMoved ||= far >= CLICK_PIXELS;
+      if (drag.isMoved) {
+        this.dragTo(drag, place);
+        drag.last = place;
+      }
+    }
+    this._showCursor(event);
+  }
+
+  _takeUp(event) {
+    this.pointers.delete(event.pointerId);
+    const { drag, picture } = this;
+    this.drag = null;
+    const place = placeIn(this.canvas, event);
+    if (drag?.kind === "box") {
+      picture.showBox(null);
+      if (drag.isMoved) {
+        this.takeBox(drag.start, place);
+      }
+    } else if (drag?.kind === "pan" && !drag.isMoved && event.detail < 2) {
+      picture.click(...place);
+    }
+    picture.point(...place);
+    this._showCursor(event);
+  }
+
+  _takeCancel(event) {
+    this.pointers.delete(event.pointerId);
+    this.drag = null;
+    this.picture.showBox(null);
+  }
+
+  _takeLeave(event) {
+    if (this.drag === null) {
+      this.picture.leave();
+    }
+    this.pointers.delete(event.pointerId);
+  }
+
+  _takeDoubleClick(event) {
+    const factor = event.shiftKey ? 1 / DOUBLE_CLICK_FACTOR : DOUBLE_CLICK_FACTOR;
+    this.zoom(factor, ...placeIn(this.canvas, event));
+  }
+
+  _takeWheel(event) {
+    if (!this.isReady) {
+      return;
+    }
+    event.preventDefault();
+    const unit = event.deltaMode === 0 ? 1 : LINE_PIXELS;
+    const rate = event.ctrlKey ? PINCH_RATE : WHEEL_RATE;
+    const place = placeIn(this.canvas, event);
+    this.turnWheel(event.deltaX * unit, event.deltaY * unit, rate, place);
+    this.pointAgain(...place);
+  }
+
+  _takeKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.isReady) {
+      return;
+    }
+    const actions = {
+      ...this.keys(event.shiftKey),
+      "+": () => this.zoom(KEY_FACTOR),
+      "=": () => this.zoom(KEY_FACTOR),
+      "-": () => this.zoom(1 / KEY_FACTOR),
+      _: () => this.zoom(1 / KEY_FACTOR),
+      Escape: () => this.picture.escape(),
+      "?": () => this.picture.toggleHelp(),
+    };
+    if (Object.hasOwn(actions, event.key)) {
+      event.preventDefault();
+      event.stopPropagation();
+      actions[event.key]();
+    }
+    this._showCursor(event);
+  }
+}
