@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,7 +16,6 @@ from app.parts.remote_table import Column, RemoteTable, TableRows
 from app.session import Session
 
 BLOCK = 1_000
-MAKING_SECONDS = 2.0
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
 
 
@@ -124,7 +122,7 @@ class LongTable:
         self._source: Rows | None = None
         self._among: np.ndarray | None = None
         self._order = ("", False)
-        self._first, self._quiet_until = 0, 0.0
+        self._first = 0
         self.listed: Listed | None = None
         self._listing = Question(session, "rows of a table", self._take_listed)
         self.table = RemoteTable(
@@ -132,15 +130,18 @@ class LongTable:
             on_sort=self._take_sort,
         )  # fmt: skip
         self.search = pmui.TextInput(
-            label="", placeholder=placeholder, size="small", width=210, margin=(2, 10, 2, 0)
+            label="", placeholder=placeholder, size="small", width=210, margin=(2, 10, 2, 0),
+            sx={"& .MuiInputBase-input": {"fontSize": "13px", "padding": "6px 10px"}},
+        )  # fmt: skip
+        self.said = pn.pane.HTML(
+            "", stylesheets=[STYLE], margin=(0, 4, 0, 0), align="center", styles={"min-width": "0"}
         )
-        self.said = pn.pane.HTML("", stylesheets=[STYLE], margin=(9, 4, 0, 0))
         self.before = self._icon("chevron_left", f"The {BLOCK:,} before", -BLOCK)
         self.after = self._icon("chevron_right", f"The next {BLOCK:,}", BLOCK)
         self.search.param.watch(lambda _: self._ask(), "value_input")
         self.bar = pmui.Row(
             self.search, self.said, self.before, self.after,
-            sizing_mode="stretch_width", margin=(2, 0, 0, 0),
+            sizing_mode="stretch_width", margin=(2, 0, 0, 0), styles={"min-width": "0"},
         )  # fmt: skip
         self.panel = pmui.Column(
             self.bar, self.table.place,
@@ -149,8 +150,9 @@ class LongTable:
 
     def _icon(self, icon: str, description: str, step: int) -> pmui.IconButton:
         button = pmui.IconButton(
-            icon=icon, description=description, visible=False, size="16px", margin=(5, 0, 0, 0)
-        )
+            icon=icon, description=description, visible=False, size="16px", margin=0,
+            align="center", styles={"flex": "none"},
+        )  # fmt: skip
         button.on_click(lambda _: self._turn(step))
         return button
 
@@ -160,18 +162,13 @@ class LongTable:
         self._ask()
 
     def make(self, place: pmui.Column) -> None:
-        """Have the browser make the table at a place that it shows by now, once it has rows.
-
-        A table that is given other rows while it is being made fails, so these wait a little.
-        """
+        """Have the browser make the table at a place that it shows by now, once it has rows."""
         if self.listed is not None and not len(place):
-            self._quiet_until = time.monotonic() + MAKING_SECONDS
             place.append(self.table.place)
 
     def poll(self) -> None:
         """Show rows that are ready; called some twenty times a second."""
-        if time.monotonic() >= self._quiet_until:
-            self._listing.poll()
+        self._listing.poll()
 
     def _ask(self) -> None:
         if self._source is None:

@@ -12,10 +12,10 @@ from app.parts.remote_table import Column
 from genoviz.analyses.genotypes.relatives import RelatedPairs
 
 PAIR_COLUMNS = (
-    Column("Sample 1", share=110),
-    Column("Sample 2", share=110),
-    Column("Related", is_number=True, share=90, format="0.000"),
-    Column("As of", share=100),
+    Column("Sample 1", share=92),
+    Column("Sample 2", share=92),
+    Column("Related", is_number=True, share=58, format="0.000"),
+    Column("Degree", share=66),
 )
 
 
@@ -60,6 +60,6 @@ class PairRows:
                 "Sample 1": self.ids[self.pairs.first[rows]],
                 "Sample 2": self.ids[self.pairs.second[rows]],
                 "Related": relationship,
-                "As of": degree_of(relationship),
+                "Degree": np.char.replace(degree_of(relationship), " degree", ""),
             }
         )

@@ -101,7 +101,7 @@ class RelationshipPanel:
         )  # fmt: skip
         table = pmui.Column(
             self.pairs.bar, self._pairs_place, sizing_mode="stretch_both", margin=(0, 0, 0, 8),
-            styles={"flex": "1.5 1 0", "min-height": "0"},
+            styles={"flex": "1.9 1 0", "min-width": "0", "min-height": "0"},
         )  # fmt: skip
         self.pairs_panel = pmui.Row(
             pn.pane.Bokeh(

@@ -120,8 +120,10 @@ class SampleList:
         self.drop_button.on_click(lambda _: self._keep(is_kept=False))
         self.clear_button.on_click(lambda _: setattr(state, "chosen", NOBODY))
         self._buttons = pmui.Row(
-            self.keep_button, self.drop_button, self.clear_button, margin=0, visible=False
-        )
+            self.keep_button, self.drop_button, self.clear_button, margin=0, visible=False,
+            styles={"flex": "none"},
+        )  # fmt: skip
+        self.table.bar.styles = {"flex": "1 1 0", "min-width": "0"}
         self._place = pmui.Column(sizing_mode="stretch_both", margin=0)
         self.panel = pmui.Column(
             pmui.Row(self.table.bar, self._buttons, sizing_mode="stretch_width", margin=(0, 8)),
