@@ -82,6 +82,16 @@ class Address:
         Thresholds of quality: ``maf:0.05;hwe:1e-06``; see ``app.pages.genotypes.link``.
     variant
         ID of the variant that is looked at, or ``contig:position``, 1-based.
+    window
+        How much around it is shown: ``50snps``, ``200kb``; see ``app.pages.genotypes.link``.
+    model
+        Of association, where it is not the usual one.
+    blup
+        How to predict: ``h2:0.3;stop:1e-08``; see ``app.pages.genotypes.prediction_link``.
+    pedigree
+        Path of the pedigree to predict with.
+    results
+        What is computed at once: "association", "prediction".
     view
         What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
     complaints
@@ -117,6 +127,11 @@ class Address:
     covariates: tuple[str, ...] = ()
     kept: str = ""
     variant: str = ""
+    window: str = ""
+    model: str = ""
+    blup: str = ""
+    pedigree: str = ""
+    results: tuple[str, ...] = ()
     view: View | None = None
     complaints: tuple[str, ...] = ()
 
@@ -169,6 +184,11 @@ class Address:
             covariates=tuple(values.get("covariate", ())),
             kept=last.get("kept", ""),
             variant=last.get("variant", ""),
+            window=last.get("window", ""),
+            model=last.get("model", ""),
+            blup=last.get("blup", ""),
+            pedigree=last.get("pedigree", ""),
+            results=tuple(values.get("result", ())),
             complaints=tuple(complaints),
             **checked,
         )
@@ -206,6 +226,11 @@ class Address:
             "covariate": self.covariates,
             "kept": self.kept,
             "variant": self.variant,
+            "window": self.window,
+            "model": self.model,
+            "blup": self.blup,
+            "pedigree": self.pedigree,
+            "result": self.results,
             "view": ",".join(f"{value:.12g}" for value in self.view or ()),
         }
         said = {name: value for name, value in items.items() if value}

@@ -60,11 +60,14 @@ class OpenPhenotypes:
     table
         Its columns, for the samples of the open genotypes, in their order; as they are in the file
         while none are open.
+    is_upload
+        Whether this tab alone has it.
     """
 
     source: str
     title: str
     table: PhenotypeTable = field(repr=False)
+    is_upload: bool = False
 
 
 def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
@@ -141,7 +144,7 @@ class GenotypeFiles(OpeningFiles):
         for name in found.genotypes:
             self.begin(iter_open_genotypes(folder / name, title=name), name)
         for name in found.tables:
-            self._enqueue(iter_open_table(folder / name, title=name), name)
+            self._enqueue(iter_open_table(folder / name, title=name, is_upload=True), name)
 
     @property
     def is_opening(self) -> bool:
@@ -255,11 +258,11 @@ def _own_table(path: Path) -> OpenPhenotypes | None:
 
 
 def iter_open_table(
-    path: Path, *, source: str = "", title: str
+    path: Path, *, source: str = "", title: str, is_upload: bool = False
 ) -> Iterator[OpeningProgress | None]:
     """Open a table of phenotypes; the last progress has the `OpenPhenotypes`."""
     for step in TABLES.iter_read(path):
         if step is None or isinstance(step, OpeningProgress):
             yield step
         else:
-            yield OpeningProgress("Ready", 1.0, OpenPhenotypes(source, title, step))
+            yield OpeningProgress("Ready", 1.0, OpenPhenotypes(source, title, step, is_upload))

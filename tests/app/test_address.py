@@ -84,6 +84,10 @@ SPANS = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
         paths=st.lists(NAMES, max_size=3).map(tuple),
         group=TEXTS,
         shape=TEXTS,
+        window=TEXTS,
+        blup=TEXTS,
+        pedigree=TEXTS,
+        results=st.lists(NAMES, max_size=2).map(tuple),
         view=st.none()
         | st.tuples(SPANS, SPANS).map(
             lambda spans: tuple(

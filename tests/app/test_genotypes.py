@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from app.address import Address
 from app.genotype_names import companion_table, find_sets
 from app.pages.genotypes import GenotypesPage
+from app.pages.genotypes.blup_steps import SNP_BLUP, BlupRequest
 from app.pages.genotypes.exports_panel import FORMATS
 from app.pages.genotypes.link import find_variant
 from app.pages.genotypes.long_table import list_rows
@@ -414,6 +416,110 @@ def test_a_link_is_written_and_followed(visit, folder):
     visit.page.follow(Address(trait="height", kept="size:3"))
     visit.until(lambda: "size" in visit.session.problem)
     assert "'height'" in visit.session.problem
+
+
+def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, tmp_path):
+    path, pedigree = str(folder / "herd.bed"), tmp_path / "herd.ped.csv"
+    ids = read_genotypes(path).samples.ids.tolist()
+    pedigree.write_text("".join(f"{name},sire{k % 7},dam{k % 9}\n" for k, name in enumerate(ids)))
+    opened.session.problem = ""
+    opened.state.keep_all()
+    link = Address(
+        genotypes=path,
+        trait="weight",
+        covariates=("breed", "PC2"),
+        window="200kb",
+        blup="method:ssSNPBLUP;h2:0.3;weight:0.4;preconditioner:block;stop:1e-06",
+        pedigree=str(pedigree),
+        results=("association", "prediction"),
+        tab="prediction",
+    )
+    again = Address.parse(link.query, pages=())
+    assert again == link
+    visits = [opened, Visit()]
+    for visit in visits:
+        if visit is not opened:
+            visit.session.genotypes.open(again.genotypes)
+        visit.page.follow(again)
+        form = visit.page.views.view("Prediction").form
+        visit.until(lambda visit=visit: visit.state.scan is not None)
+        visit.until(
+            lambda visit=visit, form=form: visit.state.blup is not None and not form.task.is_running
+        )
+        assert visit.session.problem == ""
+        assert replace(visit.page.link, genotypes=path, variant="") == link
+        assert form.request == BlupRequest("Single-step (ssSNPBLUP)", 0.3, "block", 1e-6, 0.4)
+        assert form.run.ids.tolist() != ids
+    first, second = (visit.state for visit in visits)
+    assert first.variant == second.variant
+    assert first.blup.breeding_values == pytest.approx(second.blup.breeding_values)
+    visits[1].session.close()
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"tab": "nowhere"}, "there is no tab 'nowhere'"),
+        ({"window": "3snps"}, "window is '3snps', needs 20snps or 50snps or"),
+        ({"model": "logistic", "trait": "weight"}, "model is 'logistic', needs linear"),
+        ({"covariates": ("age",)}, "no column or component is named 'age'"),
+        ({"variant": "rs0"}, "no variant is named 'rs0'"),
+        ({"kept": "maf:2"}, "the threshold is '2', needs a number from 0 to 0.5"),
+        ({"blup": "h2:2"}, "h2 is '2', needs a number from 0.05 to 0.95"),
+        ({"blup": "stop:1e-9"}, "stop is '1e-9', needs 1e-13, 1e-10, 1e-08, 1e-06"),
+        ({"blup": "stop:never"}, "stop is 'never', needs 1e-13"),
+        ({"blup": "method:BLUP"}, "method is 'BLUP', needs SNP-BLUP, GBLUP, ssSNPBLUP, ssGTABLUP"),
+        ({"blup": "size:3"}, "blup names 'size', needs method, h2, weight, preconditioner, stop"),
+        ({"results": ("gold",)}, "result is 'gold', needs association or prediction"),
+        ({"pedigree": "/nowhere/x.ped"}, "/nowhere/x.ped does not exist on the server"),
+    ],
+)
+def test_what_is_wrong_with_a_link_is_said(herd, setting, words):
+    herd.page.follow(Address(**setting))
+    herd.until(lambda: herd.session.problem)
+    assert words in herd.session.problem
+
+
+def test_what_a_link_lacks_is_said(herd, folder, tmp_path):
+    herd.state.keep(Thresholds(), samples=np.arange(40))
+    herd.until(lambda: herd.state.kept is not None)
+    assert "without the choice of samples by hand" in herd.page.notices.object
+    herd.state.keep_all()
+    assert "A link" not in herd.page.notices.object
+    visit = Visit()
+    contents = {path.name: path.read_bytes() for path in folder.iterdir()}
+    visit.session.genotypes.open(str(folder / "herd.bed"))
+    visit.session.genotypes.open_uploads({"t.csv": contents["herd.pheno.csv"]})
+    visit.until(lambda: "without the table, as it is an upload" in visit.page.notices.object)
+    parts = ("herd.bed", "herd.bim", "herd.fam")
+    visit.session.genotypes.open_uploads({name: contents[name] for name in parts})
+    visit.until(lambda: "a link to this page opens none" in visit.page.notices.object)
+    visit.session.close()
+
+
+def test_a_pedigree_stays_as_thresholds_change_and_bad_ones_come(herd, tmp_path):
+    form = herd.page.views.view("Prediction").form
+    path = tmp_path / "ped.csv"
+    path.write_text("".join(f"{name},s,d\n" for name in herd.state.subject.samples.ids))
+    form.method.value = "Single-step (ssSNPBLUP)"
+    form.open_pedigree(str(path))
+    herd.until(lambda: not form.is_reading)
+    words = f"Pedigree of {N_SAMPLES + 2} animals. 2 parents without a row"
+    assert words in form.said.object
+    herd.state.keep(Thresholds(min_maf=0.1))
+    herd.until(lambda: herd.state.kept is not None)
+    assert words in form.said.object
+    for content, problem in ((b"", "bad.csv: the file is empty"), (b"a,a,0\n", "bad.csv, line 1")):
+        herd.session.problem = ""
+        form.pedigree_file.param.update(filename="bad.csv", value=content)
+        herd.until(lambda: herd.session.problem)
+        assert problem in herd.session.problem
+        assert words in form.said.object
+    form.pedigree_file.param.update(filename="good.csv", value=path.read_bytes())
+    herd.until(lambda: not form.is_reading)
+    assert "A link to this page is without it" in form.said.object
+    assert herd.page.link.pedigree == ""
+    form.method.value = SNP_BLUP
 
 
 def test_thresholds_of_links():

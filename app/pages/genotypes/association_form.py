@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association import AssociationScan
 
 LINEAR, LOGISTIC = "linear", "logistic"
+NO_TRAIT_COLUMN = "The table has no trait: that needs a column of numbers, or of two groups."
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 p { margin: 0; opacity: 0.85; } .problem { color: #f0736e; opacity: 1; }
@@ -124,7 +125,7 @@ class AssociationForm:
         self.cancel_button.on_click(lambda _: self.task.cancel())
         self.task.param.watch(self._show, "opening")
         state.param.watch(self._follow_trait, ["trait", "table", "opened", "kept"])
-        state.param.watch(self._show, ["scan", "trait", "covariates"])
+        state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
         self.panel = pmui.Row(
             self.fields.trait, self.fields.covariates, self.model, self.run_button,
             self.cancel_button, self.bar, self.said,
@@ -180,6 +181,8 @@ class AssociationForm:
                 self.said.object = (
                     "<p>Open a table of phenotypes at the left to choose a trait.</p>"
                 )
+            elif not trait_names(self._state):
+                self.said.object = f"<p>{NO_TRAIT_COLUMN}</p>"
             elif self._state.scan is not None and self.design is not None:
                 self.said.object = f"<p>{self._words()}</p>"
             else:

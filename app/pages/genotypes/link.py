@@ -1,100 +1,188 @@
-"""What a link to the page says: thresholds, trait, covariates and the variant looked at."""
+"""What a link to the page says: thresholds, trait, variant, and how its results are computed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from app.address import Address
+from app.pages.genotypes.association_design import covariate_names, trait_names
+from app.pages.genotypes.association_form import LINEAR
+from app.pages.genotypes.association_panel import AssociationPanel
+from app.pages.genotypes.linkage_region import WINDOWS
+from app.pages.genotypes.prediction_link import read_request, write_request
+from app.pages.genotypes.prediction_panel import PredictionPanel
+from app.pages.genotypes.samples_panel import SamplesPanel
 from app.pages.genotypes.state import GenotypeState
-from app.pages.genotypes.thresholds import Thresholds, read_thresholds, write_thresholds
+from app.pages.genotypes.thresholds import read_thresholds, write_thresholds
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import VariantTable
 
 PLACE = re.compile(r"(.+):(\d+)")
+COMPONENT = re.compile(r"PC\d+")
+USUAL_WINDOW = "50snps"
+ASSOCIATION, PREDICTION = "association", "prediction"
 
 
-@dataclass
+@dataclass(frozen=True)
+class LinkedPanels:
+    """The tabs whose settings a link has."""
+
+    samples: SamplesPanel
+    association: AssociationPanel
+    prediction: PredictionPanel
+
+
 class LinkFollower:
     """Follows a link step by step, as what it needs comes about.
 
-    Attributes
+    Parameters
     ----------
     state
         What the page shares.
-    link
-        The link that is followed, or None.
+    panels
+        The tabs that follow a link too.
     """
 
-    state: GenotypeState
-    link: Address | None = None
-    _is_filtering: bool = False
+    def __init__(self, state: GenotypeState, panels: LinkedPanels) -> None:
+        self._state, self._panels = state, panels
+        self._steps: Iterator[None] = iter(())
 
     def follow(self, link: Address) -> None:
         """Begin to follow a link, once its genotypes are open."""
-        self.link, self._is_filtering = link, False
+        self._steps = self._iter_follow(link)
 
     def poll(self) -> None:
         """Take the next step; called some twenty times a second."""
-        state, link = self.state, self.link
-        files = state.session.genotypes
-        if link is None or files.is_opening or state.opened is None:
-            return
-        if not self._is_filtering:
-            self._is_filtering = True
-            self._take_trait(link)
-            thresholds = self._thresholds(link)
-            if thresholds != state.thresholds:
-                state.keep(thresholds)
-        if not state.filtering.is_running:
-            self.link = None
-            self._take_variant(link)
+        next(self._steps, None)
 
-    def _take_trait(self, link: Address) -> None:
-        """Take the trait and the covariates that the table has."""
-        state, table = self.state, self.state.table
-        if not link.trait:
-            return
-        if table is None or link.trait not in table.numeric_names:
-            self._complain(f"no column of numbers is named {link.trait!r}")
-            return
-        state.param.update(trait=link.trait, covariates=link.covariates)
+    def _iter_follow(self, link: Address) -> Iterator[None]:
+        state, panels = self._state, self._panels
+        files, prediction = state.session.genotypes, panels.prediction.form
+        while files.is_opening or state.opened is None:
+            yield
+        self._take_trait(link.trait)
+        thresholds = self._read(read_thresholds, link.kept, state.thresholds)
+        if thresholds != state.thresholds:
+            state.keep(thresholds)
+        while state.filtering.is_running:
+            yield
+        self._take_variant(link.variant)
+        self._take_window(link.window)
+        if link.blup:
+            prediction.request = self._read(read_request, link.blup, prediction.request)
+        if link.pedigree not in ("", prediction.pedigree_source):
+            prediction.open_pedigree(link.pedigree)
+        if any(map(COMPONENT.fullmatch, link.covariates)) and state.components is None:
+            panels.samples.components.run()
+        while panels.samples.components.task.is_running or prediction.is_reading:
+            yield
+        self._take_covariates(link.covariates)
+        self._take_model(link.model)
+        self._compute(link.results)
 
-    def _thresholds(self, link: Address) -> Thresholds:
+    def _take_trait(self, trait: str) -> None:
+        """Take the trait, if the table has it."""
+        if not trait:
+            return
+        if trait in trait_names(self._state):
+            self._state.trait = trait
+        else:
+            self._complain(f"no column of numbers, or of two groups, is named {trait!r}")
+
+    def _take_covariates(self, covariates: tuple[str, ...]) -> None:
+        if not covariates:
+            return
+        known = covariate_names(self._state)
+        for name in covariates:
+            if name not in known:
+                self._complain(f"no column or component is named {name!r}")
+        self._state.covariates = tuple(name for name in covariates if name in known)
+
+    def _take_variant(self, variant: str) -> None:
+        if not variant:
+            return
+        found = find_variant(self._state.subject.variants, variant)
+        if found is None:
+            self._complain(f"no variant is named {variant!r}")
+        elif found != self._state.variant:
+            self._state.choose_variant(found)
+
+    def _take_window(self, window: str) -> None:
+        labels = {slug_of(label): label for label in WINDOWS}
+        if window:
+            self._choose(self._panels.association.region.window, "window", window, labels)
+
+    def _take_model(self, model: str) -> None:
+        field = self._panels.association.form.model
+        if model:
+            self._choose(field, "model", model, {name: name for name in field.options.values()})
+
+    def _compute(self, results: tuple[str, ...]) -> None:
+        """Begin what the link has the results of, unless they are there."""
+        state, panels = self._state, self._panels
+        for result in results:
+            if result == ASSOCIATION:
+                if state.scan is None:
+                    panels.association.form.run()
+            elif result == PREDICTION:
+                if state.blup is None:
+                    panels.prediction.form.begin()
+            else:
+                self._complain(f"result is {result!r}, needs {ASSOCIATION} or {PREDICTION}")
+
+    def _choose(self, field: Any, name: str, text: str, values: dict[str, Any]) -> None:
+        if text in values:
+            field.value = values[text]
+        else:
+            self._complain(f"{name} is {text!r}, needs {' or '.join(values)}")
+
+    def _read(self, read: Callable[[str], Any], text: str, otherwise: Any) -> Any:
         try:
-            return read_thresholds(link.kept)
+            return read(text)
         except ParameterError as error:
             self._complain(str(error))
-            return self.state.thresholds
-
-    def _take_variant(self, link: Address) -> None:
-        if not link.variant:
-            return
-        found = find_variant(self.state.subject.variants, link.variant)
-        if found is None:
-            self._complain(f"no variant is named {link.variant!r}")
-        elif found != self.state.variant:
-            self.state.choose_variant(found)
+            return otherwise
 
     def _complain(self, words: str) -> None:
-        self.state.session.complain(f"The link is not followed all the way: {words}.")
+        self._state.session.complain(f"The link is not followed all the way: {words}.")
 
 
-def write_state(state: GenotypeState, tab: str) -> Address:
+def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address:
     """Return the address of what is looked at."""
     subject = state.subject
-    variant = ""
-    if state.variant is not None and subject is not None:
-        variant = subject.variants.label(state.variant)
+    if subject is None:
+        return Address(tab=tab)
+    association, prediction = panels.association, panels.prediction.form
+    window, model = slug_of(association.region.window.value), association.form.model.value
+    results = {ASSOCIATION: state.scan, PREDICTION: state.blup}
     return Address(
         trait=state.trait,
         covariates=tuple(state.covariates),
         kept=write_thresholds(state.thresholds) if state.kept is not None else "",
-        variant=variant,
+        variant="" if state.variant is None else subject.variants.label(state.variant),
+        window="" if window == USUAL_WINDOW else window,
+        model="" if model == LINEAR else model,
+        blup=write_request(prediction.request),
+        pedigree=prediction.pedigree_source,
+        results=tuple(name for name, result in results.items() if result is not None),
         tab=tab,
     )
+
+
+def slug_of(window: str) -> str:
+    """Return a size of the surroundings as links have it.
+
+    Examples
+    --------
+    >>> slug_of("± 50 SNPs")
+    '50snps'
+    """
+    return window.lower().removeprefix("±").replace(" ", "")
 
 
 def find_variant(variants: VariantTable, name: str) -> int | None:

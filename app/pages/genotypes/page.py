@@ -11,7 +11,7 @@ from app.address import Address
 from app.pages.genotypes.association_panel import AssociationPanel
 from app.pages.genotypes.exports_panel import ExportsPanel
 from app.pages.genotypes.facts import Facts
-from app.pages.genotypes.link import LinkFollower, write_state
+from app.pages.genotypes.link import LinkedPanels, LinkFollower, write_state
 from app.pages.genotypes.picker import GENOTYPE_FORMATS, GenotypePicker
 from app.pages.genotypes.prediction_panel import PredictionPanel
 from app.pages.genotypes.quality_panel import QualityPanel
@@ -50,15 +50,10 @@ class GenotypesPage:
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         quality, samples = QualityPanel(self.state), SamplesPanel(self.state)
         self.exports = ExportsPanel(self.state, quality, samples)
-        self.follower = LinkFollower(self.state)
-        self.views = Views(
-            [
-                quality,
-                samples,
-                AssociationPanel(self.state),
-                PredictionPanel(self.state),
-            ]
-        )
+        association, prediction = AssociationPanel(self.state), PredictionPanel(self.state)
+        self._linked = LinkedPanels(samples, association, prediction)
+        self.follower = LinkFollower(self.state, self._linked)
+        self.views = Views([quality, samples, association, prediction])
         sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
         sample.on_click(lambda _: self.picker.open_first_sample())
         self.nothing = pmui.Column(
@@ -70,7 +65,7 @@ class GenotypesPage:
             sizing_mode="stretch_width",
             margin=0,
         )  # fmt: skip
-        self.state.param.watch(self._follow, ["opened", "table", "kept"])
+        self.state.param.watch(self._follow, ["opened", "table", "kept", "only"])
         self._follow()
 
     @property
@@ -110,12 +105,16 @@ class GenotypesPage:
     @property
     def link(self) -> Address:
         """What a link to the present view says."""
-        return write_state(self.state, self.views.slug if self.views.shown else "")
+        return write_state(self.state, self._linked, self.views.slug if self.views.shown else "")
 
     def follow(self, link: Address) -> None:
         """Show what a link asks for."""
         if link.tab:
             self.views.show(link.tab)
+            if self.views.slug != link.tab:
+                self._session.complain(
+                    f"The link is not followed all the way: there is no tab {link.tab!r}."
+                )
         self.follower.follow(link)
 
     def poll(self) -> None:
@@ -134,4 +133,18 @@ class GenotypesPage:
         with pn.io.hold():
             self.nothing.visible = opened is None
             self.views.panel.visible = opened is not None
-            self.notices.object = notices_html((*kept, *notes, *(table.notes if table else ())))
+            self.notices.object = notices_html(
+                (*kept, *self._unlinked(), *notes, *(table.notes if table else ()))
+            )
+
+    def _unlinked(self) -> list[str]:
+        """Return what a link to the page leaves out, one sentence each."""
+        state, files = self.state, self._session.genotypes
+        said = []
+        if state.opened is not None and not state.opened.source:
+            said.append("Uploads are this tab's alone: a link to this page opens none.")
+        elif files.phenotypes is not None and files.phenotypes.is_upload:
+            said.append("A link to this page is without the table, as it is an upload.")
+        if state.only is not None and state.kept is not None:
+            said.append("A link to this page is without the choice of samples by hand.")
+        return said

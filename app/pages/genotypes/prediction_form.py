@@ -9,8 +9,9 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.genotypes.association_design import make_design
-from app.pages.genotypes.association_form import WORDS, TraitFields
+from app.files import check_path
+from app.pages.genotypes.association_design import make_design, trait_names
+from app.pages.genotypes.association_form import NO_TRAIT_COLUMN, WORDS, TraitFields
 from app.pages.genotypes.blup_steps import (
     GBLUP,
     PRECONDITIONERS,
@@ -22,11 +23,12 @@ from app.pages.genotypes.blup_steps import (
     pedigree_of,
 )
 from app.pages.genotypes.blup_task import BlupTask
+from app.pages.genotypes.prediction_link import SHARE, TOLERANCES
 from app.pages.genotypes.state import GenotypeState
 from app.parts.questions import Question
 from genoviz.errors import GenovizError
+from genoviz.io.replace_file import replace_file
 
-TOLERANCES = {"1e-13 (the paper's)": 1e-13, "1e-10": 1e-10, "1e-8": 1e-8, "1e-6": 1e-6}
 WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
 BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
 
@@ -40,6 +42,8 @@ class PredictionForm:
         The fields.
     run_button, pause_button, cancel_button, panel
         Buttons, and the Panel object.
+    pedigree_source
+        The path that opens the pedigree again; "" for an upload, and for that of the .fam file.
     run
         The prediction that was begun last, or None.
     task
@@ -49,6 +53,8 @@ class PredictionForm:
     def __init__(self, state: GenotypeState) -> None:
         self._state = state
         self._pedigree: Any = None
+        self._is_own_pedigree = True
+        self.pedigree_source = ""
         self.run: BlupRun | None = None
         self.task = BlupTask(state.session, self._take_snapshot)
         self._reads = Question(state.session, "pedigree", self._take_pedigree)
@@ -59,7 +65,8 @@ class PredictionForm:
         self._make_buttons()
         self.panel = pmui.Column(
             self.fields.trait, self.fields.covariates, self.heritability, self.method,
-            self.pedigree_file, self.weight, self.preconditioner, self.tolerance,
+            self.pedigree_path, self.pedigree_file, self.weight, self.preconditioner,
+            self.tolerance,
             pmui.Row(self.run_button, self.pause_button, self.cancel_button, margin=0),
             self.said,
             sizing_mode="stretch_width", margin=0,
@@ -72,19 +79,23 @@ class PredictionForm:
 
     def _make_fields(self) -> None:
         self.heritability = pmui.FloatSlider(
-            label="Heritability", start=0.05, end=0.95, step=0.05, value=0.5, size="small",
+            label="Heritability", start=SHARE[0], end=SHARE[1], step=0.05, value=0.5, size="small",
             sizing_mode="stretch_width", margin=(12, 8, 0, 8),
         )  # fmt: skip
         self.method = pmui.Select(
             label="Method", options=[SNP_BLUP, GBLUP, *SINGLE_STEP], value=SNP_BLUP, **WIDE
         )
+        self.pedigree_path = pmui.TextInput(
+            label="Pedigree on the server", placeholder="/data/mice.ped.csv", visible=False,
+            description="A table of animal, sire and dam, or a .fam file. Enter opens it.", **WIDE,
+        )  # fmt: skip
         self.pedigree_file = pmui.FileInput(
-            label="Pedigree: animal, sire, dam", accept=".csv,.tsv,.txt,.ped,.fam,.gz",
+            label="Upload: animal, sire, dam", accept=".csv,.tsv,.txt,.ped,.fam,.gz",
             size="small", variant="text", margin=(4, 0, 0, 0), visible=False,
         )  # fmt: skip
         self.weight = pmui.FloatSlider(
-            label="Polygenic weight", start=0.05, end=0.95, step=0.05, value=0.2, size="small",
-            sizing_mode="stretch_width", margin=(8, 8, 0, 8), visible=False,
+            label="Polygenic weight", start=SHARE[0], end=SHARE[1], step=0.05, value=0.2,
+            size="small", sizing_mode="stretch_width", margin=(8, 8, 0, 8), visible=False,
         )  # fmt: skip
         self.preconditioner = pmui.Select(
             label="Preconditioner", options=PRECONDITIONERS, value="diagonal", **WIDE
@@ -94,6 +105,9 @@ class PredictionForm:
             description="Squared norm of the residual over that of the right side", **WIDE,
         )  # fmt: skip
         self.pedigree_file.param.watch(self._take_upload, "value")
+        self.pedigree_path.param.watch(
+            lambda _: self.open_pedigree(self.pedigree_path.value_input), "enter_pressed"
+        )
 
     def _make_buttons(self) -> None:
         self.run_button = pmui.Button(
@@ -115,6 +129,22 @@ class PredictionForm:
             self.method.value, self.heritability.value, self.preconditioner.value,
             self.tolerance.value, self.weight.value,
         )  # fmt: skip
+
+    @request.setter
+    def request(self, request: BlupRequest) -> None:
+        with pn.io.hold():
+            self.method.value, self.heritability.value = request.method, request.heritability
+            self.preconditioner.value = request.preconditioner
+            self.tolerance.value, self.weight.value = request.tolerance, request.polygenic_weight
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a pedigree is being read."""
+        return self._reads.is_open
+
+    def open_pedigree(self, source: str) -> None:
+        """Begin to read the pedigree of a path on the server."""
+        self._reads.ask(_read_served, source, self._state.session.folders)
 
     def begin(self) -> None:
         """Begin a prediction, or say why there can be none."""
@@ -141,28 +171,34 @@ class PredictionForm:
     def _take_snapshot(self, snapshot: Any) -> None:
         self._state.blup = snapshot
 
-    def _follow_subject(self, *_events: Any) -> None:
+    def _follow_subject(self, *events: Any) -> None:
         self.task.cancel()
         self.run = None
-        subject = self._state.subject
-        self._pedigree = None if subject is None else pedigree_of(subject.samples)
+        if any(event.name == "opened" for event in events):
+            self._is_own_pedigree, self.pedigree_source = True, ""
+            self._reads.drop()
+        if self._is_own_pedigree:
+            subject = self._state.subject
+            self._pedigree = None if subject is None else pedigree_of(subject.samples)
         self._follow_method()
 
     def _follow_method(self, *_events: Any) -> None:
         is_single = self.method.value in SINGLE_STEP
         with pn.io.hold():
-            self.pedigree_file.visible = self.weight.visible = is_single
+            for field in (self.pedigree_path, self.pedigree_file, self.weight):
+                field.visible = is_single
         self._show()
 
     def _take_upload(self, event: Any) -> None:
-        if event.new:
-            path = self._state.session.upload_path(
-                Path(self.pedigree_file.filename or "pedigree.csv").name
-            )
-            self._reads.ask(_read_upload, path, event.new)
+        if event.new is not None:
+            folder = self._state.session.upload_path("pedigree")
+            name = Path(self.pedigree_file.filename or "pedigree.csv").name
+            self._reads.ask(_read_upload, folder / name, event.new)
 
-    def _take_pedigree(self, pedigree: Any) -> None:
-        self._pedigree = pedigree
+    def _take_pedigree(self, answer: tuple[Any, str]) -> None:
+        self._pedigree, self.pedigree_source = answer
+        self._is_own_pedigree = False
+        self.pedigree_path.value = self.pedigree_source
         self._show()
 
     def _show(self, *_events: Any) -> None:
@@ -180,6 +216,8 @@ class PredictionForm:
                 return "Preparing …"
             if state.table is None:
                 return "Open a table of phenotypes at the left to choose a trait."
+            if not trait_names(state):
+                return NO_TRAIT_COLUMN
             return self._pedigree_words()
         snapshot = state.blup
         words = f"Iteration {snapshot.iteration:,}, {snapshot.seconds:.1f} s"
@@ -198,11 +236,23 @@ class PredictionForm:
             return ""
         if self._pedigree is None:
             return "Single-step needs a pedigree; the .fam file names no parents."
-        return f"Pedigree of {len(self._pedigree.ids):,} animals."
+        words = [f"Pedigree of {len(self._pedigree.ids):,} animals.", *self._pedigree.notes]
+        if not (self._is_own_pedigree or self.pedigree_source):
+            words.append("A link to this page is without it, as it is an upload.")
+        return " ".join(map(escape, words))
 
 
-def _read_upload(path: Path, content: bytes) -> Any:
+def _read_served(source: str, folders: tuple[Path, ...]) -> tuple[Any, str]:
     from genoviz.io.pedigree import read_pedigree
 
-    path.write_bytes(content)
-    return read_pedigree(path)
+    path = check_path(source, folders)
+    return read_pedigree(path), str(path)
+
+
+def _read_upload(path: Path, content: bytes) -> tuple[Any, str]:
+    from genoviz.io.pedigree import read_pedigree
+
+    path.parent.mkdir(exist_ok=True)
+    with replace_file(path) as file:
+        file.write(content)
+    return read_pedigree(path), ""
