@@ -87,7 +87,7 @@ class PhenotypeTable:
 
         Rows are found by FID and IID, and by IID alone where no family of the table is known
         there. If it has none of the samples but as many rows, these are taken to be in the order
-        of the samples; a note says so.
+        of the samples; a note says so, as another says how many samples have a row if not all.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class PhenotypeTable:
             sample_ids=samples.ids,
             columns=columns,
             family_ids=samples.family_ids,
-            notes=(*self.notes, note),
+            notes=self.notes if n_found == len(samples) else (*self.notes, note),
         )
 
     def beside(self, other: PhenotypeTable, *, mark: str) -> PhenotypeTable:

@@ -30,6 +30,7 @@ def test_rows_get_the_order_of_the_samples():
     assert aligned.columns["group"].tolist() == ["b", "", "a"]
     assert aligned.sample_ids.tolist() == ["a", "x", "c"]
     assert aligned.notes == ("2 of 3 samples are in the table.",)
+    assert table("cab").align(SampleTable.from_ids(["a", "c"])).notes == ()
 
 
 def test_samples_of_two_families_may_have_one_name():
