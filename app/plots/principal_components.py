@@ -26,6 +26,7 @@ from app.plots.graph_picture import LINES, style_figure
 
 MISSING_COLOUR, CHOSEN_EDGE = "#6b7a8f", "#ffffff"
 FEW, MANY = 2_000, 20_000
+OTHERS_ALPHA = 0.14
 NOTHING = "Press Compute PCA: each sample becomes a point."
 COLUMNS = ("x", "y", "value", "id", "says")
 
@@ -65,7 +66,7 @@ class ScatterFigure:
         self.points = self.plot.scatter(
             "x", "y", source=self.source, view=CDSView(), size=6, line_color=None,
             fill_color={"field": "value", "transform": self.colours},
-            fill_alpha=0.85, nonselection_fill_alpha=0.14, selection_line_color=CHOSEN_EDGE,
+            fill_alpha=0.85, nonselection_fill_alpha=OTHERS_ALPHA, selection_line_color=CHOSEN_EDGE,
             selection_line_width=0.7, selection_fill_alpha=1.0,
         )  # fmt: skip
         lasso = LassoSelectTool(continuous=False)
@@ -118,9 +119,12 @@ class ScatterFigure:
         }
         self._is_following = False
         size = 7 if n <= FEW else 5 if n <= MANY else 3.5
-        glyphs = (self.points.glyph, self.points.nonselection_glyph, self.points.selection_glyph)
-        for glyph in glyphs:
+        picked, others = self.points.selection_glyph, self.points.nonselection_glyph
+        for glyph in (self.points.glyph, picked, others):
             glyph.size = size
+        # The edges of points that lie upon each other hide their colours, and faint ones add up.
+        picked.line_alpha = 1.0 if n <= FEW else 0.0
+        others.fill_alpha = OTHERS_ALPHA if n <= MANY else OTHERS_ALPHA * MANY / n
         for axis_range, places in ((self.plot.x_range, x), (self.plot.y_range, y)):
             low, high = padded_ends(places)
             axis_range.update(start=low, end=high, reset_start=low, reset_end=high)

@@ -8,6 +8,10 @@ import pytest
 
 from app.pages.genotypes.long_table import LongTable
 from app.pages.genotypes.pair_rows import PAIR_COLUMNS, PairRows
+from app.pages.genotypes.relationship_panel import RelationshipPanel
+from app.pages.genotypes.state import GenotypeState
+from app.plots.principal_components import FEW, MANY, ScatterFigure
+from genoviz import simulate_genotypes, write_plink
 from genoviz.analyses.genotypes.relatives import RelatedPairs
 from tests.app.conftest import poll_until
 
@@ -39,3 +43,41 @@ def test_a_table_that_was_just_made_shows_other_rows_at_once(session, pairs):
     assert len(place) == 1
     assert table.table.table.value["Sample 2"].tolist() == ["b"]
     assert table.said.object == "1 of 3 pairs"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (np.arange(10, 50), [10, 14, 18, 22, 26, 30, 34, 38, 42, 46]),
+        (np.arange(10, 16), [10, 11, 12, 13, 14, 15]),
+        (np.arange(10, 12), [0, 6, 12, 18, 24, 30, 36, 42, 48, 54]),
+    ],
+)
+def test_the_matrix_is_of_the_picked_samples_or_of_some_of_them(
+    session, tmp_path, chosen, expected
+):
+    write_plink(simulate_genotypes(60, 50, seed=1), tmp_path / "herd")
+    state = GenotypeState(session)
+    session.genotypes.open(str(tmp_path / "herd.bed"))
+    poll_until(session.poll, lambda: state.opened is not None)
+    panel = RelationshipPanel(state)
+    panel.most.value = 10
+    state.chosen = chosen
+    panel.run()
+    poll_until(state.poll, lambda: panel.view is not None)
+    assert panel.view.samples.tolist() == expected
+
+
+@pytest.mark.parametrize(("n", "is_edged"), [(FEW, True), (5 * MANY, False)])
+def test_picked_points_keep_their_colour_however_many_there_are(n, is_edged):
+    figure = ScatterFigure(lambda _: None)
+    places, names = np.arange(n, dtype=float), np.full(n, "")
+    figure.show(
+        places, places, places, labels=("x", "y"), names=(names, names), palette=("#fff",),
+        ends=(0, 1),
+    )  # fmt: skip
+    points = figure.points
+    assert (points.selection_glyph.line_alpha > 0) == is_edged
+    others = points.nonselection_glyph.fill_alpha
+    assert others * n <= 0.14 * MANY * (1 + 1e-9)
+    assert points.selection_glyph.fill_alpha == 1

@@ -122,13 +122,14 @@ class RelationshipPanel:
             self.run()
 
     def run(self) -> None:
-        """Compute the matrix of what is kept: of the picked samples, or of as many as asked for."""
+        """Compute the matrix of what is kept, or of the picked samples; of many, of some."""
         subject, chosen = self._state.subject, self._state.chosen
         if subject is None:
             return
         most = int(self.most.value or USUAL_MOST)
-        if 2 < len(chosen) <= most:
-            samples = chosen
+        if len(chosen) > 2:
+            picked = pick_evenly(len(chosen), most)
+            samples = chosen if picked is None else chosen[picked]
         else:
             samples = pick_evenly(subject.n_samples, most)
         self.task.run(iter_relate(subject, self.method.value, samples), "relationship matrix")
