@@ -34,7 +34,7 @@ RULES = {
     "genoviz.errors": Rule(),
     "genoviz.backend": Rule(("genoviz.errors",)),
     "genoviz.model": Rule(("genoviz.errors", "genoviz.model")),
-    "genoviz.kernels": Rule(("genoviz.kernels.cuda_source",)),
+    "genoviz.kernels": Rule(("genoviz.kernels.cuda_source", "genoviz.kernels.instructions")),
     "genoviz.io": Rule(("genoviz.errors", "genoviz.model", "genoviz.kernels", "genoviz.io")),
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),

@@ -5,11 +5,20 @@ step by step together, and what the next step reads is fetched while the others 
 """
 
 import numpy as np
-from numba import njit, prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit, prange
 
-ir = cgutils.ir
+from genoviz.kernels.fm_index.cpu_build import FLAG_BITS, build_lines, flag_exceptions
+from genoviz.kernels.instructions import count_ones, prefetch
+
+__all__ = [
+    "build_lines",
+    "count_kmers",
+    "extend_row_ranges",
+    "fill_start_table",
+    "find_row_ranges",
+    "invert_bwt",
+    "locate_rows",
+]
 
 LINE_WORDS = np.uint64(8)
 LINE_BITS = np.uint64(7)
@@ -17,46 +26,17 @@ IN_LINE = np.uint64(127)
 IN_WORD = np.uint64(63)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-ZERO, ONE, TWO, THREE, FIVE, SIX, SEVEN = (np.uint64(i) for i in (0, 1, 2, 3, 5, 6, 7))
-FOUR, THIRTY_ONE, THIRTY_TWO, HALF = np.uint64(4), np.uint64(31), np.uint64(32), np.uint64(64)
+ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(i) for i in range(8))
+THIRTY_ONE = np.uint64(31)
 BATCH = 128
 WALKS = 256
 BLOCK = 4096
-CHUNK_LINES = 2048
 FEW = 2048
-FLAG_BITS = 18
 MAX_FLAGGED = 1 << (FLAG_BITS - 2)
 NO_WORDS, NO_POSITIONS = np.empty(0, np.uint64), np.empty(0, np.int64)
 NO_TEXT = (False, NO_WORDS, NO_POSITIONS, NO_POSITIONS, NO_WORDS, 0)
 NO_COUNTS = np.empty(0, np.int64)
 NO_RANGES = {np.dtype(t): np.empty((0, 2), t) for t in (np.uint32, np.int64)}
-
-
-@intrinsic
-def _count_ones(typing_context, word):  # noqa: ARG001
-    """Return the number of bits of a word that are set: one instruction."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def _prefetch(typing_context, array, index):  # noqa: ARG001
-    """Fetch the cache line of an array's element; nothing where LLVM has no such instruction."""
-
-    def generate(context, builder, signature, arguments):
-        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
-        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
-        i32 = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
-        name = "llvm.prefetch.p0"
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
-        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.uint64), generate
 
 
 # Ranks: lines are flat here, and so are super_counts ---------------------------------------------
@@ -76,142 +56,10 @@ def _next_row(lines, super_counts, super_shift, symbol, row):
     second = (lines[base + THREE] ^ low_flip) & (lines[base + FIVE] ^ high_flip)
     first &= ~lines[base + SIX] & (bits | is_second)
     second &= ~lines[base + SEVEN] & (bits & is_second)
-    return count + _count_ones(first) + _count_ones(second)
+    return count + count_ones(first) + count_ones(second)
 
 
-# Building -----------------------------------------------------------------------------------------
-
-
-def build_lines(
-    packed,
-    n_symbols,
-    exceptions,
-    suffix_array,
-    super_shift,
-    lines,
-    super_counts,
-    exception_ids,
-):
-    """Fill lines, super_counts and exception_ids from a suffix array."""
-    chunk_bits = min(super_shift, CHUNK_LINES.bit_length() - 1)
-    n_chunks = ((len(lines) - 1) >> chunk_bits) + 1
-    # An exception is looked up where a flag says that its stretch of the text has one.
-    flag_shift = max(n_symbols.bit_length() - FLAG_BITS, 0)
-    if len(exceptions) << 8 > n_symbols:
-        flag_shift = 0
-    flags = np.zeros((n_symbols >> flag_shift >> 6) + 1, np.uint64)
-    _flag_exceptions(exceptions, flag_shift, flags)
-    counts = np.zeros((n_chunks + 1, 5), np.int64)
-    flat = lines.reshape(-1)
-    _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, flat, counts[1:])
-    symbol_counts = counts.sum(axis=0)
-    np.cumsum(counts, axis=0, out=counts)
-    counts[:, :4] += len(exceptions) + np.cumsum(symbol_counts[:4]) - symbol_counts[:4]
-    super_counts[:] = counts[:-1:, :4][:: 1 << (super_shift - chunk_bits)]
-    _finish_lines(
-        exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, flat, exception_ids
-    )
-
-
-@njit(nogil=True, cache=True)
-def _flag_exceptions(exceptions, flag_shift, flags):
-    for position in exceptions:
-        flag = position >> flag_shift
-        flags[flag >> 6] |= ONE << np.uint64(flag & 63)
-
-
-@njit(nogil=True, cache=True)
-def _lower_bound(keys, value):
-    """Return the number of keys below a value."""
-    first, last = 0, len(keys)
-    while first < last:
-        middle = (first + last) >> 1
-        if keys[middle] < value:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@njit(nogil=True, cache=True)
-def _is_exception(exceptions, flags, flag_shift, position):
-    flag = position >> flag_shift
-    if (flags[flag >> 6] >> np.uint64(flag & 63)) & ONE == ZERO:
-        return False
-    return flag_shift == 0 or exceptions[_lower_bound(exceptions, position)] == position
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, lines, counts):
-    """Fill the planes, the counts of each line since its chunk began and those of each chunk."""
-    n = len(suffix_array)
-    n_lines = len(lines) >> 3
-    n_chunks = len(counts)
-    ahead = 32
-    for chunk in prange(n_chunks):
-        totals = np.zeros(5, np.uint64)
-        planes = np.zeros(6, np.uint64)
-        for line in range(chunk << chunk_bits, min(n_lines, (chunk + 1) << chunk_bits)):
-            lines[8 * line] = totals[0] | totals[1] << THIRTY_TWO
-            lines[8 * line + 1] = totals[2] | totals[3] << THIRTY_TWO
-            for half in range(2):
-                low, high, exception = ZERO, ZERO, ZERO
-                first_row = 128 * line + 64 * half
-                for j in range(64):
-                    row = first_row + j
-                    if row + ahead < n:
-                        _prefetch(packed, np.uint64(suffix_array[row + ahead]) >> FIVE)
-                    position = n if row >= n else np.int64(suffix_array[row])
-                    if row >= n:
-                        exception |= ONE << np.uint64(j)
-                        continue
-                    position = position - 1 if position > 0 else n - 1
-                    shift = np.uint64(62 - 2 * (position & 31))
-                    symbol = packed[np.uint64(position) >> FIVE] >> shift & THREE
-                    if symbol == ZERO and _is_exception(exceptions, flags, flag_shift, position):
-                        exception |= ONE << np.uint64(j)
-                    low |= (symbol & ONE) << np.uint64(j)
-                    high |= (symbol >> ONE) << np.uint64(j)
-                planes[half], planes[2 + half], planes[4 + half] = low, high, exception
-            for half in range(2):
-                low, high, exception = planes[half], planes[2 + half], planes[4 + half]
-                lines[8 * line + 2 + half] = low
-                lines[8 * line + 4 + half] = high
-                lines[8 * line + 6 + half] = exception
-                totals[0] += _count_ones(~(low | high | exception))
-                totals[1] += _count_ones(low & ~high)
-                totals[2] += _count_ones(high & ~low)
-                totals[3] += _count_ones(high & low)
-                totals[4] += _count_ones(exception)
-        for symbol in range(5):
-            counts[chunk, symbol] = np.int64(totals[symbol])
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def _finish_lines(
-    exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, lines, exception_ids
-):
-    """Count from the beginning of the superblock, and number the exceptions."""
-    n = len(suffix_array)
-    n_lines = len(lines) >> 3
-    for chunk in prange(len(counts) - 1):
-        first = chunk << chunk_bits
-        since = (counts[chunk, :4] - super_counts[first >> super_shift]).astype(np.uint64)
-        n_before = counts[chunk, 4]
-        for line in range(first, min(n_lines, (chunk + 1) << chunk_bits)):
-            lines[8 * line] += since[0] | since[1] << THIRTY_TWO
-            lines[8 * line + 1] += since[2] | since[3] << THIRTY_TWO
-            for half in range(2):
-                word = lines[8 * line + 6 + half]
-                while word != ZERO:
-                    lowest = word & (ZERO - word)
-                    row = 128 * line + 64 * half + np.int64(_count_ones(lowest - ONE))
-                    word ^= lowest
-                    if row < n:
-                        position = np.int64(suffix_array[row])
-                        position = position - 1 if position > 0 else n - 1
-                        exception_ids[n_before] = _lower_bound(exceptions, position)
-                        n_before += 1
+# Table of first rows ------------------------------------------------------------------------------
 
 
 def fill_start_table(lines, super_counts, super_shift, n_symbols, start_table):
@@ -257,10 +105,10 @@ def _next_rows_in_line(lines, super_counts, super_shift, symbol, first, last):
     others &= ~lines[base + SEVEN]
     bits = (ONE << (first & IN_WORD)) - ONE
     is_second = ZERO - ((first & IN_LINE) >> SIX)
-    n_first = _count_ones(ones & (bits | is_second)) + _count_ones(others & (bits & is_second))
+    n_first = count_ones(ones & (bits | is_second)) + count_ones(others & (bits & is_second))
     bits = (ONE << (last & IN_WORD)) - ONE
     is_second = ZERO - ((last & IN_LINE) >> SIX)
-    n_last = _count_ones(ones & (bits | is_second)) + _count_ones(others & (bits & is_second))
+    n_last = count_ones(ones & (bits | is_second)) + count_ones(others & (bits & is_second))
     return count + n_first, count + n_last
 
 
@@ -297,9 +145,7 @@ def count_kmers(
     """Fill how many rows begin with each k-mer."""
     text = NO_TEXT
     if sample_rate == 1 and len(words) > FEW and len(exceptions) <= MAX_FLAGGED:
-        flag_shift = max(n_symbols.bit_length() - FLAG_BITS, 0)
-        flags = np.zeros((n_symbols >> flag_shift >> 6) + 1, np.uint64)
-        _flag_exceptions(exceptions, flag_shift, flags)
+        flags, flag_shift = flag_exceptions(exceptions, n_symbols)
         text = (True, packed, samples, exceptions, flags, flag_shift)
     _find(
         (lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)),
@@ -364,7 +210,7 @@ def _find_block(
         batch_end = min(end, batch + BATCH)
         for number in range(batch, batch_end):
             if lengths[number] >= table_k:
-                _prefetch(table, (words[number, 0] & code_mask) << ONE)
+                prefetch(table, (words[number, 0] & code_mask) << ONE)
         n_active, n_single = 0, 0
         for number in range(batch, batch_end):
             word = words[number, 0]
@@ -375,13 +221,13 @@ def _find_block(
             if first >= last or taken == lengths[number]:
                 _store(row_ranges, counts, number, first, last)
             elif has_text and first + ONE == last:
-                _prefetch(samples, first)
+                prefetch(samples, first)
                 single_rows[n_single], single_taken[n_single] = first, taken
                 single_numbers[n_single] = number
                 n_single += 1
             else:
-                _prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
-                _prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
+                prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
+                prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
                 firsts[n_active], lasts[n_active] = first, last
                 rests[n_active] = word >> np.uint64(2 * taken)
                 n_taken[n_active], numbers[n_active] = taken, number
@@ -403,8 +249,8 @@ def _find_block(
                 is_left = first < last and taken < lengths[number]
                 is_single = has_text and first + ONE == last
                 if is_left and not is_single:
-                    _prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
-                    _prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
+                    prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
+                    prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
                     rests[i] >>= TWO
                     if taken & 31 == 0:
                         rests[i] = words[number, taken >> 5]
@@ -412,7 +258,7 @@ def _find_block(
                     i += 1
                     continue
                 if is_left:
-                    _prefetch(samples, first)
+                    prefetch(samples, first)
                     single_rows[n_single], single_taken[n_single] = first, taken
                     single_numbers[n_single] = number
                     n_single += 1
@@ -424,7 +270,7 @@ def _find_block(
                 numbers[i] = numbers[n_active]
         for i in range(n_single):
             single_ends[i] = np.int64(samples[single_rows[i]])
-            _prefetch(packed, np.uint64(max(single_ends[i] - 1, 0)) >> FIVE)
+            prefetch(packed, np.uint64(max(single_ends[i] - 1, 0)) >> FIVE)
         for i in range(n_single):
             number, taken, end_of_rest = single_numbers[i], single_taken[i], single_ends[i]
             start = end_of_rest - (np.int64(lengths[number]) - taken)
@@ -463,7 +309,7 @@ def _has_exception(exceptions, flags, flag_shift, start, end):
         flagged |= flags[flag >> 6] >> np.uint64(flag & 63)
     if flagged & ONE == ZERO:
         return False
-    return _lower_bound(exceptions, start) < _lower_bound(exceptions, end)
+    return np.searchsorted(exceptions, start) < np.searchsorted(exceptions, end)
 
 
 def extend_row_ranges(lines, super_counts, super_shift, row_ranges, symbols):
@@ -600,9 +446,9 @@ def _locate_block(
             row = np.uint64(rows[batch + i])
             heads[i], numbers[i], n_steps[i] = row, batch + i, 0
             if row & rate_mask == ZERO:
-                _prefetch(samples, row >> rate_bits)
+                prefetch(samples, row >> rate_bits)
             else:
-                _prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
         while n_active > 0:
             i = 0
             while i < n_active:
@@ -625,9 +471,9 @@ def _locate_block(
                     continue
                 row = _next_row(lines, super_counts, super_shift, symbol, row)
                 if row & rate_mask == ZERO:
-                    _prefetch(samples, row >> rate_bits)
+                    prefetch(samples, row >> rate_bits)
                 else:
-                    _prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                    prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
                 heads[i] = row
                 n_steps[i] += 1
                 i += 1
@@ -694,6 +540,6 @@ def _invert(
                     row = np.uint64(len(exception_ids) - 1 - exception_ids[k])
                 else:
                     row = _next_row(lines, super_counts, super_shift, symbol, row)
-                _prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
                 heads[i] = row
                 i += 1

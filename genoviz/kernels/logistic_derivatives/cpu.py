@@ -6,10 +6,9 @@ Samples go by tiles that stay in the cache, and each tile of the columns serves 
 import math
 
 import numpy as np
-from numba import get_num_threads, njit, prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import get_num_threads, njit, prange
 
+from genoviz.kernels.instructions import number_of_bits
 from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
 
 TILE = 512
@@ -91,16 +90,6 @@ def _weigh(phenotype, called, residuals, weights):
         weights[i] = called[i] * (fitted * (1.0 - fitted))
 
 
-@intrinsic
-def _as_float(typing_context, bits):  # noqa: ARG001
-    """Return the number that has these bits."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.bitcast(arguments[0], cgutils.ir.DoubleType())
-
-    return types.float64(types.int64), generate
-
-
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _exp(x):
     """Return exp(x), of x within LARGEST_LOGIT; without calls, so that a loop is vectorised."""
@@ -110,7 +99,7 @@ def _exp(x):
     value = ((((T12 * r + T11) * r + T10) * r + T9) * r + T8) * r + T7
     value = (((((value * r + T6) * r + T5) * r + T4) * r + T3) * r + T2) * r * r + r + 1.0
     exponent = np.int64(np.int32(power)) + EXPONENT_OF_ONE
-    return value * _as_float(exponent << EXPONENT_BITS)
+    return value * number_of_bits(exponent << EXPONENT_BITS)
 
 
 @njit(nogil=True, cache=True)

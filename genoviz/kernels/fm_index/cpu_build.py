@@ -1,0 +1,134 @@
+"""The lines of an FM-index from a suffix array; the contract is in this folder's ``__init__``."""
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.instructions import count_ones, prefetch
+
+ZERO, ONE, THREE, FIVE, THIRTY_TWO = (np.uint64(i) for i in (0, 1, 3, 5, 32))
+CHUNK_LINES = 2048
+FLAG_BITS = 18
+
+
+def build_lines(
+    packed,
+    n_symbols,
+    exceptions,
+    suffix_array,
+    super_shift,
+    lines,
+    super_counts,
+    exception_ids,
+):
+    """Fill lines, super_counts and exception_ids from a suffix array."""
+    chunk_bits = min(super_shift, CHUNK_LINES.bit_length() - 1)
+    n_chunks = ((len(lines) - 1) >> chunk_bits) + 1
+    is_dense = len(exceptions) << 8 > n_symbols
+    flags, flag_shift = flag_exceptions(exceptions, n_symbols, is_dense)
+    counts = np.zeros((n_chunks + 1, 5), np.int64)
+    flat = lines.reshape(-1)
+    _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, flat, counts[1:])
+    symbol_counts = counts.sum(axis=0)
+    np.cumsum(counts, axis=0, out=counts)
+    counts[:, :4] += len(exceptions) + np.cumsum(symbol_counts[:4]) - symbol_counts[:4]
+    super_counts[:] = counts[:-1:, :4][:: 1 << (super_shift - chunk_bits)]
+    _finish_lines(
+        exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, flat, exception_ids
+    )
+
+
+def flag_exceptions(exceptions, n_symbols, is_dense=False):
+    """Return flags of the stretches that have exceptions, and the bits of a place in a stretch."""
+    flag_shift = 0 if is_dense else max(n_symbols.bit_length() - FLAG_BITS, 0)
+    flags = np.zeros((n_symbols >> flag_shift >> 6) + 1, np.uint64)
+    _set_flags(exceptions, flag_shift, flags)
+    return flags, flag_shift
+
+
+@njit(nogil=True, cache=True)
+def _set_flags(exceptions, flag_shift, flags):
+    for position in exceptions:
+        flag = position >> flag_shift
+        flags[flag >> 6] |= ONE << np.uint64(flag & 63)
+
+
+@njit(nogil=True, cache=True)
+def _is_exception(exceptions, flags, flag_shift, position):
+    """Tell whether a position has an exception, which is looked up where its stretch has one."""
+    flag = position >> flag_shift
+    if (flags[flag >> 6] >> np.uint64(flag & 63)) & ONE == ZERO:
+        return False
+    return flag_shift == 0 or exceptions[np.searchsorted(exceptions, position)] == position
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, lines, counts):
+    """Fill the planes, the counts of each line since its chunk began and those of each chunk."""
+    n = len(suffix_array)
+    n_lines = len(lines) >> 3
+    n_chunks = len(counts)
+    ahead = 32
+    for chunk in prange(n_chunks):
+        totals = np.zeros(5, np.uint64)
+        planes = np.zeros(6, np.uint64)
+        for line in range(chunk << chunk_bits, min(n_lines, (chunk + 1) << chunk_bits)):
+            lines[8 * line] = totals[0] | totals[1] << THIRTY_TWO
+            lines[8 * line + 1] = totals[2] | totals[3] << THIRTY_TWO
+            for half in range(2):
+                low, high, exception = ZERO, ZERO, ZERO
+                first_row = 128 * line + 64 * half
+                for j in range(64):
+                    row = first_row + j
+                    if row + ahead < n:
+                        prefetch(packed, np.uint64(suffix_array[row + ahead]) >> FIVE)
+                    position = n if row >= n else np.int64(suffix_array[row])
+                    if row >= n:
+                        exception |= ONE << np.uint64(j)
+                        continue
+                    position = position - 1 if position > 0 else n - 1
+                    shift = np.uint64(62 - 2 * (position & 31))
+                    symbol = packed[np.uint64(position) >> FIVE] >> shift & THREE
+                    if symbol == ZERO and _is_exception(exceptions, flags, flag_shift, position):
+                        exception |= ONE << np.uint64(j)
+                    low |= (symbol & ONE) << np.uint64(j)
+                    high |= (symbol >> ONE) << np.uint64(j)
+                planes[half], planes[2 + half], planes[4 + half] = low, high, exception
+            for half in range(2):
+                low, high, exception = planes[half], planes[2 + half], planes[4 + half]
+                lines[8 * line + 2 + half] = low
+                lines[8 * line + 4 + half] = high
+                lines[8 * line + 6 + half] = exception
+                totals[0] += count_ones(~(low | high | exception))
+                totals[1] += count_ones(low & ~high)
+                totals[2] += count_ones(high & ~low)
+                totals[3] += count_ones(high & low)
+                totals[4] += count_ones(exception)
+        for symbol in range(5):
+            counts[chunk, symbol] = np.int64(totals[symbol])
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _finish_lines(
+    exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, lines, exception_ids
+):
+    """Count from the beginning of the superblock, and number the exceptions."""
+    n = len(suffix_array)
+    n_lines = len(lines) >> 3
+    for chunk in prange(len(counts) - 1):
+        first = chunk << chunk_bits
+        since = (counts[chunk, :4] - super_counts[first >> super_shift]).astype(np.uint64)
+        n_before = counts[chunk, 4]
+        for line in range(first, min(n_lines, (chunk + 1) << chunk_bits)):
+            lines[8 * line] += since[0] | since[1] << THIRTY_TWO
+            lines[8 * line + 1] += since[2] | since[3] << THIRTY_TWO
+            for half in range(2):
+                word = lines[8 * line + 6 + half]
+                while word != ZERO:
+                    lowest = word & (ZERO - word)
+                    row = 128 * line + 64 * half + np.int64(count_ones(lowest - ONE))
+                    word ^= lowest
+                    if row < n:
+                        position = np.int64(suffix_array[row])
+                        position = position - 1 if position > 0 else n - 1
+                        exception_ids[n_before] = np.searchsorted(exceptions, position)
+                        n_before += 1

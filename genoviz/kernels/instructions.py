@@ -1,0 +1,47 @@
+"""Instructions of processors that Numba has no words for; kernels on the CPU may use them.
+
+Numba's cache does not notice a change here: each is one instruction of LLVM, and stays what it is.
+"""
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+ir = cgutils.ir
+
+
+@intrinsic
+def count_ones(typing_context, word):  # noqa: ARG001
+    """Return the number of bits of a word that are set."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def prefetch(typing_context, array, index):  # noqa: ARG001
+    """Fetch the cache line of an array's element; nothing where LLVM has no such instruction."""
+
+    def generate(context, builder, signature, arguments):
+        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
+        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
+        name = "llvm.prefetch.p0"
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
+
+
+@intrinsic
+def number_of_bits(typing_context, bits):  # noqa: ARG001
+    """Return the float64 that has these bits."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
