@@ -9,23 +9,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import unquote
 
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError
 from genoviz.io import gfa_errors
 from genoviz.io import interval_parser as ip
-from genoviz.io.interval_errors import explain_blocks, explain_row
+from genoviz.io.interval_columns import RowColumns
+from genoviz.io.interval_errors import explain_row
 from genoviz.io.interval_kinds import RowFormat
 from genoviz.io.interval_lines import find_line_ends
 from genoviz.model import ByteStrings, Intervals
 
 PART = 8 << 20
 _FIRST_CONTIGS = 256
-_ODD_SCORES = 1 << 16
-_MAX_SCORE_BYTES = 400
 _FASTA = re.compile(rb"^(##FASTA|>)", re.MULTILINE)
 
 Progress = tuple[str, int, int]
@@ -229,119 +226,25 @@ class _RowReader:
                 rows = slice(part.first_row, part.first_row + part.n_rows)
                 into.contig_ids[rows] = numbers[into.contig_ids[rows]]
         into = _close_gaps(parts, into)
+        columns = RowColumns(self.path, self.text, self.rows, self.columns, into)
         intervals = Intervals(
-            self._contig_names([*ranks]),
+            columns.contig_names([*ranks]),
             into.contig_ids,
             into.starts,
             into.ends,
-            strands=self._strands(into, parts),
-            names=self._names(into),
-            scores=self._scores(into),
+            strands=columns.strands(sum(part.n_odd_strands for part in parts)),
+            names=columns.names(),
+            scores=columns.scores(),
         )
         line_at = into.line_at
         if self.columns.blocks >= 0:
-            intervals, row_of = self._expand_blocks(intervals, into)
+            intervals, row_of = columns.expand_blocks(intervals)
             line_at = line_at[row_of]
         return IntervalRows(
-            replace(intervals, notes=tuple(self.notes)),
+            replace(intervals, notes=(*self.notes, *columns.notes)),
             self.text,
             line_at if self.keep_lines else line_at[:0],
         )
-
-    def _contig_names(self, names: list[bytes]) -> tuple[str, ...]:
-        """Return contigs as text; GFF3 may write characters as %XX."""
-        is_escaped = self.rows.title == "GFF"
-        texts = [_decode(self.path, name) for name in names]
-        return tuple(unquote(text) if is_escaped and "%" in text else text for text in texts)
-
-    def _strands(self, into: ip.Rows, parts: list[_Part]) -> np.ndarray | None:
-        if self.columns.strand < 0:
-            return None
-        n_odd = sum(part.n_odd_strands for part in parts)
-        if n_odd:
-            self.notes.append(
-                f"Column {self.columns.strand + 1} of {n_odd:,} of {len(into.starts):,} rows is "
-                "no strand (+, - or .), so they have none."
-            )
-            if n_odd == len(into.starts):
-                return None
-        return into.strands
-
-    def _scores(self, into: ip.Rows) -> np.ndarray | None:
-        """Return the scores; those that are not simple decimals are read here."""
-        if self.columns.score < 0:
-            return None
-        score_at = into.score_at
-        self._read_odd_scores(into)
-        wrong = np.flatnonzero(score_at < -1)
-        if len(wrong) and self.rows.n_needed > self.columns.score:
-            self._refuse_value(-2 - int(score_at[wrong[0]]))
-        n_wrong = len(wrong)
-        if n_wrong:
-            self.notes.append(
-                f"Column {self.columns.score + 1} of {n_wrong:,} of {len(into.starts):,} rows is "
-                "no number, so they have no score."
-            )
-            if n_wrong == len(into.starts):
-                return None
-        return into.scores
-
-    def _read_odd_scores(self, into: ip.Rows) -> None:
-        """Read scores that the loop left: exponents, many digits, nan."""
-        odd = np.flatnonzero(into.score_at >= 0)
-        for rows in np.array_split(odd, len(odd) // _ODD_SCORES + 1):
-            words = np.empty((len(rows), _MAX_SCORE_BYTES), np.uint8)
-            ip.copy_words(self.text, into.score_at[rows], words)
-            texts = words.view(f"S{_MAX_SCORE_BYTES}").ravel()
-            try:
-                into.scores[rows] = texts.astype(np.float64)
-            except ValueError:
-                for row, text in zip(rows.tolist(), texts.tolist(), strict=True):
-                    try:
-                        into.scores[row] = float(text)
-                    except ValueError:
-                        into.score_at[row] = -2 - into.score_at[row]
-
-    def _refuse_value(self, position: int) -> None:
-        found = gfa_errors.show(gfa_errors.line_at(self.text, position).split()[0])
-        raise FileFormatError(
-            self.path,
-            f"the value is {found}, {self.rows.title} needs a number",
-            line=gfa_errors.line_number(self.text, position),
-        )
-
-    def _names(self, into: ip.Rows) -> ByteStrings | None:
-        if self.columns.name < 0:
-            return None
-        offsets = np.zeros(len(into.starts) + 1, np.int64)
-        np.cumsum(into.name_lengths, out=offsets[1:])
-        data = np.empty(offsets[-1], np.uint8)
-        ip.copy_fields(self.text, into.name_at, offsets, data)
-        return ByteStrings(data, offsets)
-
-    def _expand_blocks(self, intervals: Intervals, into: ip.Rows) -> tuple[Intervals, np.ndarray]:
-        """Return one interval for each block, and the row that each comes from."""
-        counts = np.empty(len(intervals), np.int64)
-        wrong = ip.count_blocks(self.text, into.block_at, self.any_blank, counts)
-        starts = ends = np.empty(0, np.int64)
-        if wrong < 0:
-            starts, ends = (np.empty(counts.sum(), np.int64) for _ in range(2))
-            wrong = ip.fill_blocks(
-                self.text,
-                into.block_at,
-                self.any_blank,
-                counts,
-                intervals.starts,
-                intervals.ends,
-                starts,
-                ends,
-            )
-        if wrong >= 0:
-            explain = partial(explain_blocks, any_blank=self.any_blank)
-            at = int(into.line_at[wrong])
-            raise gfa_errors.wrong_line(self.path, self.text, at, explain)
-        row_of = np.repeat(np.arange(len(intervals)), counts)
-        return replace(intervals.select(row_of), starts=starts, ends=ends), row_of
 
 
 def _find_first_row(text: np.ndarray) -> tuple[int, bytes]:
@@ -409,12 +312,3 @@ def _close_gaps(parts: list[_Part], into: ip.Rows) -> ip.Rows:
                     array[row : row + part.n_rows] = rows
         row += part.n_rows
     return ip.Rows(*(array[:n_rows] for array in into))
-
-
-def _decode(path: Path, name: bytes) -> str:
-    try:
-        return name.decode()
-    except UnicodeDecodeError:
-        raise FileFormatError(
-            path, f"the contig name {gfa_errors.show(name)} is not UTF-8 text"
-        ) from None
