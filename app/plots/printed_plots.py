@@ -165,7 +165,7 @@ class _Box:
         plot, size = self.plot, SMALL * self.scale
         names = plot.x_names
         if names is None:
-            names = {tick: f"{tick:,.6g}" for tick in round_ticks(*plot.x_ends, 6)}
+            names = {tick: f"{tick:,.10g}" for tick in round_ticks(*plot.x_ends, 6)}
         found: list[Part] = []
         free = -math.inf
         for place, name in sorted(names.items()):

@@ -17,11 +17,13 @@ from app.pages.genotypes.snp_card_facts import SnpFacts, card_html, genotype_nam
 from app.pages.genotypes.snp_card_paths import find_graph_alleles, paths_html, place_on_graph
 from app.pages.genotypes.state import GenotypeState
 from app.plots.genotype_boxes import box_columns, share_columns
+from app.plots.linkage_print import SHADES, UNKNOWN, shades_of, triangle_areas
 from app.plots.linkage_triangle import triangle_pairs
 from app.plots.manhattan import seen_names
 from app.track_features import FeatureTable
 from genoviz import simulate_genotypes, write_plink
-from genoviz.errors import ParameterError
+from genoviz.analyses.palettes import LIGHT
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.gfa import read_gfa
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.genotypes import VariantTable
@@ -211,6 +213,47 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
         write(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begin)
     assert session.problem == ""
+
+
+def test_the_surroundings_of_a_variant_are_saved(panel, state, tmp_path):
+    with pytest.raises(GenovizError, match="no variant is picked"):
+        panel._prepare("region.png")()
+    state.choose_variant(7)
+    poll_until(panel.test_poll, lambda: panel.region.near is not None)
+    for ending, begin in (("region.png", b"\x89PNG"), ("region.svg", b"<svg")):
+        name, write = panel._prepare(ending)()
+        assert name.startswith(str(state.subject.variants.ids[7]))
+        write(tmp_path / name)
+        content = (tmp_path / name).read_bytes()
+        assert content.startswith(begin)
+    assert UNKNOWN.encode() in content
+    assert b"e+0" not in content
+    assert "² = 1.0".encode() in content
+
+
+def test_buttons_of_a_view_are_seen_with_it(panel):
+    seen = [name for name, button in panel.buttons.items() if button.visible]
+    assert seen == ["Region PNG", "Region SVG", "TSV", "PNG", "SVG"]
+    panel.view.value = TABLE
+    seen = [name for name, button in panel.buttons.items() if button.visible]
+    assert seen == ["Listed", "TSV", "PNG", "SVG"]
+
+
+def test_every_pair_has_its_diamond_of_a_printed_triangle():
+    n, left, top, width = 7, 30.0, 100.0, 210.0
+    r2 = NUMBERS.uniform(size=(n, n)).round(1)
+    r2[0, 3] = np.nan
+    areas = triangle_areas(r2, left, top, width)
+    found = {}
+    for area in areas:
+        across, depth = (area.points - [left, top]).T * n / width
+        first, second = across - depth, across + depth
+        j = round(second.min())
+        assert second.max() == pytest.approx(j + 1)
+        found |= {(i, j): area.colour for i in range(round(first.min()), round(first.max()))}
+    palette = (*SHADES, LIGHT.other)
+    shades = shades_of(r2)
+    assert found == {(i, j): palette[shades[i, j]] for j in range(n) for i in range(j)}
 
 
 def test_a_case_can_be_scanned_by_logistic_regression(panel, state):

@@ -50,6 +50,8 @@ class AssociationPanel:
         Name and Panel object.
     form, manhattan, quantiles, table, region, card
         The parts.
+    buttons
+        Those that save files, by name.
     """
 
     title = "Association"
@@ -81,6 +83,7 @@ class AssociationPanel:
         )  # fmt: skip
         self._region_place = pmui.Column(self.region.panel, **GROW)
         self._table_place = pmui.Column(**GROW, visible=False)
+        self.buttons = self._export_buttons()
         self.panel = self._arrange()
         self.bonferroni.param.watch(lambda _: self._show_scan(), "value")
         self.view.param.watch(self._show_view, "value")
@@ -91,7 +94,7 @@ class AssociationPanel:
 
     def _arrange(self) -> pmui.Column:
         bar = pmui.Row(
-            self.view, self.region.window, pn.layout.HSpacer(), *self._export_buttons(),
+            self.view, self.region.window, pn.layout.HSpacer(), *self.buttons.values(),
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
         plots = pmui.Row(
@@ -110,19 +113,22 @@ class AssociationPanel:
         form = pmui.Row(self.form.panel, self.bonferroni, sizing_mode="stretch_width", margin=0)
         return pmui.Column(form, plots, below, **GROW, styles={"min-height": "0", "height": "100%"})
 
-    def _export_buttons(self) -> list[Any]:
+    def _export_buttons(self) -> dict[str, Any]:
+        """Return buttons by name; some of them are seen with one of the views alone."""
         session = self._state.session
         kinds = {
-            "TSV": ("tsv", "All results as a table"),
+            "Region PNG": ("region.png", "What is around the variant, as a picture"),
+            "Region SVG": ("region.svg", "What is around the variant, as a drawing"),
             "Listed": ("listed.tsv", "The variants of the table as they are listed"),
-            "PNG": ("png", "Both plots as a picture"),
-            "SVG": ("svg", "Both plots as a drawing"),
+            "TSV": ("tsv", "All results as a table"),
+            "PNG": ("png", "Both plots above as a picture"),
+            "SVG": ("svg", "Both plots above as a drawing"),
         }
-        return [
-            file_button(session, label, self._prepare(ending), description=f"{label}: {says}",
-                        **SMALL)
+        return {
+            label: file_button(session, label, self._prepare(ending),
+                               description=f"{label}: {says}", visible=label != "Listed", **SMALL)
             for label, (ending, says) in kinds.items()
-        ]  # fmt: skip
+        }  # fmt: skip
 
     def poll(self) -> None:
         """Bring the tab up to date; called some twenty times a second."""
@@ -173,16 +179,22 @@ class AssociationPanel:
         is_table = self.view.value == TABLE
         with pn.io.hold():
             self._region_place.visible, self._table_place.visible = not is_table, is_table
-            self.region.window.visible = not is_table
+            for part in (self.region.window, *map(self.buttons.get, ("Region PNG", "Region SVG"))):
+                part.visible = not is_table
+            self.buttons["Listed"].visible = is_table
             if is_table and not len(self._table_place):
                 self._table_place.append(self.table.panel)  # a table needs a place that is seen
 
     def _prepare(self, ending: str) -> Callable[[], tuple[str, Callable[[Path], None]]]:
         def prepare() -> tuple[str, Callable[[Path], None]]:
             state, scan, track = self._state, self._state.scan, self.track
+            design = self.form.design
+            trait = design.trait if design is not None else "trait"
+            if ending.startswith("region"):
+                variant, make = self.region.figure(trait, f".{ending.split('.')[1]}")
+                return f"{file_stem(f'{variant}_{state.opened.title}')}.{ending}", write_bytes(make)
             if scan is None or track is None:
                 raise GenovizError("there is no scan yet; choose a trait and press Run")
-            trait = self.form.design.trait if self.form.design is not None else "trait"
             name = f"{file_stem(f'association_{trait}_{state.opened.title}')}.{ending}"
             if ending.endswith("tsv"):
                 rows = self.table.listed if ending == "listed.tsv" else None

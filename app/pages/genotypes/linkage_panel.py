@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import panel_material_ui as pmui
 from bokeh.events import Tap
 
 from app.pages.genotypes.association_words import n_words, p_texts
+from app.pages.genotypes.linkage_export import LEAST_TOP, region_figure
 from app.pages.genotypes.linkage_region import (
     WINDOWS,
     Neighbourhood,
@@ -23,8 +25,9 @@ from app.parts.turn import Turn
 from app.plots.linkage_triangle import LinkageFigure
 from app.plots.manhattan_region import GENE_PIXELS, RegionFigure
 from app.track_features import FeatureTable
+from genoviz.errors import GenovizError
 
-LEAST_TOP, NEAR_PIXELS = 8.0, 25
+NEAR_PIXELS = 25
 NOTHING = "Click a variant: what is around it, and how far it is linked, is shown here."
 
 
@@ -91,6 +94,21 @@ class LinkagePanel:
             return
         self.near = near
         self._turn.ask()
+
+    def figure(self, trait: str, ending: str) -> tuple[str, Callable[[], bytes]]:
+        """Return the name of the variant, and what makes the picture of its surroundings.
+
+        Raises
+        ------
+        GenovizError
+            If none is picked.
+        """
+        near, subject, scan = self.near, self._state.subject, self._state.scan
+        if near is None or subject is None:
+            raise GenovizError("no variant is picked; click one in a plot or a table")
+        name = names_of(subject.variants, np.array([near.variant]))[0]
+        genes, _ = genes_near(self._feature_tables(), near)
+        return name, lambda: region_figure(near, name, scan, trait, genes, ending)
 
     def _draw(self) -> None:
         near, subject = self.near, self._state.subject
