@@ -62,12 +62,15 @@ class OpenPhenotypes:
         while none are open.
     is_upload
         Whether this tab alone has it.
+    whole
+        All rows of the file, once ``table`` has those of samples alone.
     """
 
     source: str
     title: str
     table: PhenotypeTable = field(repr=False)
     is_upload: bool = False
+    whole: PhenotypeTable | None = field(default=None, repr=False)
 
 
 def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
@@ -196,7 +199,7 @@ class GenotypeFiles(OpeningFiles):
             return None
         if own is not None and own.title != table.title:
             aligned = aligned.beside(own.table.align(samples), mark=f" ({own.title})")
-        return replace(table, table=aligned)
+        return replace(table, table=aligned, whole=table.table)
 
     def _enqueue(self, steps: Iterator[Any], title: str) -> None:
         if super().is_opening:

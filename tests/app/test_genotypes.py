@@ -26,9 +26,11 @@ from app.served_files import is_plink_bed, split_genotypes
 from app.session import Session
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.simulate_genotypes import simulate_genotypes
+from genoviz.analyses.genotypes.single_step import iter_single_step
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.errors import ParameterError
 from genoviz.io.genotypes import read_genotypes
+from genoviz.io.pedigree import read_pedigree
 from genoviz.io.plink_writer import write_plink
 from tests.app.conftest import poll_until
 
@@ -504,7 +506,7 @@ def test_a_pedigree_stays_as_thresholds_change_and_bad_ones_come(herd, tmp_path)
     form.method.value = "Single-step (ssSNPBLUP)"
     form.open_pedigree(str(path))
     herd.until(lambda: not form.is_reading)
-    words = f"Pedigree of {N_SAMPLES + 2} animals. 2 parents without a row"
+    words = f"Pedigree ped.csv of {N_SAMPLES + 2} animals. 2 parents without a row"
     assert words in form.said.object
     herd.state.keep(Thresholds(min_maf=0.1))
     herd.until(lambda: herd.state.kept is not None)
@@ -520,6 +522,31 @@ def test_a_pedigree_stays_as_thresholds_change_and_bad_ones_come(herd, tmp_path)
     assert "A link to this page is without it" in form.said.object
     assert herd.page.link.pedigree == ""
     form.method.value = SNP_BLUP
+
+
+def test_single_step_learns_from_animals_without_genotypes(visit, folder, tmp_path):
+    ids = read_genotypes(folder / "herd.bed").samples.ids.tolist()
+    path, table = tmp_path / "ped.csv", tmp_path / "t.csv"
+    path.write_text("".join(f"{name},sire{k % 7},dam{k % 9}\n" for k, name in enumerate(ids)))
+    pedigree = read_pedigree(path)
+    values = np.random.default_rng(8).normal(size=len(pedigree.ids))
+    rows = zip(pedigree.ids.tolist(), values.tolist(), strict=True)
+    table.write_text("id,y\n" + "".join(f"{name},{value}\n" for name, value in rows))
+    visit.open(folder / "herd.bed", phenotypes=str(table))
+    visit.until(lambda: visit.state.table is not None)
+    form = visit.page.views.view("Prediction").form
+    form.request = BlupRequest("Single-step (ssSNPBLUP)")
+    form.open_pedigree(str(path))
+    visit.until(lambda: not form.is_reading)
+    form.begin()
+    visit.until(lambda: visit.state.blup is not None and not form.task.is_running)
+    *_, last = iter_single_step(read_genotypes(folder / "herd.bed"), pedigree, values)
+    assert visit.state.blup.breeding_values == pytest.approx(last.breeding_values, abs=1e-6)
+    assert f"from {len(ids) + 16} animals" in form.said.object
+    visit.state.keep(Thresholds(), samples=np.arange(40))
+    visit.until(lambda: visit.state.kept is not None)
+    form.begin()
+    assert np.isfinite(form.run.phenotype).sum() == 40 + 16
 
 
 def test_thresholds_of_links():

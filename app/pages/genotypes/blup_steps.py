@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from genoviz.model.genotypes import Genotypes, SampleTable
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.blup_run import BlupSnapshot
     from genoviz.model.pedigree import Pedigree
+    from genoviz.model.phenotypes import PhenotypeTable
 
 SNP_BLUP, GBLUP = "SNP-BLUP", "GBLUP"
 SINGLE_STEP = {"Single-step (ssSNPBLUP)": "ssSNPBLUP", "Single-step (ssGTABLUP)": "ssGTABLUP"}
@@ -70,9 +71,22 @@ class BlupRun:
 
 
 def begin_blup(
-    genotypes: Genotypes, design: Design, request: BlupRequest, pedigree: Pedigree | None
+    genotypes: Genotypes,
+    design: Design,
+    request: BlupRequest,
+    pedigree: Pedigree | None,
+    others: Mapping[str, float] | None = None,
 ) -> BlupRun:
     """Return a prediction that is ready to run.
+
+    Parameters
+    ----------
+    genotypes, design, request
+        From whom, what and how to predict.
+    pedigree
+        Of single-step methods: samples, and animals without genotypes.
+    others
+        Phenotypes of animals without genotypes, by name.
 
     Raises
     ------
@@ -86,7 +100,7 @@ def begin_blup(
     }
     samples = genotypes.samples
     if request.method in SINGLE_STEP:
-        return _begin_single_step(genotypes, design, request, pedigree, options)
+        return _begin_single_step(genotypes, design, request, pedigree, others or {}, options)
     if request.method == GBLUP:
         from genoviz.analyses.genotypes.gblup import iter_gblup as iterate
     else:
@@ -103,6 +117,7 @@ def _begin_single_step(
     design: Design,
     request: BlupRequest,
     pedigree: Pedigree | None,
+    others: Mapping[str, float],
     options: dict[str, Any],
 ) -> BlupRun:
     from genoviz.analyses.genotypes.single_step import iter_single_step
@@ -114,7 +129,7 @@ def _begin_single_step(
         )
     rows = find_animals(pedigree, genotypes.samples)
     n = len(pedigree.ids)
-    phenotype = np.full(n, np.nan)
+    phenotype = np.array([others.get(name, np.nan) for name in pedigree.ids.tolist()])
     phenotype[rows] = design.phenotype
     covariates = None
     if design.covariates is not None:
@@ -128,6 +143,20 @@ def _begin_single_step(
     )  # fmt: skip
     families = np.full(n, "")
     return BlupRun(request, design, pedigree.ids, families, phenotype, is_genotyped, steps)
+
+
+def phenotypes_of_others(
+    table: PhenotypeTable | None, design: Design, samples: SampleTable
+) -> dict[str, float]:
+    """Return the trait of those of a table who are no samples, by name.
+
+    There are none with covariates, which are known of samples alone, and of categories.
+    """
+    values = None if table is None else table.columns.get(design.trait)
+    if values is None or values.dtype.kind != "f" or design.covariates is not None:
+        return {}
+    is_other = np.isfinite(values) & ~np.isin(table.sample_ids, samples.ids)
+    return dict(zip(table.sample_ids[is_other].tolist(), values[is_other].tolist(), strict=True))
 
 
 def find_animals(pedigree: Pedigree, samples: SampleTable) -> np.ndarray:

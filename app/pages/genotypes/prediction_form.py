@@ -6,11 +6,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
 from app.files import check_path
-from app.pages.genotypes.association_design import make_design, trait_names
+from app.pages.genotypes.association_design import Design, make_design, trait_names
 from app.pages.genotypes.association_form import NO_TRAIT_COLUMN, WORDS, TraitFields
 from app.pages.genotypes.blup_steps import (
     GBLUP,
@@ -21,6 +22,7 @@ from app.pages.genotypes.blup_steps import (
     BlupRun,
     begin_blup,
     pedigree_of,
+    phenotypes_of_others,
 )
 from app.pages.genotypes.blup_task import BlupTask
 from app.pages.genotypes.prediction_link import SHARE, TOLERANCES
@@ -53,6 +55,7 @@ class PredictionForm:
     def __init__(self, state: GenotypeState) -> None:
         self._state = state
         self._pedigree: Any = None
+        self._pedigree_title = ""
         self._is_own_pedigree = True
         self.pedigree_source = ""
         self.run: BlupRun | None = None
@@ -151,7 +154,9 @@ class PredictionForm:
         state = self._state
         try:
             design = make_design(state)
-            run = begin_blup(state.subject, design, self.request, self._pedigree)
+            run = begin_blup(
+                state.subject, design, self.request, self._pedigree, self._others(design)
+            )
         except GenovizError as error:
             self.complain(str(error))
             return
@@ -168,6 +173,12 @@ class PredictionForm:
         """Say what is wrong with the fields."""
         self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'
 
+    def _others(self, design: Design) -> dict[str, float]:
+        """Return phenotypes of animals that were never genotyped."""
+        state, phenotypes = self._state, self._state.session.genotypes.phenotypes
+        table = None if phenotypes is None else phenotypes.whole
+        return phenotypes_of_others(table, design, state.opened.genotypes.samples)
+
     def _take_snapshot(self, snapshot: Any) -> None:
         self._state.blup = snapshot
 
@@ -175,7 +186,7 @@ class PredictionForm:
         self.task.cancel()
         self.run = None
         if any(event.name == "opened" for event in events):
-            self._is_own_pedigree, self.pedigree_source = True, ""
+            self._is_own_pedigree, self.pedigree_source, self._pedigree_title = True, "", ""
             self._reads.drop()
         if self._is_own_pedigree:
             subject = self._state.subject
@@ -195,8 +206,8 @@ class PredictionForm:
             name = Path(self.pedigree_file.filename or "pedigree.csv").name
             self._reads.ask(_read_upload, folder / name, event.new)
 
-    def _take_pedigree(self, answer: tuple[Any, str]) -> None:
-        self._pedigree, self.pedigree_source = answer
+    def _take_pedigree(self, answer: tuple[Any, str, str]) -> None:
+        self._pedigree, self._pedigree_title, self.pedigree_source = answer
         self._is_own_pedigree = False
         self.pedigree_path.value = self.pedigree_source
         self._show()
@@ -227,8 +238,9 @@ class PredictionForm:
             words += ", paused"
         elif not self.task.is_running:
             words += ", stopped before it had converged"
-        n = run.design.n_samples
-        words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} samples"
+        n = int(np.isfinite(run.phenotype).sum())
+        whom = "animals" if run.request.method in SINGLE_STEP else "samples"
+        words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} {whom}"
         return words + ". " + " ".join(map(escape, run.design.notes))
 
     def _pedigree_words(self) -> str:
@@ -236,23 +248,24 @@ class PredictionForm:
             return ""
         if self._pedigree is None:
             return "Single-step needs a pedigree; the .fam file names no parents."
-        words = [f"Pedigree of {len(self._pedigree.ids):,} animals.", *self._pedigree.notes]
+        name = " ".join(filter(None, ("Pedigree", self._pedigree_title)))
+        words = [f"{name} of {len(self._pedigree.ids):,} animals.", *self._pedigree.notes]
         if not (self._is_own_pedigree or self.pedigree_source):
             words.append("A link to this page is without it, as it is an upload.")
         return " ".join(map(escape, words))
 
 
-def _read_served(source: str, folders: tuple[Path, ...]) -> tuple[Any, str]:
+def _read_served(source: str, folders: tuple[Path, ...]) -> tuple[Any, str, str]:
     from genoviz.io.pedigree import read_pedigree
 
     path = check_path(source, folders)
-    return read_pedigree(path), str(path)
+    return read_pedigree(path), path.name, str(path)
 
 
-def _read_upload(path: Path, content: bytes) -> tuple[Any, str]:
+def _read_upload(path: Path, content: bytes) -> tuple[Any, str, str]:
     from genoviz.io.pedigree import read_pedigree
 
     path.parent.mkdir(exist_ok=True)
     with replace_file(path) as file:
         file.write(content)
-    return read_pedigree(path), ""
+    return read_pedigree(path), path.name, ""
