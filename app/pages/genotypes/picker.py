@@ -82,8 +82,8 @@ class GenotypePicker:
                 f"{UPLOAD_MEGABYTES} MB each.",
                 variant="caption",
             ),
-            self.upload,
             self.awaited,
+            self.upload,
             margin=0,
         )
         server = pmui.Column(self.path, self.table_path, self.open_button, margin=0)
