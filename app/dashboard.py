@@ -19,6 +19,7 @@ from app.index_files import GRAPH_SOURCE
 from app.page_deck import MAIN_HEIGHT, PageDeck
 from app.pages import PAGES
 from app.parts.address_bar import AddressBar
+from app.parts.unfinished_tables import UNFINISHED_TABLES
 from app.server_setup import SETTINGS, prepare_server
 from app.session import Session
 from app.theme import CHART_THEME, FAVICON, THEME
@@ -252,7 +253,13 @@ def default_page(link: Address) -> str:
 
 def make_tab() -> Any:
     """Return the dashboard of a new tab, its jobs tied to the tab's life."""
-    pn.extension("filedropper", "tabulator", notifications=True, exception_handler=_report)
+    pn.extension(
+        "filedropper",
+        "tabulator",
+        notifications=True,
+        exception_handler=_report,
+        js_files=UNFINISHED_TABLES,
+    )
     prepare_server()
     if pn.state.curdoc is not None:
         pn.state.curdoc.theme = Theme(json=CHART_THEME)

@@ -1,0 +1,34 @@
+// Let what changes while a table is being made neither fail nor be lost. Panel's table takes over
+// the state of its model when it is made: before that it throws, by which all else that came with
+// the change is lost, and while it is under construction it drops rows.
+document.addEventListener("DOMContentLoaded", () => {
+  const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
+  const {connect, render, tableBuilt} = view
+
+  view.connect = function (signal, react) {
+    return connect.call(this, signal, (...change) => {
+      const {tabulator} = this
+      if (tabulator && !this._building) return react.apply(this, change)
+      this.tabulator = undefined // half a table takes no change
+      try {
+        react.apply(this, change)
+      } catch {
+      } finally {
+        this.tabulator = tabulator
+      }
+      // What the table itself changes is no news for it.
+      const isOwn = this._updating_page || this._updating_sort || this._updating_page_size
+      this.isBehind ||= !isOwn
+    })
+  }
+
+  view.render = function () {
+    this.isBehind = false
+    render.call(this)
+  }
+
+  view.tableBuilt = function () {
+    tableBuilt.call(this)
+    if (this.isBehind) queueMicrotask(() => this.invalidate_render())
+  }
+})

@@ -1,0 +1,53 @@
+"""What changes while the browser makes a table is neither lost nor the end of other changes."""
+
+from __future__ import annotations
+
+# A table with the columns of one of the page, made step by step; gives the numbers of its rows,
+# and what failed.
+MAKE = """async () => {
+  const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
+  const models = [...Bokeh.documents[0]._all_models.values()]
+  const shown = models.find((model) => model instanceof Table && model.source.get_length() > 5)
+  const {columns, configuration, layout, select_mode} = shown
+  const rows = (n) => Object.fromEntries(
+    shown.source.columns().map((name) => [name, shown.source.get_column(name).slice(0, n)]))
+  const source = new shown.source.constructor({data: rows(1)})
+  const model = new Table({
+    columns, configuration, layout, select_mode, source,
+    pagination: "remote", page: 1, max_page: 1, page_size: 20,
+  })
+  const prepare = () => {
+    const view = new Table.prototype.default_view({model, parent: null})
+    view.initialize()
+    view.connect_signals()
+    return view
+  }
+  const failed = [], early = prepare()
+  const change = (signal, value) => {
+    try { signal.emit(value) } catch (error) { failed.push(error.message) }
+  }
+  for (const name of ["max_page", "page_size", "page", "sorters", "columns", "visible"]) {
+    change(model.properties[name].change)
+  }
+  change(source.patching, [])
+  early.remove()
+
+  const view = prepare(), counts = []
+  document.body.append(view.el)
+  view.rerender_()
+  for (const n of [3, 2]) {  // at once, and when the table is made
+    source.data = rows(n)
+    await new Promise((then) => setTimeout(then, 500))
+    counts.push(view.shadow_el.querySelectorAll(".tabulator-row").length)
+  }
+  view.remove()
+  return {failed, counts}
+}"""
+
+
+def test_changes_reach_a_table_that_is_being_made(visit):
+    visit.page.get_by_role("tab", name="Paths").click()
+    visit.until(lambda: visit.page.locator(".tabulator-row").count() > 5)
+    made = visit.page.evaluate(MAKE)
+    assert made == {"failed": [], "counts": [3, 2]}
+    assert visit.errors == []
