@@ -70,6 +70,8 @@ THEME: dict[str, Any] = {
 }
 
 CHART_THEME = {
-    "attrs": {name: {} for name in ("Axis", "Figure", "Grid", "Legend", "Plot", "Title")},
+    "attrs": {
+        name: {} for name in ("Axis", "ColorBar", "Figure", "Grid", "Legend", "Plot", "Title")
+    },
 }
 """Charts keep the look that their makers gave them, whichever theme is on."""

@@ -12,6 +12,7 @@ from app.plots.principal_components import ScatterFigure
 from app.plots.qq import QuantileFigure
 from app.plots.quality_histogram import QualityHistogram, bin_values
 from app.plots.relationship_matrix import MatrixFigure
+from app.theme import CHART_THEME
 
 NOTHING, VALUES = np.empty(0), np.array([0.5, 1.5, 2.5])
 NAMES = np.array(["a", "b", "c"])
@@ -85,3 +86,9 @@ def test_an_empty_figure_has_words_in_the_place_of_numbers(name):
         assert not (is_empty and any(grid.visible for grid in figure.plot.grid))
     show(figure, VALUES)
     assert figure.plot.ygrid[0].visible == (name != "matrix")
+
+
+def test_the_light_theme_leaves_what_stands_on_the_dark_ground_of_figures_legible():
+    for figure in (MatrixFigure(lambda _: None, lambda *_: None), RegionFigure()):
+        kinds = {kind.__name__ for part in figure.plot.right for kind in type(part).__mro__}
+        assert kinds & set(CHART_THEME["attrs"]) == {"ColorBar"}

@@ -36,7 +36,9 @@ REGION, TABLE = "Region", "Top variants"
 BONFERRONI_COLOUR = "#8fe3b0"
 LEAST_TOP = 8.0
 SMALL: dict[str, Any] = {
-    "margin": (4, 6, 0, 0), "sx": {"fontSize": "12px", "padding": "2px 7px", "minWidth": "0"}
+    "margin": (4, 4, 0, 0),
+    "sx": {"fontSize": "12px", "padding": "2px 6px", "minWidth": "0",
+           "& .MuiButton-startIcon": {"margin": "0 2px 0 0"}},
 }  # fmt: skip
 GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 

@@ -51,7 +51,7 @@ class LinkagePanel:
         self._turn = Turn(self.region.plot, self._draw)
         self.window = pmui.Select(
             label="", description="How much is shown", options=list(WINDOWS), value="± 50 SNPs",
-            size="small", width=128, margin=(3, 8, 0, 0), sx={"fontSize": "13px"},
+            size="small", width=122, margin=(3, 6, 0, 0), sx={"fontSize": "13px"},
         )  # fmt: skip
         pane: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
         self.genes_pane = pn.pane.Bokeh(

@@ -134,7 +134,11 @@ class LongTable:
             sx={"& .MuiInputBase-input": {"fontSize": "13px", "padding": "6px 10px"}},
         )  # fmt: skip
         self.said = pn.pane.HTML(
-            "", stylesheets=[STYLE], margin=(0, 4, 0, 0), align="center", styles={"min-width": "0"}
+            "",
+            stylesheets=[STYLE],
+            margin=(0, 4, 0, 0),
+            align="center",
+            styles={"flex": "0 1 auto", "min-width": "0"},
         )
         self.before = self._icon("chevron_left", f"The {BLOCK:,} before", -BLOCK)
         self.after = self._icon("chevron_right", f"The next {BLOCK:,}", BLOCK)

@@ -57,7 +57,7 @@ class RelationshipPanel:
         self._pairing = Question(state.session, "related pairs", self._take_pairs)
         self.matrix = MatrixFigure(self._look, self._choose_places)
         self.histogram = QualityHistogram(
-            "relationship-histogram", "Relationship of two samples", "Pairs", drops_below=True,
+            "relationship-histogram", "Relationship", "Pairs", drops_below=True,
             on_threshold=self._take_threshold, on_bar=lambda low, _: self._take_threshold(low),
         )  # fmt: skip
         self._cells: tuple[np.ndarray, tuple[int, int, int, int]] | None = None
