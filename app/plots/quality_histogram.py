@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ BAR_COLOUR, THRESHOLD_COLOUR = "#4fb3e8", "#ffb454"
 LOWEST = 0.6
 N_BINS = 40
 NOTHING = "Nothing yet"
+REST_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class QualityHistogram:
     drops_below
         Whether values below the threshold are left out, or those above it; None for no threshold.
     on_threshold
-        Called with the new threshold when the line is dragged.
+        Called with the new threshold when the line is dragged and comes to rest; from `poll`.
     on_bar
         Called with the ends of a bin when its bar is clicked.
 
@@ -86,6 +88,7 @@ class QualityHistogram:
         self._drops_below, self._on_threshold, self._on_bar = drops_below, on_threshold, on_bar
         self._is_following = False
         self._bins: Bins | None = None
+        self._dragged: tuple[float, float] | None = None
         self.plot = figure(
             name=name, sizing_mode="stretch_both", min_height=120, min_width=120,
             x_range=Range1d(0, 1), y_range=Range1d(LOWEST, 10), y_axis_type="log",
@@ -130,11 +133,12 @@ class QualityHistogram:
         self.plot.add_layout(shade)
         self.plot.add_layout(line)
         line.on_change("location", self._take_drag)
+        line.js_link("location", shade, "right" if self._drops_below else "left")
         return line, shade
 
     def show(self, bins: Bins, what: Callable[[float, float], str]) -> None:
         """Draw bars; ``what`` says what a bin holds, given its ends."""
-        self._bins = bins
+        self._bins, self._dragged = bins, None
         self.note.show("" if bins.counts.any() else NOTHING)
         ends = list(zip(bins.edges[:-1].tolist(), bins.edges[1:].tolist(), strict=True))
         says = [what(low, high) for low, high in ends]
@@ -174,7 +178,17 @@ class QualityHistogram:
 
     def _take_drag(self, _attr: str, _old: float, new: float) -> None:
         if not self._is_following and self._bins is not None:
-            self._on_threshold(float(min(max(new, self._bins.edges[0]), self._bins.edges[-1])))
+            self._dragged = (new, time.monotonic())
+
+    def poll(self) -> None:
+        """Hand over where the line was dragged, once it rests; called some twenty times a second.
+
+        A browser tells of every step of the mouse, faster than all that follows is done.
+        """
+        if self._dragged is None or time.monotonic() - self._dragged[1] < REST_SECONDS:
+            return
+        (location, _), self._dragged = self._dragged, None
+        self._on_threshold(float(min(max(location, self._bins.edges[0]), self._bins.edges[-1])))
 
     def _take_tap(self, event: Tap) -> None:
         if self._bins is None or event.x is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.plots import quality_histogram
 from app.plots.manhattan import ManhattanFigure
 from app.plots.manhattan_region import RegionFigure
 from app.plots.prediction import PredictionFigure
@@ -18,10 +19,11 @@ NOTHING, VALUES = np.empty(0), np.array([0.5, 1.5, 2.5])
 NAMES = np.array(["a", "b", "c"])
 
 
-def histogram():
+def histogram(on_threshold=lambda _: None, drops_below=True):
     return QualityHistogram(
-        "some", "x", "y", drops_below=True, on_threshold=lambda _: None, on_bar=lambda *_: None
-    )
+        "some", "x", "y", drops_below=drops_below, on_threshold=on_threshold,
+        on_bar=lambda *_: None,
+    )  # fmt: skip
 
 
 def show_scatter(figure, values):
@@ -92,3 +94,27 @@ def test_the_light_theme_leaves_what_stands_on_the_dark_ground_of_figures_legibl
     for figure in (MatrixFigure(lambda _: None, lambda *_: None), RegionFigure()):
         kinds = {kind.__name__ for part in figure.plot.right for kind in type(part).__mro__}
         assert kinds & set(CHART_THEME["attrs"]) == {"ColorBar"}
+
+
+@pytest.mark.parametrize("drops_below", [True, False])
+def test_a_line_that_is_dragged_is_taken_once_when_it_rests(monkeypatch, drops_below):
+    taken, now = [], [0.0]
+    monkeypatch.setattr(quality_histogram.time, "monotonic", lambda: now[0])
+    figure = histogram(taken.append, drops_below)
+    figure.show(bin_values(VALUES, 0, 3), lambda *_: "")
+    for step in range(20):
+        figure.line.location = step / 4
+        now[0] += 0.03
+        figure.poll()
+    assert taken == []
+    now[0] += 0.08
+    figure.poll()
+    figure.poll()
+    assert taken == [3.0]
+    figure.place_line(1.0)
+    now[0] += 1
+    figure.poll()
+    assert taken == [3.0]
+    assert (figure.shade.right if drops_below else figure.shade.left) == 1.0
+    link = figure.line.js_property_callbacks["change:location"][0]
+    assert list(link.args.values()).count(figure.shade) == 1

@@ -76,6 +76,11 @@ class QualityFigures:
             ),
         )
 
+    def poll(self) -> None:
+        """Take lines that were dragged; called some twenty times a second."""
+        for figure in self.figures.values():
+            figure.poll()
+
     def _draw(self) -> None:
         """Draw the histograms of what is open."""
         quality = self._state.quality

@@ -92,6 +92,7 @@ class QualityPanel:
         if self.is_shown:
             self._state.want_quality()
             self._make_table()
+            self.figures.poll()
         self.variants.poll()
         self.samples.poll()
 

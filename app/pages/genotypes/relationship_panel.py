@@ -138,6 +138,7 @@ class RelationshipPanel:
         """Bring the panel up to date."""
         self._binning.poll()
         self._pairing.poll()
+        self.histogram.poll()
         self.pairs.poll()
         if is_shown:
             self.pairs.make(self._pairs_place)
