@@ -482,6 +482,19 @@ def test_what_is_wrong_with_a_link_is_said(herd, setting, words):
     assert words in herd.session.problem
 
 
+def test_everything_that_is_wrong_with_a_link_is_one_sentence(herd):
+    link = Address(pedigree="/nowhere/x.ped", trait="none", blup="h2:7", window="3", tab="nowhere")
+    herd.page.follow(link)
+    herd.until(lambda: "'3'" in herd.session.problem)
+    for words in (
+        "/nowhere/x.ped does not",
+        "no tab",
+        "named 'none'; window is '3'",
+        "; h2 is '7'",
+    ):
+        assert words in herd.session.problem
+
+
 def test_what_a_link_lacks_is_said(herd, folder, tmp_path):
     herd.state.keep(Thresholds(), samples=np.arange(40))
     herd.until(lambda: herd.state.kept is not None)

@@ -51,9 +51,11 @@ class LinkFollower:
     def __init__(self, state: GenotypeState, panels: LinkedPanels) -> None:
         self._state, self._panels = state, panels
         self._steps: Iterator[None] = iter(())
+        self._problems: list[str] = []
 
-    def follow(self, link: Address) -> None:
-        """Begin to follow a link, once its genotypes are open."""
+    def follow(self, link: Address, problem: str = "") -> None:
+        """Begin to follow a link, once its genotypes are open; a problem with it is known."""
+        self._problems = [problem] if problem else []
         self._steps = self._iter_follow(link)
 
     def poll(self) -> None:
@@ -65,6 +67,10 @@ class LinkFollower:
         files, prediction = state.session.genotypes, panels.prediction.form
         while files.is_opening or state.opened is None:
             yield
+        if link.pedigree not in ("", prediction.pedigree_source):
+            prediction.open_pedigree(link.pedigree)
+        while prediction.is_reading:
+            yield
         self._take_trait(link.trait)
         thresholds = self._read(read_thresholds, link.kept, state.thresholds)
         if thresholds != state.thresholds:
@@ -75,15 +81,16 @@ class LinkFollower:
         self._take_window(link.window)
         if link.blup:
             prediction.request = self._read(read_request, link.blup, prediction.request)
-        if link.pedigree not in ("", prediction.pedigree_source):
-            prediction.open_pedigree(link.pedigree)
         if any(map(COMPONENT.fullmatch, link.covariates)) and state.components is None:
             panels.samples.components.run()
-        while panels.samples.components.task.is_running or prediction.is_reading:
+        while panels.samples.components.task.is_running:
             yield
         self._take_covariates(link.covariates)
         self._take_model(link.model)
         self._compute(link.results)
+        if self._problems:
+            words = "; ".join(self._problems)
+            state.session.complain(f"The link is not followed all the way: {words}.")
 
     def _take_trait(self, trait: str) -> None:
         """Take the trait, if the table has it."""
@@ -149,7 +156,7 @@ class LinkFollower:
             return otherwise
 
     def _complain(self, words: str) -> None:
-        self._state.session.complain(f"The link is not followed all the way: {words}.")
+        self._problems.append(words)
 
 
 def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address:

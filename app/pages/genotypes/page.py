@@ -109,13 +109,12 @@ class GenotypesPage:
 
     def follow(self, link: Address) -> None:
         """Show what a link asks for."""
+        problem = ""
         if link.tab:
             self.views.show(link.tab)
             if self.views.slug != link.tab:
-                self._session.complain(
-                    f"The link is not followed all the way: there is no tab {link.tab!r}."
-                )
-        self.follower.follow(link)
+                problem = f"there is no tab {link.tab!r}"
+        self.follower.follow(link, problem)
 
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
