@@ -10,7 +10,6 @@ from bokeh.models import (
     ColumnDataSource,
     FixedTicker,
     LogColorMapper,
-    LogTicker,
     NumeralTickFormatter,
     PanTool,
     Range1d,
@@ -63,8 +62,10 @@ class MatrixFigure:
             "image", x=0, y=0, dw="dw", dh="dh", source=self._source,
             color_mapper=self._mapper, origin="top_left", anchor="top_left",
         )  # fmt: skip
-        bar = self._bar = ColorBar(
-            color_mapper=self._mapper, title=counted, width=12, background_fill_color=GROUND,
+        self._ticker = FixedTicker(ticks=[1, 2])
+        bar = ColorBar(
+            color_mapper=self._mapper, ticker=self._ticker, title=counted, width=12,
+            background_fill_color=GROUND,
             major_label_text_color=FAINT, title_text_color=FAINT, bar_line_color=None,
             formatter=NumeralTickFormatter(format="0,0"), major_tick_line_color=None,
             title_text_font_style="normal",
@@ -83,8 +84,8 @@ class MatrixFigure:
         image = counts.astype(np.float32) if counts.size else np.zeros((1, 1), np.float32)
         self._source.data = {"image": [image], "dw": [max(n_columns, 1)], "dh": [max(n_rows, 1)]}
         self._mapper.high = max(float(counts.max(initial=2)), 2.0)
-        few = range(1, int(self._mapper.high) + 1)
-        self._bar.ticker = FixedTicker(ticks=[*few]) if len(few) <= FEW_TICKS else LogTicker()
+        # A scale of colours is not drawn anew for another ticker, only for other ticks.
+        self._ticker.ticks = count_ticks(int(self._mapper.high))
         self.figure.x_range.update(start=0, end=max(n_columns, 1))
         self.figure.y_range.update(start=-max(n_rows, 1), end=0)
         longest = max((len(shorten(name)) for name in columns), default=0)
@@ -100,6 +101,20 @@ class MatrixFigure:
             }
             ticker.ticks = sorted(labels)
             axis.major_label_overrides = labels
+
+
+def count_ticks(most: int) -> list[int]:
+    """Return the counts that a logarithmic scale up to ``most`` names: whole ones.
+
+    Examples
+    --------
+    >>> count_ticks(3), count_ticks(70)
+    ([1, 2, 3], [1, 2, 5, 10, 20, 50])
+    """
+    if most <= FEW_TICKS:
+        return list(range(1, most + 1))
+    steps = (step * 10**power for power in range(len(str(most))) for step in (1, 2, 5))
+    return [tick for tick in steps if tick <= most]
 
 
 def shorten(name: str) -> str:
