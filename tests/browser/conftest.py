@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -27,6 +28,8 @@ FLAGS = [
     "--force-color-profile=srgb",
     *(["--no-sandbox"] if os.geteuid() == 0 else []),
 ]
+# How many times slower a tab is to be than it could (CHROMIUM_SLOWDOWN=6 make test).
+SLOWDOWN = os.environ.get("CHROMIUM_SLOWDOWN")
 START_SECONDS = 60
 # The coloured pixel nearest to the middle; words and lines are grey.
 NODE_PIXEL = """(canvas) => {
@@ -58,30 +61,40 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def chromium():
-    """The browser, without its plugin for pytest, whose fixtures warn of themselves."""
+def person(tmp_path_factory):
+    """One person's browser, which keeps on disk what it has loaded and compiled.
+
+    Without its plugin for pytest, whose fixtures warn of themselves.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("person"),
+            executable_path=CHROMIUM,
+            args=FLAGS,
+            viewport={"width": 1366, "height": 768},
+        )
+        if SLOWDOWN:
+            context.on("page", slow_down)
+        yield context
+        context.close()
 
 
-@pytest.fixture(scope="session")
-def person(chromium):
-    """One person's browser, which keeps what it has loaded."""
-    context = chromium.new_context(viewport={"width": 1366, "height": 768})
-    yield context
-    context.close()
+def slow_down(page):
+    """Let a tab have but a part of the processor, as on a slow or busy machine."""
+    tools = page.context.new_cdp_session(page)
+    tools.send("Emulation.setCPUThrottlingRate", {"rate": float(SLOWDOWN)})
 
 
 @pytest.fixture
 def tabs(person):
     """Makes tabs, all closed when the test ends."""
+    others = person.pages
     yield person
     for page in person.pages:
-        page.close()
+        if page not in others:
+            page.close()
 
 
 @contextmanager
@@ -112,14 +125,31 @@ def served(*arguments):
         yield f"http://127.0.0.1:{found[1]}{found[2] or '/'}", lines
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(10)
-        reader.join(10)
+        process.wait(START_SECONDS)
+        reader.join(START_SECONDS)
         process.stdout.close()
 
 
 @pytest.fixture(scope="session")
 def dashboard_url():
     with served("-m", "app", "--no-show", "--port", "0") as (url, _lines):
+        yield url
+
+
+@pytest.fixture(scope="session")
+def tracks_url(tmp_path_factory):
+    """A dashboard with three tracks."""
+    folder = tmp_path_factory.mktemp("tracks")
+    numbers = random.Random(3)
+    starts = sorted(numbers.randrange(0, 100_000) for _ in range(3000))
+    reads = "".join(f"c1\t{s}\t{s + 100}\tr\t0\t{numbers.choice('+-')}\n" for s in starts)
+    (folder / "reads.bed").write_text(reads)
+    (folder / "genes.bed").write_text(
+        "c1\t20000\t24000\tABC1\t0\t+\nc1\t60000\t61000\tXYZ2\t0\t-\n"
+    )
+    (folder / "signal.bedgraph").write_text("c1\t0\t50000\t2.5\nc1\t50000\t100100\t7\n")
+    files = [str(folder / name) for name in ("reads.bed", "genes.bed", "signal.bedgraph")]
+    with served("-m", "genoviz", "serve", *files, "--no-browser", "--port", "0") as (url, _):
         yield url
 
 
@@ -133,14 +163,18 @@ class Visit:
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(url + query)
-        self.until(lambda: self.button("Run").is_enabled())
+        page.goto(url + query, timeout=1000 * START_SECONDS)
+        self.until(self.is_ready)
+
+    def is_ready(self):
+        """Whether a person can begin."""
+        return self.button("Run").is_enabled()
 
     def _note(self, message):
         if message.type == "error":
             self.errors.append(message.text)
 
-    def until(self, condition, seconds=30):
+    def until(self, condition, seconds=60):
         """Wait in the browser's own time, so that its events go on."""
         end = time.monotonic() + seconds
         while True:
@@ -152,6 +186,16 @@ class Visit:
                     raise
             assert time.monotonic() < end, "the condition did not come about"
             self.page.wait_for_timeout(50)
+
+    def insist(self, act, condition):
+        """Do the same until a condition comes about: what is made anew swallows a click or key."""
+
+        def once_more():
+            act()
+            self.until(condition, seconds=8)
+            return True
+
+        self.until(once_more)
 
     def button(self, label):
         return self.page.get_by_role("button", name=re.compile(f"^{label}"))
@@ -211,14 +255,17 @@ class Visit:
                 return
 
 
-@pytest.fixture
-def visit(tabs, dashboard_url):
-    return Visit(tabs.new_page(), dashboard_url)
+@pytest.fixture(scope="module")
+def visit(person, dashboard_url):
+    """A tab that the tests of a module use one after the other."""
+    visit = Visit(person.new_page(), dashboard_url)
+    yield visit
+    visit.page.close()
 
 
 @pytest.fixture(scope="module")
-def still_visit(chromium, dashboard_url):
+def still_visit(person, dashboard_url):
     """A tab for tests that do not run a layout."""
-    context = chromium.new_context(viewport={"width": 1366, "height": 768})
-    yield Visit(context.new_page(), dashboard_url)
-    context.close()
+    visit = Visit(person.new_page(), dashboard_url)
+    yield visit
+    visit.page.close()

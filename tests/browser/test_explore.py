@@ -8,25 +8,18 @@ import pytest
 
 from genoviz.io.gfa import read_gfa
 from genoviz.samples import get_sample
-from tests.browser.conftest import Visit, served
+from tests.browser.conftest import Visit
 from tests.browser.test_pangenome_page import is_local
 
 
-@pytest.fixture(scope="module")
-def exploring_url(tmp_path_factory):
-    """A dashboard with the bundled sample and two genes on its first path."""
-    sample = get_sample("simulated")
-    path = read_gfa(sample).path_names[0]
-    bed = tmp_path_factory.mktemp("explore") / "genes.bed"
-    bed.write_text(f"{path}\t1000\t2500\tGENE1\n{path}\t4000\t4800\tGENE2\n")
-    with served("-m", "app", str(sample), str(bed), "--no-show", "--port", "0") as (url, _lines):
-        yield url, path
-
-
 @pytest.fixture
-def exploring(tabs, exploring_url):
-    visit = Visit(tabs.new_page(), exploring_url[0])
-    visit.path = exploring_url[1]
+def exploring(tabs, dashboard_url, tmp_path):
+    """A tab with the bundled sample and two genes on its first path."""
+    path = read_gfa(get_sample("simulated")).path_names[0]
+    bed = tmp_path / "genes.bed"
+    bed.write_text(f"{path}\t1000\t2500\tGENE1\n{path}\t4000\t4800\tGENE2\n")
+    query = f"?file=simulated&annotations={bed}"
+    visit = Visit(tabs.new_page(), dashboard_url, query)
     visit.settle()
     yield visit
     # Bokeh may measure a plot of a tab that is just being opened once before it is laid out.
@@ -74,8 +67,7 @@ def test_a_gene_in_the_list_is_zoomed_to_and_is_the_region_of_the_path(exploring
     open_tab(visit, "Annotations")
     gene = visit.page.locator(".tabulator-row", has_text="GENE2")
     visit.until(lambda: gene.count() == 1)
-    gene.click()
-    visit.until(lambda: "region=" in visit.page.url and "4000-4800" in visit.page.url)
+    visit.insist(gene.click, lambda: "4000-4800" in visit.page.url)
     visit.until(lambda: visit.width < 0.9 * whole)
     open_tab(visit, "Path")
     visit.until(lambda: "4,000 to 4,800 (800 bp)" in visit.page.locator(".readout").inner_text())
@@ -112,5 +104,4 @@ def test_a_clicked_node_is_inspected_and_its_visit_leads_to_the_path(exploring):
     visit.until(lambda: visit.page.get_by_text(re.compile(r"^Node \S+$")).count() == 1)
     rows = visit.page.locator(".tabulator-row")
     visit.until(lambda: rows.count() > 0)
-    rows.first.click()
-    visit.until(lambda: "region=" in visit.page.url)
+    visit.insist(rows.first.click, lambda: "region=" in visit.page.url)

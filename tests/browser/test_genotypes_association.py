@@ -7,19 +7,14 @@ import re
 import pytest
 
 from genoviz import simulate_genotypes, simulate_trait, write_plink
-from tests.browser.conftest import Visit, served
+from tests.browser.conftest import Visit
 
 
 class GenotypesVisit(Visit):
     """A tab of the Genotypes page."""
 
-    def __init__(self, page, url, query, awaited):
-        self.page, self.errors, self.requests = page, [], []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(url + query)
-        self.until(lambda: self.says(awaited), 90)
+    def is_ready(self):
+        return self.says("Bonferroni")
 
     def says(self, text):
         return self.page.get_by_text(text).locator("visible=true").count() > 0
@@ -39,7 +34,8 @@ class GenotypesVisit(Visit):
 
 
 @pytest.fixture(scope="module")
-def page_url(tmp_path_factory):
+def query(tmp_path_factory):
+    """A link to simulated genotypes and their phenotypes."""
     folder = tmp_path_factory.mktemp("genotypes")
     genotypes = simulate_genotypes(120, 400, n_contigs=3, seed=2)
     trait = simulate_trait(genotypes, heritability=0.8, n_causal=3, seed=3)
@@ -47,24 +43,21 @@ def page_url(tmp_path_factory):
     rows = [f"{name},{value}" for name, value in
             zip(genotypes.samples.ids, trait.phenotype, strict=True)]  # fmt: skip
     (folder / "herd.pheno.csv").write_text("\n".join(["id,milk", *rows]) + "\n")
-    arguments = ("-m", "genoviz", "serve", "--no-browser", "--port", "0", str(folder / "herd.bed"))
-    with served(*arguments) as (url, _):
-        yield url
+    return f"?page=genotypes&genotypes={folder / 'herd.bed'}"
 
 
-def test_a_trait_is_scanned_and_predicted(tabs, page_url):
-    query = "?page=genotypes&tab=association"
-    visit = GenotypesVisit(tabs.new_page(), page_url, query, "Bonferroni")
+def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
+    visit = GenotypesVisit(tabs.new_page(), dashboard_url, f"{query}&tab=association")
     visit.until(lambda: visit.says("milk"))
     visit.press("Run")
     visit.until(lambda: visit.says("400 variants tested in 120 samples"), 90)
     visit.until(lambda: visit.says("β per copy of A1"), 60)
     visit.press("Top variants")
     visit.until(lambda: visit.rows.count() > 1)
-    name = visit.rows.nth(1).locator(".tabulator-cell").first.inner_text()
-    visit.rows.nth(1).click()
-    visit.until(lambda: visit.page.locator("h4:visible", has_text=name).count() == 1)
-    visit.until(lambda: "region=" in visit.page.url)
+    name = visit.rows.nth(1).locator(".tabulator-cell:visible").first.inner_text()
+    visit.insist(visit.rows.nth(1).click, lambda: "region=" in visit.page.url)
+    card = visit.page.locator("h4:visible", has_text=re.compile(rf"^{re.escape(name)}\b"))
+    visit.until(lambda: card.count() == 1)
     assert len(visit.download("TSV").splitlines()) == 401
 
     visit.page.get_by_role("tab", name="Prediction").click()

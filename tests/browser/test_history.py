@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tests.browser.test_tracks_page import TracksVisit, tracks_url
-
-__all__ = ["tracks_url"]
+from tests.browser.test_tracks_page import TracksVisit
 
 
 def go_and_rest(visit, text, ends):
@@ -14,7 +12,6 @@ def go_and_rest(visit, text, ends):
 
 def test_back_and_forward_walk_through_the_regions(tabs, tracks_url):
     visit = TracksVisit(tabs.new_page(), tracks_url)
-    visit.until(lambda: visit.page.get_by_text("signal.bedgraph").count() > 0)
     go_and_rest(visit, "c1:1,001-3,000", (1001, 3000))
     go_and_rest(visit, "c1:5,001-9,000", (5001, 9000))
     go_and_rest(visit, "c1:20,001-30,000", (20_001, 30_000))
@@ -32,7 +29,6 @@ def test_back_and_forward_walk_through_the_regions(tabs, tracks_url):
 
 def test_back_goes_to_the_page_before(tabs, tracks_url):
     visit = TracksVisit(tabs.new_page(), tracks_url)
-    visit.until(lambda: visit.page.get_by_text("signal.bedgraph").count() > 0)
     go_and_rest(visit, "c1:1,001-3,000", (1001, 3000))
     visit.page.get_by_role("button", name="Pangenome").click()
     visit.until(lambda: visit.button("Run").is_visible())

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.browser.conftest import Visit, served
+from tests.browser.conftest import Visit
 
 NUMBERS = random.Random(11)
 CHR1 = "".join(NUMBERS.choice("ACGT") for _ in range(30_000)) + "GATTACAGATTACA" * 40
@@ -27,13 +27,8 @@ def count(kmer):
 class KmersVisit(Visit):
     """The K-mers page."""
 
-    def __init__(self, page, url, query=""):
-        self.page, self.errors, self.requests = page, [], []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(url + query)
-        self.until(lambda: self.page.get_by_role("tab", name="Hits").is_visible(), 60)
+    def is_ready(self):
+        return self.page.get_by_role("tab", name="Hits").is_visible()
 
     @property
     def field(self):
@@ -52,23 +47,22 @@ class KmersVisit(Visit):
 
 
 @pytest.fixture(scope="module")
-def kmers_url(tmp_path_factory):
+def genome_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("kmers") / "genome.fa"
     path.write_text(f">chr1\n{CHR1}\n>chr2\n{CHR2}\n")
-    with served("-m", "genoviz", "serve", str(path), "--no-browser", "--port", "0") as (url, _):
-        yield url
+    return path
 
 
-def test_k_mers_are_counted_as_one_types_found_and_drawn(tabs, kmers_url):
-    kmers = KmersVisit(tabs.new_page(), kmers_url)
-    kmers.until(lambda: kmers.button("Example").is_enabled(), 60)
+def test_k_mers_are_counted_as_one_types_found_and_drawn(tabs, dashboard_url, genome_file):
+    query = f"?page=kmers&sequences={genome_file}"
+    kmers = KmersVisit(tabs.new_page(), dashboard_url, query)
+    kmers.until(lambda: kmers.button("Example").is_enabled())
     kmers.field.press_sequentially("GATTAC")
     kmers.until(lambda: kmers.said == f"{count('GATTAC'):,} hits")
     kmers.field.press_sequentially("A")
     kmers.until(lambda: kmers.said == f"{count('GATTACA'):,} hits")
     kmers.until(lambda: kmers.rows().count() > 5)
-    kmers.rows().nth(2).click()
-    kmers.until(lambda: "region=chr1:" in kmers.page.url)
+    kmers.insist(kmers.rows().nth(2).click, lambda: "region=chr1:" in kmers.page.url)
     assert "kmers=GATTACA" in kmers.page.url
     kmers.field.fill("GATTACX")
     kmers.until(lambda: kmers.page.get_by_text("position 7").is_visible())
@@ -77,7 +71,7 @@ def test_k_mers_are_counted_as_one_types_found_and_drawn(tabs, kmers_url):
     kmers.until(lambda: kmers.page.get_by_text("in bins of").is_visible())
     kmers.until(lambda: kmers.page.get_by_text("highest", exact=False).first.is_visible())
     kmers.show("Spectrum")
-    kmers.until(lambda: kmers.page.get_by_text("distinct k-mers").is_visible(), 60)
+    kmers.until(lambda: kmers.page.get_by_text("distinct k-mers").is_visible())
     figure = kmers.page.locator(".bk-Figure:visible").first.bounding_box()
     kmers.page.mouse.click(figure["x"] + 100, figure["y"] + figure["height"] * 0.7)
     kmers.until(lambda: kmers.page.get_by_text("that occur 1 times").is_visible())
@@ -88,17 +82,18 @@ def test_k_mers_are_counted_as_one_types_found_and_drawn(tabs, kmers_url):
     kmers.show("Build")
     kmers.until(lambda: kmers.page.get_by_text("still tied after each round").is_visible())
     assert kmers.errors == []
-    own = kmers_url.split("//")[1].split("/")[0]
+    own = dashboard_url.split("//")[1].split("/")[0]
     assert all(own in url or url.startswith(("data:", "blob:")) for url in kmers.requests)
 
 
-def test_a_link_brings_back_sequences_k_mers_and_view(tabs, kmers_url):
-    query = "?page=kmers&sequences=genome&kmers=ACGTAC&strand=forward&k=9&tab=spectrum"
-    kmers = KmersVisit(tabs.new_page(), kmers_url, query)
-    kmers.until(lambda: "hit" in kmers.said, 60)
+def test_a_link_brings_back_sequences_k_mers_and_view(tabs, dashboard_url, genome_file):
+    asked = "kmers=ACGTAC&strand=forward&k=9&tab=spectrum"
+    query = f"?page=kmers&sequences={genome_file}&{asked}"
+    kmers = KmersVisit(tabs.new_page(), dashboard_url, query)
+    kmers.until(lambda: "hit" in kmers.said)
     kmers.until(lambda: kmers.field.input_value() == "ACGTAC")
     selected = kmers.page.get_by_role("tab", name="Spectrum")
     assert selected.get_attribute("aria-selected") == "true"
-    kmers.until(lambda: kmers.page.get_by_text("distinct k-mers").is_visible(), 60)
+    kmers.until(lambda: kmers.page.get_by_text("distinct k-mers").is_visible())
     kmers.until(lambda: "k=9" in kmers.page.url and "strand=forward" in kmers.page.url)
     assert kmers.errors == []

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.browser.conftest import Visit, served
+from tests.browser.conftest import Visit
 
 NUMBERS = random.Random(7)
 SPACER = "GACCTGTCGCTGACGCATTC"
@@ -23,13 +23,8 @@ CHR2 = letters(9_000) + SPACER[:4] + "A" + SPACER[5:] + "AGG" + letters(300)
 class OffTargetsVisit(Visit):
     """The Off-targets page."""
 
-    def __init__(self, page, url, query):
-        self.page, self.errors, self.requests = page, [], []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(url + query)
-        self.until(lambda: self.search.is_enabled(), 60)
+    def is_ready(self):
+        return self.search.is_enabled()
 
     @property
     def search(self):
@@ -50,35 +45,29 @@ def genome_file(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def page_url():
-    with served("-m", "genoviz", "serve", "--no-browser", "--port", "0") as (url, _):
-        yield url
-
-
-def test_guides_are_searched_listed_and_looked_at(tabs, page_url, genome_file):
-    visit = OffTargetsVisit(tabs.new_page(), page_url, f"?page=offtargets&genome={genome_file}")
+def test_guides_are_searched_listed_and_looked_at(tabs, dashboard_url, genome_file):
+    query = f"?page=offtargets&genome={genome_file}"
+    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, query)
     field = visit.page.get_by_label("Guides", exact=True).last
     field.fill("ACGT!")
     visit.search.click()
     visit.until(lambda: visit.says("'!' at position 5"))
     field.fill(f"one {SPACER}\n{letters(20)}")
     visit.search.click()
-    visit.until(lambda: visit.rows(0).count() == 2, 60)
-    visit.rows(0).first.click()
-    visit.until(lambda: "hits=guide:1" in visit.page.url)
+    visit.until(lambda: visit.rows(0).count() == 2)
+    visit.insist(visit.rows(0).first.click, lambda: "hits=guide:1" in visit.page.url)
     visit.until(lambda: visit.rows(1).count() >= 2)
-    visit.rows(1).first.click()
-    visit.until(lambda: "region=chr1:30000-30023" in visit.page.url)
+    shown = "region=chr1:30000-30023"
+    visit.insist(visit.rows(1).first.click, lambda: shown in visit.page.url)
     visit.until(lambda: visit.says("30,001-30,023, strand +"))
     visit.until(lambda: visit.says("after base 30,017"))
     assert visit.errors == []
 
 
-def test_a_link_lists_the_hits_again(tabs, page_url, genome_file):
+def test_a_link_lists_the_hits_again(tabs, dashboard_url, genome_file):
     query = f"?page=offtargets&genome={genome_file}&guides=one+{SPACER}&limits=3,0,0"
-    visit = OffTargetsVisit(tabs.new_page(), page_url, f"{query}&hits=mismatches:1-1")
-    visit.until(lambda: visit.says("1 of 2 hits"), 60)
+    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, f"{query}&hits=mismatches:1-1")
+    visit.until(lambda: visit.says("1 of 2 hits"))
     visit.until(lambda: visit.rows(1).count() == 1)
     assert "chr2" in visit.rows(1).first.inner_text()
     with visit.page.expect_download() as download:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import Visit, served
+from tests.browser.conftest import Visit
 
 LENGTH = 100_000
 ROWS = ".tracks .margin .track"
@@ -17,13 +17,9 @@ ROWS = ".tracks .margin .track"
 class CanvasVisit(Visit):
     """A tab with the Tracks page alone."""
 
-    def __init__(self, page, url):
-        self.page, self.errors, self.requests = page, [], []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.goto(url)
-        self.until(lambda: self.names() == ["genes.bed", "a.bedgraph", "b.bedgraph", "reads.bed"])
-        self.until(lambda: self.n_painted > 0)
+    def is_ready(self):
+        names = ["genes.bed", "a.bedgraph", "b.bedgraph", "reads.bed"]
+        return self.names() == names and self.n_painted > 0
 
     @property
     def canvas(self):
@@ -51,6 +47,11 @@ class CanvasVisit(Visit):
         box = self.canvas.bounding_box()
         return box["x"] + x * box["width"], box["y"] + y
 
+    def show_whole(self):
+        self.canvas.focus()
+        self.page.keyboard.press("Home")
+        self.until(lambda: self.ends == [0, LENGTH])
+
     def cell(self, name):
         cell = self.page.locator(".tracks .margin .row", has_text=name)
         return cell.bounding_box()
@@ -66,7 +67,8 @@ class CanvasVisit(Visit):
 
 
 @pytest.fixture(scope="module")
-def tracks_url(tmp_path_factory):
+def query(tmp_path_factory):
+    """A link to four tracks."""
     folder = tmp_path_factory.mktemp("canvas")
     numbers = random.Random(5)
     starts = sorted(numbers.randrange(0, LENGTH - 100) for _ in range(3000))
@@ -78,23 +80,36 @@ def tracks_url(tmp_path_factory):
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    files = [str(folder / name) for name in texts]
-    with served("-m", "genoviz", "serve", *files, "--no-browser", "--port", "0") as (url, _):
-        yield url
+    return "?page=tracks" + "".join(f"&track={folder / name}" for name in texts)
+
+
+@pytest.fixture(scope="module")
+def still_canvas(person, tracks_url, query):
+    """A tab in which nothing but the view changes."""
+    visit = CanvasVisit(person.new_page(), tracks_url, query)
+    yield visit
+    visit.page.close()
 
 
 @pytest.fixture
-def canvas(tabs, tracks_url):
-    visit = CanvasVisit(tabs.new_page(), tracks_url)
+def canvas(still_canvas):
+    """That tab, with the whole contig in view."""
+    still_canvas.show_whole()
+    still_canvas.settle()
+    yield still_canvas
+    assert still_canvas.errors == []
+
+
+@pytest.fixture
+def own_canvas(tabs, tracks_url, query):
+    """A tab of its own."""
+    visit = CanvasVisit(tabs.new_page(), tracks_url, query)
     yield visit
     assert visit.errors == []
 
 
 def test_wheel_drag_box_and_keys_move_the_view(canvas):
     mouse = canvas.page.mouse
-    canvas.canvas.focus()
-    canvas.page.keyboard.press("Home")
-    canvas.until(lambda: canvas.ends == [0, LENGTH])
     whole = canvas.width
     mouse.move(*canvas.at(0.25, 40))
     position = canvas.ends[0] + 0.25 * whole
@@ -114,8 +129,7 @@ def test_wheel_drag_box_and_keys_move_the_view(canvas):
     mouse.up()
     canvas.page.keyboard.up("Shift")
     canvas.until(lambda: canvas.width == pytest.approx(0.2 * (end - start), rel=0.03))
-    canvas.page.keyboard.press("Home")
-    canvas.until(lambda: canvas.ends == [0, LENGTH])
+    canvas.show_whole()
     canvas.page.keyboard.press("+")
     canvas.until(lambda: canvas.width < LENGTH)
     painted = canvas.n_painted
@@ -133,9 +147,9 @@ def test_the_strip_above_brings_the_view_to_a_place(canvas):
 
 
 def test_a_click_on_a_feature_says_what_it_is(canvas):
-    canvas.page.mouse.click(*canvas.at((22_000 - canvas.ends[0]) / canvas.width, 9))
+    place = canvas.at((22_000 - canvas.ends[0]) / canvas.width, 9)
     card = canvas.page.locator(".tracks .card.pinned")
-    canvas.until(card.is_visible)
+    canvas.insist(lambda: canvas.page.mouse.click(*place), card.is_visible)
     assert "ABC1" in card.inner_text()
     assert "20,001 to 24,000 (4,000 bp)" in card.inner_text()
     card.get_by_role("button", name="Show it whole").click()
@@ -145,7 +159,8 @@ def test_a_click_on_a_feature_says_what_it_is(canvas):
     canvas.until(lambda: not card.is_visible())
 
 
-def test_names_are_dragged_into_another_order_or_into_one_lane(canvas):
+def test_names_are_dragged_into_another_order_or_into_one_lane(own_canvas):
+    canvas = own_canvas
     canvas.drag_name("reads.bed", "genes.bed", 0.1)
     canvas.until(lambda: canvas.names()[0] == "reads.bed")
     canvas.drag_name("b.bedgraph", "a.bedgraph", 0.5)
@@ -158,7 +173,8 @@ def test_names_are_dragged_into_another_order_or_into_one_lane(canvas):
     canvas.until(lambda: [text.split()[0] for text in values.all_inner_texts()[2:]] == ["2.5", "4"])
 
 
-def test_tracks_are_hidden_shown_made_higher_and_taken_away(canvas):
+def test_tracks_are_hidden_shown_made_higher_and_taken_away(own_canvas):
+    canvas = own_canvas
     cell = canvas.cell("a.bedgraph")
     canvas.page.mouse.move(cell["x"] + 60, cell["y"] + 20)
     canvas.button("Hide a.bedgraph").click()

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
 import re
 
 import pytest
 
-from tests.browser.conftest import Visit, served
+from tests.browser.conftest import Visit
 
 
 class TracksVisit(Visit):
     """The Tracks page, and the Pangenome page beside it."""
 
-    def __init__(self, page, url, query=""):
-        self.page, self.errors, self.requests = page, [], []
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(url + query)
-        self.until(lambda: "c1:" in self.region)
+    def is_ready(self):
+        """Whether the last track has come, and with it the first view."""
+        return "c1:" in self.region and self.page.get_by_text("signal.bedgraph").count() > 0
 
     @property
     def region(self):
@@ -38,12 +32,7 @@ class TracksVisit(Visit):
 
     def go_to(self, text, ends):
         """Type a region until it is shown: what the view writes meanwhile takes its place."""
-        for _ in range(3):
-            self.go(text)
-            with contextlib.suppress(AssertionError):
-                self.until(lambda: self.ends == ends, seconds=15)
-                return
-        assert self.ends == ends
+        self.insist(lambda: self.go(text), lambda: self.ends == ends)
 
     def middle(self):
         box = self.page.locator("canvas.track-canvas").bounding_box()
@@ -51,32 +40,17 @@ class TracksVisit(Visit):
 
 
 @pytest.fixture(scope="module")
-def tracks_url(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tracks")
-    numbers = random.Random(3)
-    starts = sorted(numbers.randrange(0, 100_000) for _ in range(3000))
-    reads = "".join(f"c1\t{s}\t{s + 100}\tr\t0\t{numbers.choice('+-')}\n" for s in starts)
-    (folder / "reads.bed").write_text(reads)
-    (folder / "genes.bed").write_text(
-        "c1\t20000\t24000\tABC1\t0\t+\nc1\t60000\t61000\tXYZ2\t0\t-\n"
-    )
-    (folder / "signal.bedgraph").write_text("c1\t0\t50000\t2.5\nc1\t50000\t100100\t7\n")
-    files = [str(folder / name) for name in ("reads.bed", "genes.bed", "signal.bedgraph")]
-    with served("-m", "genoviz", "serve", *files, "--no-browser", "--port", "0") as (url, _):
-        yield url
-
-
-@pytest.fixture
-def tracks(tabs, tracks_url):
-    return TracksVisit(tabs.new_page(), tracks_url)
+def tracks(person, tracks_url):
+    """A tab that all tests use one after the other."""
+    visit = TracksVisit(person.new_page(), tracks_url)
+    yield visit
+    visit.page.close()
 
 
 def test_a_gene_a_region_zoom_drag_and_back(tracks):
-    tracks.until(lambda: tracks.page.get_by_text("signal.bedgraph").count() > 0)
-    tracks.go("abc1")
-    tracks.until(lambda: tracks.ends[0] < 20_001 < 24_000 < tracks.ends[1])
-    tracks.go("c1:30,001-40,000")
-    tracks.until(lambda: tracks.ends == (30_001, 40_000))
+    shows_gene = lambda: tracks.ends[0] < 20_001 < 24_000 < tracks.ends[1] < 30_000  # noqa: E731
+    tracks.insist(lambda: tracks.go("abc1"), shows_gene)
+    tracks.go_to("c1:30,001-40,000", (30_001, 40_000))
     tracks.page.wait_for_timeout(1200)
     tracks.button("Zoom in").click()
     tracks.until(lambda: tracks.ends == (32_501, 37_500))
