@@ -24,6 +24,11 @@ class Turn:
         self._is_wanted = self._is_laid_out = self._is_asked = False
         figure.on_change("inner_width", self._take_width)
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the browser has laid the figure out."""
+        return self._is_laid_out
+
     def ask(self) -> None:
         """Draw at the next occasion."""
         document = self._figure.document

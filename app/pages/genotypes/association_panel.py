@@ -57,7 +57,7 @@ class AssociationPanel:
     """
 
     title = "Association"
-    has_figure = True
+    has_figure = False
 
     def __init__(self, state: GenotypeState) -> None:
         self._state = state

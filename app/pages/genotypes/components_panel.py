@@ -73,6 +73,11 @@ class ComponentsPanel:
         state.param.watch(lambda _: self._marks.ask(), "chosen")
         self._offer()
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the browser has the scatter at its place."""
+        return self._turn.is_laid_out
+
     def want(self) -> None:
         """Compute the components of what is kept, unless that is done or takes long."""
         subject = self._state.subject

@@ -51,7 +51,7 @@ class PredictionPanel:
     """
 
     title = "Prediction"
-    has_figure = True
+    has_figure = False
 
     def __init__(self, state: GenotypeState) -> None:
         self._state = state
@@ -130,7 +130,7 @@ class PredictionPanel:
         self.form.poll()
         if not self.is_shown:
             return
-        if not len(self._table_place):
+        if not len(self._table_place) and self._turn.is_laid_out:
             self._table_place.append(self.table.panel)  # a table needs a place that is seen
         self.effects.poll()
         self._show_table()

@@ -76,6 +76,11 @@ class QualityFigures:
             ),
         )
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the browser has them at their place."""
+        return self._turn.is_laid_out
+
     def poll(self) -> None:
         """Take lines that were dragged; called some twenty times a second."""
         for figure in self.figures.values():

@@ -38,7 +38,7 @@ class QualityPanel:
     """
 
     title = "Quality"
-    has_figure = True
+    has_figure = False
 
     def __init__(self, state: GenotypeState) -> None:
         self._state = state
@@ -138,7 +138,7 @@ class QualityPanel:
     def _make_table(self) -> None:
         """Have the browser make the table that is shown, once its place and its rows are there."""
         table, place = self._tables[self.which.value], self._places[self.which.value]
-        self._waited += 1
+        self._waited = self._waited + 1 if self.figures.is_laid_out else 0
         if self._waited > PATIENCE:
             table.make(place)
 

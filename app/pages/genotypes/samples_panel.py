@@ -25,7 +25,7 @@ class SamplesPanel:
     """
 
     title = "Samples"
-    has_figure = True
+    has_figure = False
 
     def __init__(self, state: GenotypeState) -> None:
         self._state = state
@@ -44,7 +44,8 @@ class SamplesPanel:
 
     def poll(self) -> None:
         """Bring the tab up to date."""
-        self._waited = self._waited + 1 if self.is_shown else 0
+        is_there = self.is_shown and self.components.is_laid_out
+        self._waited = self._waited + 1 if is_there else 0
         if self.is_shown:
             self.components.want()
             self.relationships.want()
