@@ -9,6 +9,7 @@ import pytest
 from app.pages.genotypes.long_table import LongTable
 from app.pages.genotypes.pair_rows import PAIR_COLUMNS, PairRows
 from app.pages.genotypes.relationship_panel import RelationshipPanel
+from app.pages.genotypes.sample_list import SampleList
 from app.pages.genotypes.state import GenotypeState
 from app.plots.principal_components import FEW, MANY, ScatterFigure
 from genoviz import simulate_genotypes, write_plink
@@ -81,3 +82,19 @@ def test_picked_points_keep_their_colour_however_many_there_are(n, is_edged):
     others = points.nonselection_glyph.fill_alpha
     assert others * n <= 0.14 * MANY * (1 + 1e-9)
     assert points.selection_glyph.fill_alpha == 1
+
+
+def test_the_buttons_of_picked_samples_have_a_line_of_their_own(session, tmp_path):
+    write_plink(simulate_genotypes(20, 30, seed=1), tmp_path / "herd")
+    state = GenotypeState(session)
+    session.genotypes.open(str(tmp_path / "herd.bed"))
+    poll_until(session.poll, lambda: state.opened is not None)
+    samples = SampleList(state)
+    bar, buttons = samples.panel[0]
+    assert isinstance(samples.panel[0], pmui.Column)
+    assert bar is samples.table.bar
+    assert not buttons.visible
+    state.chosen = np.array([3, 4])
+    assert buttons.visible
+    samples.clear_button.clicks += 1
+    assert not buttons.visible

@@ -24,7 +24,7 @@ COLUMNS = (
     *(Column(name, is_number=True, share=70, format="0.0000") for name in SCORES),
 )
 SMALL: dict[str, Any] = {
-    "size": "small", "variant": "outlined", "margin": (5, 0, 0, 6),
+    "size": "small", "variant": "outlined", "margin": (0, 6, 0, 0),
     "sx": {"fontSize": "12px", "padding": "2px 7px", "minWidth": "0"},
 }  # fmt: skip
 
@@ -121,12 +121,12 @@ class SampleList:
         self.clear_button.on_click(lambda _: setattr(state, "chosen", NOBODY))
         self._buttons = pmui.Row(
             self.keep_button, self.drop_button, self.clear_button, margin=0, visible=False,
-            styles={"flex": "none"},
         )  # fmt: skip
-        self.table.bar.styles = {"flex": "1 1 0", "min-width": "0"}
         self._place = pmui.Column(sizing_mode="stretch_both", margin=0)
         self.panel = pmui.Column(
-            pmui.Row(self.table.bar, self._buttons, sizing_mode="stretch_width", margin=(0, 8)),
+            pmui.Column(
+                self.table.bar, self._buttons, sizing_mode="stretch_width", margin=(0, 8, 2, 8)
+            ),
             self._place,
             sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
         )  # fmt: skip
