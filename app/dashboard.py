@@ -19,8 +19,7 @@ from app.index_files import GRAPH_SOURCE
 from app.page_deck import MAIN_HEIGHT, PageDeck
 from app.pages import PAGES
 from app.parts.address_bar import AddressBar
-from app.parts.unfinished_figures import UNFINISHED_FIGURES
-from app.parts.unfinished_tables import UNFINISHED_TABLES
+from app.parts.unfinished_views import UNFINISHED_VIEWS
 from app.server_setup import SETTINGS, prepare_server
 from app.session import Session
 from app.theme import CHART_THEME, FAVICON, THEME
@@ -259,7 +258,7 @@ def make_tab() -> Any:
         "tabulator",
         notifications=True,
         exception_handler=_report,
-        js_files=UNFINISHED_TABLES | UNFINISHED_FIGURES,
+        js_files=UNFINISHED_VIEWS,
     )
     prepare_server()
     if pn.state.curdoc is not None:

@@ -3,7 +3,7 @@
 // the change is lost, and while it is under construction it drops rows.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
-  const {connect, render, tableBuilt} = view
+  const {connect, render, restore_scroll, tableBuilt} = view
 
   view.connect = function (signal, react) {
     return connect.call(this, signal, (...change) => {
@@ -20,6 +20,11 @@ document.addEventListener("DOMContentLoaded", () => {
       const isOwn = this._updating_page || this._updating_sort || this._updating_page_size
       this.isBehind ||= !isOwn
     })
+  }
+
+  // It waits for a frame of the browser, in which there may still be no table.
+  view.restore_scroll = function (...ways) {
+    if (this.tabulator) restore_scroll.apply(this, ways)
   }
 
   view.render = function () {
