@@ -1,4 +1,4 @@
-"""A served dashboard and a headless Chromium to look at it."""
+"""A served dashboard and a headless Chromium to look at it, both gone after the last test here."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="no Chromium here (CHROMIUM names one)"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def person(tmp_path_factory):
     """One person's browser, which keeps on disk what it has loaded and compiled.
 
@@ -130,13 +130,13 @@ def served(*arguments):
         process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dashboard_url():
     with served("-m", "app", "--no-show", "--port", "0") as (url, _lines):
         yield url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tracks_url(tmp_path_factory):
     """A dashboard with three tracks."""
     folder = tmp_path_factory.mktemp("tracks")
