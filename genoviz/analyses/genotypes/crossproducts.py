@@ -13,7 +13,7 @@ from genoviz.analyses.genotypes.matrix_parts import to_host
 from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes import HETEROZYGOUS_CODE, MISSING_CODE, Genotypes
 
 BLOCK_VARIANTS = 1024
 PANEL_SAMPLES, PANEL_VARIANTS = 64, 1 << 16
@@ -29,8 +29,8 @@ def iter_crossproducts(
     """Compute Z Z', with Z[i, j] = values[j, code of sample i at variant j].
 
     Only the lower triangle is computed, a panel of rows after the other. Blocks of variants are
-    decoded and multiplied; where the processor has a matrix unit, only panels of samples are
-    decoded, and the packed genotypes are multiplied with these.
+    decoded and multiplied; where the processor has a matrix unit and no genotype is missing, only
+    panels of samples are decoded, and the packed genotypes are multiplied with these.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def iter_crossproducts(
     _check_memory(n)
     values = np.ascontiguousarray(values, dtype)
     sums = array_module(backend).zeros((n, n))
-    if resolve_backend(backend) == "cpu" and has_amx():
+    if _panels_are_faster(values, backend):
         yield from _add_panels(genotypes, values, sums)
     else:
         yield from _add_blocks(genotypes, values, sums, backend)
@@ -73,6 +73,17 @@ def iter_crossproducts(
         square = sums[top:bottom, top:bottom]
         square[:] = np.tril(square) + np.tril(square, -1).T
     return sums
+
+
+def _panels_are_faster(values: np.ndarray, backend: Backend) -> bool:
+    """Tell whether the matrix unit multiplies panels faster than NumPy does blocks.
+
+    It needs another product for missing genotypes that do not count as heterozygous ones, and
+    gains less from float32.
+    """
+    has_no_missing = (values[:, MISSING_CODE] == values[:, HETEROZYGOUS_CODE]).all()
+    is_on_cpu = resolve_backend(backend) == "cpu"
+    return is_on_cpu and values.dtype == np.float64 and bool(has_no_missing) and has_amx()
 
 
 def _add_blocks(
@@ -97,7 +108,6 @@ def _add_panels(genotypes: Genotypes, values: np.ndarray, sums: np.ndarray) -> I
     n, m = genotypes.n_samples, genotypes.n_variants
     decode = load_kernel("genotype_decode", "cpu").decode
     multiply = load_kernel("genotype_product", "cpu").multiply
-    own_values = values.astype(np.float64)
     for first in range(0, m, PANEL_VARIANTS):
         variants = slice(first, min(first + PANEL_VARIANTS, m))
         for start in range(0, n, STRIP_PANELS * PANEL_SAMPLES):
@@ -108,7 +118,7 @@ def _add_panels(genotypes: Genotypes, values: np.ndarray, sums: np.ndarray) -> I
                 place = (top - start) // 4
                 codes = np.ascontiguousarray(packed[:, place : place + PANEL_SAMPLES // 4])
                 panel = decode(codes, width, values[variants])
-                product = multiply(packed, n - start, own_values[variants], panel)
+                product = multiply(packed, n - start, values[variants], panel)
                 sums[start:, top : top + width] += product
                 share = (1 - (1 - (top + width) / n) ** 2) * (variants.stop - first)
                 yield (first + share) / m

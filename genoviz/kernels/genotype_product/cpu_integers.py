@@ -167,10 +167,10 @@ class IntegerProduct:
 
     def iter_kinds(self, weights):
         """Yield the kinds of codes that have weights, float64 (3, m), and are there."""
-        yield STATES
-        for kind in (CODE_1, CODE_2):
-            if weights[kind].any() and _has_codes(
-                self._packed, self._n_samples, kind, numba.get_num_threads()
+        n_threads = numba.get_num_threads()
+        for kind in (STATES, CODE_1, CODE_2):
+            if weights[kind].any() and (
+                kind == STATES or _has_codes(self._packed, self._n_samples, kind, n_threads)
             ):
                 yield kind
 
