@@ -44,6 +44,7 @@ WIDTHS = {
     "length": "11%",
     "steps": "8%",
 }
+ALIGNED = {"shown": "center", "length": "right", "steps": "right", "paths": "right"}
 SELECTED = """
 .tabulator .tabulator-row.tabulator-selected, .tabulator .tabulator-row.tabulator-selected:hover {
   background-color: rgba(79, 179, 232, 0.22) !important; color: inherit !important; }
@@ -158,7 +159,8 @@ class PathList:
                 "length": {"type": "money", "precision": False},
                 "steps": {"type": "money", "precision": False},
             },
-            text_align={"shown": "center", "length": "right", "steps": "right", "paths": "right"},
+            text_align=ALIGNED,
+            header_align=ALIGNED,
             pagination="remote",
             page_size=PAGE_SIZE,
             selectable="checkbox",
