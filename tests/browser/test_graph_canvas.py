@@ -173,12 +173,17 @@ def test_near_by_there_are_shapes_and_names(canvas):
 
 def test_the_layout_can_be_stretched_folded_and_shown_in_its_true_shape(canvas):
     words = {"Folded": "Folded into", "Stretched": "stretched"}
+    field = canvas.page.get_by_role("combobox", name="View")
+
+    def choose(name):
+        field.click(timeout=5000)
+        canvas.page.locator("li", has_text=name).click(timeout=5000)
+
     for name in ("Folded", "Stretched", "True shape"):
-        canvas.page.get_by_role("combobox", name="View").click()
-        canvas.page.locator("li", has_text=name).click()
-        canvas.settle()
+        canvas.insist(lambda name=name: choose(name), lambda name=name: field.inner_text() == name)
         if name in words:
             canvas.until(lambda name=name: canvas.page.get_by_text(words[name]).count() > 0)
+        canvas.settle()
     assert canvas.errors == []
 
 
