@@ -21,6 +21,16 @@ def count_ones(typing_context, word):  # noqa: ARG001
 
 
 @intrinsic
+def leading_zeros(typing_context, word):  # noqa: ARG001
+    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
 def prefetch(typing_context, array, index):  # noqa: ARG001
     """Fetch the cache line of an array's element; nothing where LLVM has no such instruction."""
 
@@ -34,7 +44,7 @@ def prefetch(typing_context, array, index):  # noqa: ARG001
         builder.call(function, [pointer, i32(0), i32(3), i32(1)])
         return context.get_dummy_value()
 
-    return types.void(array, types.uint64), generate
+    return types.void(array, index), generate
 
 
 @intrinsic

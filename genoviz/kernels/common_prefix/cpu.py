@@ -7,9 +7,9 @@ the size of the suffix array, in texts with long repeats, and 1/256 byte a symbo
 """
 
 import numpy as np
-from numba import get_num_threads, njit, prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import get_num_threads, njit, prange
+
+from genoviz.kernels.instructions import leading_zeros, prefetch
 
 COMPARED_BASES = 256
 AHEAD = 24
@@ -32,32 +32,6 @@ def longest_common_prefixes(packed, n_symbols, exceptions, suffix_array):
         n_chunks = CHUNKS_PER_THREAD * get_num_threads()
         _extend_in_text_order(packed, exceptions, near, suffix_array, lengths, rows, n_chunks)
     return lengths
-
-
-@intrinsic
-def _leading_zeros(typing_context, word):  # noqa: ARG001
-    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def _prefetch(typing_context, array, index):  # noqa: ARG001
-    """Fetch the cache line of an array's element."""
-
-    def generate(context, builder, signature, arguments):
-        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
-        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
-        i32 = cgutils.int32_t
-        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), generate
 
 
 @njit(nogil=True, cache=True)
@@ -92,7 +66,7 @@ def _extend(packed, exceptions, near, first, second, length, limit):
     """Return the bases that two suffixes have in common beyond ``length``, in all."""
     while length < limit:
         one, other = first + length, second + length
-        n_equal = np.int64(_leading_zeros(_window(packed, one) ^ _window(packed, other))) >> 1
+        n_equal = np.int64(leading_zeros(_window(packed, one) ^ _window(packed, other))) >> 1
         n_equal = min(n_equal, _n_bases(exceptions, near, one), _n_bases(exceptions, near, other))
         length += n_equal
         if n_equal < 32:
@@ -114,11 +88,11 @@ def _compare_neighbours(packed, exceptions, near, suffix_array, lengths, rows):
         window_before = _window(packed, before)
         n_before = _n_bases(exceptions, near, before)
         for row in range(first, last):
-            _prefetch(packed, np.int64(suffix_array[min(row + AHEAD, n - 1)]) >> 5)
+            prefetch(packed, np.int64(suffix_array[min(row + AHEAD, n - 1)]) >> 5)
             position = np.int64(suffix_array[row])
             window = _window(packed, position)
             n_bases = _n_bases(exceptions, near, position)
-            length = np.int64(_leading_zeros(window ^ window_before)) >> 1
+            length = np.int64(leading_zeros(window ^ window_before)) >> 1
             length = min(length, n_bases, n_before)
             if length == 32:
                 length = _extend(packed, exceptions, near, before, position, length, COMPARED_BASES)

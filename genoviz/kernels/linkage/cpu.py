@@ -1,22 +1,12 @@
 """Squared correlations on all cores; the contract is in this folder's ``__init__``."""
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, prange, types
-from numba.extending import intrinsic
+from numba import njit, prange
+
+from genoviz.kernels.instructions import count_ones
 
 HETEROZYGOUS, HOMOZYGOUS, CALLED = 0, 1, 2
 FEWER = 1 - 1e-11
-
-
-@intrinsic
-def _count_ones(typing_context, word):  # noqa: ARG001
-    """Return how many bits of a word are set, as a signed integer."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.ctpop(builder.bitcast(arguments[0], ir.IntType(64)))
-
-    return types.int64(types.uint64), generate
 
 
 def make_planes(packed, n_samples):
@@ -68,15 +58,15 @@ def _squared_correlation(one, other):
     for word in range(one.shape[1]):
         h, a, c = one[HETEROZYGOUS, word], one[HOMOZYGOUS, word], one[CALLED, word]
         g, b, d = other[HETEROZYGOUS, word], other[HOMOZYGOUS, word], other[CALLED, word]
-        n += _count_ones(c & d)
-        one_het += _count_ones(h & d)
-        one_hom += _count_ones(a & d)
-        other_het += _count_ones(g & c)
-        other_hom += _count_ones(b & c)
-        het_het += _count_ones(h & g)
-        het_hom += _count_ones(h & b)
-        hom_het += _count_ones(a & g)
-        hom_hom += _count_ones(a & b)
+        n += np.int64(count_ones(c & d))
+        one_het += np.int64(count_ones(h & d))
+        one_hom += np.int64(count_ones(a & d))
+        other_het += np.int64(count_ones(g & c))
+        other_hom += np.int64(count_ones(b & c))
+        het_het += np.int64(count_ones(h & g))
+        het_hom += np.int64(count_ones(h & b))
+        hom_het += np.int64(count_ones(a & g))
+        hom_hom += np.int64(count_ones(a & b))
     x, xx = float(one_het + 2 * one_hom), float(one_het + 4 * one_hom)
     y, yy = float(other_het + 2 * other_hom), float(other_het + 4 * other_hom)
     xy = float(het_het + 2 * (het_hom + hom_het) + 4 * hom_hom)

@@ -220,16 +220,6 @@ def lowest_bit(typing_context, word):  # noqa: ARG001
 
 
 @intrinsic
-def count_ones(typing_context, word):  # noqa: ARG001
-    """Return the number of bits of a word that are set."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
 def load_bits(typing_context, plane, start):  # noqa: ARG001
     """Return the bits of a plane from ``start`` on, at least 57 of them, in a word."""
 

@@ -6,9 +6,9 @@ seed among them: what follows from there decides (``cpu_ties``).
 """
 
 import numpy as np
-from numba import njit, prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit, prange
+
+from genoviz.kernels.instructions import leading_zeros
 
 FEW = 12
 SHORT = 20
@@ -18,32 +18,6 @@ COMPARED_BASES = 1024
 KEYED_BASES = 192
 ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
 ALL = ~np.uint64(0)
-
-
-@intrinsic
-def _leading_zeros(typing_context, word):  # noqa: ARG001
-    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def _prefetch(typing_context, array, index):  # noqa: ARG001
-    """Fetch the cache line of an array's element."""
-
-    def generate(context, builder, signature, arguments):
-        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
-        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
-        i32 = cgutils.int32_t
-        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), generate
 
 
 # Sorting words ------------------------------------------------------------------------------------
@@ -74,7 +48,7 @@ def sort_words(words, first, last, spare, low_bit):
     differs = np.uint64(0)
     for i in range(first + 1, last):
         differs |= words[i] ^ words[first]
-    high = np.int64(64) - np.int64(_leading_zeros(differs))
+    high = np.int64(64) - np.int64(leading_zeros(differs))
     if high <= low_bit:
         return
     if n > len(spare):
@@ -89,7 +63,7 @@ def sort_words(words, first, last, spare, low_bit):
         sort_words(words, first, left, spare, low_bit)
         sort_words(words, left, last, spare, low_bit)
         return
-    n_bits = min(high - low_bit, MAX_DIGIT, np.int64(63) - np.int64(_leading_zeros(np.uint64(n))))
+    n_bits = min(high - low_bit, MAX_DIGIT, np.int64(63) - np.int64(leading_zeros(np.uint64(n))))
     shift = np.uint64(high - n_bits)
     mask = (ONE << np.uint64(n_bits)) - ONE
     ends = np.zeros((np.int64(1) << n_bits) + 1, np.int32)
@@ -144,7 +118,7 @@ def _distance(marks, position):
     word = position >> 5
     exceptions = (marks[word] >> HALF << HALF) | marks[word + 1] >> HALF
     exceptions = exceptions << np.uint64(position & 31) >> HALF << HALF
-    return min(np.int64(_leading_zeros(exceptions)), np.int64(32))
+    return min(np.int64(leading_zeros(exceptions)), np.int64(32))
 
 
 @njit(nogil=True, cache=True)
@@ -166,7 +140,7 @@ def _last_mark(marks, first, last):
         if word < first >> 5:
             return np.int64(-1)
         bits = marks[word] & (ALL >> HALF)
-    lowest = np.int64(63) - np.int64(_leading_zeros(bits & (~bits + ONE)))
+    lowest = np.int64(63) - np.int64(leading_zeros(bits & (~bits + ONE)))
     seed = (word << 5) + 31 - lowest + 1
     return seed if seed > first else np.int64(-1)
 
@@ -245,7 +219,7 @@ def _part_ended(marks, near, words, first, last, start, width, mask, spare):
             words[i], words[first + n] = words[first + n], words[i]
             n += 1
     if n > 0:
-        n_bits = np.int64(64) - np.int64(_leading_zeros(mask))
+        n_bits = np.int64(64) - np.int64(leading_zeros(mask))
         for i in range(first, first + n):
             position = words[i] & mask
             distance = np.uint64(_distance(marks, np.int64(position) + start))

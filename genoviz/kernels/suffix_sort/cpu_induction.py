@@ -6,28 +6,12 @@ first, and the rising suffixes come next from the end of the rows of theirs.
 """
 
 import numpy as np
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
+
+from genoviz.kernels.instructions import prefetch
 
 AHEAD = 32
 THREE = np.uint64(3)
-
-
-@intrinsic
-def _prefetch(typing_context, array, index):  # noqa: ARG001
-    """Fetch the cache line of an array's element."""
-
-    def generate(context, builder, signature, arguments):
-        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
-        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
-        i32 = cgutils.int32_t
-        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), generate
 
 
 @njit(nogil=True, cache=True)
@@ -65,7 +49,7 @@ def place_before_falling(packed, marks, near, base, first, n_rows, rows, heads):
     """
     row = first
     while row < heads[base] and row < first + n_rows:
-        _prefetch(packed, (np.int64(rows[min(row + AHEAD, len(rows) - 1)]) - 1) >> 5)
+        prefetch(packed, (np.int64(rows[min(row + AHEAD, len(rows) - 1)]) - 1) >> 5)
         position = np.int64(rows[row])
         row += 1
         if position == 0:
@@ -85,7 +69,7 @@ def place_before_falling(packed, marks, near, base, first, n_rows, rows, heads):
 def place_before_seeds(packed, seeds, first, last, rows, heads):
     """Place the suffixes a base before seeds, which are all falling."""
     for i in range(first, last):
-        _prefetch(packed, (np.int64(seeds[min(i + AHEAD, len(seeds) - 1)]) - 1) >> 5)
+        prefetch(packed, (np.int64(seeds[min(i + AHEAD, len(seeds) - 1)]) - 1) >> 5)
         before = np.int64(seeds[i]) - 1
         base = _base(packed, before)
         rows[heads[base]] = before
@@ -104,7 +88,7 @@ def place_before_all(packed, marks, near, base, is_rising, last, first, n_rows, 
     most = base if is_rising else base - 1
     while row > lowest and (not is_rising or row > tails[base]):
         row -= 1
-        _prefetch(packed, (np.int64(rows[max(row - AHEAD, 0)]) - 1) >> 5)
+        prefetch(packed, (np.int64(rows[max(row - AHEAD, 0)]) - 1) >> 5)
         position = np.int64(rows[row])
         if position == 0:
             continue

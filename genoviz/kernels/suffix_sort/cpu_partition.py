@@ -6,33 +6,14 @@ seed is a rising suffix after a falling one; the places of all others follow fro
 """
 
 import numpy as np
-from numba import njit, prange, types
-from numba.extending import intrinsic
+from numba import njit, prange
+
+from genoviz.kernels.instructions import count_ones, leading_zeros
 
 LOW_BITS = np.uint64(0x5555555555555555)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
 COUNTS = 8
-
-
-@intrinsic
-def _count_ones(typing_context, word):  # noqa: ARG001
-    """Return the number of bits of a word that are set."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def _leading_zeros(typing_context, word):  # noqa: ARG001
-    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
-
-    return types.uint64(types.uint64), generate
 
 
 @njit(nogil=True, cache=True)
@@ -99,7 +80,7 @@ def _is_rising(packed, marks, word):
         less, equal = _less_and_equal(packed, marks, word)
         unequal = ~equal & LOW_BITS
         if unequal:
-            first = ONE << (np.uint64(63) - _leading_zeros(unequal))
+            first = ONE << (np.uint64(63) - leading_zeros(unequal))
             return less & first != 0
         word += 1
     return False
@@ -127,14 +108,14 @@ def find_seeds(packed, marks, edges, first_chunk, last_chunk, counts):
             marks[word] |= before_seeds
             rising_after = rising >> np.uint64(62) != 0
             high, low = packed[word] >> ONE & LOW_BITS, packed[word] & LOW_BITS
-            row[0] += _count_ones(rising & ~(high | low))
-            row[1] += _count_ones(rising & low & ~high)
-            row[2] += _count_ones(rising & high & ~low)
-            row[3] += _count_ones(rising & high & low)
-            row[4] += _count_ones(low & ~high)
-            row[5] += _count_ones(high & ~low)
-            row[6] += _count_ones(high & low)
-            row[7] += _count_ones(before_seeds)
+            row[0] += count_ones(rising & ~(high | low))
+            row[1] += count_ones(rising & low & ~high)
+            row[2] += count_ones(rising & high & ~low)
+            row[3] += count_ones(rising & high & low)
+            row[4] += count_ones(low & ~high)
+            row[5] += count_ones(high & ~low)
+            row[6] += count_ones(high & low)
+            row[7] += count_ones(before_seeds)
         counts[chunk] = row
 
 
@@ -147,7 +128,7 @@ def _padded_window(packed, marks, position):
     exceptions = (marks[word] >> HALF << HALF) | marks[word + 1] >> HALF
     exceptions = exceptions << np.uint64(offset) >> HALF
     if exceptions:
-        distance = _leading_zeros(exceptions << HALF)
+        distance = leading_zeros(exceptions << HALF)
         window &= ~(~np.uint64(0) >> (TWO * distance))
     return window
 
@@ -161,7 +142,7 @@ def count_seeds(packed, marks, edges, first_chunk, last_chunk, prefix_bases, tal
         for word in range(edges[chunk], edges[chunk + 1]):
             bits = marks[word] << HALF
             while bits:
-                offset = _leading_zeros(bits)
+                offset = leading_zeros(bits)
                 bits ^= np.uint64(1 << 63) >> offset
                 position = (word << 5) + np.int64(offset) + 1
                 window = _padded_window(packed, marks, position)
@@ -183,7 +164,7 @@ def part_seeds(
         for word in range(edges[chunk], edges[chunk + 1]):
             bits = marks[word] << HALF
             while bits:
-                offset = _leading_zeros(bits)
+                offset = leading_zeros(bits)
                 bits ^= np.uint64(1 << 63) >> offset
                 position = (word << 5) + np.int64(offset) + 1
                 window = _padded_window(packed, marks, position)

@@ -6,9 +6,9 @@ in common, which becomes its new link: common bases double with each round.
 """
 
 import numpy as np
-from numba import njit, prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit, prange
+
+from genoviz.kernels.instructions import prefetch
 
 FEW = 16
 GROUPS, FETCHED = 64, 192
@@ -16,22 +16,6 @@ DIGIT_BITS = 11
 DIGIT = (1 << DIGIT_BITS) - 1
 ALL_HEADS = np.uint64(0x0101010101010101)
 HEAD, TIED, NEW_HEAD = 1, 0, 2
-
-
-@intrinsic
-def _prefetch(typing_context, array, index):  # noqa: ARG001
-    """Fetch the cache line of an array's element."""
-
-    def generate(context, builder, signature, arguments):
-        view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
-        pointer = builder.bitcast(builder.gep(view.data, [arguments[1]]), cgutils.voidptr_t)
-        i32 = cgutils.int32_t
-        kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, i32, i32, i32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), generate
 
 
 @njit(nogil=True, cache=True)
@@ -126,13 +110,13 @@ def _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts):
         firsts[n], lasts[n] = tied - 1, slot
         link = np.int64(links[(tied - 1) >> 1])
         for i in range(tied - 1, min(slot, tied + FETCHED)):
-            _prefetch(ranks, (np.int64(seeds[i]) + link) >> 1)
+            prefetch(ranks, (np.int64(seeds[i]) + link) >> 1)
         fetched += slot - tied + 1
         n += 1
     for i in range(n):
         first = firsts[i]
         target = (np.int64(seeds[first]) + np.int64(links[first >> 1])) >> 1
-        _prefetch(links, np.int64(ranks[target]) >> 1)
+        prefetch(links, np.int64(ranks[target]) >> 1)
     return n, slot
 
 
