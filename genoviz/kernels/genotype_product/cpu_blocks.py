@@ -43,8 +43,8 @@ class BlockedProduct:
         n_workers = min(n_threads, self._n_blocks)
         n_words = self._n_rows * (1 if self._by_sample else LANES)
         table_size = TABLES * TABLE_ROWS * (WIDE + WIDE // 2) // self._dtype.itemsize
-        self._words = _aligned_zeros((n_workers, 2, n_words), np.dtype(np.uint64))
-        self._tables = _aligned_zeros((n_workers, table_size), self._dtype)
+        self._words = aligned_zeros((n_workers, 2, n_words), np.uint64)
+        self._tables = aligned_zeros((n_workers, table_size), self._dtype)
 
     def add(self, kind, weights):
         """Return the products, shape (sums, k), with genotypes that count by their states.
@@ -80,7 +80,7 @@ class BlockedProduct:
         return self._columns(self._sums)
 
     def _make_sums(self):
-        return _aligned_zeros((self._n_blocks, sum(self._widths) * self._n_rows), self._dtype)
+        return aligned_zeros((self._n_blocks, sum(self._widths) * self._n_rows), self._dtype)
 
     def _planes(self, dense):
         """Return the planes of a dense matrix."""
@@ -134,9 +134,9 @@ def _padded(rows):
     return padded
 
 
-def _aligned_zeros(shape, dtype):
+def aligned_zeros(shape, dtype):
     """Return zeros that begin at a line of the cache."""
-    size = int(np.prod(shape))
-    zeros = np.zeros(size + LINE // dtype.itemsize, dtype)
-    skip = -zeros.ctypes.data % LINE // dtype.itemsize
-    return zeros[skip : skip + size].reshape(shape)
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    zeros = np.zeros(n_bytes + LINE, np.int8)
+    skip = -zeros.ctypes.data % LINE
+    return zeros[skip : skip + n_bytes].view(dtype).reshape(shape)

@@ -14,6 +14,7 @@ References
 Ootomo et al. 2024, DGEMM on Integer Matrix Multiplication Unit, arXiv:2306.11975.
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numba
@@ -35,6 +36,7 @@ from genoviz.kernels.genotype_product.cpu_amx import (
     spread_row,
     tile_shapes,
 )
+from genoviz.kernels.genotype_product.cpu_blocks import aligned_zeros, read_only
 
 N_SLICES = {"float64": 7, "float32": 4}
 STEP = 64
@@ -77,21 +79,7 @@ def multiply_transposed(packed, n_samples, values, left):
 
 
 def iter_digits(dense, weights, by_sample):
-    """Yield the digits of as many columns of a dense matrix at a time as a product should take."""
-    n_slices, k = N_SLICES[dense.dtype.name], dense.shape[1]
-    edges = _split_evenly(k, MOST_GROUPS * (MOST_TILES * TILE_ROWS // n_slices))
-    for columns in pairwise(edges.tolist()):
-        yield Digits(dense, weights, by_sample, columns)
-
-
-def _split_evenly(n, most):
-    """Return the ends of parts of n of which none has more than ``most``."""
-    n_parts = -(-n // most)
-    return np.array([n * part // n_parts for part in range(n_parts + 1)])
-
-
-class Digits:
-    """Some columns of a dense matrix as digits, in tiles.
+    """Yield the digits of as many columns of a dense matrix at a time as a product should take.
 
     Parameters
     ----------
@@ -101,8 +89,37 @@ class Digits:
         float64 (rows,) that rows are multiplied by, or None.
     by_sample
         Whether rows are variants, and products are of samples.
-    columns
-        The first column, and the one after the last.
+    """
+    n_slices = N_SLICES[dense.dtype.name]
+    rows = np.ascontiguousarray(dense, np.float64)
+    weights = np.ones(len(rows)) if weights is None else np.ascontiguousarray(weights)
+    largest = _find_largest(rows, weights)
+    shifts = 8 * n_slices - 2 - np.frexp(largest)[1].astype(np.int64)
+    # Twos to the power of a shift may be out of range, those of its halves are not.
+    halves, is_finite = np.array([shifts // 2, shifts - shifts // 2]), np.isfinite(largest)
+    scales = np.where(is_finite, np.ldexp(1.0, -halves), np.nan)
+    raises = np.where(is_finite, np.ldexp(1.0, halves), 0.0)
+    n_steps = -(-len(rows) // CHUNK) * CHUNK // STEP
+    most = MOST_TILES * TILE_ROWS // n_slices
+    for first, last in pairwise(_split_evenly(dense.shape[1], MOST_GROUPS * most).tolist()):
+        first_columns = first + _split_evenly(last - first, most)
+        n_tiles = -(-np.diff(first_columns) * n_slices // TILE_ROWS)
+        words = aligned_zeros(n_steps * n_tiles.sum() * TILE_BYTES, np.int8)
+        _write_digits(
+            rows, weights, raises, by_sample, n_slices, first_columns, n_tiles, n_steps, words
+        )
+        yield Digits(words, first_columns, n_tiles, scales, len(rows), n_slices)
+
+
+def _split_evenly(n, most):
+    """Return the ends of parts of n of which none has more than ``most``."""
+    n_parts = -(-n // most)
+    return np.array([n * part // n_parts for part in range(n_parts + 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """Some columns of a dense matrix as digits, in tiles.
 
     Attributes
     ----------
@@ -112,32 +129,17 @@ class Digits:
         int64: of each group of columns, its first one and its tiles; the former end with the
         column after the last.
     scales
-        float64 (2, k): factors of the sums of digits, one after the other.
+        float64 (2, k): factors of the sums of digits, one after the other, for all columns.
     n_items, n_slices
         Rows of the matrix, digits of a number.
     """
 
-    def __init__(self, dense, weights, by_sample, columns):
-        self.n_items, self.n_slices = len(dense), N_SLICES[dense.dtype.name]
-        most = MOST_TILES * TILE_ROWS // self.n_slices
-        first, last = columns
-        self.first_columns = first + _split_evenly(last - first, most)
-        n_digits = np.diff(self.first_columns) * self.n_slices
-        self.n_tiles = -(-n_digits // TILE_ROWS)
-        self.n_steps = -(-self.n_items // CHUNK) * CHUNK // STEP
-        self.words = aligned_zeros(self.n_steps * self.n_tiles.sum() * TILE_BYTES, np.int8)
-        rows = np.ascontiguousarray(dense, np.float64)
-        weights = np.ones(self.n_items) if weights is None else np.ascontiguousarray(weights)
-        largest = _find_largest(rows, weights)
-        n_bits = 8 * self.n_slices - 2
-        shifts = n_bits - np.frexp(largest)[1].astype(np.int64)
-        halves = np.array([shifts // 2, shifts - shifts // 2])
-        self.scales = np.where(np.isfinite(largest), np.ldexp(1.0, -halves), np.nan)
-        raises = np.where(np.isfinite(largest), np.ldexp(1.0, halves), 0.0)
-        _write_digits(
-            rows, weights, raises, by_sample, self.n_slices, self.first_columns, self.n_tiles,
-            self.n_steps, self.words,
-        )  # fmt: skip
+    words: np.ndarray
+    first_columns: np.ndarray
+    n_tiles: np.ndarray
+    scales: np.ndarray
+    n_items: int
+    n_slices: int
 
 
 class IntegerProduct:
@@ -159,8 +161,7 @@ class IntegerProduct:
     most_steps = 1 << 16
 
     def __init__(self, packed, n_samples, by_sample):
-        self._packed = np.asarray(packed).view()
-        self._packed.flags.writeable = False
+        self._packed = read_only(packed)
         self._by_sample = by_sample
         self._n_samples = n_samples
         self._n_sums = n_samples if by_sample else len(packed)
@@ -226,14 +227,6 @@ def split_values(values):
     few_ulps = 16 * np.finfo(np.float64).eps
     rests[np.abs(rests) <= few_ulps * np.abs(values).max(1)] = 0
     return offsets, np.array([slopes, *rests])
-
-
-def aligned_zeros(shape, dtype):
-    """Return zeros that begin at a line of the cache."""
-    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    zeros = np.zeros(n_bytes + LINE, np.int8)
-    skip = -zeros.ctypes.data % LINE
-    return zeros[skip : skip + n_bytes].view(dtype).reshape(shape)
 
 
 @njit(nogil=True, cache=True)
