@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib
 import platform
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
-from genoviz.errors import BackendError
+from genoviz.errors import BackendError, ParameterError
 
 Backend = Literal["auto", "cpu", "cuda"]
 BACKENDS: tuple[str, ...] = ("auto", "cpu", "cuda")
@@ -61,6 +62,25 @@ def load_kernel(name: str, backend: Backend = "auto") -> ModuleType:
 def array_module(backend: Backend = "auto") -> ModuleType:
     """Return the module whose arrays a backend's kernels take: NumPy or CuPy."""
     return importlib.import_module("numpy" if resolve_backend(backend) == "cpu" else "cupy")
+
+
+def check_devices(devices: Sequence[int], backend: Backend) -> None:
+    """Check numbers of GPUs.
+
+    Raises
+    ------
+    ParameterError
+        If devices are named for the CPU, or there are none of some number.
+    """
+    if resolve_backend(backend) == "cpu":
+        raise ParameterError("devices are numbers of GPUs, and the backend is 'cpu'")
+    import cupy
+
+    n_devices = cupy.cuda.runtime.getDeviceCount()
+    wrong = [device for device in devices if not 0 <= device < n_devices]
+    if wrong or not len(devices):
+        found = wrong[0] if wrong else "empty"
+        raise ParameterError(f"devices is {found}, needs numbers of GPUs from 0 to {n_devices - 1}")
 
 
 def describe_backend(backend: Backend = "auto") -> str:

@@ -11,8 +11,7 @@ import numpy as np
 
 from genoviz.analyses.offtarget_request import OffTargetRequest, StrandSearch
 from genoviz.analyses.side_by_side import iter_side_by_side
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
-from genoviz.errors import ParameterError
+from genoviz.backend import Backend, array_module, check_devices, load_kernel, resolve_backend
 from genoviz.kernels.offtarget import ANY, MAX_SPAN, padding_words
 from genoviz.kernels.offtarget.plan import find_span
 from genoviz.model.genome_planes import GenomePlanes
@@ -94,15 +93,7 @@ def make_parts(
     """
     if devices is None:
         return split_words(planes.n_words, [None])
-    if resolve_backend(backend) == "cpu":
-        raise ParameterError("devices are numbers of GPUs, and the backend is 'cpu'")
-    import cupy
-
-    n_devices = cupy.cuda.runtime.getDeviceCount()
-    wrong = [device for device in devices if not 0 <= device < n_devices]
-    if wrong or not len(devices):
-        found = wrong[0] if wrong else "empty"
-        raise ParameterError(f"devices is {found}, needs numbers of GPUs from 0 to {n_devices - 1}")
+    check_devices(devices, backend)
     return split_words(planes.n_words, list(devices))
 
 

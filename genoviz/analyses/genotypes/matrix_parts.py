@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.backend import Backend, array_module, check_devices, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import Genotypes
 
@@ -29,15 +29,7 @@ def split_variants(
     """
     if devices is None:
         return [(slice(0, n_variants), None)]
-    if resolve_backend(backend) == "cpu":
-        raise ParameterError("devices are numbers of GPUs, and the backend is 'cpu'")
-    import cupy
-
-    n_devices = cupy.cuda.runtime.getDeviceCount()
-    wrong = [device for device in devices if not 0 <= device < n_devices]
-    if wrong or not len(devices):
-        found = wrong[0] if wrong else "empty"
-        raise ParameterError(f"devices is {found}, needs numbers of GPUs from 0 to {n_devices - 1}")
+    check_devices(devices, backend)
     edges = [n_variants * k // len(devices) for k in range(len(devices) + 1)]
     return [
         (slice(*ends), device) for *ends, device in zip(edges, edges[1:], devices, strict=False)
