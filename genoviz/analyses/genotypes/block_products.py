@@ -19,8 +19,8 @@ class BlockProducts:
     ----------
     genotypes
         The packed genotypes.
-    frequencies
-        float64, shape (n_variants,): of A1.
+    counts
+        int64, shape (n_variants, 4): what `allele_counts` returns.
     backend
         Where products run; a GPU keeps the blocks.
 
@@ -30,14 +30,14 @@ class BlockProducts:
         float64, shape (n_variants, 4): what each 2-bit code counts as.
     """
 
-    def __init__(self, genotypes: Genotypes, frequencies: np.ndarray, backend: Backend) -> None:
+    def __init__(self, genotypes: Genotypes, counts: np.ndarray, backend: Backend) -> None:
         blocks = variant_blocks(genotypes, backend=backend)
         self._ends = [block.stop / genotypes.n_variants for block in blocks]
         self._matrices = [
             GenotypeMatrix(
                 genotypes.take_variants(block),
                 standardise=True,
-                frequencies=frequencies[block],
+                counts=counts[block],
                 backend=backend,
             )
             for block in blocks

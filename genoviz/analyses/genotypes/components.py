@@ -128,7 +128,7 @@ def iter_principal_components(
             f"none of {genotypes.n_variants:,} variants varies among {genotypes.n_samples:,} "
             "samples; components need one that does"
         )
-    products = BlockProducts(genotypes, p, backend)
+    products = BlockProducts(genotypes, counts, backend)
     n_columns = n_components + OVERSAMPLING
     lanczos = BlockLanczos(genotypes.n_samples, n_components, n_columns, seed)
     for iteration in range(n_iterations):
