@@ -112,7 +112,8 @@ def _no_messages(pysam: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Iterator[Any]:
-    options: dict[str, Any] = {"threads": 2}
+    # No threads: with them the library may wait for ever for the rest of a damaged file.
+    options: dict[str, Any] = {}
     if kind == "cram":
         options["format_options"] = [_CRAM_FIELDS]
         if reference is not None:

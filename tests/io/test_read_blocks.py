@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import collections
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -132,6 +134,35 @@ def test_blocks_of_a_cigar_are_its_aligned_bases(operations):
     has_gap = {a + b for a, b in blocks} & {a for a, _ in blocks}
     assert not has_gap or any(operation in "DN" for _, operation in operations)
     assert cut_cigar(text, blocks=False) == ([(0, at)] if at else [])
+
+
+DAMAGE = """
+import random, sys
+from genoviz import FileFormatError
+from genoviz.io.intervals import read_intervals
+whole = open(sys.argv[1], "rb").read()
+for seed in range(60):
+    at = random.Random(seed).randrange(100, len(whole) - 600)
+    zeros, missing = whole[:at] + bytes(20) + whole[at + 20:], whole[:at] + whole[at + 500:]
+    with open(sys.argv[2], "wb") as file:
+        file.write([zeros, missing, whole[:at], whole[:at] + whole[-28:]][seed % 4])
+    try:
+        read_intervals(sys.argv[2])
+    except FileFormatError:
+        continue
+    sys.exit(f"seed {seed}: nothing was said")
+"""
+
+
+def test_no_damage_makes_reading_wait_for_ever(tmp_path):
+    path = str(real_data("intervals/paired_chr2L.bam"))
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGE, path, str(tmp_path / "damaged.bam")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_damaged_file_is_named(tmp_path):
