@@ -6,7 +6,6 @@ import csv
 import io
 
 import numpy as np
-import polars
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,6 +26,8 @@ from genoviz.io.offtarget_output import (
 from genoviz.io.text_columns import float_column, integer_column, join_columns, text_column
 from genoviz.model.protospacer import BulgeType
 from tests.oracles.offtargets import count_misfits, reverse_complement
+
+polars = pytest.importorskip("polars")
 
 CONTIGS = [
     ("chr1", "chr1 Homo sapiens, 1", "ACGTTGCANNRYACCAGGTTGCAACGTTAGGCCATTGCAGG" * 3),
