@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,6 @@ from genoviz.analyses.genotypes.matrix_parts import (
     split_variants,
     to_host,
 )
-from genoviz.analyses.side_by_side import iter_side_by_side
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import MISSING_CODE, Genotypes
@@ -116,6 +116,7 @@ class GenotypeMatrix:
             raise ParameterError(f"dtype is {self.dtype}, needs float64 or float32")
         self.shape = genotypes.n_samples, genotypes.n_variants
         self._parts = _make_parts(genotypes, packing, missing, devices, backend)
+        self._threads = [ThreadPoolExecutor(1) for _ in self._parts[1:] and self._parts]
         if counts is None:
             counts = np.concatenate(self._run(lambda part: part.count_codes()))
         if frequencies is None:
@@ -204,14 +205,11 @@ class GenotypeMatrix:
         """Return what a function gives for each part; GPUs work side by side."""
         if len(self._parts) == 1:
             return [function(self._parts[0])]
-        found: list[Any] = [None] * len(self._parts)
-
-        def run(number: int) -> Iterator[tuple[int, Any]]:
-            yield number, function(self._parts[number])
-
-        for number, result in iter_side_by_side([run(k) for k in range(len(found))]):
-            found[number] = result
-        return found
+        tasks = [
+            thread.submit(function, part)
+            for thread, part in zip(self._threads, self._parts, strict=True)
+        ]
+        return [task.result() for task in tasks]
 
 
 class TransposedGenotypeMatrix:
