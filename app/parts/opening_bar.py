@@ -18,13 +18,15 @@ class OpeningBar:
         Has the param ``opening``: an `OpeningProgress`, or None.
     cancel
         Called to stop the opening.
-    look
-        Width and margin of the bar.
+    margin
+        Margin of the bar.
     """
 
-    def __init__(self, owner: Any, cancel: Callable[[], None], look: dict[str, Any]) -> None:
+    def __init__(
+        self, owner: Any, cancel: Callable[[], None], margin: tuple[int, ...] = (12, 0, 4, 0)
+    ) -> None:
         self._text = pmui.Typography("", variant="caption", margin=0)
-        self._bar = pmui.LinearProgress(**look)
+        self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=margin)
         button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
         button.on_click(lambda _: cancel())
         self.panel = pmui.Column(

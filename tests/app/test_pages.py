@@ -83,8 +83,8 @@ def test_a_path_that_is_not_there_is_said_and_the_page_lives_on(dashboard):
     poll_until(dashboard.poll, lambda: dashboard.problem.visible)
     assert "does not exist on the server" in dashboard.problem.object
     assert dashboard.session.opened.source == "simulated"
-    page.picker.sample.value = None
-    page.picker.sample.value = "simulated"
+    page.picker.samples.field.value = None
+    page.picker.samples.field.value = "simulated"
     assert page.view.run.graph.n_paths == 12
 
 
@@ -165,7 +165,7 @@ def test_downloads_are_read_by_the_library(dashboard, tmp_path):
 
 
 def test_the_sample_field_shows_what_is_open_and_opens_nothing_by_itself(dashboard, graph_file):
-    field = dashboard.page.picker.sample
+    field = dashboard.page.picker.samples.field
     assert field.value == "simulated"
     dashboard.session.open(str(graph_file))
     poll_until(dashboard.poll, lambda: dashboard.session.opened.title == "small.gfa")

@@ -55,7 +55,7 @@ class GenotypesPage:
         self.follower = LinkFollower(self.state, self._linked)
         self.views = Views([quality, samples, association, prediction])
         sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
-        sample.on_click(lambda _: self.picker.open_first_sample())
+        sample.on_click(lambda _: self.picker.samples.open_first())
         self.nothing = pmui.Column(
             pn.pane.HTML(NOTHING, sizing_mode="stretch_width"),
             pmui.Row(

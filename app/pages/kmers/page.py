@@ -72,7 +72,7 @@ class KmersPage:
         )
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
-        sample.on_click(lambda _: self.picker.open_first_sample())
+        sample.on_click(lambda _: self.picker.samples.open_first())
         graph = pmui.Button(label="Index the open graph", icon="hub", variant="outlined", margin=8)
         graph.on_click(lambda _: self.picker.open_graph())
         self.nothing = pmui.Column(

@@ -15,7 +15,6 @@ from app.track_data import TrackKind
 
 NONE, OTHER, OPEN = "", "other", "open"
 UPLOADED = "uploaded:"
-BAR: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (4, 0)}
 FORMATS = ".bed,.gff,.gff3,.gtf,.gz"
 
 
@@ -46,7 +45,7 @@ class GenePicker:
         self._other = pmui.Column(
             self.path, self.upload, visible=False, margin=0, sizing_mode="stretch_width"
         )
-        bar = OpeningBar(self._files, self._files.cancel, BAR)
+        bar = OpeningBar(self._files, self._files.cancel, (4, 0))
         self.panel = pmui.Column(
             self.choice, self._other, bar.panel, sizing_mode="stretch_width", margin=0
         )

@@ -55,7 +55,7 @@ class FileJob(param.Parameterized):
         )
         # Given to the constructor, these two would bring a warning of Panel's about itself.
         self.button.param.update(variant="outlined", color="default")
-        bar = OpeningBar(self, self.cancel, {"sizing_mode": "stretch_width", "margin": (6, 0)})
+        bar = OpeningBar(self, self.cancel, (6, 0))
         self.progress = bar.panel
 
     def cancel(self) -> None:

@@ -1,0 +1,76 @@
+"""The fields with which files are opened: a path on the server, and a place to drop uploads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+UPLOAD_MEGABYTES = 500
+WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 4, 0)}
+
+
+def path_field(
+    label: str, placeholder: str, description: str, on_enter: Callable[[Any], None]
+) -> pmui.TextInput:
+    """Return the field for a path on the server; Enter calls ``on_enter``."""
+    field = pmui.TextInput(
+        label=label,
+        placeholder=placeholder,
+        description=f"{description[0].upper()}{description[1:]}. Enter opens it.",
+        size="small",
+        **WIDE,
+    )
+    field.param.watch(on_enter, "enter_pressed")
+    return field
+
+
+def written_path(field: pmui.TextInput) -> str:
+    """Return what is written in a field, whether or not Enter was pressed."""
+    return field.value_input or field.value
+
+
+def open_button(on_click: Callable[[Any], None]) -> pmui.Button:
+    """Return the button beside the path on the server."""
+    button = pmui.Button(
+        label="Open", icon="folder_open", size="small", variant="outlined", margin=(2, 0)
+    )
+    button.on_click(on_click)
+    return button
+
+
+def upload_field(
+    take: Callable[[dict[str, Any]], None], *, multiple: bool = False
+) -> pn.widgets.FileDropper:
+    """Return the place to drop files; ``take`` gets their contents by their names."""
+    field = pn.widgets.FileDropper(
+        multiple=multiple, max_file_size=f"{UPLOAD_MEGABYTES}MB", layout="compact", height=92,
+        **WIDE,
+    )  # fmt: skip
+
+    def hand_over(event: Any) -> None:
+        if event.new:
+            take(event.new)
+            field.value = {}  # the session has it now; here it would stay in memory
+
+    field.param.watch(hand_over, "value")
+    return field
+
+
+def picker_tabs(*, sample: Any = None, server: list[Any], upload: list[Any]) -> pmui.Tabs:
+    """Return the ways to a file as tabs."""
+    ways = [
+        ("Server", pmui.Column(*server, margin=0)),
+        ("Upload", pmui.Column(*upload, margin=0)),
+    ]
+    if sample is not None:
+        column = pmui.Column(sample, margin=0, sizing_mode="stretch_width")
+        ways.insert(0, ("Samples", column))
+    return pmui.Tabs(*ways, dynamic=True, sizing_mode="stretch_width", margin=0)
+
+
+def caption(text: str) -> pmui.Typography:
+    """Return a small text."""
+    return pmui.Typography(text, variant="caption")
