@@ -29,9 +29,14 @@ class Run:
     rows: list[Row]
 
     @property
-    def key(self) -> tuple[str, str]:
+    def gpu(self) -> str:
+        """The GPU's name, empty for the CPU."""
+        return self.machine.partition("GPU ")[2] if self.backend == "cuda" else ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
         """What a later run replaces."""
-        return self.backend, self.module
+        return self.backend, self.module, self.gpu
 
 
 def load_runs(store: Path = STORE) -> list[Run]:
@@ -87,7 +92,7 @@ def render_speed(runs: list[Run]) -> str:
     for run in runs:
         chosen = [row for row in run.rows if row.get("in_readme")]
         lines += [
-            f"| {row['benchmark']}: {row['case']} | {TITLES[run.backend]} | {_cells(row)} |"
+            f"| {row['benchmark']}: {row['case']} | {run.gpu.removeprefix('NVIDIA ') or 'CPU'} | {_cells(row)} |"
             for row in chosen
         ]
     return "\n".join(lines) + "\n"

@@ -24,7 +24,7 @@ def test_a_run_on_the_gpu_keeps_the_tables_of_the_cpu(tmp_path):
     store, page, readme = tmp_path / "r.json", tmp_path / "R.md", tmp_path / "README.md"
     readme.write_text("above\n<!-- speed -->\nold\n<!-- /speed -->\nbelow\n")
     keep_runs([Run("bench_a", "cpu", "two cores", "2026-01-01", [RATE])], store)
-    keep_runs([Run("bench_a", "cuda", "a GPU", "2026-01-02", [TIME])], store)
+    keep_runs([Run("bench_a", "cuda", "two cores; GPU NVIDIA X1", "2026-01-02", [TIME])], store)
     runs = keep_runs([Run("bench_a", "cpu", "two cores", "2026-01-03", [RATE])], store)
     assert [(run.backend, run.date) for run in runs] == [
         ("cpu", "2026-01-03"),
@@ -39,6 +39,17 @@ def test_a_run_on_the_gpu_keeps_the_tables_of_the_cpu(tmp_path):
         "|---|---|---:|---:|---|---:|\n| Layout: small | CPU | 30 | 10 | M/s | 3x |\n"
         "<!-- /speed -->\nbelow\n"
     )
+
+
+def test_runs_on_other_gpus_stand_beside_each_other(tmp_path):
+    store, page, readme = tmp_path / "r.json", tmp_path / "R.md", tmp_path / "README.md"
+    readme.write_text("<!-- speed -->\n<!-- /speed -->\n")
+    for name, day in (("X2", "2"), ("X1", "3"), ("X2", "4")):
+        machine = f"two cores; GPU NVIDIA {name}"
+        runs = keep_runs([Run("bench_a", "cuda", machine, f"2026-01-0{day}", [RATE])], store)
+    assert [run.date[-1] for run in runs] == ["3", "4"]
+    write_tables(runs, page, readme)
+    assert [line.split(" | ")[1] for line in readme.read_text().splitlines()[3:-1]] == ["X1", "X2"]
 
 
 def test_median_leaves_warm_ups_out():
