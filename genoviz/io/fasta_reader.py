@@ -52,7 +52,7 @@ def read_fasta(path: Path, text: np.ndarray) -> Generator[Progress, None, Sequen
         starts, ends = yield from _find_headers(text, run)
         offsets, bases, masked = yield from _read_letters(path, text, (starts, ends), run)
     headers = [
-        text[start + 1 : end].tobytes().decode("utf-8", "replace").strip()
+        text[start + 1 : end].tobytes().decode("utf-8", "replace").rstrip("\r")
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
     if any("\r" in header for header in headers):

@@ -18,7 +18,7 @@ from genoviz.model import ByteStrings, Sequences
 from genoviz.model.genome_planes import GenomePlanes
 
 FORMAT = "genoviz genome planes"
-VERSION = 1
+VERSION = 2
 GROUP = "genomes"
 
 _NUMBERS = ("low", "high", "other", "letter_positions", "letters", "offsets", "masked")
