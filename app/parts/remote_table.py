@@ -70,7 +70,22 @@ class Column:
         return "float64" if "." in self.format else "int64"
 
 
-class SortedElsewhere(pn.widgets.Tabulator):
+class FittingTable(pn.widgets.Tabulator):
+    """A table whose columns share its width: those with widths in per cent, in proportion to them.
+
+    Otherwise these would stay as wide as they were when the table was made.
+    """
+
+    def _config_columns(self, column_objs: list[Any]) -> list[Any]:
+        columns = super()._config_columns(column_objs)
+        sharing = [column for column in columns if str(column.get("width")).endswith("%")]
+        shares = [float(column.pop("width").removesuffix("%")) for column in sharing]
+        for column, share in zip(sharing, shares, strict=True):
+            column["widthGrow"] = share / sum(shares)  # pixels of a unit are made whole
+        return columns
+
+
+class SortedElsewhere(FittingTable):
     """A table that shows rows in the order in which they come, whatever its headers say."""
 
     def _sort_df(self, df: pd.DataFrame) -> pd.DataFrame:
@@ -169,7 +184,7 @@ class RemoteTable:
 
     def _make_table(self, frame: pd.DataFrame, hidden: Sequence[str] = ()) -> pn.widgets.Tabulator:
         numbers = {column.title: column.format for column in self._columns if column.is_number}
-        make = pn.widgets.Tabulator if self._on_sort is None else SortedElsewhere
+        make = FittingTable if self._on_sort is None else SortedElsewhere
         table = make(
             frame,
             pagination="remote",
@@ -182,7 +197,7 @@ class RemoteTable:
             layout="fit_columns",
             hidden_columns=list(hidden),
             sortable={column.title: column.is_sortable for column in self._columns},
-            widths=self._widths(hidden),
+            widths={column.title: f"{column.share}%" for column in self._columns},
             formatters=self._formatters(numbers),
             text_align=dict.fromkeys(numbers, "right"),
             header_align=dict.fromkeys(numbers, "right"),
@@ -235,17 +250,6 @@ class RemoteTable:
             total = len(rows.frame)
             count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"
             self.count.object = f"<p>{count} rows{f'; {rows.note}' if rows.note else ''}</p>"
-
-    def _widths(self, hidden: Sequence[str]) -> dict[str, str]:
-        """Return the share of the width that each column has that is shown."""
-        shown = [column for column in self._columns if column.title not in hidden]
-        n_shares = sum(column.share for column in shown)
-        whole = 99 if self._is_slim else 90
-        # The table drops what is behind the point, so the hundredths are dealt out whole.
-        exact = np.array([whole * column.share / n_shares for column in shown])
-        widths = np.floor(exact).astype(int)
-        widths[np.argsort(widths - exact, kind="stable")[: whole - widths.sum()]] += 1
-        return {c.title: f"{width}%" for c, width in zip(shown, widths.tolist(), strict=True)}
 
     def _take_sorters(self, event: Any) -> None:
         first = event.new[0] if event.new else {"field": "", "dir": "asc"}

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from tests.browser.conftest import Visit
 
+# Which part of its table the columns leave, and which the first has.
+COLUMNS = """() => {
+  const all = (root) => [...root.querySelectorAll("*")].flatMap(
+    (element) => [element, ...(element.shadowRoot ? all(element.shadowRoot) : [])])
+  const table = all(document).find(
+    (element) => element.matches(".tabulator") && element.offsetParent)
+  const width = (element) => element.getBoundingClientRect().width
+  const columns = [...table.querySelectorAll(".tabulator-col")].map(width)
+  const left = columns.reduce((rest, column) => rest - column, width(table))
+  return [Math.abs(left) / width(table), columns[0] / width(table)]
+}"""
+
 
 class GenotypesVisit(Visit):
     """The Genotypes page."""
@@ -34,3 +46,15 @@ def test_the_sample_is_opened_thresholded_and_looked_at(tabs, dashboard_url):
     assert visit.errors == []
     outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]
     assert outside == []
+
+
+def test_columns_of_a_table_share_its_width_whatever_it_becomes(tabs, dashboard_url):
+    visit = GenotypesVisit(tabs.new_page(), dashboard_url, "?page=genotypes")
+    visit.button("Open sample").click()
+    visit.until(lambda: visit.rows().count() > 2, 90)
+    shares = []
+    for width, height in ((1366, 768), (1920, 1080), (1366, 768)):
+        visit.page.set_viewport_size({"width": width, "height": height})
+        visit.until(lambda: visit.page.evaluate(COLUMNS)[0] < 0.01)
+        shares.append(visit.page.evaluate(COLUMNS)[1])
+    assert max(shares) - min(shares) < 0.01

@@ -11,7 +11,7 @@ import panel_material_ui as pmui
 from app.pages.pangenome.layout_view import LayoutView
 from app.pages.pangenome.path_table import PathRows, list_rows
 from app.parts.questions import Question
-from app.parts.remote_table import TABLE
+from app.parts.remote_table import TABLE, FittingTable
 from app.session import Session
 from genoviz.analyses.colouring import ColourChoice
 from genoviz.analyses.palettes import DARK
@@ -150,7 +150,7 @@ class PathList:
     def _make_table(self) -> pn.widgets.Tabulator:
         import pandas as pd
 
-        return pn.widgets.Tabulator(
+        return FittingTable(
             pd.DataFrame(columns=list(TITLES)[:3]),
             titles=TITLES,
             widths=WIDTHS,
