@@ -124,7 +124,7 @@ class Job:
                     return
         except StopIteration:
             self._end(JobState.FINISHED)
-        except Exception as error:
+        except BaseException as error:  # a panic of compiled code is no Exception
             self.error = error
             if not isinstance(error, GenovizError):
                 log.exception("job %r failed", self.title)

@@ -188,7 +188,8 @@ _MODULES = {
         "ParameterError",
     ),
     "genoviz.io.annotations": ("read_annotations",),
-    "genoviz.io.big_files": ("BigWig", "write_bigwig"),
+    "genoviz.io.big_files": ("BigWig",),
+    "genoviz.io.bigwig_writer": ("write_bigwig",),
     "genoviz.io.fasta": ("write_fasta", "write_node_list"),
     "genoviz.io.fm_index": (
         "IndexFileProgress",

@@ -7,7 +7,9 @@ Kent et al., BigWig and BigBed, Bioinformatics 26 (2010), doi:10.1093/bioinforma
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+import contextlib
+import io
+from collections.abc import Generator, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -15,9 +17,13 @@ from typing import Any, Literal
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.compiled_errors import held_messages, is_failure
 from genoviz.io.optional import import_reader
 from genoviz.model import ByteStrings, Intervals, PathRegion
 
+# Files of other names, such as SIGNAL.BW, the library reads from memory alone.
+_ENDINGS = (".bw", ".bigWig", ".bigwig", ".bb", ".bigBed")
+_MAX_ASKED = 2**31 - 1
 _VALUE_STEP = np.dtype([("start", np.int64), ("end", np.int64), ("value", np.float64)])
 
 Progress = tuple[str, int, int]
@@ -66,17 +72,22 @@ class BigWig:
             raise ParameterError(
                 f"{n_bins:,} bins from {start:,} to {end:,}: need a bin, and an end after a start"
             )
-        values = self._file.values(
-            contig,
-            start,
-            end,
-            bins=n_bins,
-            summary=summary,
-            exact=exact,
-            uncovered=np.nan,
-            oob=np.nan,
-            fillna=np.nan,
-        )
+        if start < 0 or end > _MAX_ASKED:
+            raise ParameterError(
+                f"bins from {start:,} to {end:,}: need bases from 0 to {_MAX_ASKED:,}"
+            )
+        with _explained(self.path, contig):
+            values = self._file.values(
+                contig,
+                start,
+                end,
+                bins=n_bins,
+                summary=summary,
+                exact=exact,
+                uncovered=np.nan,
+                oob=np.nan,
+                fillna=np.nan,
+            )
         return np.asarray(values, np.float64)
 
     def steps(self, contig: str, start: int = 0, end: int | None = None) -> Intervals:
@@ -110,90 +121,51 @@ def read_big_file(
     return _join(parts, lengths, [*lengths].index(region.path) if region else 0)
 
 
-def write_bigwig(
-    path: str | PathLike[str], steps: Intervals, *, contig_lengths: Iterable[int] | None = None
-) -> None:
-    """Write a signal as bigWig: intervals that do not overlap, with their values as scores.
-
-    Parameters
-    ----------
-    path
-        The file to write.
-    steps
-        The signal; stretches without a value (NaN) are left out.
-    contig_lengths
-        Length of each contig, bp; those of ``steps`` by default, or its last ends.
-
-    Raises
-    ------
-    ParameterError
-        If there are no scores, or intervals overlap.
-    FileFormatError
-        If the file cannot be written.
-    """
-    tools = import_reader("pybigtools", "bigWig and bigBed files")
-    if steps.scores is None:
-        raise ParameterError("bigWig needs intervals with scores, these have none")
-    if contig_lengths is None:
-        contig_lengths = steps.contig_lengths
-    if contig_lengths is None:
-        ends = np.zeros(steps.n_contigs, np.int64)
-        np.maximum.at(ends, steps.contig_ids, steps.ends)
-        contig_lengths = ends
-    order = np.lexsort((steps.starts, _by_name(steps)[steps.contig_ids]))
-    order = order[~np.isnan(steps.scores[order]) & (steps.lengths[order] > 0)]
-    ids, starts, ends = (a[order] for a in (steps.contig_ids, steps.starts, steps.ends))
-    if ((ids[1:] == ids[:-1]) & (starts[1:] < ends[:-1])).any():
-        raise ParameterError("bigWig needs intervals that do not overlap, these do")
-    lengths = dict(zip(steps.contigs, map(int, contig_lengths), strict=True))
-    try:
-        file = tools.open(str(path), "w")
-        file.write(lengths, _iter_steps(steps, order))
-        file.close()
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be written: {error.strerror or error}") from error
-
-
-def _iter_steps(steps: Intervals, order: np.ndarray) -> Iterator[tuple[str, int, int, float]]:
-    for row in order.tolist():
-        contig = steps.contigs[steps.contig_ids[row]]
-        yield contig, int(steps.starts[row]), int(steps.ends[row]), float(steps.scores[row])
-
-
-def _by_name(steps: Intervals) -> np.ndarray:
-    """Return the rank of each contig by name."""
-    ranks = np.empty(steps.n_contigs, np.int64)
-    ranks[sorted(range(steps.n_contigs), key=lambda k: steps.contigs[k])] = np.arange(len(ranks))
-    return ranks
-
-
 def _open(path: Path, title: str) -> Any:
     tools = import_reader("pybigtools", "bigWig and bigBed files")
     if not path.is_file():
         raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
     try:
-        return tools.open(str(path))
-    except Exception as error:
+        with held_messages():
+            file = tools.open(str(path) if path.suffix in _ENDINGS else _in_memory(path))
+            file.chroms()
+            return file
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         raise FileFormatError(path, f"is no {title} file that can be read: {error}") from error
+
+
+def _in_memory(path: Path) -> io.BytesIO:
+    return io.BytesIO(path.read_bytes())
+
+
+@contextlib.contextmanager
+def _explained(path: Path, contig: str) -> Iterator[None]:
+    """Say what cannot be read where the library fails or panics."""
+    try:
+        with held_messages():
+            yield
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise FileFormatError(
+            path, f"cannot be read on {contig}, so it is cut off or damaged: {error}"
+        ) from error
 
 
 def _one_contig(
     path: Path, file: Any, contig: str, start: int, end: int, kind: str, names: bool = True
 ) -> Intervals:
     """Return what lies on one contig."""
-    damaged = import_reader("pybigtools", "bigWig and bigBed files").BBIReadError
-    try:
+    with _explained(path, contig):
         return _read_contig(file, contig, start, end, kind, names)
-    except (OSError, damaged) as error:
-        raise FileFormatError(
-            path, f"cannot be read on {contig}, so it is cut off or damaged: {error}"
-        ) from error
 
 
 def _read_contig(file: Any, contig: str, start: int, end: int, kind: str, names: bool) -> Intervals:
     end = min(end, dict(file.chroms())[contig])
     start = max(start, 0)
-    records = file.records(contig, start, end) if start < end else iter(())
+    records = _records(file, contig, start, end) if start < end else iter(())
     if kind == "bigwig":
         rows = np.fromiter(records, _VALUE_STEP)
         starts, ends, extra = rows["start"], rows["end"], {"scores": rows["value"].copy()}
@@ -204,6 +176,13 @@ def _read_contig(file: Any, contig: str, start: int, end: int, kind: str, names:
         extra = _bed_columns([row[2:] for row in found], names)
     ids = np.zeros(len(starts), np.int32)
     return Intervals((contig,), ids, starts.copy(), ends.copy(), **extra)
+
+
+def _records(file: Any, contig: str, start: int, end: int) -> Iterator[tuple]:
+    """Return what touches a region; the library takes no numbers from 2^31 on."""
+    if end <= _MAX_ASKED:
+        return file.records(contig, start, end)
+    return (row for row in file.records(contig) if row[0] < end and row[1] > start)
 
 
 def _bed_columns(rest: list[tuple[str, ...]], names: bool) -> dict[str, Any]:

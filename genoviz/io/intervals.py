@@ -13,11 +13,12 @@ import numpy as np
 from genoviz.errors import ParameterError
 from genoviz.io.big_files import read_big_file
 from genoviz.io.gfa_text import open_text
+from genoviz.io.index_files import TEXT_ENDINGS, check_index, find_index
 from genoviz.io.interval_kinds import READ_KINDS, ROW_FORMATS, SIGNAL_KINDS, find_kind
 from genoviz.io.interval_rows import IntervalRows, parse_intervals
 from genoviz.io.interval_tables import intervals_from_table, read_interval_table
 from genoviz.io.read_blocks import EXCLUDE_FLAGS, read_blocks
-from genoviz.io.tabix import fetch_lines, find_index
+from genoviz.io.tabix import fetch_lines
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.contig_names import map_contigs
 
@@ -184,16 +185,19 @@ def to_region(region: Region) -> PathRegion:
 def _read_rows(
     path: Path, kind: str, region: PathRegion | None, **options: Any
 ) -> Generator[tuple[str, int, int], None, Intervals]:
-    if region is None or find_index(path) is None:
+    index = None if region is None else find_index(path, TEXT_ENDINGS)
+    if region is None or index is None:
         rows = yield from _parse(path, kind, **options)
         found = rows.intervals
         return found if region is None else _within(found, region)
-    lines = fetch_lines(path, region)
+    notes = check_index(index, path)
+    lines = fetch_lines(path, index, region)
     text = np.frombuffer(lines, np.uint8)
     # An error counts the lines of the region, so it says that it is of these.
     part = path.with_name(f"{path.name} at {region}".replace("/", "_"))
     rows = yield from parse_intervals(part, text, ROW_FORMATS[kind], **options)
-    return _within(rows.intervals, region)
+    found = _within(rows.intervals, region)
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _parse(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.index_files import READ_ENDINGS, check_index, find_index
 from genoviz.io.optional import import_reader
 from genoviz.model import ByteStrings, Intervals, PathRegion
 
@@ -82,19 +83,22 @@ def read_blocks(
     """
     pysam = import_reader("pysam", "SAM, BAM and CRAM files")
     n_bytes = path.stat().st_size if path.exists() else 0
-    with _no_messages(pysam), _open(pysam, path, kind, reference) as file:
+    index = None if region is None else find_index(path, READ_ENDINGS[kind])
+    notes = () if index is None else check_index(index, path)
+    with _no_messages(pysam), _open(pysam, path, kind, reference, index) as file:
         taken = _Taken(exclude_flags, min_quality, blocks, names, cuts)
         contigs = tuple(file.references)
         lengths = np.array(file.lengths, np.int64)
         try:
-            reads = iter(_fetch(file, path, contigs, region))
+            reads = iter(_fetch(file, path, contigs, region, index is not None))
             while taken.take(islice(reads, _BATCH)):
                 yield "Reading reads", _bytes_done(file, kind, n_bytes), n_bytes
         except (OSError, ValueError) as error:
+            by = f" by its index {index.name}" if index else ""
             raise FileFormatError(
-                path, f"cannot be read beyond read {taken.n_seen:,}: {error}"
+                path, f"cannot be read{by} beyond read {taken.n_seen:,}: {error}"
             ) from error
-    found = taken.intervals(contigs, lengths)
+    found = taken.intervals(contigs, lengths, notes)
     if reads_of_blocks is not None:
         reads_of_blocks.append(taken.read_of)
     return found if region is None else found.within(region.path, region.start, region.end)
@@ -111,16 +115,21 @@ def _no_messages(pysam: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Iterator[Any]:
+def _open(
+    pysam: Any, path: Path, kind: str, reference: Path | None, index: Path | None
+) -> Iterator[Any]:
     # No threads: with them the library may wait for ever for the rest of a damaged file.
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {} if index is None else {"index_filename": str(index)}
     if kind == "cram":
         options["format_options"] = [_CRAM_FIELDS]
         if reference is not None:
             options["reference_filename"] = str(reference)
     mode = {"sam": "r", "bam": "rb", "cram": "rc"}[kind]
     try:
-        file = pysam.AlignmentFile(str(path), mode, **options)
+        with path.open("rb") as opened:
+            # By its own name, the library would find an index that nobody has looked through.
+            name = str(path) if index else f"/dev/fd/{opened.fileno()}"
+            file = pysam.AlignmentFile(name, mode, **options)
     except FileNotFoundError:
         raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
     except (OSError, ValueError) as error:
@@ -133,17 +142,15 @@ def _open(pysam: Any, path: Path, kind: str, reference: Path | None) -> Iterator
             file.close()
 
 
-def _fetch(file: Any, path: Path, contigs: tuple[str, ...], region: PathRegion | None) -> Iterator:
+def _fetch(
+    file: Any, path: Path, contigs: tuple[str, ...], region: PathRegion | None, by_index: bool
+) -> Iterator:
     if region is None:
         return file.fetch(until_eof=True)
     if region.path not in contigs:
         known = ", ".join(contigs[:3]) or "none at all"
         raise FileFormatError(path, f"has no contig {region.path!r}, it has {known}")
-    try:
-        has_index = file.has_index()
-    except (AttributeError, ValueError):
-        has_index = False
-    if has_index:
+    if by_index:
         return file.fetch(region.path, region.start, region.end)
     return (read for read in file.fetch(until_eof=True) if read.reference_name == region.path)
 
@@ -208,7 +215,9 @@ class _Taken:
             self.ranks[cigar] = rank
         return rank
 
-    def intervals(self, contigs: tuple[str, ...], lengths: np.ndarray) -> Intervals:
+    def intervals(
+        self, contigs: tuple[str, ...], lengths: np.ndarray, notes: tuple[str, ...]
+    ) -> Intervals:
         """Return the blocks, or whole reads."""
         counts = _as_array(self.block_counts, np.int64)
         table = _as_array(self.block_table, np.int64).reshape(-1, 2)
@@ -226,7 +235,7 @@ class _Taken:
             strands=_as_array(self.strands, np.int8)[read_of],
             names=None if self.names is None else ByteStrings.from_texts(self.names).take(read_of),
             contig_lengths=lengths,
-            notes=(self._note(),),
+            notes=(self._note(), *notes),
             n_reads=int((n_of_read > 0).sum()),
         )
 

@@ -8,19 +8,10 @@ from genoviz.errors import FileFormatError
 from genoviz.io.optional import import_reader
 from genoviz.model import PathRegion
 
-_INDEX_ENDINGS = (".tbi", ".csi")
+_ANY_BYTES = "latin-1"
 
 
-def find_index(path: Path) -> Path | None:
-    """Return the index beside a file, or None."""
-    for ending in _INDEX_ENDINGS:
-        index = path.with_name(path.name + ending)
-        if index.is_file():
-            return index
-    return None
-
-
-def fetch_lines(path: Path, region: PathRegion) -> bytes:
+def fetch_lines(path: Path, index: Path, region: PathRegion) -> bytes:
     """Return the lines of a region, as its index gives them; none of a contig that it has not.
 
     One base more on each side is asked for, so that empty intervals on its bounds are there.
@@ -31,14 +22,14 @@ def fetch_lines(path: Path, region: PathRegion) -> bytes:
         If the file or its index cannot be read.
     """
     pysam = import_reader("pysam", "indexed files")
-    index = find_index(path)
     before = pysam.set_verbosity(0)
     try:
-        with pysam.TabixFile(str(path), index=str(index)) as file:
+        with pysam.TabixFile(str(path), index=str(index), encoding=_ANY_BYTES) as file:
             if region.path not in file.contigs:
                 return b""
-            lines = file.fetch(region.path, max(region.start - 1, 0), region.end + 1)
-            return "".join(f"{line}\n" for line in lines).encode()
+            contig = region.path.encode().decode(_ANY_BYTES)
+            lines = file.fetch(contig, max(region.start - 1, 0), region.end + 1)
+            return "".join(f"{line}\n" for line in lines).encode(_ANY_BYTES)
     except (OSError, ValueError) as error:
         raise FileFormatError(path, f"cannot be read by its index {index.name}: {error}") from error
     finally:

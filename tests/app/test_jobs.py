@@ -171,3 +171,21 @@ def test_closing_the_thread_cancels_everything(thread):
     assert [job.state for job in jobs] == ["cancelled"] * 3
     with pytest.raises(RuntimeError, match="closed"):
         thread.submit(iter([]))
+
+
+class Panic(BaseException):
+    """As compiled libraries raise them: no Exception."""
+
+
+def test_a_panic_of_a_library_ends_its_job_and_no_other(thread, caplog):
+    def panics():
+        yield 1
+        raise Panic("of a library")
+
+    job = thread.submit(panics(), title="a file")
+    assert job.wait(5)
+    assert (job.state, job.snapshot, type(job.error)) == ("failed", 1, Panic)
+    assert "job 'a file' failed" in caplog.text
+    after = thread.submit(iter([1]))
+    assert after.wait(5)
+    assert after.state == "finished"

@@ -8,7 +8,7 @@ import pytest
 from app.pages.tracks import TracksPage
 from app.track_data import iter_read_track
 from genoviz.errors import FileFormatError
-from genoviz.io.big_files import write_bigwig
+from genoviz.io.bigwig_writer import write_bigwig
 from genoviz.model import Intervals
 from tests.app.conftest import poll_until
 from tests.conftest import real_data

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from genoviz import FileFormatError, Intervals, ParameterError
-from genoviz.io.big_files import BigWig, write_bigwig
+from genoviz.io.big_files import BigWig
+from genoviz.io.bigwig_writer import write_bigwig
+from genoviz.io.compiled_errors import held_messages
 from genoviz.io.intervals import read_intervals
 from tests.conftest import real_data
 
@@ -84,6 +90,16 @@ def test_what_is_no_signal_is_refused(tmp_path):
         write_bigwig(path, Intervals.from_columns(["a"], [0], [1]))
     with pytest.raises(ParameterError, match="do not overlap, these do"):
         write_bigwig(path, Intervals.from_columns(["a", "a"], [0, 1], [2, 3], scores=[1, 2]))
+    one = Intervals.from_columns(["a"], [0], [9], scores=[1])
+    for words, steps, lengths in [
+        ("there is none", Intervals.from_columns(["a"], [0], [9], scores=[np.nan]), None),
+        ("of a ends at 9, beyond its 8 bp", one, [8]),
+        ("2 contig lengths for 1 contigs", one, [9, 9]),
+        ("4,294,967,296 bp, bigWig holds at most 4,294,967,295", one, [2**32]),
+    ]:
+        with pytest.raises(ParameterError, match=words):
+            write_bigwig(path, steps, contig_lengths=lengths)
+    assert not path.exists()
     path.write_text("chr1\t1\t2\n")
     with pytest.raises(FileFormatError, match="is no bigWig file that can be read"):
         BigWig(path)
@@ -94,6 +110,78 @@ def test_what_is_no_signal_is_refused(tmp_path):
         file.bins("chrX", 0, 1, 1)
     with pytest.raises(ParameterError, match="need a bin, and an end after a start"):
         file.bins("chr9", 5, 5, 1)
+    with pytest.raises(ParameterError, match="need bases from 0 to"):
+        file.bins("chr9", 5, 2**31, 1)
+
+
+def test_a_contig_may_be_longer_than_2_gb(tmp_path):
+    starts = [10, 3 * 10**9]
+    steps = Intervals.from_columns(["c", "c"], starts, [20, 3 * 10**9 + 5], scores=[1, 2])
+    path = tmp_path / "signal.of.any.name"
+    write_bigwig(path, steps)
+    found = read_intervals(path)
+    assert (found.starts.tolist(), found.scores.tolist()) == (starts, [1, 2])
+    part = read_intervals(path, region=("c", 3 * 10**9 + 1, 3 * 10**9 + 2))
+    assert part.scores.tolist() == [2]
+
+
+DAMAGE = """
+import random, sys
+from genoviz import BigWig, FileFormatError
+from genoviz.io.intervals import read_intervals
+whole = open(sys.argv[1], "rb").read()
+n_said = 0
+for seed in range(40):
+    chosen = random.Random(seed)
+    content = bytearray(whole)
+    for _ in range(10):
+        content[chosen.randrange(100, len(content))] = chosen.randrange(256)
+    with open(sys.argv[2], "wb") as file:
+        file.write(content[: chosen.randrange(100, len(content))] if seed % 4 == 3 else content)
+    try:
+        read_intervals(sys.argv[2])
+        if sys.argv[2].endswith("bw"):
+            BigWig(sys.argv[2]).bins("chr1", 0, 40_000, 10, exact=True)
+    except FileFormatError as error:
+        n_said += "damaged" in str(error)
+print(n_said)
+"""
+
+
+@pytest.mark.parametrize("ending", ["bw", "bb"])
+def test_a_damaged_file_is_one_sentence_and_no_panic(tmp_path, ending):
+    tools = pytest.importorskip("pybigtools")
+    path = tmp_path / f"whole.{ending}"
+    rows = (
+        ("chr1", 10 * k, 10 * k + 7, float(k % 13) if ending == "bw" else f"n{k}\t{k}\t+")
+        for k in range(4000)
+    )
+    file = tools.open(str(path), "w")
+    file.write({"chr1": 40_000}, rows)
+    file.close()
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGE, str(path), str(tmp_path / f"damaged.{ending}")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 10
+
+
+def test_what_others_write_to_standard_error_is_passed_on(capfd):
+    with held_messages():
+        os.write(2, b"of another thread\n")
+    assert capfd.readouterr().err == "of another thread\n"
+
+    def fail():
+        with held_messages():
+            os.write(2, b"of the library\n")
+            raise OSError("the library fails")
+
+    with pytest.raises(OSError, match="the library fails"):
+        fail()
+    assert capfd.readouterr().err == ""
 
 
 def test_bigbed_rows_have_names_scores_and_strands(tmp_path):

@@ -316,6 +316,14 @@ def test_an_index_gives_the_same_region(folder, is_csi):
     assert len(read_intervals(packed, region="chr2:1-2")) == 0
 
 
+def test_an_index_gives_contigs_and_names_of_any_letters(folder):
+    pysam = pytest.importorskip("pysam")
+    path = write(folder, "letters.bed", "chré\t5\t9\tß\nchré\t50\t90\tç\n")
+    packed = pysam.tabix_index(str(path), preset="bed")
+    found = read_intervals(packed, region="chré:0-20")
+    assert (found.contigs, found.ends.tolist(), list(found.names)) == (("chré",), [9], ["ß"])
+
+
 def test_progress_ends_with_the_intervals():
     path = real_data("intervals/exons_hg19.bed.gz")
     reports = list(iter_read_intervals(path))

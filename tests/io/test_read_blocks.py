@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import collections
+import gzip
+import os
+import pathlib
 import subprocess
 import sys
 
@@ -163,6 +166,80 @@ def test_no_damage_makes_reading_wait_for_ever(tmp_path):
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+INDEX_DAMAGE = """
+import random, shutil, sys
+from genoviz import FileFormatError
+from genoviz.io.intervals import read_intervals
+path, index, region = sys.argv[1:4]
+whole = open(index, "rb").read()
+n_said = 0
+for seed in range(80):
+    chosen = random.Random(seed)
+    content = bytearray(whole)
+    for _ in range(1 + seed % 40):
+        content[chosen.randrange(len(content))] = chosen.randrange(256)
+    with open(index, "wb") as file:
+        file.write(content[: chosen.randrange(1, len(content))] if seed % 4 == 3 else content)
+    if not path.endswith("gz"):
+        read_intervals(path)
+    try:
+        read_intervals(path, region=region)
+    except FileFormatError:
+        n_said += 1
+print(n_said)
+"""
+
+
+@pytest.mark.parametrize("ending", [".bai", ".csi", ".crai", ".tbi"])
+def test_no_damage_of_an_index_ends_the_process(tmp_path, ending):
+    name = {".crai": "paired_chr2L.cram", ".tbi": "refseq.chr1.exons.bed.gz"}
+    source = real_data(f"intervals/{name.get(ending, 'paired_chr2L.bam')}")
+    path, region = tmp_path / source.name, "chr2L:0-1,000,000"
+    if ending == ".tbi":
+        rows = sorted(gzip.decompress(source.read_bytes()).splitlines(), key=bed_place)
+        path, region = tmp_path / "exons.bed", "chr1:0-2,000,000"
+        path.write_bytes(b"\n".join(rows[:5000]) + b"\n")
+        path = pathlib.Path(pysam.tabix_index(str(path), preset="bed"))
+    else:
+        path.write_bytes(source.read_bytes())
+        index_reads(path, ending)
+    index = path.with_name(path.name + ending)
+    found = read_intervals(path, region=region)
+    assert len(found) > 100
+    os.utime(index, (1, 1))
+    by_old = read_intervals(path, region=region)
+    assert by_old.starts.tolist() == found.starts.tolist()
+    assert any(f"The index {index.name} is older than {path.name}" in n for n in by_old.notes)
+    done = subprocess.run(
+        [sys.executable, "-c", INDEX_DAMAGE, str(path), str(index), region],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 20
+
+
+def index_reads(path, ending):
+    options = ["-c"] if ending == ".csi" else []
+    pysam.index(*options, "-o", str(path) + ending, str(path))
+
+
+def bed_place(line):
+    contig, start, _ = line.split(b"\t", 2)
+    return contig, int(start)
+
+
+def test_an_index_of_another_file_is_named(tmp_path):
+    small, large = tmp_path / "small.bam", tmp_path / "large.bam"
+    small.write_bytes(real_data("intervals/paired_chr2L.bam").read_bytes())
+    large.write_bytes(real_data("intervals/fly_x.bam").read_bytes())
+    index_reads(large, ".bai")
+    (tmp_path / "large.bam.bai").rename(tmp_path / "small.bam.bai")
+    with pytest.raises(FileFormatError, match=r"small.bam.bai: the index of small.bam is damaged"):
+        read_intervals(small, region="chr2L:0-9")
 
 
 def test_a_damaged_file_is_named(tmp_path):

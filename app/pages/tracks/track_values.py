@@ -12,7 +12,7 @@ from app.files import OpeningProgress
 from app.pages.tracks.track import Track
 from app.track_data import TrackData, TrackKind
 from genoviz.errors import ParameterError
-from genoviz.io.big_files import write_bigwig
+from genoviz.io.bigwig_writer import write_bigwig
 from genoviz.io.interval_writer import iter_bedgraph
 from genoviz.io.text_writer import write_text
 from genoviz.model import Intervals, PathRegion
