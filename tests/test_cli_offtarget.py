@@ -246,7 +246,7 @@ def test_devices_are_those_of_cas_offinder(monkeypatch, text, expected):
     assert parse_device(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "X", "c", "G0,", "G-1", "G2:2", "G0:2:0", "C G"])
+@pytest.mark.parametrize("text", ["", "X", "c", "G0,", "G-1", "G2:2", "G0:2:0", "C G", "C0:99999"])
 def test_other_devices_are_refused(text):
     with pytest.raises(typer.BadParameter, match="needs C"):
         parse_device(text)
@@ -278,6 +278,8 @@ def test_other_devices_are_refused(text):
          "a table of its own"),
         (["-g", "ACGTAC", "--genome", "genome.fa", "--rna-bulge", "1", "--closest", "3"], 2,
          "--closest goes neither"),
+        (["-g", "ACGTAC", "--genome", "genome.fa", "--dna-bulge", "999999999"], 1,
+         "dna_bulge is 999,999,999 and the pattern has 9 letters"),
         (["-g", "ACGTAC", "--genome", "empty.fa"], 0, "has no bases"),
     ],
 )  # fmt: skip

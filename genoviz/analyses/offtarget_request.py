@@ -155,6 +155,11 @@ def _check(
     for name, size in (("dna_bulge", dna_bulge), ("rna_bulge", rna_bulge)):
         if size < 0:
             raise ParameterError(f"{name} is {size}, needs to be 0 or more")
+    if len(pattern) + dna_bulge > MAX_LENGTH:
+        raise ParameterError(
+            f"dna_bulge is {dna_bulge:,} and the pattern has {len(pattern)} letters, together they "
+            f"need to be {MAX_LENGTH} at most"
+        )
     given = np.asarray(max_mismatches, np.int64)
     if given.ndim and len(given) != len(guides):
         raise ParameterError(

@@ -9,7 +9,8 @@ import typer
 
 from genoviz.backend import cuda_is_available
 
-_DEVICE = re.compile(r"([CGA])((?:\d+(?::\d+){0,2})(?:,\d+(?::\d+){0,2})*)?")
+_PART = r"[0-9]{1,4}(?::[0-9]{1,4}){0,2}"
+_DEVICE = re.compile(rf"([CGA])({_PART}(?:,{_PART})*)?")
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,7 @@ def test_protospacer_lies_beside_the_pam(pattern, guide, expected):
         (["ACGT"], "NNGG", {"max_mismatches": -1}, "max_mismatches is -1"),
         (["ACGT"], "NNGG", {"dna_bulge": -1}, "dna_bulge is -1"),
         (["ACNN"], "NNGG", {"rna_bulge": 1}, "too few for a bulge of 1"),
+        (["ACNN"], "NNGG", {"dna_bulge": 252}, "together they need to be 255 at most"),
         (["ACGT"], "NNGG", {"strands": "*"}, "strands is '\\*'"),
         (["ACGT"], "NNGG", {"placements": "some"}, "placements is 'some'"),
         (["ACGT"], "NNGG", {"method": "slow"}, "method is 'slow'"),
