@@ -112,6 +112,13 @@ def test_input_comes_by_a_pipe_and_rows_go_to_a_file(run, genome, tmp_path, monk
     assert gzip.decompress((tmp_path / "rows.txt.gz").read_bytes()).decode() == wanted
 
 
+def test_a_closed_output_is_told(run, genome, monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    code, _, err = run("--guide", GUIDE, "--genome", genome)
+    assert code == 1
+    assert err.startswith("genoviz: standard output is closed")
+
+
 def test_options_ask_for_the_same_as_an_input_file(run, genome, tmp_path):
     (tmp_path / "input.txt").write_text(f"genome.fa\n{'N' * 21}GG\n{GUIDE}NNN 4\n")
     wanted = run("input.txt", "C", "-")[1]
@@ -183,7 +190,7 @@ def test_formats_go_by_the_name_of_the_file(run, genome, tmp_path):
     assert "v2 has no scores" in run(*options)[2]
 
 
-def test_counts_alone_are_those_of_the_hits(run, genome):
+def test_counts_alone_are_those_of_the_hits(run, genome, tmp_path):
     options = ("--guide", GUIDE, "--guide", "A" * 20, "--genome", genome)
     for more in ((), ("--rna-bulge", 1, "-m", 2), ("--rna-bulge", 1, "--placements", "all")):
         found = json.loads(run(*options, *more, "--json")[1])
@@ -200,6 +207,8 @@ def test_counts_alone_are_those_of_the_hits(run, genome):
             assert counts[:n] == wanted["by_mismatches"]
             assert not any(counts[n:])
         assert found["n_hits"] > 0
+    assert run(*options, *more, "--count-only", "-o", "counts.tsv.gz")[:2] == (0, "")
+    assert gzip.decompress((tmp_path / "counts.tsv.gz").read_bytes()).decode() == out
 
 
 def test_the_closest_are_the_first_with_the_fewest_mismatches(run, genome):

@@ -156,14 +156,14 @@ def read_pair(
 
 
 def write_output(parts: Iterable[bytes], output: Path | None) -> None:
-    """Write text to a file, or to standard output until nobody reads on."""
+    """Write text to a file (in gzip by its name), or to standard output until nobody reads on."""
     if output is not None:
-        from genoviz.io.replace_file import replace_file
+        from genoviz.io.text_writer import write_text
 
-        with replace_file(output) as file:
-            for part in parts:
-                file.write(part)
+        write_text(output, parts)
         return
+    if sys.stdout is None:
+        raise OSError("standard output is closed, needs to be open or a file to write to")
     try:
         for part in parts:
             sys.stdout.buffer.write(part)
