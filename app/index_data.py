@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from typing import Any
 from app.files import OpeningProgress
 from genoviz.analyses.fm_index import iter_build_fm_index
 from genoviz.analyses.pangenome_index import PangenomeIndex, iter_build_pangenome_index
-from genoviz.io.fm_index import read_fm_index
+from genoviz.io.fm_index import iter_read_fm_index
 from genoviz.io.sequences import iter_read_sequences
 from genoviz.model import PangenomeGraph
 from genoviz.model.fm_index import FMIndex
 
 READING = "Reading"
 INDEX_ENDING = ".gvfm"
+MEMORY_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -91,13 +93,7 @@ class BuiltIndex:
 def iter_build_file(path: Path) -> Iterator[BuildingProgress]:
     """Build the index of a FASTA or 2bit file, or read one; the last has the `BuiltIndex`."""
     if path.name.lower().endswith(INDEX_ENDING):
-        yield BuildingProgress(f"Reading {path.name}")
-        start = time.perf_counter()
-        index = read_fm_index(path)
-        report = BuildReport(
-            {READING: time.perf_counter() - start}, n_symbols=index.text.n_symbols, is_read=True
-        )
-        yield BuildingProgress("Ready", 1.0, BuiltIndex(index, report))
+        yield from _iter_read_index(path)
         return
     start, sequences = time.perf_counter(), None
     for progress in iter_read_sequences(path):
@@ -112,6 +108,32 @@ def iter_build_file(path: Path) -> Iterator[BuildingProgress]:
         if progress.index is not None:
             built = BuiltIndex(progress.index, report, notes=sequences.notes)
         yield BuildingProgress(_say(progress), progress.fraction, built, report)
+
+
+def _iter_read_index(path: Path) -> Iterator[BuildingProgress]:
+    """Read an index and check all of it: a damaged one could end the server."""
+    yield BuildingProgress(f"Reading {path.name}")
+    start = time.perf_counter()
+    for progress in iter_read_fm_index(path, mmap=is_large(path)):
+        fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+        seconds = {READING: time.perf_counter() - start}
+        report = BuildReport(seconds, stage=READING, fraction=fraction, is_read=True)
+        yield BuildingProgress(f"Reading {path.name}", fraction, report=report)
+    index = progress.index
+    report = BuildReport(seconds, n_symbols=index.text.n_symbols, is_read=True)
+    yield BuildingProgress("Ready", 1.0, BuiltIndex(index, report))
+
+
+def is_large(path: Path) -> bool:
+    """Return whether a file is to stay on disk, as it takes much of this machine's memory.
+
+    What is in memory is safe from whoever writes to the file while it is open.
+    """
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return False
+    return path.stat().st_size > MEMORY_SHARE * there
 
 
 def iter_build_graph(graph: PangenomeGraph) -> Iterator[BuildingProgress]:

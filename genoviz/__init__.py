@@ -193,6 +193,7 @@ _MODULES = {
     "genoviz.io.fasta": ("write_fasta", "write_node_list"),
     "genoviz.io.fm_index": (
         "IndexFileProgress",
+        "iter_read_fm_index",
         "iter_verify_fm_index",
         "iter_write_fm_index",
         "read_fm_index",

@@ -13,6 +13,7 @@ import pytest
 
 from genoviz import read_fm_index, read_gfa
 from genoviz.cli.main import main
+from genoviz.io.gvfm_file import ArrayFile
 from tests.conftest import real_data
 from tests.oracles.paths import path_sequence
 from tests.oracles.two_bit import write_two_bit
@@ -307,6 +308,20 @@ def test_failure_is_one_sentence_and_exit_code_1(run, index, fasta, tmp_path, ar
     code, out, err = run(*[{"INDEX": index, "FASTA": fasta}.get(word, word) for word in arguments])
     assert (code, out) == (1, "")
     assert re.match(rf"genoviz: .*({words}).*\n\Z", err)
+
+
+def test_a_damaged_index_is_searched_only_if_one_insists(run, index, monkeypatch):
+    monkeypatch.setattr("genoviz.io.gvfm_file._CHECKED_AT_ONCE", 0)
+    sound = run("count", index, "GATTACA")
+    content = bytearray(index.read_bytes())
+    content[ArrayFile(index).sections["samples"].offset] ^= 1
+    index.write_bytes(content)
+    for command in ("count", "locate"):
+        code, out, err = run(command, index, "GATTACA")
+        assert (code, out) == (1, "")
+        assert "section 'samples' is not what was written (damaged file)" in err
+    assert run("spectrum", index, "-k", "3")[0] == 1
+    assert run("count", index, "GATTACA", "--no-check") == sound
 
 
 def test_repeats_of_an_index_with_few_places_are_refused(run, fasta, tmp_path):

@@ -54,6 +54,7 @@ def count(
         bool, typer.Option("--per-path", help="Of a graph: a column for each path.")
     ] = False,
     max_branches: io.MaxBranchesOption = 4096,
+    check: io.CheckOption = True,
     output: OutputOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
@@ -79,7 +80,7 @@ def count(
         else:
             from genoviz.analyses.kmer_queries import count_kmers
 
-            opened = io.open_index(index, bar, backend=backend.value)
+            opened = io.open_index(index, bar, backend=backend.value, check=check)
             began = time.perf_counter()
             options = {"strand": strand.value, "backend": backend.value}
             counts = count_kmers(opened, queries, max_branches=max_branches, **options)
@@ -130,6 +131,7 @@ def locate(
         typer.Option("--format", help="How to write hits.", show_default="by -o, else tsv"),
     ] = None,
     max_branches: io.MaxBranchesOption = 4096,
+    check: io.CheckOption = True,
     output: OutputOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
@@ -158,7 +160,7 @@ def locate(
         else:
             from genoviz.analyses.kmer_hits import locate_kmers
 
-            opened = io.open_index(index, bar, backend=backend.value)
+            opened = io.open_index(index, bar, backend=backend.value, check=check)
             hits = locate_kmers(opened, queries, limit=limit, max_branches=max_branches, **options)
             if len(hits) < hits.n_hits:
                 print_notes(f"{len(hits):,} of {hits.n_hits:,} hits are given (--limit)")

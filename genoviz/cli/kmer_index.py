@@ -70,6 +70,14 @@ MaxBranchesOption = Annotated[
     int,
     typer.Option(min=1, help="How many sequences that occur an IUPAC k-mer may stand for."),
 ]
+CheckOption = Annotated[
+    bool,
+    typer.Option(
+        "--check/--no-check",
+        help="Read all of an index first, and refuse a damaged one; without, a large index opens "
+        "at once.",
+    ),
+]
 KOption = Annotated[int, typer.Option("-k", min=1, help="Bases of a k-mer.")]
 CanonicalOption = Annotated[
     bool,
@@ -98,14 +106,18 @@ def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
     return progress.sequences
 
 
-def open_index(path: Path, bar: ProgressBar, *, backend: str) -> FMIndex:
+def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True) -> FMIndex:
     """Return the index of a file, or that of its sequences."""
     from genoviz.analyses.fm_index import iter_build_fm_index
     from genoviz.errors import ParameterError
-    from genoviz.io.fm_index import is_fm_index, read_fm_index
+    from genoviz.io.fm_index import is_fm_index, iter_read_fm_index, read_fm_index
 
     if is_fm_index(path):
-        return read_fm_index(path)
+        if not check:
+            return read_fm_index(path)
+        for step in iter_read_fm_index(path):
+            bar.update("Checking the index", step.n_bytes_done, step.n_bytes_total, "B")
+        return step.index
     if is_graph(path):
         raise ParameterError(
             f"{path.name} is a graph, which 'count' and 'locate' take; needs an index, FASTA or "

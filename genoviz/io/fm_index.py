@@ -21,14 +21,19 @@ _TEXT_ARRAYS = tuple(
     field.name for field in fields(IndexText) if field.name not in ("n_symbols", "contig_names")
 )
 _INDEX_ARRAYS = ("lines", "super_counts", "exception_ids", "start_table", "samples")
+_ARRAYS = (*_TEXT_ARRAYS, *_INDEX_ARRAYS)
 
 
 @dataclass(frozen=True)
 class IndexFileProgress:
-    """How many bytes of an index are written or checked, and how many there are."""
+    """How many bytes of an index are written or checked, and how many there are.
+
+    ``index`` is what was read, in the last report of `iter_read_fm_index`.
+    """
 
     n_bytes_done: int
     n_bytes_total: int
+    index: FMIndex | None = None
 
 
 def is_fm_index(path: str | PathLike[str]) -> bool:
@@ -101,8 +106,35 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
     path
         A file of :func:`write_fm_index`.
     mmap
-        Whether large arrays stay in the file, so that it opens at once; otherwise they are read
-        to memory and checked, as :func:`verify_fm_index` does.
+        Whether large arrays stay in the file, so that it opens at once, and are not checked:
+        searching a damaged index gives wrong counts, or ends the process. Otherwise they are read
+        to memory and checked, as `iter_read_fm_index` does.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is no index, of another version, or damaged.
+    """
+    if not mmap:
+        *_, last = iter_read_fm_index(path, mmap=False)
+        return last.index
+    file = ArrayFile(Path(path))
+    about = _check_about(file)
+    return _make_index(file, about, {name: file.array(name) for name in _ARRAYS})
+
+
+def iter_read_fm_index(
+    path: str | PathLike[str], *, mmap: bool = True
+) -> Iterator[IndexFileProgress]:
+    """Check every byte of an index file and give the progress; the last report has the index.
+
+    Parameters
+    ----------
+    path
+        A file of :func:`write_fm_index`.
+    mmap
+        Whether large arrays stay in the file; otherwise they are in memory, and nothing that
+        happens to the file later matters to them.
 
     Raises
     ------
@@ -110,26 +142,35 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
         If the file cannot be read, is no index, of another version, or damaged.
     """
     file = ArrayFile(Path(path))
-    about, text = _check_about(file), {}
-    if not mmap:
-        for name in file.sections:
-            for _ in file.check(name):
-                pass
-    found = {name: file.array(name) for name in (*_TEXT_ARRAYS, *_INDEX_ARRAYS)}
-    if not mmap:
-        found = {name: _copy_aligned(array) for name, array in found.items()}
-    text = {name: found.pop(name) for name in _TEXT_ARRAYS}
+    about = _check_about(file)
+    found = {name: file.array(name) for name in _ARRAYS}
+    n_total = sum(section.n_bytes for section in file.sections.values())
+    n_done = 0
+    for name in file.sections:
+        copied = None
+        if not mmap and name in found:
+            found[name] = copied = _make_room(found[name])
+        for n_bytes in file.check(name, copied):
+            n_done += n_bytes
+            yield IndexFileProgress(n_done, n_total)
+    yield IndexFileProgress(n_total, n_total, _make_index(file, about, found))
+
+
+def _make_index(file: ArrayFile, about: dict, arrays: dict[str, np.ndarray]) -> FMIndex:
+    text = {name: arrays[name] for name in _TEXT_ARRAYS}
     try:
         _check_exceptions(text, about["n_symbols"])
         return FMIndex(
             IndexText(
                 n_symbols=about["n_symbols"], contig_names=tuple(about["contig_names"]), **text
             ),
-            **found,
+            **{name: arrays[name] for name in _INDEX_ARRAYS},
             **{name: about[name] for name in _INDEX_NUMBERS},
         )
     except ParameterError as error:
-        raise FileFormatError(path, f"{error} (damaged file); build the index again") from error
+        raise FileFormatError(
+            file.path, f"{error} (damaged file); build the index again"
+        ) from error
 
 
 def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
@@ -142,8 +183,7 @@ def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
     """
     file = ArrayFile(Path(path))
     _check_about(file)
-    own = {*_TEXT_ARRAYS, *_INDEX_ARRAYS}
-    return {name: file.array(name) for name in file.sections if name not in own}
+    return {name: file.array(name) for name in file.sections if name not in _ARRAYS}
 
 
 def verify_fm_index(path: str | PathLike[str]) -> None:
@@ -160,14 +200,7 @@ def iter_verify_fm_index(path: str | PathLike[str]) -> Iterator[IndexFileProgres
     FileFormatError
         If one is not; names the section.
     """
-    file = ArrayFile(Path(path))
-    read_fm_index(path)
-    n_total = sum(section.n_bytes for section in file.sections.values())
-    n_done = 0
-    for name in file.sections:
-        for n_bytes in file.check(name):
-            n_done += n_bytes
-            yield IndexFileProgress(n_done, n_total)
+    yield from iter_read_fm_index(path)
 
 
 def _check_about(file: ArrayFile) -> dict:
@@ -195,10 +228,8 @@ def _check_exceptions(text: dict[str, np.ndarray], n_symbols: int) -> None:
         raise ParameterError("the exceptions do not ascend")
 
 
-def _copy_aligned(array: np.ndarray) -> np.ndarray:
-    """Return a copy that begins at a multiple of 64 bytes, as lines of an index need to."""
+def _make_room(array: np.ndarray) -> np.ndarray:
+    """Return an array like another that begins at a multiple of 64 bytes, as lines need to."""
     room = np.empty(array.nbytes + 64, np.uint8)
     first = -room.ctypes.data % 64
-    copied = room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
-    copied[...] = array
-    return copied
+    return room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)

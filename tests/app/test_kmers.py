@@ -25,7 +25,9 @@ from app.session import Session
 from genoviz.analyses.kmers import Kmer
 from genoviz.analyses.path_positions import find_region_steps
 from genoviz.errors import ParameterError
+from genoviz.io.fm_index import write_fm_index
 from genoviz.io.gfa import read_gfa
+from genoviz.io.gvfm_file import ArrayFile
 from genoviz.model import PathRegion
 from genoviz.samples import get_sample
 from tests.app.conftest import poll_until
@@ -317,6 +319,37 @@ def test_an_index_is_saved_and_opened_again(opened, tmp_path):
     wait(page, lambda: page.state.index is not None)
     assert page.state.index.built.report.is_read
     assert ask(page, "GATTACA").counts.tolist() == [len(places("GATTACA"))]
+    other.close()
+
+
+def test_an_index_stays_as_it_was_opened(opened, tmp_path):
+    target = tmp_path / "genome.gvfm"
+    write_fm_index(opened.state.index.built.index, target)
+    other = Session()
+    page = KmersPage(other)
+    other.open(str(target))
+    wait(page, lambda: page.state.index is not None)
+    with target.open("r+b") as file:
+        file.write(bytes(target.stat().st_size))
+    assert ask(page, "GATTACA").counts.tolist() == [len(places("GATTACA"))]
+    other.close()
+
+
+@pytest.mark.parametrize("section", ["lines", "start_table", "samples"])
+def test_a_damaged_index_is_not_searched(opened, tmp_path, monkeypatch, section):
+    monkeypatch.setattr("genoviz.io.gvfm_file._CHECKED_AT_ONCE", 0)
+    target = tmp_path / "genome.gvfm"
+    write_fm_index(opened.state.index.built.index, target)
+    place = ArrayFile(target).sections[section].offset
+    with target.open("r+b") as file:
+        file.seek(place + 9)
+        file.write(b"\xee")
+    other = Session()
+    page = KmersPage(other)
+    other.open(str(target))
+    wait(page, lambda: other.problem)
+    assert f"section '{section}' is not what was written (damaged file)" in other.problem
+    assert page.state.index is None
     other.close()
 
 
