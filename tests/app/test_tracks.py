@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.address import Address
 from app.files import OpenGraph
 from app.pages.tracks import TracksPage
 from app.pages.tracks.places import parse_place, write_place
@@ -289,3 +290,60 @@ def test_a_graphs_paths_have_their_depth_and_files_on_their_contig(session, page
 
 def drawn_rows(page):
     return [row for row in page.browser.drawing.rows if row.parts]
+
+
+def type_into(page, text):
+    """Do what a browser does as somebody types."""
+    page.navigation.place._process_events({"value_input": text})
+
+
+def test_what_is_typed_stays_when_tracks_arrive(session, page, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
+    place = page.navigation.place
+    open_files(session, page, files["reads.bed"])
+    assert place.value_input == "c1:1-20"
+    type_into(page, "c1:")
+    many = tmp_path / "many.bed"
+    many.write_text("".join(f"chr7\t{k}\t{k + 9}\n" for k in range(500)))
+    open_files(session, page, many)
+    assert (str(page.browser.region), place.value_input) == ("chr7:0-508", "c1:")
+    page.browser.zoom(0.5)
+    page.poll()
+    assert place.value_input == "chr7:128-381"
+
+
+def test_a_place_that_was_not_found_stays_to_be_mended(session, page, files, monkeypatch):
+    monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
+    place = page.navigation.place
+    open_files(session, page, files["reads.bed"])
+    type_into(page, "c3:1-20")
+    place._process_events({"value": "c3:1-20"})
+    assert "there is no contig 'c3'" in session.problem
+    open_files(session, page, files["signal.bedgraph"])
+    assert place.value_input == "c3:1-20"
+
+
+def test_a_place_is_looked_for_until_its_file_is_open(session, page, files, monkeypatch):
+    monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
+    session.tracks.open(files["genes.gtf"])
+    page.navigation.go("BRCA9")
+    page.poll()
+    assert "BRCA9 is looked for in the files" in page.navigation.readout.object
+    open_files(session, page, files["reads.bed"])
+    assert (page.browser.region.path, session.problem) == ("c1", "")
+    assert page.browser.region.start <= 100 < 400 <= page.browser.region.end
+    session.tracks.open(files["signal.bedgraph"])
+    page.navigation.go("nobody")
+    assert session.problem == ""
+    open_files(session, page, files["reads.bed"])
+    assert "'nobody' is no place here" in session.problem
+    assert "nobody" not in page.navigation.readout.object
+
+
+def test_a_link_leaves_its_person_where_they_went_meanwhile(session, page, files, monkeypatch):
+    monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
+    session.tracks.open(files["reads.bed"])
+    page.follow(Address(region=PathRegion("c1", 3, 30)))
+    page.navigation.go("c1:101-150")
+    open_files(session, page, files["genes.gtf"])
+    assert str(page.browser.region) == "c1:100-150"

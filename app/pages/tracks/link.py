@@ -26,6 +26,7 @@ class TracksLink:
         self._session, self._tracks, self._depths = session, tracks, depths
         self._browser, self._navigation = browser, navigation
         self._waiting: Address | None = None
+        self._n_asked = 0
 
     @property
     def address(self) -> Address:
@@ -38,7 +39,7 @@ class TracksLink:
 
     def follow(self, link: Address) -> None:
         """Follow a link as soon as that is possible."""
-        self._waiting = link
+        self._waiting, self._n_asked = link, self._navigation.n_asked
 
     def poll(self) -> bool:
         """Follow the link if everything is there; tell whether tracks are others then."""
@@ -49,7 +50,8 @@ class TracksLink:
         complaints = [*self._follow_depths(link)]
         sources = self._session.tracks.sources
         complaints += follow_looks(self._tracks.tracks, sources, link.looks)
-        if link.region is not None:
+        # Where its person has gone meanwhile is the better place.
+        if link.region is not None and self._navigation.n_asked == self._n_asked:
             contig = self._navigation.known(link.region.path)
             if contig is None:
                 complaints.append(

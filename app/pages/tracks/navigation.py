@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from html import escape
 from typing import Any
 
 import panel as pn
@@ -37,6 +38,8 @@ class Navigation:
         The fields of the contig and of the region.
     contigs
         Length of each contig by its name.
+    n_asked
+        How often a person has asked for a place here.
     panel
         The Panel object.
     """
@@ -45,7 +48,11 @@ class Navigation:
         self._session, self._tracks, self._browser = session, tracks, browser
         self._visits = Visits()
         self._is_own = self._is_offering = False
+        self._arrived: PathRegion | None = None
+        self._typed_at: PathRegion | None = None
+        self._asked = ""
         self._next_look = 0.0
+        self.n_asked = 0
         self.contigs: dict[str, int] = {}
         self.contig = pmui.Select(
             label="Contig or path", options=[], searchable=True, size="small", width=190,
@@ -79,6 +86,7 @@ class Navigation:
         )
         self.contig.param.watch(self._take_contig, "value")
         self.place.on_go(self.go)
+        self.place.on_type(self._take_typing)
 
     def _icon(self, icon: str, description: str, act: Any) -> pmui.IconButton:
         button = pmui.IconButton(icon=icon, description=description, **ICON)
@@ -105,26 +113,47 @@ class Navigation:
             browser.clear()
         elif chosen != browser.contig or not self._is_own:
             self._show(data_region(self._tracks, chosen, contigs[chosen]))
+            self._arrived = browser.region
         elif contigs[chosen] != browser.length:
             browser.look_at(browser.region, contigs[chosen])
 
     def go(self, text: str) -> None:
-        """Show the place that a text names; what cannot be found is said."""
+        """Show the place that a text names; what cannot be found is said.
+
+        While files are being opened, it is looked for until these are there.
+        """
         if not text.strip():
             return
+        self.n_asked += 1
+        self._asked, self._typed_at = text, self._browser.region
+        self._session.problem = ""
+        self._look_for_asked()
+
+    def _look_for_asked(self) -> None:
         try:
             region = parse_place(
-                text,
+                self._asked,
                 contigs=self.contigs,
                 shown=self._browser.contig,
                 find=self._find,
             )
         except ParameterError as error:
-            self._session.problem = f"The region was not found: {error}."
+            if not (self._session.is_opening or self._session.tracks.is_opening):
+                self._asked = ""
+                self._session.complain(f"The region was not found: {error}.")
             return
-        self._session.problem = ""
         self.look_at(region)
         self._publish(region)
+
+    def _take_typing(self) -> None:
+        self._typed_at = self._browser.region
+
+    def _may_write(self, region: PathRegion | None) -> bool:
+        """Tell whether the field may show a region in place of what is there.
+
+        What a person has typed stays until the view is moved, and not by tracks that come.
+        """
+        return not self.place.is_typed or region not in (self._arrived, self._typed_at)
 
     def _publish(self, region: PathRegion) -> None:
         """Let the other pages follow to a region of a path."""
@@ -134,7 +163,7 @@ class Navigation:
 
     def look_at(self, region: PathRegion) -> None:
         """Show a region of a contig that is there, and stay there when tracks come."""
-        self._is_own = True
+        self._is_own, self._arrived, self._asked = True, None, ""
         self._show(region)
 
     def known(self, contig: str) -> str | None:
@@ -180,14 +209,22 @@ class Navigation:
         if now < self._next_look:
             return
         self._next_look = now + LOOK_SECONDS
-        if self._visits.is_other(region, now):
+        if self._asked:
+            self._look_for_asked()
+            region = self._browser.region
+        if self._visits.is_other(region, now) and self._may_write(region):
+            self._asked = ""
             self.place.write(write_place(region) if region else "")
         if self._visits.comes_to_rest(now) and self._is_own:
             self._publish(region)
         self.back.disabled = not self._visits.history.can_go_back
         self.forward.disabled = not self._visits.history.can_go_forward
         drawing = self._browser.drawing
-        self.readout.object = describe_extent(region, drawing.bin_bp if drawing else 0)
+        self.readout.object = (
+            f"<p>{escape(self._asked)} is looked for in the files that are being opened</p>"
+            if self._asked
+            else describe_extent(region, drawing.bin_bp if drawing else 0)
+        )
 
     def _find(self, name: str) -> PathRegion | None:
         return find_feature(self._tracks, name, self.contigs, self._browser.contig)
@@ -201,4 +238,5 @@ class Navigation:
     def _take_contig(self, event: Any) -> None:
         is_other = event.new != self._browser.contig and event.new in self.contigs
         if event.new and is_other and not self._is_offering:
+            self.n_asked += 1
             self.show_data(event.new)

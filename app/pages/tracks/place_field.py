@@ -29,16 +29,30 @@ class PlaceField(pmui.AutocompleteInput):
             **params,
         )
         self._suggest = suggest
-        self._is_own = False
+        self._is_own, self._written = False, ""
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the text is a person's, entered or not."""
+        return (self.value_input or "") != self._written
 
     def write(self, text: str) -> None:
         """Show a text that nobody has typed."""
-        self._is_own = True
+        self._is_own, self._written = True, text
         self.value = text
-        self._is_own = False
         # The field itself forgets to, once a browser shows it.
         with edit_readonly(self):
             self.value_input = text
+        self._is_own = False
+
+    def on_type(self, act: Callable[[], None]) -> None:
+        """Call back when a person has typed something."""
+
+        def take(_event: Any) -> None:
+            if not self._is_own:
+                act()
+
+        self.param.watch(take, "value_input")
 
     def on_go(self, go: Callable[[str], None]) -> None:
         """Call back with each text that is entered or chosen."""
