@@ -40,14 +40,9 @@ def write_table(columns: dict[str, Any], output: Path | None) -> None:
     """Write columns to a file (in gzip by its name), or to standard output."""
     import polars
 
-    from genoviz.io.text_writer import COMPRESSED_ENDINGS, write_text
-
     frame = polars.DataFrame({name: _series(values) for name, values in columns.items()})
     text = frame.fill_nan(None).write_csv(separator="\t", null_value="NA").encode()
-    if output is not None and output.suffix in COMPRESSED_ENDINGS:
-        write_text(output, [text])
-    else:
-        write_output([text], output)
+    write_output([text], output)
 
 
 def _series(values: np.ndarray) -> Any:
