@@ -148,12 +148,9 @@ class Navigation:
     def _take_typing(self) -> None:
         self._typed_at = self._browser.region
 
-    def _may_write(self, region: PathRegion | None) -> bool:
-        """Tell whether the field may show a region in place of what is there.
-
-        What a person has typed stays until the view is moved, and not by tracks that come.
-        """
-        return not self.place.is_typed or region not in (self._arrived, self._typed_at)
+    def _is_moved(self, region: PathRegion | None) -> bool:
+        """Tell whether a person has moved the view since they typed; tracks that come do not."""
+        return region not in (self._arrived, self._typed_at)
 
     def _publish(self, region: PathRegion) -> None:
         """Let the other pages follow to a region of a path."""
@@ -212,9 +209,12 @@ class Navigation:
         if self._asked:
             self._look_for_asked()
             region = self._browser.region
-        if self._visits.is_other(region, now) and self._may_write(region):
-            self._asked = ""
-            self.place.write(write_place(region) if region else "")
+        if self._visits.is_other(region, now):
+            is_moved = self._is_moved(region)
+            if is_moved:
+                self._asked = ""
+            if is_moved or not (self._asked or self.place.is_typed):
+                self.place.write(write_place(region) if region else "")
         if self._visits.comes_to_rest(now) and self._is_own:
             self._publish(region)
         self.back.disabled = not self._visits.history.can_go_back
