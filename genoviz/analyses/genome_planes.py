@@ -7,6 +7,7 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from genoviz.kernels.instructions import spread
 from genoviz.model.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
 from genoviz.model.sequences import Sequences
 
@@ -45,17 +46,11 @@ def _match(typing_context, letters, start, letter):  # noqa: ARG001
     """Return which of 64 letters from ``start`` on are a letter, as the bits of a word."""
 
     def generate(context, builder, signature, arguments):
-        byte, word = ir.IntType(8), ir.IntType(64)
-        vector = ir.VectorType(byte, BASES_PER_WORD)
+        wanted = spread(builder, arguments[2], BASES_PER_WORD)
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        place = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
-        wanted = builder.insert_element(
-            ir.Constant(vector, ir.Undefined), arguments[2], ir.IntType(32)(0)
-        )
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), BASES_PER_WORD), [0] * BASES_PER_WORD)
-        spread = builder.shuffle_vector(wanted, ir.Constant(vector, ir.Undefined), zeros)
-        found = builder.icmp_unsigned("==", builder.load(place, align=1), spread)
-        return builder.bitcast(found, word)
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), wanted.type.as_pointer())
+        found = builder.icmp_unsigned("==", builder.load(place, align=1), wanted)
+        return builder.bitcast(found, ir.IntType(64))
 
     return types.uint64(letters, types.uint64, types.uint8), generate
 

@@ -10,6 +10,14 @@ from numba.extending import intrinsic
 ir = cgutils.ir
 
 
+def spread(builder, scalar, n):
+    """Return a vector with a scalar in all of its ``n`` places, as an intrinsic writes it."""
+    i32 = ir.IntType(32)
+    undefined = ir.Constant(ir.VectorType(scalar.type, n), ir.Undefined)
+    one = builder.insert_element(undefined, scalar, i32(0))
+    return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(i32, n), [0] * n))
+
+
 @intrinsic
 def count_ones(typing_context, word):  # noqa: ARG001
     """Return the number of bits of a word that are set."""
@@ -26,6 +34,16 @@ def leading_zeros(typing_context, word):  # noqa: ARG001
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
         return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def lowest_bit(typing_context, word):  # noqa: ARG001
+    """Return the number of the lowest bit of a word that is set; 64 if none is."""
+
+    def generate(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, 0))
 
     return types.uint64(types.uint64), generate
 

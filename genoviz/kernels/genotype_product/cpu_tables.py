@@ -20,10 +20,10 @@ from genoviz.kernels.genotype_product.cpu_vectors import (
     add_words,
     copy_bytes,
     fill_tables,
-    lowest_bit,
     number_columns,
     number_rows,
 )
+from genoviz.kernels.instructions import lowest_bit
 
 ALL_CODES, MISSING, HETEROZYGOUS = range(3)
 ITEMS = 32
@@ -145,7 +145,7 @@ def _add_missing(codes, row_words, by_sample, corrections, item, n_items, sums, 
             word = first % row_words + k
             missing = codes[first + k] & ~(codes[first + k] >> ONE) & LOW_BITS
             while missing:
-                place = lowest_bit(missing) >> 1
+                place = np.int64(lowest_bit(missing)) >> 1
                 missing &= missing - ONE
                 if by_sample:
                     source, target = item + row, (8 * (place & 3) + (place >> 2)) * row_words + word

@@ -13,6 +13,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from genoviz.kernels.instructions import spread
+
 GROUP = 4
 """Genotypes of a byte."""
 TABLE_ROWS = 3**GROUP
@@ -228,8 +230,7 @@ def _fill_vector(builder, kind, scalar):
     """Return a vector with a scalar in all places."""
     if not isinstance(kind, ir.VectorType):
         return scalar
-    one = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, _I32(0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_I32, kind.count), None))
+    return spread(builder, scalar, kind.count)
 
 
 @intrinsic
@@ -337,13 +338,3 @@ def copy_bytes(typing_context, packed, place, rows, word, n):  # noqa: ARG001
 
     size = types.int64
     return types.void(packed, size, rows, size, size), generate
-
-
-@intrinsic
-def lowest_bit(typing_context, word):  # noqa: ARG001
-    """Return the number of the lowest bit that is set; 64 where there is none."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.uint64), generate

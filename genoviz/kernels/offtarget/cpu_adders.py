@@ -8,6 +8,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from genoviz.kernels.instructions import spread
+
 VECTOR_WORDS = 8
 AT_ONCE = 2
 """Vectors of a finder at once: more need more registers than there are."""
@@ -66,14 +68,6 @@ class _BitSum:
         return [column[0] for column in self._columns]
 
 
-def _spread(builder, word):
-    """Return a vector with a word in all places."""
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
-    one = builder.insert_element(undefined, word, _I32(0))
-    where = ir.Constant(ir.VectorType(_I32, VECTOR_WORDS), [0] * VECTOR_WORDS)
-    return builder.shuffle_vector(one, undefined, where)
-
-
 def _vector_at(builder, data, index):
     return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
 
@@ -107,9 +101,10 @@ def make_finder(n_rows, lanes):
             # More than the limit is what overflows when the rest up to a power of two is added.
             rest = builder.sub(_I64((1 << n_bits) - 1), limit)
             rest_bits = [
-                _spread(
+                spread(
                     builder,
                     builder.sub(_I64(0), builder.and_(builder.lshr(rest, _I64(b)), _I64(1))),
+                    VECTOR_WORDS,
                 )
                 for b in range(n_bits)
             ]
@@ -191,7 +186,7 @@ def make_shifter(lanes):
                 context.make_array(signature.args[k])(context, builder, arguments[k]).data
                 for k in (0, 3)
             )
-            shift = _spread(builder, arguments[2])
+            shift = spread(builder, arguments[2], VECTOR_WORDS)
             rest = builder.xor(shift, ir.Constant(_VECTOR, [63] * VECTOR_WORDS))
             ones = ir.Constant(_VECTOR, [1] * VECTOR_WORDS)
             for word in range(0, lanes, VECTOR_WORDS):
@@ -207,16 +202,6 @@ def make_shifter(lanes):
         return types.void(words, types.uint64, types.uint64, rows, types.uint64), generate
 
     return shift_row
-
-
-@intrinsic
-def lowest_bit(typing_context, word):  # noqa: ARG001
-    """Return the number of the lowest bit that is set; 64 where there is none."""
-
-    def generate(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), generate
 
 
 @intrinsic

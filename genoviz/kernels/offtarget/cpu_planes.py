@@ -8,11 +8,10 @@ unsigned, so that loops become vectors, and rows begin at lines of the cache.
 import numpy as np
 from numba import njit, prange
 
-from genoviz.kernels.instructions import count_ones
+from genoviz.kernels.instructions import count_ones, lowest_bit
 from genoviz.kernels.offtarget.cpu_adders import (
     VECTOR_WORDS,
     load_bits,
-    lowest_bit,
     make_finder,
     make_shifter,
     make_swapper,

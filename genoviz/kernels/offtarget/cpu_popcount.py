@@ -3,8 +3,7 @@
 import numpy as np
 from numba import njit, prange
 
-from genoviz.kernels.instructions import count_ones
-from genoviz.kernels.offtarget.cpu_adders import lowest_bit
+from genoviz.kernels.instructions import count_ones, lowest_bit
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 LAST_BIT, WORD_SHIFT = np.uint64(63), np.uint64(6)
