@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import param
 
 from app.files import FileCache, OpeningProgress, check_path, find_sample
-from app.genotype_names import PARTS, companion_table, find_sets, is_table
+from app.genotype_names import PARTS, companion_table, is_table
+from app.genotype_uploads import Arrivals
 from app.opening_files import OpeningFiles
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.replace_file import replace_file
 from genoviz.model.genotypes import Genotypes
 from genoviz.samples import iter_get_sample
 
@@ -118,13 +118,15 @@ class GenotypeFiles(OpeningFiles):
     def __init__(self, session: Session, **params: Any) -> None:
         super().__init__(session, **params)
         self._waiting: deque[tuple[Iterator[Any], str]] = deque()
+        self._arrivals = Arrivals(session)
+        self._early: OpenPhenotypes | None = None
 
     def open(self, source: str, *, phenotypes: str = "") -> None:
         """Open a sample by name or a file on the server by path, and a table after it."""
         if is_table(source):
             self.open_phenotypes(source)
             return
-        self._waiting.clear()
+        self._forget_waiting()
         self.awaited = ""
         if phenotypes:
             self._waiting.append((self._iter_open_table(phenotypes), Path(phenotypes).name))
@@ -136,23 +138,25 @@ class GenotypeFiles(OpeningFiles):
         self._enqueue(self._iter_open_table(source), Path(source).name or "phenotypes")
 
     def open_uploads(self, contents: Mapping[str, bytes | str]) -> None:
-        """Open uploaded files, kept until the tab closes; those of PLINK once all are here."""
-        for name, content in contents.items():
-            path = self._session.upload_path(Path(name).name)
-            with replace_file(path) as file:  # what is open may be mapped from one of this name
-                file.write(content.encode() if isinstance(content, str) else content)
-            folder = path.parent
-        found = find_sets(folder, [Path(name).name for name in contents])
+        """Keep uploaded files until the tab closes; they are opened once no more come."""
+        self._arrivals.keep(contents)
+        self.awaited = " ".join(self._arrivals.sets.awaited)
+        self.opening = OpeningProgress(f"{', '.join(self._arrivals.names)} came")
+
+    def _open_arrivals(self) -> None:
+        found, path = self._arrivals.sets, self._arrivals.path
+        self._arrivals.forget()
+        self.opening = None
         self.awaited = " ".join(found.awaited)
         for name in found.genotypes:
-            self.begin(iter_open_genotypes(folder / name, title=name), name)
+            self.begin(iter_open_genotypes(path(name), title=name), name)
         for name in found.tables:
-            self._enqueue(iter_open_table(folder / name, title=name, is_upload=True), name)
+            self._enqueue(iter_open_table(path(name), title=name, is_upload=True), name)
 
     @property
     def is_opening(self) -> bool:
         """Whether something is being opened, or waits for it."""
-        return super().is_opening or bool(self._waiting)
+        return super().is_opening or bool(self._waiting or self._arrivals.names)
 
     @property
     def phenotypes_source(self) -> str:
@@ -161,13 +165,19 @@ class GenotypeFiles(OpeningFiles):
 
     def stop(self) -> None:
         """Stop the opening that is under way, and forget what waits; what was open stays open."""
-        self._waiting.clear()
+        self._forget_waiting()
         self.cancel()
+
+    def _forget_waiting(self) -> None:
+        self._waiting.clear()
+        self._arrivals.forget()
 
     def poll(self) -> None:
         """Take over what the opening has come to, and go on with the next."""
         super().poll()
-        if self._job is None and self._waiting:
+        if self._arrivals.are_complete:
+            self._open_arrivals()
+        elif self._job is None and self._waiting:
             steps, title = self._waiting.popleft()
             if self.opened is not None:
                 self.begin(steps, title)
@@ -175,31 +185,42 @@ class GenotypeFiles(OpeningFiles):
     def take(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
         """Keep what was opened: a table if it fits, or genotypes with the table beside them."""
         if isinstance(opened, OpenPhenotypes):
-            table = self._fit(opened, self.opened)
-            if table is not None:
-                self.phenotypes = table
+            self._take_table(opened)
             return
         genotypes, table = opened
         if table is None and self.opened is None:
             table = self.phenotypes  # it came before the genotypes
-        table = None if table is None else self._fit(table, genotypes)
+        if table is None and self._early is not None:
+            table, _ = fit(self._early, genotypes)
+        elif table is not None:
+            table = self._fit_or_complain(table, genotypes)
         if table is None and genotypes.own_table is not None:
-            table = self._fit(genotypes.own_table, genotypes)
+            table = self._fit_or_complain(genotypes.own_table, genotypes)
+        self._early = None
         self.param.update(opened=genotypes, phenotypes=table)
 
-    def _fit(self, table: OpenPhenotypes, genotypes: OpenGenotypes | None) -> OpenPhenotypes | None:
-        """Return a table for the samples of genotypes; None, and a complaint, if it has none."""
-        if genotypes is None:
-            return table
-        samples, own = genotypes.genotypes.samples, genotypes.own_table
-        try:
-            aligned = table.table.align(samples)
-        except ParameterError as error:
-            self._session.complain(f"{table.title}: {error}.")
-            return None
-        if own is not None and own.title != table.title:
-            aligned = aligned.beside(own.table.align(samples), mark=f" ({own.title})")
-        return replace(table, table=aligned, whole=table.table)
+    def _take_table(self, opened: OpenPhenotypes) -> None:
+        if self.opened is None:
+            self.phenotypes = opened
+            if not self.awaited:
+                self.awaited = f"{opened.title} is here; genotypes of its samples are needed."
+            return
+        table, problem = fit(opened, self.opened)
+        if table is not None:
+            self.phenotypes = table
+        elif opened.is_upload:
+            self._early = opened
+            self._session.complain(f"{problem}; it is kept for genotypes to come.")
+        else:
+            self._session.complain(f"{problem}.")
+
+    def _fit_or_complain(
+        self, table: OpenPhenotypes, genotypes: OpenGenotypes
+    ) -> OpenPhenotypes | None:
+        fitted, problem = fit(table, genotypes)
+        if problem:
+            self._session.complain(f"{problem}.")
+        return fitted
 
     def _enqueue(self, steps: Iterator[Any], title: str) -> None:
         if super().is_opening:
@@ -269,3 +290,15 @@ def iter_open_table(
             yield step
         else:
             yield OpeningProgress("Ready", 1.0, OpenPhenotypes(source, title, step, is_upload))
+
+
+def fit(table: OpenPhenotypes, genotypes: OpenGenotypes) -> tuple[OpenPhenotypes | None, str]:
+    """Return a table for the samples of genotypes; None, and why, if it has none of them."""
+    samples, own = genotypes.genotypes.samples, genotypes.own_table
+    try:
+        aligned = table.table.align(samples)
+    except ParameterError as error:
+        return None, f"{table.title}: {error}"
+    if own is not None and own.title != table.title:
+        aligned = aligned.beside(own.table.align(samples), mark=f" ({own.title})")
+    return replace(table, table=aligned, whole=table.table), ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import zipfile
 from dataclasses import replace
 
@@ -232,6 +234,49 @@ def test_uploads_are_opened_once_all_parts_are_there(visit, folder):
     assert visit.state.opened.genotypes.n_variants == N_VARIANTS
     assert files.phenotypes.title == "other.csv"
     assert visit.session.problem == ""
+
+
+@pytest.mark.parametrize("order", [("psam", "pgen", "pvar"), ("pvar", "pgen", "psam")])
+def test_uploads_come_in_any_order(visit, folder, tmp_path, order):
+    visit.open(folder / "herd.bed")
+    others = simulate_genotypes(20, 30, seed=5)
+    samples = replace(others.samples, ids=np.array([f"x{n}" for n in range(20)]))
+    write_plink(replace(others, samples=samples), tmp_path / "new")
+    make = ["plink2", "--bfile", tmp_path / "new", "--make-pgen", "--out", tmp_path / "new"]
+    if shutil.which("plink2") is None:
+        pytest.skip("plink2 is not installed")
+    subprocess.run(make, check=True, capture_output=True)
+    table = "id,y\n" + "".join(f"x{n},{n}\n" for n in range(20))
+    files = visit.session.genotypes
+    said = []
+    visit.session.param.watch(lambda event: said.append(event.new), "problem")
+    for name, content in [("t.csv", table)] + [
+        (f"new.{ending}", (tmp_path / f"new.{ending}").read_bytes()) for ending in order
+    ]:
+        files.open_uploads({name: content})
+        visit.poll()
+    assert files.is_opening
+    visit.until(lambda: not files.is_opening)
+    assert "".join(said) == ""
+    assert visit.state.opened.title == "new.pgen"
+    assert "y" in visit.state.table.names
+
+
+def test_a_table_far_ahead_of_its_genotypes_is_kept_for_them(visit, folder, tmp_path):
+    visit.open(folder / "herd.bed")
+    others = simulate_genotypes(20, 30, seed=5)
+    samples = replace(others.samples, ids=np.array([f"x{n}" for n in range(20)]))
+    write_plink(replace(others, samples=samples), tmp_path / "new")
+    files = visit.session.genotypes
+    files.open_uploads({"t.csv": "id,y\n" + "".join(f"x{n},{n}\n" for n in range(20))})
+    visit.until(lambda: visit.session.problem)
+    assert visit.session.problem.endswith("; it is kept for genotypes to come.")
+    parts = ("new.bed", "new.bim", "new.fam")
+    files.open_uploads({name: (tmp_path / name).read_bytes() for name in parts})
+    visit.until(lambda: not files.is_opening)
+    assert visit.session.problem == ""
+    assert visit.state.opened.title == "new.bed"
+    assert visit.state.column("y").tolist() == list(range(20))
 
 
 def test_names_tell_which_files_belong_together(folder, tmp_path):
