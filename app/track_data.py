@@ -54,6 +54,9 @@ class TrackData:
         Depth of the forward and of the reverse reads, or None where no strand is known.
     notes
         What the reader left out or treated in its own way.
+    owners
+        int64, shape (n,): the read that each block is of, ascending from 0; None where each is one
+        of its own, and for others.
     """
 
     kind: TrackKind
@@ -63,6 +66,7 @@ class TrackData:
     features: FeatureTable | None = None
     strands: tuple[CoverageIndex, CoverageIndex] | None = None
     notes: tuple[str, ...] = ()
+    owners: np.ndarray | None = None
 
     @property
     def contigs(self) -> tuple[str, ...]:
@@ -122,7 +126,8 @@ def _iter_read(path: Path) -> Iterator[OpeningProgress]:
         yield OpeningProgress("Ready", 1.0, features_of(annotations))
         return
     intervals = None
-    for progress in iter_read_intervals(path):
+    owners: list[np.ndarray] = []
+    for progress in iter_read_intervals(path, reads_of_blocks=owners):
         intervals = progress.intervals
         fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
         yield OpeningProgress(f"{progress.stage} of {path.name}", fraction)
@@ -132,7 +137,11 @@ def _iter_read(path: Path) -> Iterator[OpeningProgress]:
         intervals = replace(intervals, notes=(*intervals.notes, note))
         if kind in SIGNAL_FILES and intervals.scores is None:
             intervals = replace(intervals, scores=np.empty(0))
-    yield OpeningProgress("Ready", 1.0, prepare(intervals, kind))
+    data = prepare(intervals, kind)
+    if owners and len(intervals) > (intervals.n_reads or 0):
+        starts_read = np.diff(owners[0], prepend=owners[0][0]) > 0
+        data = replace(data, owners=np.cumsum(starts_read).astype(np.int64))
+    yield OpeningProgress("Ready", 1.0, data)
 
 
 def prepare(intervals: Intervals, kind: str) -> TrackData:

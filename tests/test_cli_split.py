@@ -112,6 +112,44 @@ def test_each_subject_counts_once_whatever_its_blocks(queries, subjects, chunk):
     assert found.tolist() == [sum(bool(x & y) for y in subjects) for x in queries]
 
 
+@pytest.mark.parametrize("strand", [None, "same", "opposite"])
+@pytest.mark.parametrize("zero_length", ["bedtools", "strict", "interior"])
+def test_queries_in_one_piece_count_as_if_they_were_cut(strand, zero_length):
+    rng = np.random.default_rng(4)
+    names, starts, ends, strands, owners = [], [], [], [], []
+    for owner in range(400):
+        sign, contig = rng.choice([-1, 0, 1]), f"c{rng.integers(3)}"
+        end = int(rng.integers(80))
+        for _ in range(rng.integers(1, 6)):
+            start = end + int(rng.integers(0, 12))
+            end = start + int(rng.integers(1, 9))
+            for column, value in zip(
+                (names, starts, ends, strands, owners),
+                (contig, start, end, sign, owner),
+                strict=True,
+            ):
+                column.append(value)
+    reads = Intervals.from_columns(names, starts, ends, strands=strands)
+    query_starts = rng.integers(0, 150, 300)
+    queries = Intervals.from_columns(
+        [f"c{k}" for k in rng.integers(4, size=300)],
+        query_starts,
+        query_starts + rng.integers(0, 60, 300) * rng.integers(0, 2, 300),
+        strands=rng.choice([-1, 0, 1], 300),
+    )
+    options = {"strand": strand, "zero_length": zero_length}
+    found = count_split_overlaps(queries, reads, subject_owners=np.array(owners), **options)
+    # With one more query that is cut, the pairs of blocks are gone through.
+    two = queries.select([*range(300), 299])
+    pairs = count_split_overlaps(
+        two, reads, query_owners=[*range(300), 299], subject_owners=np.array(owners), **options
+    )
+    assert found.tolist() == pairs.tolist()
+    blocks = count_split_overlaps(queries, reads, **options)
+    assert (found <= blocks).all()
+    assert 0 < found.sum() < blocks.sum()
+
+
 def test_owners_that_do_not_fit_are_refused():
     blocks = Intervals.from_columns(["c"], [0], [5])
     with pytest.raises(ParameterError, match=r"there are 2 owners, needs 1 that ascend from 0"):

@@ -73,6 +73,7 @@ def iter_read_intervals(
     exclude_flags: int = EXCLUDE_FLAGS,
     min_quality: int = 0,
     reference: str | PathLike[str] | None = None,
+    reads_of_blocks: list[np.ndarray] | None = None,
 ) -> Iterator[IntervalProgress]:
     """Yield how far the reading of a file is; the last report has the intervals.
 
@@ -105,6 +106,9 @@ def iter_read_intervals(
         Smallest mapping quality of reads.
     reference
         FASTA file of a CRAM, where it is needed.
+    reads_of_blocks
+        Gets one array, of files of reads: int64, shape (n,), the number of the read that each
+        block is of, ascending. Not with a region.
 
     Raises
     ------
@@ -132,6 +136,7 @@ def iter_read_intervals(
             blocks=blocks is not False,
             names=bool(names),
             reference=None if reference is None else Path(reference),
+            reads_of_blocks=reads_of_blocks,
         )
     elif kind in SIGNAL_KINDS:
         reading = read_big_file(path, kind, region=region, names=with_names)

@@ -69,6 +69,7 @@ def test_a_path_of_a_graph_is_counted_at_its_place_on_the_contig():
 
 
 def test_the_view_and_the_features_of_a_track_are_counted_on_the_page(session):
+    pysam = pytest.importorskip("pysam")
     page = TracksPage(session)
     bed = real_data(f"{CHR9}/bed_chr9_4000000_6000000_chromstates.bed")
     bam = real_data(f"{CHR9}/bam_chr9_4000000_6000000.bam")
@@ -82,13 +83,20 @@ def test_the_view_and_the_features_of_a_track_are_counted_on_the_page(session):
     poll_until(poll, lambda: not session.tracks.is_opening)
     poll()
     poll()
-    page.navigation.go("chr9:4,850,001-4,860,000")
+    page.navigation.go("chr9:4,700,001-4,720,000")
     page.counts.count()
     poll_until(poll, lambda: page.counts.found is not None)
-    reads = read_intervals(bam).within("chr9", 4_850_000, 4_860_000)
+    reads = read_intervals(bam).within("chr9", 4_700_000, 4_720_000)
     frame = page.counts.table.table.value
-    assert frame["Region"].tolist() == ["chr9:4,850,001-4,860,000"] * 2
-    assert frame.set_index("Track").loc[bam.name, "Intervals"] == len(reads)
+    assert frame["Region"].tolist() == ["chr9:4,700,001-4,720,000"] * 2
+    with pysam.AlignmentFile(str(bam)) as file:
+        there = [
+            any(start < 4_720_000 and end > 4_700_000 for start, end in read.get_blocks())
+            for read in file.fetch("chr9", 4_700_000, 4_720_000)
+            if not read.flag & 1796
+        ]
+    assert frame.set_index("Track").loc[bam.name, "Intervals"] == sum(there)
+    assert 0 < sum(there) < len(reads), "some reads have several blocks there"
     page.counts.found = None
     page.counts.fields.regions.value = bed.name
     page.counts.count()
@@ -122,6 +130,7 @@ def test_regions_of_a_file_that_is_not_open_are_counted_and_gone_to(session, tmp
     poll_until(poll, lambda: page.counts.found is not None)
     assert session.problem == ""
     assert page.counts.found.tracks[0].counts.tolist() == [2, 0, 1]
+    assert "Contigs are renamed: chr1 to 1, 2 to chr2." in page.counts.table.count.object
     frame = page.counts.table.table.value
     assert frame["Mean"].tolist() == [1.5, 0.0, 1.0]
     page.counts._take_row(2)

@@ -11,6 +11,7 @@ import numpy as np
 from app.pages.tracks.track import find_contig
 from app.track_data import TrackData, TrackKind
 from genoviz.analyses.interval_coverage import coverage_fraction
+from genoviz.analyses.split_overlaps import count_split_overlaps
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.contig_names import map_contigs
 
@@ -28,7 +29,7 @@ class TrackCounts:
     title
         Name of the track.
     counts
-        int64, shape (n_regions,): intervals that overlap.
+        int64, shape (n_regions,): intervals that overlap; reads that have a base there.
     covered_bases
         int64, shape (n_regions,): bases that an interval covers.
     fractions
@@ -47,10 +48,19 @@ class TrackCounts:
 
 @dataclass(frozen=True, eq=False)
 class RegionCounts:
-    """Regions, and what each track has in them."""
+    """Regions, and what each track has in them.
+
+    Attributes
+    ----------
+    regions, tracks
+        These.
+    notes
+        What is to be said of them: contigs of other names, regions that were left out.
+    """
 
     regions: Intervals
     tracks: tuple[TrackCounts, ...]
+    notes: tuple[str, ...] = ()
 
 
 def count_view(region: PathRegion, tracks: Sequence[tuple[str, TrackData]]) -> RegionCounts:
@@ -62,27 +72,37 @@ def count_view(region: PathRegion, tracks: Sequence[tuple[str, TrackData]]) -> R
         if own is not None:
             name, shift = own
             moved = Intervals.from_columns([name], [region.start + shift], [region.end + shift])
-            found.append(_count(title, data, data.intervals, moved))
+            found.append(_count(title, data, moved))
     return RegionCounts(regions, tuple(found))
 
 
 def count_regions(regions: Intervals, tracks: Sequence[tuple[str, TrackData]]) -> RegionCounts:
     """Return what tracks have in many regions; contigs are known under their other names."""
-    found = []
+    found = tuple(_count(title, data, regions) for title, data in tracks)
+    notes: dict[str, list[str]] = {}
     for title, data in tracks:
-        subjects = map_contigs(data.intervals, regions.contigs)
-        found.append(_count(title, data, subjects, regions))
-    return RegionCounts(regions, tuple(found))
+        known = replace(data.intervals.select(np.empty(0, np.int64)), notes=())
+        for note in map_contigs(known, regions.contigs).notes:
+            notes.setdefault(note, []).append(title)
+    said = (
+        note if len(titles) == len(tracks) else f"{', '.join(titles)}: {note}"
+        for note, titles in notes.items()
+    )
+    return RegionCounts(regions, found, (*regions.notes, *said))
 
 
-def _count(title: str, data: TrackData, subjects: Intervals, regions: Intervals) -> TrackCounts:
+def _count(title: str, data: TrackData, regions: Intervals) -> TrackCounts:
+    subjects = map_contigs(data.intervals, regions.contigs)
     coverage = coverage_fraction(regions, subjects, backend="cpu")
+    counts = coverage.counts
+    if data.owners is not None:
+        counts = count_split_overlaps(regions, subjects, subject_owners=data.owners)
     means = coverage.mean_depths
     if data.kind is TrackKind.SIGNAL:
         means = _signal_means(regions, subjects)
     return TrackCounts(
         title,
-        coverage.counts.astype(np.int64),
+        counts.astype(np.int64),
         coverage.covered_bases,
         coverage.fractions,
         means,

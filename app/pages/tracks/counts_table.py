@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,19 @@ from genoviz.errors import GenovizError
 from genoviz.model import PathRegion
 
 COLUMNS = (
-    Column("Region", share=4),
-    Column("Name", share=2),
-    Column("Length", is_number=True),
-    Column("Track", share=4),
-    Column("Intervals", is_number=True, share=2),
-    Column("Covered bp", is_number=True, share=2),
-    Column("Share", is_number=True, format="0.0000"),
-    Column("Mean", is_number=True, format="0,0.0000", share=2),
+    Column("Region", share=6),
+    Column("Name", share=4),
+    Column("Length", is_number=True, share=3),
+    Column("Track", share=10),
+    Column("Intervals", is_number=True, share=3),
+    Column("Covered bp", is_number=True, share=4),
+    Column("Share", is_number=True, format="0.0000", share=2),
+    Column("Mean", is_number=True, format="0,0.0000", share=3),
 )
-UNCOUNTED = "Count: intervals that overlap, covered bases, and mean depth or value of each track."
+UNCOUNTED = (
+    "Count: intervals that overlap (reads with a base there), covered bases, and mean depth or "
+    "value of each track."
+)
 
 
 class CountsTable:
@@ -72,7 +76,7 @@ class CountsTable:
             COLUMNS, placeholder="Find a region, name or track", on_row=self._take_row
         )
         self.table.clear(UNCOUNTED)
-        self.table.search.margin = (8, 10, 2, 8)
+        self.table.search.param.update(margin=(8, 10, 2, 8), width=230)
         bar = pmui.Row(
             *self.fields.widgets, self.button, self.download, self.table.search, self.table.count,
             sizing_mode="stretch_width", margin=(0, 0, 4, 0),
@@ -159,7 +163,9 @@ def table_rows(found: RegionCounts) -> TableRows:
         }
     )
     words = (frame["Region"] + " " + frame["Name"] + " " + frame["Track"]).str.lower()
-    note = f"the file has all {len(regions) * n_tracks:,}" if n < len(regions) else ""
+    is_cut = n < len(regions)
+    notes = [f"the file has all {len(regions) * n_tracks:,}."] if is_cut else []
+    note = " ".join((*notes, *map(escape, found.notes)))
     hidden = () if any(names) else ("Name",)
     unique, word_of_row = np.unique(words.to_numpy(str), return_inverse=True)
     return TableRows(frame, unique, word_of_row, note=note, hidden=hidden)
