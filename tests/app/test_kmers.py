@@ -14,6 +14,7 @@ from app.dashboard import Dashboard
 from app.files import OpenGraph
 from app.pages.kmers import KmersPage
 from app.pages.kmers.genome_bins import GenomeView, choose_bins, make_bins
+from app.pages.kmers.genome_marks import show_contigs
 from app.pages.kmers.hit_files import write_hits
 from app.pages.kmers.hit_rows import hit_rows
 from app.pages.kmers.hits import GenomeAxis, bin_hits, find_hits
@@ -283,6 +284,85 @@ def test_counts_on_contigs_are_a_matrix(opened, tmp_path):
         assert panel.matrix.counts[row].tolist() == [found.count(0), found.count(1)]
 
 
+def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("app.pages.kmers.paths_panel.MAX_KMERS", 3)
+    monkeypatch.setattr("app.pages.kmers.path_counts.MAX_HITS", 40)
+    monkeypatch.setattr("app.pages.kmers.path_counts.MAX_SORTED", 25)
+    kmers = ["GATTACA", "A", "ACGT", "TTTTTTTTTTTT", CHR1[50:90]]
+    panel = opened.views.view("Paths")
+    opened.views.show("Paths")
+    panel._asked = None
+    ask(opened, "".join(f">a\tb {rank}\n{kmer}\n" for rank, kmer in enumerate(kmers)))
+    wait(opened, lambda: panel.matrix is not None and panel.matrix.n_kmers == 5)
+    counts = [[[c for c, _, _ in places(kmer)].count(i) for i in range(2)] for kmer in kmers]
+    assert panel.matrix.counts.tolist() == counts[:3]
+    assert "showing 3 of 5 k-mers × 2 of 2 contigs" in panel.said.object
+    name, write = panel._file()
+    write(tmp_path / name)
+    head, *rows = (tmp_path / name).read_text().splitlines()
+    assert head.split("\t") == ["name", "kmer", "hits", *CONTIGS]
+    assert [row.split("\t") for row in rows] == [
+        [f"a b {rank}", kmer, str(sum(row)), *map(str, row)]
+        for rank, (kmer, row) in enumerate(zip(kmers, counts, strict=True))
+    ]
+    ask(opened, "GATTACA")
+    wait(opened, lambda: panel.matrix.n_kmers == 1)
+    assert panel.said.object.startswith("1 k-mer × 2 contigs; ")
+
+
+def test_what_may_be_cut_off_is_not_counted(opened, monkeypatch):
+    monkeypatch.setattr("app.pages.kmers.counting.MAX_LETTERS", 30)
+    assert ask(opened, "GATTACA " * 3).problem == ""
+    assert "the field is full" in ask(opened, "GATTACA " * 4).problem
+
+
+def test_files_of_some_hits_say_so(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("app.pages.kmers.hits.MAX_LOCATED", 10)
+    built = opened.state.index.built
+    hits = find_hits(built, Kmer("ACG"), "both")
+    for ending in (".bed", ".tsv"):
+        path = tmp_path / f"hits{ending}"
+        write_hits(path, hits, GenomeAxis.of(built))
+        first, *rows = path.read_text().splitlines()
+        assert first == f"# the first 10 of {len(places('ACG'))} hits"
+        assert len(rows) == 10 + (ending == ".tsv")
+
+
+def test_long_k_mers_are_said_to_be_too_long_to_be_searched_step_by_step(opened):
+    panel = opened.views.view("How it works")
+    opened.views.show("How it works")
+    for kmer, words in (("A" * 2001, "this\none is longer"), ("GATTACAN", "several bases")):
+        ask(opened, kmer)
+        wait(opened, lambda words=words: words in panel.drawing.object)
+        assert not panel.bar.visible
+
+
+def test_contigs_of_the_same_name_are_chosen_apart(session, tmp_path):
+    path = tmp_path / "twice.fa"
+    path.write_text(">c\nACGTACGTAC\n>c\nGGGGGCC\n")
+    page = KmersPage(session)
+    session.open(str(path))
+    wait(page, lambda: page.state.index is not None)
+    panel = page.views.view("Along the genome")
+    lengths = []
+    for option in panel.contig.options:
+        panel.contig.value = option
+        lengths.append((panel.contig_id, panel.length))
+    assert lengths == [(-1, 17), (0, 10), (1, 7)]
+
+
+def test_names_of_contigs_have_room(opened):
+    axis = GenomeAxis(
+        ["a" * 20, "b" * 20, "c" * 20], np.array([500, 480, 20]), np.array([0, 500, 980, 1000])
+    )
+    figures = opened.views.view("Along the genome").figures
+    show_contigs(figures, axis, GenomeView(-1, 0.0, 1000.0, 600))
+    assert [name[0] for name in figures.counts.xaxis[0].major_label_overrides.values()] == [
+        "a",
+        "b",
+    ]
+
+
 def test_each_step_of_a_search_leads_from_its_rows_to_the_next(opened):
     index, kmer = opened.state.index.built.index, Kmer("GATTACA")
     for step in range(1, 8):
@@ -400,6 +480,8 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
     wait(page, lambda: page.state.index is not None)
     page.take_example()
     wait(page, lambda: page.state.answer is not None and not page.state.is_finding)
+    assert not page.saving.path.visible
+    assert not page.saving.buttons.visible
     hits = page.state.hits
     assert hits.n_hits == len(hits) >= 1
     page.views.show("Paths")

@@ -12,10 +12,12 @@ from app.index_data import BuiltIndex
 from genoviz.analyses.kmer_queries import count_kmers
 from genoviz.analyses.kmers import Kmer, parse_kmers
 from genoviz.analyses.pangenome_queries import count_per_path
-from genoviz.errors import GenovizError
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.model.bases import reverse_complement
 
 N_TRIES, FEW = 3, 200
+MAX_LETTERS = 5_000_000
+"""What the field takes; browsers cut off what is longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,7 @@ class CountAnswer:
 def count_text(built: BuiltIndex, text: str, strand: str) -> CountAnswer:
     """Return the counts of the k-mers of a text, or why there are none."""
     try:
+        _check_length(text)
         kmers = parse_kmers(text)
         seconds = []
         for _ in range(N_TRIES if len(kmers) <= FEW else 1):
@@ -61,6 +64,14 @@ def count_text(built: BuiltIndex, text: str, strand: str) -> CountAnswer:
     except GenovizError as error:
         return CountAnswer(strand=strand, problem=str(error))
     return CountAnswer(kmers, strand, counts, np.minimum(forward, counts), min(seconds))
+
+
+def _check_length(text: str) -> None:
+    if len(text) >= MAX_LETTERS:
+        raise ParameterError(
+            f"the field is full, and what was written may be cut off; needs fewer than "
+            f"{MAX_LETTERS:,} letters, or 'genoviz bwt count --file' for any number of k-mers"
+        )
 
 
 def _count(built: BuiltIndex, kmers: Sequence[Kmer], strand: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from app.plots.kmer_genome import GenomeFigures
 from app.plots.kmer_matrix import shorten
 from genoviz.model import PathRegion
 
-MAX_SEEN, LETTER_PIXELS, BORDER_PIXELS = 2000, 7, 4
+MAX_SEEN, LETTER_PIXELS, BORDER_PIXELS, RIGHT_PIXELS = 2000, 7, 4, 20
 
 
 def show_contigs(figures: GenomeFigures, axis: GenomeAxis, view: GenomeView) -> None:
@@ -26,7 +26,8 @@ def show_contigs(figures: GenomeFigures, axis: GenomeAxis, view: GenomeView) -> 
     for contig in np.flatnonzero(is_seen)[:MAX_SEEN].tolist():
         name = shorten(axis.names[contig])
         half = len(name) * LETTER_PIXELS * per_pixel / 2
-        if middles[contig] - half > last:
+        has_room = middles[contig] + half < view.end + RIGHT_PIXELS * per_pixel
+        if has_room and middles[contig] - half > last:
             names[float(middles[contig])] = name
             last = middles[contig] + half
     borders = axis.offsets[(axis.offsets > view.start) & (axis.offsets < view.end)]

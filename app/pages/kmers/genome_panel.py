@@ -14,6 +14,7 @@ from app.pages.kmers.genome_bins import GenomeBins, GenomeView, make_bins
 from app.pages.kmers.genome_marks import show_contigs, show_region
 from app.pages.kmers.hits import GenomeAxis
 from app.pages.kmers.k_field import KField
+from app.pages.kmers.kmer_list import shorten_kmer
 from app.pages.kmers.places import share_place
 from app.pages.kmers.repeats import RepeatsOf
 from app.pages.kmers.state import KmerState
@@ -59,6 +60,7 @@ class GenomePanel:
     def __init__(self, state: KmerState, repeats: RepeatsOf) -> None:
         self._state, self._repeats = state, repeats
         self._axis: GenomeAxis | None = None
+        self._labels: list[str] = []
         self.shown: GenomeBins | None = None
         self.is_shown = False
         self._wanted: tuple[float, float] | None = None
@@ -119,7 +121,7 @@ class GenomePanel:
         """Number of the contig that is shown; -1 for all."""
         if self._axis is None or self.contig.value in (ALL, None):
             return -1
-        return list(self._axis.names).index(self.contig.value)
+        return self._labels.index(self.contig.value)
 
     @property
     def length(self) -> int:
@@ -180,7 +182,8 @@ class GenomePanel:
         index = self._state.index
         self._axis = GenomeAxis.of(index.built) if index is not None else None
         names = list(self._axis.names)[:MAX_OPTIONS] if self._axis is not None else []
-        options = names if len(names) == 1 else [ALL, *names]
+        self._labels = labels = tell_apart(names)
+        options = labels if len(labels) == 1 else [ALL, *labels]
         self.contig.param.update(options=options, value=options[0])
         has_counts = index is None or index.built.graph is None
         self.count_pane.visible = self.k.panel.visible = has_counts
@@ -225,8 +228,11 @@ class GenomePanel:
     def _words(self, bins: GenomeBins) -> str:
         view = bins.view
         words = f"{view.end - view.start:,.0f} bp in bins of {bins.bin_bp:,} bp"
-        if self._state.hits is not None and self._state.hits.is_cut:
-            words += f"; the first {len(self._state.hits):,} of {self._state.hits.n_hits:,} hits"
+        answer, hits = self._state.answer, self._state.hits
+        if answer is not None and len(answer.kmers) > 1 and hits is not None:
+            words = f"{shorten_kmer(hits.kmer.letters)} on {words}"
+        if hits is not None and hits.is_cut:
+            words += f"; the first {len(hits):,} of {hits.n_hits:,} hits"
         if self._repeats.is_making:
             words += f" · {self._repeats.text}"
         keys = [(FORWARD_COLOUR, "forward"), (REVERSE_COLOUR, "reverse")]
@@ -255,3 +261,21 @@ class GenomePanel:
         start = position // bins.bin_bp * bins.bin_bp
         end = min(start + max(bins.bin_bp, 1), int(axis.lengths[contig]))
         share_place(self._state.session, self._state.index.built, contig, start, end)
+
+
+def tell_apart(names: list[str]) -> list[str]:
+    """Return names of which no two are the same.
+
+    Examples
+    --------
+    >>> tell_apart(["a", "b", "a", "a (2)"])
+    ['a', 'b', 'a (2)', 'a (2) (2)']
+    """
+    labels: dict[str, None] = {}
+    for name in names:
+        label, n = name, 1
+        while label in labels or label == ALL:
+            n += 1
+            label = f"{name} ({n})"
+        labels[label] = None
+    return list(labels)

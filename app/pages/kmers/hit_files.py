@@ -14,9 +14,9 @@ HEAD = "contig\tstart\tend\tstrand\tkmer\n"
 def write_hits(path: Path, hits: HitSet, axis: GenomeAxis) -> None:
     """Write all hits that were located: TSV with a header, or BED6; both 0-based, half-open."""
     with path.open("w", encoding="utf-8") as file:
+        if hits.is_cut:
+            file.write(f"# the first {len(hits)} of {hits.n_hits} hits\n")
         if path.suffix == ".tsv":
-            if hits.is_cut:
-                file.write(f"# the first {len(hits)} of {hits.n_hits} hits\n")
             file.write(HEAD)
         file.writelines(iter_lines(hits, axis, is_bed=path.suffix == ".bed"))
 

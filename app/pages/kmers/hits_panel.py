@@ -53,7 +53,10 @@ class HitsPanel:
             "",
             sizing_mode="stretch_width",
             margin=(9, 8, 0, 4),
-            stylesheets=[":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"],
+            stylesheets=[
+                ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; "
+                "min-width: 0; overflow-wrap: anywhere; }"
+            ],
         )
         self.before = self._icon("chevron_left", f"The {BLOCK:,} hits before", -BLOCK)
         self.after = self._icon("chevron_right", f"The next {BLOCK:,} hits", BLOCK)
@@ -142,7 +145,7 @@ class HitsPanel:
             if hits.n_hits > len(rows.frame):
                 words = f"showing {self._first + 1:,} to {last:,} of {hits.n_hits:,} hits"
             else:
-                words = f"all {hits.n_hits:,} hits"
+                words = f"all {hits.n_hits:,} hits" if hits.n_hits > 1 else "1 hit"
             if self._state.answer is not None and len(self._state.answer.kmers) > 1:
                 words += f" of {shorten_kmer(hits.kmer.letters)}"
             if hits.is_cut:

@@ -14,16 +14,16 @@ from bokeh.events import MouseLeave, MouseMove, Tap
 
 from app.index_data import BuiltIndex
 from app.pages.kmers.counting import CountAnswer
-from app.pages.kmers.hits import GenomeAxis, find_hits
+from app.pages.kmers.hits import GenomeAxis
+from app.pages.kmers.path_counts import MAX_KMERS, iter_path_counts, write_path_counts
 from app.pages.kmers.state import KmerState
 from app.parts.file_button import file_button
 from app.parts.questions import Question
 from app.parts.turn import Turn
 from app.plots.kmer_matrix import MatrixFigure
-from genoviz.analyses.pangenome_queries import count_per_path
 from genoviz.errors import GenovizError
 
-MAX_KMERS, MAX_COLUMNS = 500, 2000
+MAX_COLUMNS = 2000
 NAME_LETTERS = 40
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 
@@ -50,15 +50,9 @@ class Matrix:
 
 
 def count_matrix(built: BuiltIndex, answer: CountAnswer) -> Matrix:
-    """Return the counts of all k-mers on all paths of a graph, or contigs of a genome."""
+    """Return the counts of the first k-mers on the paths of a graph, or contigs of a genome."""
     kmers, axis = answer.kmers[:MAX_KMERS], GenomeAxis.of(built)
-    if built.pangenome is not None:
-        counts = count_per_path(built.pangenome, kmers, strand=answer.strand)
-    else:
-        n = len(axis.names)
-        counts = np.stack(
-            [np.bincount(find_hits(built, kmer, answer.strand).ids, minlength=n) for kmer in kmers]
-        )
+    counts = np.concatenate([part for _, part in iter_path_counts(built, answer, len(kmers))])
     columns = list(axis.names[:MAX_COLUMNS])
     rows = [kmer.name or kmer.letters for kmer in kmers]
     return Matrix(counts[:, : len(columns)], rows, columns, len(answer.kmers), len(axis.names))
@@ -142,16 +136,17 @@ class PathsPanel:
             return
         n_rows, n_columns = matrix.counts.shape
         has = int(np.count_nonzero(matrix.counts))
-        words = f"{n_rows:,} k-mers × {n_columns:,}"
+        words = f"{n_rows:,} k-mer{_s(n_rows)} × {n_columns:,}"
         if (n_rows, n_columns) != (matrix.n_kmers, matrix.n_columns):
             words = (
                 f"showing {n_rows:,} of {matrix.n_kmers:,} k-mers × "
                 f"{n_columns:,} of {matrix.n_columns:,}"
             )
-        noun = "paths" if self._state.index.built.graph is not None else "contigs"
+        noun = "path" if self._state.index.built.graph is not None else "contig"
         cells = max(matrix.counts.size, 1)
         self.said.object = (
-            f"{words} {noun}; {has:,} pairs with hits ({100 * has / cells:.1f} %). "
+            f"{words} {noun}{_s(matrix.n_columns)}; {has:,} pair{_s(has)} with hits "
+            f"({100 * has / cells:.1f} %). "
             "Point at a cell for its count; click to see its hits."
         )
 
@@ -174,14 +169,15 @@ class PathsPanel:
             self._state.chosen = cell[0]
 
     def _file(self) -> tuple[str, Any]:
-        matrix = self.matrix
-        if matrix is None:
+        answer, index = self._state.answer, self._state.index
+        if answer is None or not answer.kmers or index is None:
             raise GenovizError("nothing is counted on paths yet; write a k-mer first")
 
         def write(path: Path) -> None:
-            lines = ["\t".join(["kmer", *matrix.columns])]
-            for name, row in zip(matrix.rows, matrix.counts.tolist(), strict=True):
-                lines.append("\t".join([name, *map(str, row)]))
-            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            write_path_counts(path, index.built, answer)
 
         return "kmers_on_paths.tsv", write
+
+
+def _s(n: int) -> str:
+    return "" if n == 1 else "s"

@@ -10,7 +10,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.kmers.counting import CountAnswer, say_seconds
+from app.pages.kmers.counting import MAX_LETTERS, CountAnswer, say_seconds
 from app.pages.kmers.state import STRANDS, KmerState
 
 REST_SECONDS = 0.12
@@ -56,7 +56,7 @@ class QueryBox:
             auto_grow=True,
             size="small",
             sizing_mode="stretch_width",
-            max_length=2_000_000,
+            max_length=MAX_LETTERS,
             margin=(10, 8, 0, 10),
         )
         self.strand = pmui.RadioButtonGroup(

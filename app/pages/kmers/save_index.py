@@ -35,11 +35,12 @@ class SaveIndex:
         )  # fmt: skip
         self.save = pmui.Button(label="Save", size="small", variant="outlined", margin=(4, 0))
         self.said = pmui.Typography("", variant="caption", margin=(4, 0))
+        self.buttons = pmui.Row(self.save, self.download, margin=0)
         self.panel = pmui.Column(
             pmui.Typography("Index", variant="subtitle2", margin=(14, 0, 4, 0)),
             self.facts,
             self.path,
-            pmui.Row(self.save, self.download, margin=0),
+            self.buttons,
             self.said,
             sizing_mode="stretch_width",
             margin=0,
@@ -62,6 +63,8 @@ class SaveIndex:
             if index is None:
                 return
             self.facts.object = facts_html(index)
+            # The text of a graph's index says nothing without the graph.
+            self.path.visible = self.buttons.visible = index.built.graph is None
             is_file = index.source.startswith("/") and not index.source.endswith(INDEX_ENDING)
             self.path.value = self.path.value_input = (
                 f"{index.source}{INDEX_ENDING}" if is_file else ""
@@ -85,8 +88,8 @@ class SaveIndex:
 
     def _file(self) -> tuple[str, Any]:
         index = self._state.index
-        if index is None:
-            raise GenovizError("no index is open")
+        if index is None or index.built.graph is not None:
+            raise GenovizError("no index of sequences is open")
 
         def write(path: Path) -> None:
             write_fm_index(index.built.index, path)

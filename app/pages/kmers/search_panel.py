@@ -21,6 +21,8 @@ transform (BWT). A k-mer is searched from its last base to its first; each base 
 down, and how many are left at the end is the count.</p></div>"""
 AMBIGUOUS = """<div class="steps"><p>A k-mer with letters for several bases branches into several
 searches; write one of A, C, G and T to see its steps.</p></div>"""
+TOO_LONG = f"""<div class="steps"><p>The steps of k-mers of up to {LONGEST:,} bases are shown; this
+one is longer.</p></div>"""
 
 
 class SearchPanel:
@@ -80,11 +82,13 @@ class SearchPanel:
 
     def _begin(self, kmer: Kmer | None) -> None:
         letters = kmer.letters if kmer is not None else ""
-        is_plain = bool(letters) and set(letters) <= set("ACGT") and len(letters) <= LONGEST
-        self.bar.visible = is_plain
-        if not is_plain:
+        why_not = NOTHING if kmer is None else AMBIGUOUS if kmer.is_ambiguous else ""
+        if len(letters) > LONGEST:
+            why_not = TOO_LONG
+        self.bar.visible = not why_not
+        if why_not:
             self.shown = None
-            self.drawing.object = AMBIGUOUS if letters else NOTHING
+            self.drawing.object = why_not
             return
         step = min(self.step.value, len(letters))
         self.step.param.update(end=max(len(letters), 2), value=step)
