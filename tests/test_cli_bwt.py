@@ -234,6 +234,23 @@ def test_nodes_without_sequence_are_noted(run, tmp_path):
     assert err == "note: 1 of 2 nodes have no sequence ('*'), and match nothing\n"
 
 
+def test_paths_of_a_graph_are_hit_as_contigs_are(run, tmp_path):
+    (tmp_path / "g.gfa").write_text("S\t1\tACGTTGCA\nP\tx\t1+\t*\n")
+    (tmp_path / "kmers.fa").write_text(">one\ttwo\nCGTT\n")
+    code, out, _ = run("locate", "g.gfa", "--file", "kmers.fa", "--format", "bed")
+    assert (code, out) == (0, "x\t1\t5\tone two\t0\t+\n")
+    for command in ("count", "locate"):
+        code, out, err = run(command, "g.gfa", "NN", "--max-branches", "3")
+        assert (code, out) == (1, "")
+        assert "more than the 3 allowed (max_branches)" in err
+
+
+def test_a_file_of_k_mers_may_begin_with_a_byte_order_mark(run, index, tmp_path):
+    (tmp_path / "kmers.txt").write_bytes(b"\xef\xbb\xbfGATTACA\r\nACGT\r\n")
+    _, rows = table(run("count", index, "--file", "kmers.txt")[1])
+    assert [row[1] for row in rows] == ["GATTACA", "ACGT"]
+
+
 def test_an_index_is_built_beside_its_sequences(run, fasta, tmp_path):
     code, out, err = run("build", fasta, "--sample-rate", "4", "--table-k", "2", "--json")
     results = json.loads(out)

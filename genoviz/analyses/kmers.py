@@ -13,6 +13,7 @@ from genoviz.errors import ParameterError
 LETTERS = "-ACMGRSVTWYHKDBN"
 """The letter of each set of bases: A is 1, C 2, G 4, T 8 in the sum."""
 NOT_A_LETTER = 255
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def _set_table() -> np.ndarray:
@@ -65,6 +66,7 @@ def parse_kmers(text: str) -> tuple[Kmer, ...]:
     >>> parse_kmers(">primer 1\nACG\nTT")
     (Kmer(letters='ACGTT', name='primer 1'),)
     """
+    text = text.removeprefix(_BYTE_ORDER_MARK)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith((";", "#"))]
     first = next((line.strip() for line in lines if line.strip()), "")
     if first.startswith(">"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.analyses.kmer_packing import Kmers, PackedQueries, pack_queries
-from genoviz.analyses.kmer_queries import MAX_BRANCHES, find_branches
+from genoviz.analyses.kmer_queries import find_branches
 from genoviz.analyses.kmer_search import Searcher, searcher_of
 from genoviz.analyses.pangenome_index import PangenomeIndex
 from genoviz.backend import Backend
@@ -48,7 +48,9 @@ class _Ranges:
     sides: np.ndarray
 
 
-def iter_unit_hits(pangenome: PangenomeIndex, kmers: Kmers, backend: Backend) -> Iterator[UnitHits]:
+def iter_unit_hits(
+    pangenome: PangenomeIndex, kmers: Kmers, max_branches: int, backend: Backend
+) -> Iterator[UnitHits]:
     """Yield where k-mers and their reverse complements are, in batches.
 
     Raises
@@ -59,7 +61,7 @@ def iter_unit_hits(pangenome: PangenomeIndex, kmers: Kmers, backend: Backend) ->
     queries = pack_queries(kmers)
     _check_lengths(queries, pangenome.max_k)
     searcher = searcher_of(pangenome.index, backend, queries.n)
-    for ranges in _iter_ranges(searcher, queries):
+    for ranges in _iter_ranges(searcher, queries, max_branches):
         ends = np.cumsum(ranges.counts)
         cuts = np.searchsorted(ends, np.arange(0, ends[-1], _ROWS_PER_BATCH), side="right")
         bounds = np.unique(np.append(cuts, len(ends)))
@@ -67,7 +69,9 @@ def iter_unit_hits(pangenome: PangenomeIndex, kmers: Kmers, backend: Backend) ->
             yield _locate(pangenome, searcher, ranges, slice(first, stop))
 
 
-def _iter_ranges(searcher: Searcher, queries: PackedQueries) -> Iterator[_Ranges]:
+def _iter_ranges(
+    searcher: Searcher, queries: PackedQueries, max_branches: int
+) -> Iterator[_Ranges]:
     for group in queries.groups:
         numbers, turned = np.arange(queries.n)[group.numbers], group.turned()
         is_same = (turned == group.words).all(axis=1)
@@ -79,7 +83,7 @@ def _iter_ranges(searcher: Searcher, queries: PackedQueries) -> Iterator[_Ranges
         yield from _pack(numbers, there, np.full(len(numbers), REVERSE))
     for query in queries.ambiguous:
         here, there = (
-            find_branches(searcher, side, MAX_BRANCHES) for side in (query, query.turned())
+            find_branches(searcher, side, max_branches) for side in (query, query.turned())
         )
         # Of k-mers of one length, ranges of rows are the same or apart.
         is_both = np.isin(here[:, 0], there[:, 0])

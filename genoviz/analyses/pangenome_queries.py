@@ -10,7 +10,7 @@ from numba import njit
 
 from genoviz.analyses.hit_nodes import find_nodes
 from genoviz.analyses.kmer_packing import Kmers
-from genoviz.analyses.kmer_queries import KmerStrands
+from genoviz.analyses.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.kmers import Kmer
 from genoviz.analyses.linear_coordinates import check_option
 from genoviz.analyses.pangenome_hits import BOTH, FORWARD, UnitHits, iter_unit_hits
@@ -60,6 +60,7 @@ def count_per_path(
     kmers: Kmers,
     *,
     strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> np.ndarray:
     """Return how often each path has each k-mer; int64, shape (n_kmers, n_paths).
@@ -68,7 +69,7 @@ def count_per_path(
     ----------
     pangenome
         What `build_pangenome_index` returns.
-    kmers, strand
+    kmers, strand, max_branches
         As in `count_kmers`; k-mers of up to ``max_k`` bases.
 
     Raises
@@ -80,7 +81,7 @@ def count_per_path(
     kmers = [kmers] if isinstance(kmers, str | bytes) else kmers
     counts = np.zeros((len(kmers), pangenome.graph.n_paths), np.int64)
     paths = pangenome.unit_paths
-    for hits in iter_unit_hits(pangenome, kmers, backend):
+    for hits in iter_unit_hits(pangenome, kmers, max_branches, backend):
         _add_counts(
             hits.kmers, hits.units, hits.sides, strand == "forward",
             paths.offsets, paths.paths, paths.counts, pangenome.shared.is_turned, counts,
@@ -106,6 +107,7 @@ def locate_on_paths(
     strand: KmerStrands = "both",
     limit: int | None = None,
     offset: int = 0,
+    max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> PathHits:
     """Return where paths have a k-mer, and on which nodes.
@@ -117,6 +119,8 @@ def locate_on_paths(
         complement, whichever comes first in the alphabet.
     limit, offset
         How many hits to return, None for all, and how many to pass over.
+    max_branches
+        As in `count_kmers`.
 
     Raises
     ------
@@ -130,7 +134,7 @@ def locate_on_paths(
     k = len(letters)
     if strand == "canonical":
         letters = _first_strand(letters)
-    parts = list(iter_unit_hits(pangenome, [letters], backend))
+    parts = list(iter_unit_hits(pangenome, [letters], max_branches, backend))
     ends = np.cumsum([_count_places(pangenome, hits, strand) for hits in parts], dtype=np.int64)
     n_hits = int(ends[-1]) if parts else 0
     stop = n_hits if limit is None else min(n_hits, offset + limit)

@@ -67,13 +67,14 @@ def count(
     """
     queries = io.read_kmers(kmers, file)
     index = as_file(index)
+    options = {"strand": strand.value, "backend": backend.value, "max_branches": max_branches}
     with show_progress() as bar:
         if io.is_graph(index):
             from genoviz.analyses.pangenome_queries import count_per_path
 
             pangenome = io.open_pangenome(index, bar, queries, backend=backend.value)
             began = time.perf_counter()
-            table = count_per_path(pangenome, queries, strand=strand.value, backend=backend.value)
+            table = count_per_path(pangenome, queries, **options)
             counts, paths = table.sum(axis=1), list(pangenome.graph.path_names)
         elif per_path:
             raise typer.BadParameter("--per-path needs a graph (GFA)")
@@ -82,8 +83,7 @@ def count(
 
             opened = io.open_index(index, bar, backend=backend.value, check=check)
             began = time.perf_counter()
-            options = {"strand": strand.value, "backend": backend.value}
-            counts = count_kmers(opened, queries, max_branches=max_branches, **options)
+            counts = count_kmers(opened, queries, **options)
         seconds = time.perf_counter() - began
     columns = {"count": counts}
     if per_path:
@@ -149,7 +149,7 @@ def locate(
         raise typer.BadParameter("--context needs --format tsv")
     queries = io.read_kmers(kmers, file)
     index = as_file(index)
-    options = {"strand": strand.value, "backend": backend.value}
+    options = {"strand": strand.value, "backend": backend.value, "max_branches": max_branches}
     with show_progress() as bar:
         if io.is_graph(index):
             if context:
@@ -161,7 +161,7 @@ def locate(
             from genoviz.analyses.kmer_hits import locate_kmers
 
             opened = io.open_index(index, bar, backend=backend.value, check=check)
-            hits = locate_kmers(opened, queries, limit=limit, max_branches=max_branches, **options)
+            hits = locate_kmers(opened, queries, limit=limit, **options)
             if len(hits) < hits.n_hits:
                 print_notes(f"{len(hits):,} of {hits.n_hits:,} hits are given (--limit)")
             lines = _hit_lines(opened, queries, hits, context, bed)

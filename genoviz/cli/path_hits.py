@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from genoviz.cli.kmer_index import kmer_labels, open_pangenome
 from genoviz.cli.progress import ProgressBar
@@ -24,7 +24,7 @@ def path_hit_lines(
     bar: ProgressBar,
     limit: int | None,
     bed: bool,
-    options: dict[str, str],
+    options: dict[str, Any],
 ) -> Iterator[str]:
     """Return the lines of the hits of k-mers on the paths of a graph."""
     from genoviz.analyses.pangenome_queries import locate_on_paths
@@ -48,11 +48,12 @@ def _lines(
     if not bed:
         yield "\t".join(["#name", "kmer", "path", "start", "end", "strand", "nodes"])
     for kmer, label, hits in zip(kmers, kmer_labels(kmers), found, strict=True):
+        name = (kmer.name or kmer.letters).replace("\t", " ")
         rows = zip(hits.paths.tolist(), hits.starts.tolist(), hits.strands.tolist(), strict=True)
         for row, (path, start, sign) in enumerate(rows):
             place = f"{graph.path_names[path]}\t{start}\t{start + len(kmer.letters)}"
             if bed:
-                yield f"{place}\t{kmer.name or kmer.letters}\t0\t{_SIGNS[sign]}"
+                yield f"{place}\t{name}\t0\t{_SIGNS[sign]}"
                 continue
             nodes = hits.nodes[hits.node_offsets[row] : hits.node_offsets[row + 1]].tolist()
             names = ",".join(graph.node_names[node] for node in nodes)

@@ -132,7 +132,9 @@ class _Source:
                 self.path, f"{what} ends at {(starts + sizes).max():,}, beyond its {length:,} bp"
             )
         order = np.argsort(starts, kind="stable")
-        stretches = np.stack([starts, starts + sizes], axis=1)[order]
+        # Where stretches are nested, the outer one ends last.
+        ends = np.maximum.accumulate((starts + sizes)[order])
+        stretches = np.stack([starts[order], ends], axis=1)
         return stretches[sizes[order] > 0], at + 4 + 8 * n
 
 

@@ -120,6 +120,15 @@ def test_two_bit_as_py2bit_reads_it():
     same(read_sequences(path), [(name, file.sequence(name)) for name in file.chroms()])
 
 
+def test_masks_of_a_two_bit_may_be_nested(write):
+    stretches = [(2, 8), (3, 1), (9, 4), (20, 0), (15, 2), (15, 1)]
+    body = [len("ACGT" * 5), 0, len(stretches), *zip(*stretches, strict=True), 0]
+    numbers = np.hstack(body).astype("<u4").tobytes()
+    head = struct.pack("<4I", 0x1A412743, 0, 1, 0) + b"\1c" + struct.pack("<I", 22)
+    found = read_sequences(write(head + numbers + bytes(5), "genome.2bit"))
+    assert found.masked.tolist() == [[2, 13], [15, 17]]
+
+
 def test_a_two_bit_of_several_blocks_is_whole(write, monkeypatch):
     monkeypatch.setattr(two_bit, "_BLOCK", 3)
     records = [("a", "ACGTTNNACGtacca" * 3), ("b", ""), ("c", "G" * 25)]
