@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool, LinearColorMapper, Range1d
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJS,
+    CustomJSHover,
+    HoverTool,
+    LinearColorMapper,
+    Range1d,
+)
 from bokeh.plotting import figure
 
 from app.plots.graph_picture import LINES, style_figure
@@ -13,8 +20,11 @@ from app.plots.manhattan_region import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
 
 MOST_PIXELS, LEAST_PIXELS = 8, 2
 IMAGE_WIDTH = 720
-NO_PAIR = 65_535
-SAY_NAME = "return value == 65535 ? '' : names.data.name[value]"
+NO_PAIR, NO_PERCENT = 65_535, 255
+NO_R2 = "none, as one of both does not vary"
+SAY_NAME = "return names.data.name[value]"
+SAY_R2 = f"return value == 255 ? '{NO_R2}' : (value / 100).toFixed(2)"
+IS_PAIR = "export default (args, tool, {value}) => value != 65535"
 
 
 class LinkageFigure:
@@ -53,8 +63,13 @@ class LinkageFigure:
         self.plot.add_tools(
             HoverTool(
                 renderers=[drawn],
-                tooltips=[("", "@first{custom}"), ("", "@second{custom}"), ("r²", "@image{0.00}")],
-                formatters={"@first": say, "@second": say},
+                tooltips=[
+                    ("", "@first{custom}"),
+                    ("", "@second{custom}"),
+                    ("r²", "@percent{custom}"),
+                ],
+                formatters={"@first": say, "@second": say, "@percent": CustomJSHover(code=SAY_R2)},
+                filters={"@first": CustomJS(code=IS_PAIR)},
             )
         )
 
@@ -94,8 +109,9 @@ def _columns(r2: np.ndarray) -> dict[str, Any]:
     image = np.full(first.shape, np.nan, np.float32)
     if len(r2):
         image[is_pair] = r2[first[is_pair], second[is_pair]]
+    percent = np.where(np.isnan(image), NO_PERCENT, np.rint(100 * image)).astype(np.uint8)
     codes = [np.where(is_pair, pair, NO_PAIR).astype(np.uint16) for pair in (first, second)]
-    return {"image": [image], "first": [codes[0]], "second": [codes[1]],
+    return {"image": [image], "percent": [percent], "first": [codes[0]], "second": [codes[1]],
             "bottom": [-0.5], "height": [0.5]}  # fmt: skip
 
 

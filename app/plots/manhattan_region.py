@@ -25,7 +25,7 @@ R2_COLOURS = ("#46558c", "#3f7fb5", "#3fb0ac", "#b9d96a", "#fde047")
 
 LEFT, RIGHT, GENE_PIXELS = 60, 74, 20
 GENE_COLOUR, CHOSEN_COLOUR = "#8fa1b8", "#ff7ac6"
-DOT_COLUMNS = ("x", "y", "r2", "variant", "name", "text")
+DOT_COLUMNS = ("x", "y", "r2", "variant", "linked", "name", "text")
 GENE_COLUMNS = ("left", "right", "bottom", "top", "y", "label_x", "name", "says")
 
 
@@ -69,7 +69,7 @@ class RegionFigure:
             HoverTool(
                 renderers=[drawn],
                 limit=1,
-                tooltips=[("", "@name"), ("p", "@text"), ("r²", "@r2{0.00}")],
+                tooltips=[("", "@name"), ("p", "@text"), ("r²", "@linked")],
             )
         )
         bar = ColorBar(

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
-from genoviz import simulate_genotypes, simulate_trait, write_plink
+from genoviz import linkage, read_genotypes, simulate_genotypes, simulate_trait, write_plink
 from tests.browser.conftest import Visit
+from tests.genotype_sets import genotypes_of
+
+# The triangle of linkage: how many variants it has, and its left, top, width and height.
+TRIANGLE = """() => {
+  const plot = Bokeh.documents[0].get_model_by_name("linkage-triangle")
+  const view = Bokeh.index.find_one(plot)
+  const {left, top} = view.el.getBoundingClientRect()
+  const {x_scale, y_scale} = view.frame
+  const [x, y] = [x_scale.compute(0), y_scale.compute(0)]
+  const n = plot.renderers[1].data_source.get_length()
+  return [n, left + x, top + y, x_scale.compute(1) - x, y_scale.compute(-0.5) - y]
+}"""
 
 
 class GenotypesVisit(Visit):
@@ -71,4 +84,27 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit.page.get_by_role("tab", name="Association").click()
     visit.press("Show on tracks")
     visit.until(lambda: "page=tracks" in visit.page.url)
+    assert visit.errors == []
+
+
+def test_the_triangle_says_why_two_variants_have_no_linkage(tabs, dashboard_url, tmp_path):
+    codes = np.random.default_rng(1).integers(0, 4, (50, 8), np.uint8)
+    codes[:, 2] = 3
+    write_plink(genotypes_of(codes), tmp_path / "few")
+    link = f"?page=genotypes&genotypes={tmp_path / 'few.bed'}&tab=association&variant=rs1"
+    visit = GenotypesVisit(tabs.new_page(), dashboard_url, link)
+    visit.until(lambda: visit.page.evaluate(TRIANGLE)[0] == 4)
+    said = {}
+    for name, x, y in (("pair", 0.25, 0.25), ("none", 0.5, 0.25), ("outside", 0.02, 0.95)):
+        _, left, top, width, height = visit.page.evaluate(TRIANGLE)
+        visit.page.mouse.move(left + x * width, top + y * height)
+        visit.page.mouse.move(left + x * width + 1, top + y * height)
+        visit.page.wait_for_timeout(300)
+        said[name] = visit.page.locator(".bk-tooltip-row-value:visible").all_inner_texts()
+    r2 = linkage(read_genotypes(tmp_path / "few.bed"), slice(0, 4))
+    assert said == {
+        "pair": ["rs0 · 1:1", "rs1 · 1:11", f"{r2[0, 1]:.2f}"],
+        "none": ["rs1 · 1:11", "rs2 · 1:21", "none, as one of both does not vary"],
+        "outside": [],
+    }
     assert visit.errors == []

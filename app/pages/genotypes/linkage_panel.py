@@ -22,7 +22,7 @@ from app.pages.genotypes.manhattan_points import names_of
 from app.pages.genotypes.state import GenotypeState
 from app.parts.questions import Question
 from app.parts.turn import Turn
-from app.plots.linkage_triangle import LinkageFigure
+from app.plots.linkage_triangle import NO_R2, LinkageFigure
 from app.plots.manhattan_region import GENE_PIXELS, RegionFigure
 from app.track_features import FeatureTable
 from genoviz.errors import GenovizError
@@ -138,6 +138,7 @@ class LinkagePanel:
             "x": near.x[order],
             "y": values[order],
             "r2": r2[order],
+            "linked": [NO_R2 if np.isnan(value) else f"{value:.2f}" for value in r2[order]],
             "variant": near.rows[order].astype(np.int32),
             "name": [names[place] for place in order.tolist()],
             "text": [texts[place] for place in order.tolist()],
