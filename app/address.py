@@ -82,6 +82,9 @@ class Address:
         Thresholds of quality: ``maf:0.05;hwe:1e-06``; see ``app.pages.genotypes.link``.
     variant
         ID of the variant that is looked at, or ``contig:position``, 1-based.
+    zoom
+        Which part of the plot along the genome is shown, ``(start, end)`` in bp from its left end,
+        contigs side by side; or None for all of it.
     window
         How much around it is shown: ``50snps``, ``200kb``; see ``app.pages.genotypes.link``.
     model
@@ -127,6 +130,7 @@ class Address:
     covariates: tuple[str, ...] = ()
     kept: str = ""
     variant: str = ""
+    zoom: tuple[float, float] | None = None
     window: str = ""
     model: str = ""
     blup: str = ""
@@ -149,6 +153,7 @@ class Address:
         for name, parse, default in (
             ("region", Region.parse, None),
             ("view", parse_view, None),
+            ("zoom", parse_zoom, None),
             ("k", parse_k, 0),
         ):
             checked[name] = default
@@ -226,6 +231,7 @@ class Address:
             "covariate": self.covariates,
             "kept": self.kept,
             "variant": self.variant,
+            "zoom": ",".join(f"{value:.12g}" for value in self.zoom or ()),
             "window": self.window,
             "model": self.model,
             "blup": self.blup,
@@ -260,6 +266,28 @@ def parse_view(text: str) -> View:
     ):
         raise ParameterError(f"view is {text!r}, needs x_min,x_max,y_min,y_max in bp")
     return x_min, x_max, y_min, y_max
+
+
+def parse_zoom(text: str) -> tuple[float, float]:
+    """Return the stretch that ``start,end`` names.
+
+    Raises
+    ------
+    ParameterError
+        If these are not two numbers, the first below the second.
+
+    Examples
+    --------
+    >>> parse_zoom("-10.5,1e6")
+    (-10.5, 1000000.0)
+    """
+    try:
+        start, end = (float(part) for part in text.split(","))
+    except ValueError:
+        start = end = math.nan
+    if not -math.inf < start < end < math.inf:
+        raise ParameterError(f"zoom is {text!r}, needs start,end in bp")
+    return start, end
 
 
 def parse_k(text: str) -> int:

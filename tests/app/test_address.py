@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.address import Address, Region, parse_view
+from app.address import Address, Region, parse_view, parse_zoom
 from genoviz.errors import ParameterError
 
 PAGES = ("pangenome", "coverage")
@@ -43,6 +43,12 @@ def test_files_colours_and_view_are_read():
 def test_what_is_no_view_is_named(text):
     with pytest.raises(ParameterError, match=r"view is .*needs x_min,x_max,y_min,y_max"):
         parse_view(text)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,2", "2,1", "1,1", "nan,2", "0,inf"])
+def test_what_is_no_stretch_is_named(text):
+    with pytest.raises(ParameterError, match=r"zoom is .*needs start,end in bp"):
+        parse_zoom(text)
 
 
 def test_one_wrong_value_does_not_discard_the_others():
@@ -88,6 +94,7 @@ SPANS = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
         blup=TEXTS,
         pedigree=TEXTS,
         results=st.lists(NAMES, max_size=2).map(tuple),
+        zoom=st.none() | st.just((-3.0, 1234567.0)),
         view=st.none()
         | st.tuples(SPANS, SPANS).map(
             lambda spans: tuple(

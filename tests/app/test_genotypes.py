@@ -465,6 +465,28 @@ def test_a_link_is_written_and_followed(visit, folder):
     assert "'height'" in visit.session.problem
 
 
+@pytest.mark.parametrize("tab", ["association", "prediction"])
+def test_a_link_has_the_zoom_of_the_plot_along_the_genome(visit, folder, tab):
+    link = Address(
+        genotypes=str(folder / "herd.bed"), trait="weight", tab=tab, results=(tab,),
+        zoom=(20_000.0, 900_000.0),
+    )  # fmt: skip
+    visit.session.genotypes.open(link.genotypes)
+    visit.page.follow(Address.parse(link.query, pages=()))
+    view = visit.page.views.view(tab.title())
+    plot = view.manhattan if tab == "association" else view.effects
+    visit.until(lambda: plot.track is not None)
+    assert (plot.view.start, plot.view.end) == link.zoom
+    assert visit.page.link.zoom == link.zoom
+    visit.page.views.show("samples")
+    assert visit.page.link.zoom is None
+    visit.page.views.show(tab)
+    plot.show_whole()
+    assert visit.page.link.zoom is None
+    visit.page.follow(link)
+    visit.until(lambda: visit.page.link.zoom == link.zoom)
+
+
 def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, tmp_path):
     path, pedigree = str(folder / "herd.bed"), tmp_path / "herd.ped.csv"
     ids = read_genotypes(path).samples.ids.tolist()

@@ -14,6 +14,7 @@ from app.pages.genotypes.association_design import covariate_names, trait_names
 from app.pages.genotypes.association_form import LINEAR
 from app.pages.genotypes.association_panel import AssociationPanel
 from app.pages.genotypes.linkage_region import WINDOWS
+from app.pages.genotypes.manhattan_panel import ManhattanPanel
 from app.pages.genotypes.prediction_link import read_request, write_request
 from app.pages.genotypes.prediction_panel import PredictionPanel
 from app.pages.genotypes.samples_panel import SamplesPanel
@@ -35,6 +36,12 @@ class LinkedPanels:
     samples: SamplesPanel
     association: AssociationPanel
     prediction: PredictionPanel
+
+    def plot(self, tab: str) -> ManhattanPanel | None:
+        """Return the plot along the genome of a tab, by its name in links; None for no such."""
+        return {
+            ASSOCIATION: self.association.manhattan, PREDICTION: self.prediction.effects,
+        }.get(tab)  # fmt: skip
 
 
 class LinkFollower:
@@ -87,6 +94,7 @@ class LinkFollower:
             yield
         self._take_covariates(link.covariates)
         self._take_model(link.model)
+        self._take_zoom(link)
         self._compute(link.results)
         if self._problems:
             words = "; ".join(self._problems)
@@ -129,6 +137,14 @@ class LinkFollower:
         if model:
             self._choose(field, "model", model, {name: name for name in field.options.values()})
 
+    def _take_zoom(self, link: Address) -> None:
+        """Zoom into the plot of the tab, if it is there or is going to be computed."""
+        plot = self._panels.plot(link.tab)
+        if link.zoom is None or plot is None:
+            return
+        if plot.track is not None or link.tab in link.results:
+            plot.zoom_to(link.zoom)
+
     def _compute(self, results: tuple[str, ...]) -> None:
         """Begin what the link has the results of, unless they are there."""
         state, panels = self._state, self._panels
@@ -166,12 +182,14 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
         return Address(tab=tab)
     association, prediction = panels.association, panels.prediction.form
     window, model = slug_of(association.region.window.value), association.form.model.value
+    plot = panels.plot(tab)
     results = {ASSOCIATION: state.scan, PREDICTION: state.blup}
     return Address(
         trait=state.trait,
         covariates=tuple(state.covariates),
         kept=write_thresholds(state.thresholds) if state.kept is not None else "",
         variant="" if state.variant is None else subject.variants.label(state.variant),
+        zoom=None if plot is None else plot.zoom,
         window="" if window == USUAL_WINDOW else window,
         model="" if model == LINEAR else model,
         blup=write_request(prediction.request),

@@ -10,13 +10,15 @@ import numpy as np
 import panel as pn
 from bokeh.events import DoubleTap, Tap
 
-from app.pages.genotypes.manhattan_points import Track, View, make_dots, nearest
+from app.pages.genotypes.manhattan_points import GenomeAxis, Track, View, make_dots, nearest
 from app.parts.questions import Question
 from app.parts.turn import Turn
 from app.plots.manhattan import ManhattanFigure, seen_names
 from app.session import Session
 
 REST_SECONDS, NO_WIDTH, NO_HEIGHT, SMALLEST_VIEW = 0.06, 900, 220, 50
+LONG = 1_000
+"""From how many bp on parts of one do not matter."""
 
 
 class ManhattanPanel:
@@ -56,6 +58,7 @@ class ManhattanPanel:
         self._chosen: int | None = None
         self._size = [NO_WIDTH, NO_HEIGHT]
         self._wanted: tuple[float, float] | None = None
+        self._linked: tuple[float, float] | None = None
         self._waiting: tuple[Track, View, dict[str, Any]] | None = None
         self._is_stale, self._changed_at = False, 0.0
         self._turn = Turn(figure.plot, self._draw)
@@ -77,6 +80,29 @@ class ManhattanPanel:
         start, end = self._wanted or (float(x_range.start), float(x_range.end))
         return View(start, end, *self._size)
 
+    @property
+    def zoom(self) -> tuple[float, float] | None:
+        """Ends of the part that is shown, or is to be once there is a track; None for all."""
+        if self.track is None:
+            return self._linked
+        view, axis = self.view, self.track.axis
+        is_whole = view.start <= 0 and view.end >= axis.length
+        digits = 0 if axis.length > LONG else 3
+        return None if is_whole else (round(view.start, digits), round(view.end, digits))
+
+    def zoom_to(self, zoom: tuple[float, float]) -> None:
+        """Show a part; if there is no track yet, once there is."""
+        self._linked = zoom
+        if self.track is not None:
+            self._follow_link()
+
+    def _follow_link(self) -> None:
+        (start, end), self._linked = self._linked, None
+        room, whole = self._room(self.track.axis), self.track.axis.length
+        start, end = max(start, -room), min(end, whole + room)
+        if end - start >= min(SMALLEST_VIEW, whole):
+            self._wanted, self._is_stale = (start, end), True
+
     def show(self, track: Track | None) -> None:
         """Draw something else; the view stays if it is along the same variants."""
         before, self.track = self.track, track
@@ -86,8 +112,15 @@ class ManhattanPanel:
             self._turn.ask()
         elif before is None or before.axis is not track.axis:
             self.show_whole()
+            if self._linked is not None:
+                self._follow_link()
         else:
             self._is_stale = True
+
+    @staticmethod
+    def _room(axis: GenomeAxis) -> float:
+        """Return how much is shown beyond the ends."""
+        return 0.01 * axis.length
 
     def choose(self, variant: int | None) -> None:
         """Mark a variant."""
@@ -98,7 +131,7 @@ class ManhattanPanel:
         """Show all contigs."""
         if self.track is not None:
             axis = self.track.axis
-            room = 0.01 * axis.length
+            room = self._room(axis)
             self._wanted = (-room, axis.length + room)
             self._is_stale = True
 
@@ -160,7 +193,7 @@ class ManhattanPanel:
         x_range = self.figure.plot.x_range
         x_range.update(bounds=None, min_interval=None)
         x_range.update(start=start, end=end)
-        room = 0.01 * self.track.axis.length
+        room = self._room(self.track.axis)
         bounds = (-room, self.track.axis.length + room)
         x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.track.axis.length))
 
