@@ -40,6 +40,8 @@ SLIM = """
   .tabulator-col-content { padding-left: 5px !important; padding-right: 5px !important; }
 .tabulator .tabulator-tableholder .tabulator-table .tabulator-row.tabulator-selected {
   background-color: rgba(79, 179, 232, 0.26) !important; color: inherit !important; }
+.tabulator .tabulator-tableholder .tabulator-table .tabulator-row:not(.tabulator-selected):hover {
+  background-color: rgba(79, 179, 232, 0.13) !important; color: inherit !important; }
 """
 COUNT = """
 :host { font-size: 12px; line-height: 1.4; font-variant-numeric: tabular-nums; }
@@ -74,7 +76,14 @@ class FittingTable(pn.widgets.Tabulator):
     """A table whose columns share its width: those with widths in per cent, in proportion to them.
 
     Otherwise these would stay as wide as they were when the table was made.
+
+    Attributes
+    ----------
+    least_widths
+        Titles of columns that may not become as narrow as others, and how narrow, px.
     """
+
+    least_widths: tuple[tuple[str, int], ...] = ()
 
     def _config_columns(self, column_objs: list[Any]) -> list[Any]:
         columns = super()._config_columns(column_objs)
@@ -82,6 +91,10 @@ class FittingTable(pn.widgets.Tabulator):
         shares = [float(column.pop("width").removesuffix("%")) for column in sharing]
         for column, share in zip(sharing, shares, strict=True):
             column["widthGrow"] = share / sum(shares)  # pixels of a unit are made whole
+        least_widths = dict(self.least_widths)
+        for column in columns:
+            if column.get("field") in least_widths:
+                column["minWidth"] = least_widths[column["field"]]
         return columns
 
 
@@ -108,6 +121,8 @@ class TableRows:
         What there is to say of the rows, e.g. that there are more.
     hidden
         Columns that have nothing to say.
+    least_widths
+        Titles of columns that may not become as narrow as others, and how narrow, px.
     """
 
     frame: pd.DataFrame
@@ -115,6 +130,7 @@ class TableRows:
     word_of_row: np.ndarray
     note: str = ""
     hidden: tuple[str, ...] = ()
+    least_widths: tuple[tuple[str, int], ...] = ()
 
     def find(self, text: str) -> pd.DataFrame:
         """Return the rows whose words have a text in them, in any case."""
@@ -182,7 +198,12 @@ class RemoteTable:
             margin=0,
         )
 
-    def _make_table(self, frame: pd.DataFrame, hidden: Sequence[str] = ()) -> pn.widgets.Tabulator:
+    def _make_table(
+        self,
+        frame: pd.DataFrame,
+        hidden: Sequence[str] = (),
+        least_widths: tuple[tuple[str, int], ...] = (),
+    ) -> FittingTable:
         numbers = {column.title: column.format for column in self._columns if column.is_number}
         make = FittingTable if self._on_sort is None else SortedElsewhere
         table = make(
@@ -212,6 +233,7 @@ class RemoteTable:
             sizing_mode="stretch_both",
             margin=0,
         )
+        table.least_widths = least_widths
         table.on_click(self._take_click)
         if self._on_sort is not None:
             table.param.watch(self._take_sorters, "sorters")
@@ -238,12 +260,13 @@ class RemoteTable:
             return
         found = rows.find(self.search.value_input or "")
         with pn.io.hold():
-            if self.table.hidden_columns == list(rows.hidden):
+            is_alike = self.table.hidden_columns == list(rows.hidden)
+            if is_alike and self.table.least_widths == rows.least_widths:
                 self.table.param.update(value=found, page=1, selection=[])
             else:
                 # A browser that is still making a table cannot change its columns.
                 sorters = self.table.sorters
-                self.table = self._make_table(found, rows.hidden)
+                self.table = self._make_table(found, rows.hidden, rows.least_widths)
                 if self._on_sort is not None:
                     self.table.sorters = sorters
                 self.place.objects = [self.table]

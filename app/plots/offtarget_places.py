@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import pi
 from typing import Any
 
 from bokeh.models import (
@@ -26,6 +27,8 @@ MISMATCH_COLOURS = (
 MANY_ROWS, CROWDED_ROWS = 14, 18
 CHOSEN_COLOUR, BAR_COLOUR = "#ffffff", "#1d2836"
 BIN_COLUMNS = ("left", "right", "bottom", "top", "colour", "alpha", "place", "n", "fewest")
+CELLS_WIDTH, LETTER_WIDTH = 186, 6.5
+"""Pixels that the cells and what is left of them have, and that a letter in a cell takes."""
 CELL_COLUMNS = (
     "left", "right", "bottom", "top", "colour", "alpha", "text", "edge", "x", "y", "says"
 )  # fmt: skip
@@ -160,7 +163,7 @@ class KindsFigure:
             fill_color="colour", fill_alpha="alpha", line_color="edge", line_width=2,
             nonselection_fill_alpha="alpha", nonselection_line_alpha=1,
         )  # fmt: skip
-        self.plot.text(
+        self._texts = self.plot.text(
             x="x", y="y", text="text", source=self.cells, text_align="center",
             text_baseline="middle", text_color="#f2f6fb", text_font_size="11px",
             nonselection_text_alpha=1,
@@ -178,6 +181,9 @@ class KindsFigure:
             major_label_overrides=dict(enumerate(rows)), visible=len(rows) > 1
         )
         self.plot.min_border_left = 50 if len(rows) > 1 else 10
+        room = (CELLS_WIDTH - self.plot.min_border_left) / n_columns
+        is_narrow = LETTER_WIDTH * max(map(len, cells["text"]), default=0) > room
+        self._texts.glyph.angle = pi / 2 if is_narrow else 0
         self.plot.x_range.update(start=-0.55, end=n_columns - 0.45)
         self.plot.y_range.update(start=len(rows) - 0.45, end=-0.55)
 

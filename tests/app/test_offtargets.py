@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import random
 
 import numpy as np
@@ -249,7 +250,8 @@ def test_hits_have_genes_and_are_filtered_by_class(result, tmp_path):
     assert " bp away" in card_html(result, far, flank_of(result, far, 5), genes)
     write_found(tmp_path / "hits.tsv", found)
     lines = (tmp_path / "hits.tsv").read_text().splitlines()
-    assert lines[0].endswith("cfd\tseed_mismatches\tgene\tgene_distance\tclass")
+    names = "cut_site cfd mit cctop seed_mismatches gene gene_distance class"
+    assert lines[0].endswith(names.replace(" ", "\t"))
     assert all(line.endswith("\texon") for line in lines[1:])
 
 
@@ -272,7 +274,7 @@ def test_cells_count_kinds_and_mismatches(result):
     cells = make_cells(found)
     assert len(cells["text"]) == 3 * 7
     assert len(set(cells["edge"])) == 2
-    says = f"{found.kind_counts[2, 6]:,} hits: 6 mismatches, rna bulge, 1 nt"
+    says = f"{found.kind_counts[2, 6]:,} hits: 6 mismatches, RNA bulge, 1 nt"
     assert cells["says"][-1] == says
 
 
@@ -335,6 +337,13 @@ def test_listed_hits_become_files(result, tmp_path):
     bed = (tmp_path / "hits.bed").read_text().splitlines()
     assert len(bed) == len(found)
     assert bed[0] == "chr1\t20000\t20023\tone\t1000\t+"
+    rows = [*csv.DictReader((tmp_path / "hits.csv").read_text().splitlines())]
+    assert len(rows) == len(found)
+    assert rows[0] | {"cut_site": "20017", "cfd": "1", "mit": "100", "cctop": "0"} == rows[0]
+    plain = next(row for row in rows if row["mismatches"] == "1" and row["bulge_size"] == "0")
+    # A G to A at position 5, on the other strand.
+    assert float(plain["cctop"]) == pytest.approx(1.2**5, abs=1e-4)
+    assert int(plain["cut_site"]) == int(plain["start"]) + 6
     assert len((tmp_path / "hits.tsv").read_text().splitlines()) == len(found) + 1
     assert (tmp_path / "hits.txt").read_text().startswith("#Bulge type\t")
 

@@ -76,3 +76,15 @@ def test_a_link_lists_the_hits_again(tabs, dashboard_url, genome_file):
     assert visit.errors == []
     outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]
     assert outside == []
+
+
+def test_counts_are_never_cut_off(tabs, dashboard_url, genome_file):
+    query = f"?page=offtargets&genome={genome_file}&guides=one+{SPACER}&limits=10,0,0&pam=-NRG"
+    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, query)
+    cells = visit.rows(0).first.locator(".tabulator-cell:visible")
+    visit.until(lambda: cells.count() >= 14)
+    widths = "cells => cells.map(cell => [cell.innerText, cell.clientWidth - cell.scrollWidth])"
+    shown = cells.evaluate_all(widths)
+    assert max(len(text) for text, _ in shown[2:13]) >= 3
+    assert all(spare >= 0 for _, spare in shown[2:])
+    assert visit.errors == []

@@ -15,6 +15,8 @@ from app.pages.offtargets.hit_filter import FoundHits
 from app.pages.offtargets.place_bins import PlaceView
 from app.pages.offtargets.state import OffTargetState
 from app.parts.file_button import file_button, file_stem
+from genoviz.analyses.offtarget_cuts import cut_sites
+from genoviz.analyses.offtarget_scores import cctop_scores, mit_scores
 from genoviz.errors import GenovizError
 from genoviz.io.offtarget_output import HitFormat, HitTable, write_tables
 from genoviz.model.offtarget_hits import OffTargetHits
@@ -23,6 +25,7 @@ CAS_OFFINDER = "txt"
 FORMATS = {
     "TSV": "tsv", "CSV": "csv", "Parquet": "parquet", "BED": "bed", "Cas-OFFinder": CAS_OFFINDER
 }  # fmt: skip
+TABLES = ("tsv", "csv", "parquet")
 FIGURES = {"PNG": "png", "SVG": "svg"}
 
 
@@ -63,10 +66,12 @@ def write_found(path: Path, found: FoundHits) -> None:
     form: HitFormat = ending
     if ending == CAS_OFFINDER:
         form = "bulge" if query.dna_bulge or query.rna_bulge else "v2"
-    tables = [
-        HitTable(hits, [query.guides[number].name for number in ids], columns_of(found, rows))
-        for ids, rows, hits in _iter_groups(result, found.rows)
-    ]
+    tables = []
+    for ids, rows, hits in _iter_groups(result, found.rows):
+        columns = _scores_of(result, rows)
+        if ending in TABLES:
+            columns = columns_of(found, rows, hits)
+        tables.append(HitTable(hits, [query.guides[number].name for number in ids], columns))
     write_tables(tables, path, format=form)
 
 
@@ -82,10 +87,13 @@ def _iter_groups(
         yield group.ids.tolist(), rows[places], part
 
 
-def columns_of(found: FoundHits, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what files of hits have beside the hits: scores, seed, genes, haplotypes."""
+def columns_of(found: FoundHits, rows: np.ndarray, hits: OffTargetHits) -> dict[str, np.ndarray]:
+    """Return what tables of hits have beside the hits: cuts, scores, seed, genes, haplotypes."""
     result, genes = found.result, found.genes
-    columns = {} if result.cfd is None else {"cfd": result.cfd[rows]}
+    columns = {"cut_site": cut_sites(hits)} if result.query.pam.letters else {}
+    if result.cfd is not None:
+        scores = {"mit": mit_scores(hits), "cctop": cctop_scores(hits)}
+        columns |= _scores_of(result, rows) | scores
     if result.query.pam.letters:
         columns["seed_mismatches"] = result.seeds[rows].astype(np.int64)
     if genes is not None:
@@ -93,6 +101,10 @@ def columns_of(found: FoundHits, rows: np.ndarray) -> dict[str, np.ndarray]:
         columns["gene_distance"] = genes.annotation.distances[rows]
         columns["class"] = np.array(genes.labels(rows), np.str_)
     return columns if result.sites is None else columns | graph_columns(result, rows)
+
+
+def _scores_of(result: SearchResult, rows: np.ndarray) -> dict[str, np.ndarray]:
+    return {} if result.cfd is None else {"cfd": result.cfd[rows]}
 
 
 def graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, np.ndarray]:

@@ -11,6 +11,10 @@ from app.offtarget_search import SearchResult
 from app.parts.remote_table import MAX_ROWS, Column, TableRows
 
 CODE = '<code style="font-size:10.5px">{}</code>'
+PADDING, DIGIT = 11, 7
+"""Pixels that a cell takes beside its letters, and that a letter takes."""
+SHORT_SEQUENCE = 90
+"""Pixels that are left to a sequence, where there is little room."""
 IN_REFERENCE, IN_EXONS, BULGED, SPECIFICITY = "In ref.", "Exons", "Bulge", "Spec."
 LEVELS = tuple(str(level) for level in range(MAX_MISMATCHES + 1))
 COLUMNS = (
@@ -65,7 +69,16 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
     hidden = list(dict.fromkeys(hidden))
     n_twice = int(summaries.is_ambiguous.sum()) if sites is None else 0
     note = f"{n_twice:,} with several perfect copies" if n_twice else ""
-    return TableRows(frame, words, np.arange(len(guides)), note, tuple(hidden))
+    rows = np.arange(len(guides))
+    return TableRows(frame, words, rows, note, tuple(hidden), _least_widths(frame))
+
+
+def _least_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
+    """Return the widths that columns need, px: of their titles, and of all digits of counts."""
+    whole = frame.select_dtypes("integer").max()
+    needed = {name: PADDING + DIGIT * len(f"{most:,}") for name, most in whole.items()}
+    shares = {column.title: column.share for column in COLUMNS} | {"Sequence": SHORT_SEQUENCE}
+    return tuple((name, max(share, needed.get(name, 0))) for name, share in shares.items())
 
 
 def _worst(result: SearchResult, n: int) -> dict[str, np.ndarray]:

@@ -20,21 +20,22 @@ from genoviz.analyses.offtarget_differences import count_seed_mismatches
 
 BLOCK = 1_000
 COLUMNS = (
-    Column("Guide", share=56),
+    Column("Guide", share=52),
     Column("Site", share=188, is_html=True, is_sortable=False),
-    Column("Contig", share=70),
+    Column("Contig", share=58),
     Column("Start", is_number=True, share=80),
     Column(STRAND, share=26),
     Column("Mism.", is_number=True, share=54),
-    Column(SEED, is_number=True, share=54),
-    Column("Bulge", share=54),
+    Column(SEED, is_number=True, share=50),
+    Column("Bulge", share=52),
     Column("CFD", is_number=True, share=50, format="0.000"),
     Column("Cut", is_number=True, share=70, is_sortable=False),
     Column(PRESENT, share=66),
     Column(REFERENCE, share=78),
-    Column(GENE, share=76),
-    Column(CLASS, share=76),
+    Column(GENE, share=64),
+    Column(CLASS, share=74),
 )
+LEAST_WIDTHS = tuple((column.title, column.share) for column in COLUMNS if column.share < 56)
 
 
 def hit_rows(found: FoundHits, first: int) -> TableRows:
@@ -63,7 +64,8 @@ def hit_rows(found: FoundHits, first: int) -> TableRows:
         }
     )
     hidden = _hidden(found)
-    return TableRows(frame, np.empty(0, np.str_), np.zeros(len(rows), np.int64), "", hidden)
+    words, of_rows = np.empty(0, np.str_), np.zeros(len(rows), np.int64)
+    return TableRows(frame, words, of_rows, "", hidden, LEAST_WIDTHS)
 
 
 def _hidden(found: FoundHits) -> tuple[str, ...]:
