@@ -36,7 +36,8 @@ def coverage(
     split: Annotated[
         bool,
         typer.Option(
-            "--split", help="Cut reads and BED12 of B into blocks, as bedtools coverage -split."
+            "--split",
+            help="Cut reads (at D and N) and BED12 of B into blocks, which are counted.",
         ),
     ] = False,
     same_strand: io.SameStrand = False,

@@ -96,6 +96,7 @@ def test_contigs_that_files_name_differently_are_one_and_that_is_said(session, p
     ("text", "region"),
     [
         ("c1:1-20", PathRegion("c1", 0, 20)),
+        (" c1 : 1,001 - 1,100 ", PathRegion("c1", 1000, 1100)),
         ("c1:1,001-1,100", PathRegion("c1", 1000, 1100)),
         ("c1", PathRegion("c1", 0, 2000)),
         ("chrc1:7", PathRegion("c1", 6, 7)),

@@ -70,6 +70,15 @@ def test_a_gene_a_region_zoom_drag_and_back(tracks):
     assert tracks.errors == []
 
 
+def test_what_was_not_found_stays_in_the_field_to_be_mended(tracks):
+    tracks.go("c7:1-50")
+    tracks.until(lambda: tracks.page.get_by_text("there is no contig 'c7'").count() > 0)
+    tracks.page.wait_for_timeout(600)
+    assert tracks.region == "c7:1-50"
+    tracks.go_to("c1:1001..3000", (1001, 3000))
+    tracks.until(lambda: tracks.region == "c1:1,001-3,000")
+
+
 def test_the_link_opens_the_same_view_again(tracks, tabs):
     tracks.go_to("c1:1,001-3,000", (1001, 3000))
     tracks.until(lambda: "region=c1:1000-3000" in tracks.page.url)

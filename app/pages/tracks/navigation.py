@@ -143,6 +143,7 @@ class Navigation:
                 self._session.complain(f"The region was not found: {error}.")
             return
         self.look_at(region)
+        self.place.write(write_place(self._browser.region))
         self._publish(region)
 
     def _take_typing(self) -> None:

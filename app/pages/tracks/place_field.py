@@ -40,10 +40,13 @@ class PlaceField(pmui.AutocompleteInput):
         """Show a text that nobody has typed."""
         self._is_own, self._written = True, text
         self.value = text
-        # The field itself forgets to, once a browser shows it.
+        self._show(text)
+        self._is_own = False
+
+    def _show(self, text: str) -> None:
+        """Show a text, which the field itself forgets once a browser shows it."""
         with edit_readonly(self):
             self.value_input = text
-        self._is_own = False
 
     def on_type(self, act: Callable[[], None]) -> None:
         """Call back when a person has typed something."""
@@ -59,6 +62,7 @@ class PlaceField(pmui.AutocompleteInput):
 
         def take(event: Any) -> None:
             if not self._is_own and event.new:
+                self._show(event.new)
                 go(event.new)
 
         self.param.watch(take, "value")

@@ -74,7 +74,7 @@ def parse_place(
         return PathRegion(contig, 0, contigs[contig])
     name, colon, stretch = text.rpartition(":")
     match = _STRETCH.match(stretch.strip())
-    contig = known_contig(name, contigs) if colon else shown
+    contig = known_contig(name.strip(), contigs) if colon else shown
     if match is not None and contig in contigs:
         return _stretch_of(text, contig, contigs[contig], match)
     found = find(text)
