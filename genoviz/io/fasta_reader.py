@@ -143,8 +143,8 @@ def name_sequences(words: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         )
     repeated = [name for name, n in Counter(names).items() if n > 1]
     if repeated:
+        which = "1 name is that" if len(repeated) == 1 else f"{len(repeated):,} names are those"
         notes.append(
-            f"{len(repeated):,} names are those of several sequences, which are kept apart; the "
-            f"first is {repeated[0]}"
+            f"{which} of several sequences, which are kept apart; the first is {repeated[0]}"
         )
     return tuple(names), tuple(notes)

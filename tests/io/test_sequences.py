@@ -152,7 +152,7 @@ def test_lines_of_all_lengths_and_rna(write):
     assert found.descriptions == ("long", "rna x", "", "empty", "long")
     assert found.notes == (
         "1 of 5 sequences have no name; the first of them is called sequence_3",
-        "1 names are those of several sequences, which are kept apart; the first is long",
+        "1 name is that of several sequences, which are kept apart; the first is long",
     )
 
 

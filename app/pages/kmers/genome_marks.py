@@ -21,9 +21,9 @@ def show_contigs(figures: GenomeFigures, axis: GenomeAxis, view: GenomeView) -> 
     per_pixel = (view.end - view.start) / max(view.width, 1)
     starts, ends = axis.offsets[:-1], axis.offsets[1:]
     middles = (np.maximum(starts, view.start) + np.minimum(ends, view.end)) / 2
-    is_seen = (ends > view.start) & (starts < view.end)
+    seen = np.flatnonzero((ends > view.start) & (starts < view.end))
     names, last = {}, -np.inf
-    for contig in np.flatnonzero(is_seen)[:MAX_SEEN].tolist():
+    for contig in seen[:: -(-len(seen) // MAX_SEEN) or 1].tolist():
         name = shorten(axis.names[contig])
         half = len(name) * LETTER_PIXELS * per_pixel / 2
         has_room = middles[contig] + half < view.end + RIGHT_PIXELS * per_pixel
