@@ -86,6 +86,35 @@ def test_filters_leave_out_variants_samples_and_regions(run, made):
     assert [int(row["POS"]) - 1 < end for row in rows_of(out)] == [True] * 3
 
 
+def test_families_tell_samples_of_the_same_name_apart(run, made):
+    fam = Path("made.fam")
+    rows = [line.split()[2:] for line in fam.read_text().splitlines()]
+    lines = [[f"F{k % 2}", f"s{k // 2}", *row] for k, row in enumerate(rows)]
+    fam.write_text("".join(" ".join(line) + "\n" for line in lines))
+    for text, wanted in (
+        ("#FID IID\nF0 s1\nF1 s3\nF7 s4\n", [("F0", "s1"), ("F1", "s3")]),
+        ("s1\n", [("F0", "s1"), ("F1", "s1")]),
+        ("other s1\nother s2\n", [(f, s) for s in ("s1", "s2") for f in ("F0", "F1")]),
+    ):
+        Path("keep.txt").write_text(text)
+        code, _, err = run(*"freq made.bed --keep keep.txt --samples s.tsv -o f.tsv".split())
+        assert code == 0
+        kept = rows_of(Path("s.tsv").read_text())
+        assert [(row["#FID"], row["IID"]) for row in kept] == wanted
+        assert ("1 of 3 samples of keep.txt have no genotypes" in err) == ("F7" in text)
+    Path("keep.txt").write_bytes("Mül s1\n".encode("latin-1"))
+    assert run(*"freq made.bed --keep keep.txt -o f.tsv".split())[0] == 0
+
+
+def test_samples_without_a_covariate_are_not_counted(run, made):
+    rows = [f"{name},{k % 7},{'NA' if k < 5 else k}" for k, name in enumerate(made.samples.ids)]
+    Path("t.csv").write_text("\n".join(["IID,y,c", *rows]) + "\n")
+    code, out, err = run(*"gwas made.bed --pheno t.csv --trait y --covariate c".split())
+    assert code == 0
+    assert "trait y: 85 samples" in err
+    assert column(out, "OBS_CT").max() <= 85
+
+
 def test_grm_is_written_as_gcta_numpy_and_text(run, made):
     z = centred(made)
     p = np.nanmean(inflated(made), axis=0) / 2
@@ -185,13 +214,24 @@ def test_single_step_predicts_animals_without_genotypes(run, made):
     for method in ("ssSNPBLUP", "ssGTABLUP"):
         code, out, _ = run(
             "blup", "made.bed", "--pheno", "made.pheno.tsv", "--pedigree", "herd.ped",
-            "--method", method,
+            "--method", method, "--effects", f"{method}.tsv",
         )  # fmt: skip
         assert code == 0
         values[method] = {row["#ID"]: float(row["BREEDING_VALUE"]) for row in rows_of(out)}
     found = values["ssSNPBLUP"]
     assert found["calf"] == pytest.approx((found[ids[0]] + found[ids[1]]) / 2, abs=1e-5)
     assert values["ssGTABLUP"] == pytest.approx(found, abs=1e-5)
+    by_variants, by_animals = (column(Path(f"{m}.tsv").read_text(), "EFFECT") for m in values)
+    assert len(by_variants) == made.n_variants
+    assert np.abs(by_variants).max() > 0
+    assert by_animals == pytest.approx(by_variants, abs=1e-5)
+    Path("herd.ped").write_text("other 0 0\n")
+    code, _, err = run(
+        "blup", "made.bed", "--pheno", "made.pheno.tsv", "--pedigree", "herd.ped",
+        "--method", "ssSNPBLUP",
+    )  # fmt: skip
+    assert code == 1
+    assert "herd.ped: has none of the 90 genotyped samples, such as 'sample1'" in err
 
 
 @pytest.mark.parametrize("scale", ["raw", "centred", "standardised"])
@@ -219,7 +259,7 @@ def test_products_both_ways(run, made, scale):
         ("gwas made.bed --pheno made.pheno.tsv --covariate age", "--covariate is 'age'"),
         ("freq made.bed --region 7:1-x", "--region is '7:1-x', needs CONTIG or CONTIG:START-END"),
         ("freq made.bed --region chrZ", "names contig 'chrZ', the genotypes have"),
-        ("product made.bed made.fam", "made.fam: is no matrix of numbers|made.fam.*needs numbers"),
+        ("product made.bed made.fam", "made.fam, line 1: has 'pop1', needs numbers between"),
         ("grm made.bed -o g.xlsx", "ends in '.xlsx', needs .grm.bin, .npy, .tsv"),
         ("blup made.bed --pheno made.pheno.tsv --heritability 1", "heritability is 1"),
     ],

@@ -134,7 +134,7 @@ def blup(
                 polygenic_weight=polygenic_weight,
                 **common,
             )
-            write_table(columns, output)
+            _write(columns, output, found, last, effects)
             _print_end(name, last)
             return
         name, phenotype = io.take_trait(table, found.samples, trait)
@@ -159,10 +159,20 @@ def blup(
         steps = _iter_solve(method, found, phenotype, covariates=covariates, **common)
         last = _solve(steps, bar)
     values = {"PHENOTYPE": phenotype, "BREEDING_VALUE": last.breeding_values}
-    write_table(sample_columns(found.samples) | values, output)
-    if effects is not None:
-        write_table(variant_columns(found.variants) | {"EFFECT": last.effects}, effects)
+    _write(sample_columns(found.samples) | values, output, found, last, effects)
     _print_end(name, last)
+
+
+def _write(
+    values: dict[str, Any],
+    output: Path | None,
+    genotypes: Genotypes,
+    last: BlupSnapshot,
+    effects: Path | None,
+) -> None:
+    write_table(values, output)
+    if effects is not None:
+        write_table(variant_columns(genotypes.variants) | {"EFFECT": last.effects}, effects)
 
 
 def _iter_solve(method: Method, *arguments: Any, **options: Any) -> Iterator[BlupSnapshot]:
@@ -185,10 +195,15 @@ def _solve_single_step(
     import numpy as np
 
     from genoviz.analyses.genotypes.single_step import iter_single_step
+    from genoviz.errors import FileFormatError
     from genoviz.io.pedigree import read_pedigree
     from genoviz.model.genotypes import SampleTable
 
     pedigree = read_pedigree(path)
+    print_notes(*pedigree.notes)
+    if not np.isin(pedigree.ids, genotypes.samples.ids).any():
+        raise FileFormatError(path, f"has none of the {genotypes.n_samples:,} genotyped samples, "
+                                    f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
     name, phenotype = io.take_trait(table, SampleTable.from_ids(pedigree.ids), trait)
     last = _solve(iter_single_step(genotypes, pedigree, phenotype, **options), bar)
     columns = {

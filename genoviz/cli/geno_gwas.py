@@ -88,8 +88,10 @@ def gwas(
     }
     write_table(columns, output)
     n_tested = int(np.isfinite(scan.beta).sum())
-    n_phenotypes = int(np.isfinite(phenotype).sum())
+    has_all = np.isfinite(phenotype)
+    if covariates is not None:
+        has_all &= np.isfinite(covariates).all(axis=1)
     print_notes(
-        f"trait {name}: {n_phenotypes:,} samples, {n_tested:,} of {found.n_variants:,} variants "
-        f"tested, lambda GC {scan.lambda_gc:.4f}"
+        f"trait {name}: {int(has_all.sum()):,} samples, {n_tested:,} of {found.n_variants:,} "
+        f"variants tested, lambda GC {scan.lambda_gc:.4f}"
     )

@@ -79,6 +79,8 @@ CovariateFileOption = Annotated[
     typer.Option("--covar", help="Table of covariates.", show_default="that of the traits"),
 ]
 
+_HEADERS = ("#FID", "FID", "#IID", "IID")
+
 
 @dataclass(frozen=True)
 class Filters:
@@ -143,15 +145,20 @@ def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
     import numpy as np
 
     from genoviz.errors import FileFormatError
+    from genoviz.io.file_bytes import read_bytes
 
-    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    wanted = {row[1] if len(row) > 1 else row[0] for row in rows if row}
-    found = np.flatnonzero(np.isin(samples.ids, list(wanted)))
+    text = read_bytes(path).tobytes().decode("utf-8-sig", "replace")
+    rows = [tuple(line.split()[:2]) for line in text.splitlines()]
+    wanted = {row for row in rows if row and row[0] not in _HEADERS}
+    pairs = list(zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True))
+    if wanted.isdisjoint(pairs):  # as where families are those of other files
+        wanted = {row[-1:] for row in wanted}
+    found = np.flatnonzero([pair in wanted or pair[1:] in wanted for pair in pairs])
     if len(found) == 0:
         raise FileFormatError(path, f"names none of the {len(samples):,} samples")
-    if len(found) < len(wanted):
-        print_notes(f"{len(wanted) - len(found):,} of {len(wanted):,} samples of {path.name} "
-                    "have no genotypes")  # fmt: skip
+    n_strangers = len(wanted - {*pairs, *(pair[1:] for pair in pairs)})
+    if n_strangers:
+        print_notes(f"{n_strangers:,} of {len(wanted):,} samples of {path.name} have no genotypes")
     return found
 
 

@@ -94,12 +94,14 @@ def _read_dense(path: Path) -> np.ndarray:
     import polars
 
     from genoviz.errors import FileFormatError
+    from genoviz.io.file_bytes import read_bytes
 
     try:
         if path.suffix == ".npy":
             found = np.load(path)
         else:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+            _check_first_line(path, lines)
             text = "\n".join("\t".join(line.split()) for line in lines)
             found = polars.read_csv(
                 text.encode(), has_header=False, separator="\t", infer_schema_length=None
@@ -110,3 +112,15 @@ def _read_dense(path: Path) -> np.ndarray:
     if found.dtype.kind not in "fiu" or found.ndim not in (1, 2):
         raise FileFormatError(path, f"has {found.dtype} of shape {found.shape}, needs numbers")
     return found.astype(np.float64)
+
+
+def _check_first_line(path: Path, lines: list[str]) -> None:
+    """Refuse what is no row of numbers, such as a header."""
+    from genoviz.errors import FileFormatError
+
+    for field in lines[0].split() if lines else ():
+        try:
+            float(field)
+        except ValueError:
+            what = f"has {field!r}, needs numbers between blanks or tabs, without header and IDs"
+            raise FileFormatError(path, what, line=1) from None
