@@ -9,7 +9,7 @@ import numpy as np
 import panel as pn
 import pytest
 
-from app.address import Address
+from app.address import MAX_K, Address
 from app.dashboard import Dashboard
 from app.files import OpenGraph
 from app.pages.kmers import KmersPage
@@ -255,6 +255,13 @@ def test_what_is_beyond_the_limit_is_in_the_last_bar_with_its_mass():
     assert whole[-1][1] >= 90_000
     assert bin_edges(5)[:6] == [1, 2, 3, 4, 5, 6]
     assert spectrum_bins(times[:0], n[:0]) == ()
+
+
+def test_a_k_that_is_none_becomes_the_nearest(opened):
+    field = opened.views.view("Spectrum").k
+    for written, k in ((40, 40), (0, 1), (7, 7), (-3, 1), (10**6, MAX_K)):
+        field.number.value = written
+        assert (opened.state.k, field.number.value, field.slider.value) == (k, k, min(k, 64))
 
 
 def test_every_k_is_offered_and_a_click_chooses_one(opened):

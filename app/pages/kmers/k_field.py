@@ -34,8 +34,12 @@ class KField:
         state.param.watch(self._follow, "k")
 
     def _take(self, event: Any) -> None:
-        if event.new and not self._is_following:
-            self._state.k = min(max(int(event.new), 1), MAX_K)
+        if event.new is None or self._is_following:
+            return
+        k = min(max(int(event.new), 1), MAX_K)
+        self._state.k = k
+        if event.new != k:
+            event.obj.value = k
 
     def _follow(self, event: Any) -> None:
         self._is_following = True

@@ -143,7 +143,7 @@ class SpectrumPanel:
             )
             once = int(n[times == 1].sum())
             self.said.object = (
-                f"{int(n.sum()):,} distinct k-mers, {once:,} occur once, "
+                f"{int(n.sum()):,} distinct k-mers (k = {spectrum.k:,}), {once:,} occur once, "
                 f"none more than {int(times[-1]) if len(times) else 0:,} times"
                 f"{stored_words(self._state.index)}"
             )
