@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
 LINK_SECONDS = 0.5
-TITLE_WIDTH = "max(0px, calc(100vw - 1180px))"
+TITLE_WIDTH = "max(0px, calc(100vw - 1215px))"
 TOAST_MILLISECONDS = 12_000
 
 

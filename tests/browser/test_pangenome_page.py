@@ -120,6 +120,11 @@ def test_two_tabs_are_served_alike_and_a_closed_one_frees_its_job(tabs, dashboar
     short.until(lambda: n_running() == 0)
 
 
+def test_the_whole_header_is_in_view(still_visit):
+    theme = still_visit.page.get_by_label("Toggle theme").bounding_box()
+    assert 0 < theme["x"] + theme["width"] <= still_visit.page.viewport_size["width"]
+
+
 def test_what_is_made_can_be_saved(still_visit):
     visit = still_visit
     visit.until(lambda: visit.n_painted > 0)

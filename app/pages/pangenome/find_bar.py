@@ -29,9 +29,9 @@ class FindBar:
         self._text = ""
         self._question = Question(session, "find", self._take_found)
         self.field = pmui.TextInput(
-            label="Find a node, path:start-end or a gene",
+            label="Find node, path:start-end or gene",
             size="small",
-            width=360,
+            width=320,
             margin=(6, 12, 0, 12),
             align="center",
             description="A node's name; path:start-end (0-based, end excluded), on a path or on "
