@@ -264,6 +264,15 @@ def test_an_index_is_built_beside_its_sequences(run, fasta, tmp_path):
     )
 
 
+def test_an_index_is_built_of_what_a_pipe_brings(run, fasta, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(fasta.read_bytes())))
+    assert run("build", "-", "-o", "piped.gvfm")[0] == 0
+    assert run("count", "piped.gvfm", "GATTACA") == run("count", fasta, "GATTACA")
+    code, _, err = run("build", "-")
+    assert (code, list(tmp_path.glob("*.gvfm"))) == (2, [tmp_path / "piped.gvfm"])
+    assert "give that of the index by -o" in sentence(err)
+
+
 def test_an_interrupted_build_leaves_nothing(run, fasta, tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt

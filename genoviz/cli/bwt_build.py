@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from genoviz.cli.interval_options import as_file
 from genoviz.cli.kmer_index import is_graph, read_sequences
 from genoviz.cli.options import BackendName, BackendOption, JsonOption, examples
 from genoviz.cli.progress import quantity, show_progress
@@ -28,7 +29,10 @@ _ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit")
 
 def build(
     sequences: Annotated[
-        Path, typer.Argument(metavar="SEQUENCES", help="FASTA, plain or gzipped, or 2bit.")
+        Path,
+        typer.Argument(
+            metavar="SEQUENCES", help="FASTA, plain or gzipped, or 2bit; - is standard input."
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -65,6 +69,9 @@ def build(
     The index is exact. Letters other than A C G T match nothing, and no k-mer reaches over the end
     of a sequence; lower case counts as upper case, and is kept as soft masking.
     """
+    if output is None and str(sequences) == "-":
+        raise typer.BadParameter("standard input has no name; give that of the index by -o")
+    sequences = as_file(sequences)
     output = _check_output(sequences, output)
     from genoviz.analyses.fm_index import iter_build_fm_index
     from genoviz.io.fm_index import iter_write_fm_index

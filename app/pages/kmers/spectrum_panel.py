@@ -192,9 +192,13 @@ class SpectrumPanel:
 
 def stored_words(index: OpenIndex | None) -> str:
     """Return what to say of counts in the text of a graph's index."""
-    if index is None or index.built.graph is None:
+    if index is None or index.built.pangenome is None:
         return ""
-    return "; in the text of the index, where what paths share is kept once"
+    n = index.built.pangenome.max_k - 1
+    return (
+        f"; in the index, not on the paths: what they share is there once, and up to {n:,} bases "
+        "again beside each difference"
+    )
 
 
 def kmers_behind(
