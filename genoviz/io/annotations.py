@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _KINDS = {".bed": "BED", ".gff": "GFF", ".gff3": "GFF", ".gtf": "GFF", ".gff2": "GFF"}
 _COMPRESSIONS = (".gz", ".bgz", ".bgzf")
+_HEADER = re.compile(r"\S+\s+[A-Za-z_]\w*\s+[A-Za-z_]\w*(\s|$)")
 _NO_FEATURE = r"^(#|track(\s|$)|browser(\s|$))"
 
 
@@ -25,7 +28,8 @@ def read_annotations(path: str | PathLike[str]) -> Annotations:
 
     The ending of the file's name tells which it is, its first feature where that is another.
     Coordinates of GFF and GTF become 0-based half-open. Lines ``track``, ``browser`` and ``#`` are
-    passed over, as is what follows ``##FASTA``.
+    passed over, as is what follows ``##FASTA``; so is a first row that names the columns, and a
+    note says so.
 
     Names are ``Name``, ``gene_name``, ``ID`` or ``gene_id`` of GFF and GTF, the first that a
     feature has. Colours are ``itemRgb`` (0 and 0,0,0 stand for none) or ``name#RRGGBB`` of BED,
@@ -44,9 +48,14 @@ def read_annotations(path: str | PathLike[str]) -> Annotations:
     path = Path(path)
     lines = _read_lines(path)
     dialect = _find_dialect(path, lines)
+    notes: tuple[str, ...] = ()
+    if dialect.may_have_spaces and len(lines) and _HEADER.match(lines["line"][0]):
+        notes = (f"The first row, {lines['line'][0]!r}, was taken for names.",)
+        lines = lines.tail(-1)
     table = _split_columns(lines, dialect)
     _refuse_wrong_row(path, table, dialect)
-    return to_annotations(table, dialect)
+    found = to_annotations(table, dialect)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _read_lines(path: Path) -> pl.DataFrame:

@@ -149,8 +149,10 @@ def _explained(path: Path, contig: str) -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error):
             raise
+        # The words of a panic are those of the library's source.
+        reason = f": {error}" if isinstance(error, Exception) else ""
         raise FileFormatError(
-            path, f"cannot be read on {contig}, so it is cut off or damaged: {error}"
+            path, f"cannot be read on {contig}, so it is cut off or damaged{reason}"
         ) from error
 
 

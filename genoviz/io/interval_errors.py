@@ -9,8 +9,6 @@ from genoviz.io.interval_parser import MAX_DIGITS
 
 def explain_row(line: bytes, rows: RowFormat, *, any_blank: bool) -> str:
     """Say why a row was refused."""
-    if line.startswith(b"\xef\xbb\xbf"):
-        return "starts with a byte order mark, needs plain UTF-8 text without one"
     fields = line.split() if any_blank else line.split(b"\t")
     if len(fields) < rows.n_needed:
         by = "" if any_blank or len(line.split()) < 3 else ", set apart by tabs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +73,15 @@ _ENDINGS = {
     **dict.fromkeys(("arrow", "feather", "ipc"), "arrow"),
     "csv": "csv",
 }
+_OTHERS = re.compile(
+    rb"(?P<vcf>##fileformat=VCF|BCF\x02)|(?P<fasta>>[^\t\n]*\n)"
+    rb"|(?P<wiggle>((#|track|browser)[^\n]*\n|[ \t\r]*\n)*(fixed|variable)Step[ \t])"
+)
+_NEEDS = {
+    "vcf": "is VCF, whose variants are no intervals, needs to be BED, GFF, BAM or the like",
+    "fasta": "is FASTA, whose sequences are no intervals, needs to be BED, GFF, BAM or the like",
+    "wiggle": "is wiggle, needs to be bedGraph or bigWig (wigToBigWig makes it so)",
+}
 _COMPRESSIONS = (".gz", ".bgz", ".bgzf")
 _MAGICS = {
     b"BAM\1": "bam",
@@ -96,7 +106,7 @@ def find_kind(path: Path, kind: str | None = None) -> str:
     ParameterError
         If ``kind`` is not one of ``KINDS``.
     FileFormatError
-        If the file cannot be read.
+        If the file cannot be read, or is of a kind that has no intervals.
     """
     if kind is not None:
         found = _ENDINGS.get(kind.lower(), kind.lower())
@@ -104,6 +114,9 @@ def find_kind(path: Path, kind: str | None = None) -> str:
             raise ParameterError(f"kind is {kind!r}, needs one of {', '.join(KINDS)}")
         return found
     start = read_start(path, 1 << 16) if path.is_file() else b""
+    other = _OTHERS.match(start)
+    if other is not None:
+        raise FileFormatError(path, _NEEDS[other.lastgroup])
     for magic, found in _MAGICS.items():
         if start.startswith(magic):
             return found

@@ -23,6 +23,7 @@ from genoviz.model import ByteStrings, Intervals
 
 PART = 8 << 20
 _FIRST_CONTIGS = 256
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FASTA = re.compile(rb"^(##FASTA|>)", re.MULTILINE)
 
 Progress = tuple[str, int, int]
@@ -249,7 +250,7 @@ class _RowReader:
 
 def _find_first_row(text: np.ndarray) -> tuple[int, bytes]:
     """Return where the first row begins, and its line."""
-    position = 0
+    position = len(_BYTE_ORDER_MARK) if text[:3].tobytes() == _BYTE_ORDER_MARK else 0
     while position < len(text):
         line = gfa_errors.line_at(text, position)
         is_header = re.match(rb"(track|browser)([ \t]|$)", line)

@@ -156,8 +156,9 @@ def _integers(table: Any, name: str) -> np.ndarray:
         raise ParameterError(f"row {row:,} has {values[row]} as {name!r}, needs a whole number")
     if len(values) == 0:
         return np.empty(0, np.int64)
-    found = values[:1].tolist()[0]
-    raise ParameterError(f"column {name!r} holds {found!r}, needs whole numbers")
+    found = values.tolist()
+    row = next((k for k, value in enumerate(found) if not str(value).strip().isdigit()), 0)
+    raise ParameterError(f"row {row:,} has {found[row]!r} as {name!r}, needs a whole number")
 
 
 def _strands(table: Any, name: str | None) -> np.ndarray | None:

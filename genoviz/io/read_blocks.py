@@ -30,6 +30,7 @@ EXCLUDE_FLAGS = 1796
 _BATCH = 1 << 16
 _MAX_KEPT = 64
 _UNMAPPED, _REVERSE = 4, 16
+_NO_CONTIGS = "its header has no @SQ lines, needs those of the contigs that reads are aligned to"
 _OPERATION = re.compile(r"(\d+)([MIDNSHP=XB])")
 # What CRAM is asked for (flag, contig, position, quality, CIGAR), so that it needs no reference.
 _CRAM_FIELDS = b"required_fields=0x3f"
@@ -95,8 +96,9 @@ def read_blocks(
                 yield "Reading reads", _bytes_done(file, kind, n_bytes), n_bytes
         except (OSError, ValueError) as error:
             by = f" by its index {index.name}" if index else ""
+            reason = "the next line is no whole read" if kind == "sam" else error
             raise FileFormatError(
-                path, f"cannot be read{by} beyond read {taken.n_seen:,}: {error}"
+                path, f"cannot be read{by} beyond read {taken.n_seen:,}: {reason}"
             ) from error
     found = taken.intervals(contigs, lengths, notes)
     if reads_of_blocks is not None:
@@ -133,7 +135,8 @@ def _open(
     except FileNotFoundError:
         raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
     except (OSError, ValueError) as error:
-        raise FileFormatError(path, f"cannot be read as {kind.upper()}: {error}") from error
+        reason = _NO_CONTIGS if "no sequences defined" in str(error) else error
+        raise FileFormatError(path, f"cannot be read as {kind.upper()}: {reason}") from error
     try:
         yield file
     finally:

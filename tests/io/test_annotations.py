@@ -96,6 +96,15 @@ def test_colour_in_the_name_as_odgi_takes_it(write):
     assert read.colours[1] == -1
 
 
+@pytest.mark.parametrize("header", ["chrom\tstart\tend\tname", "chrom start end"])
+def test_names_of_columns_are_passed_over_with_a_note(write, header):
+    between = "\t" if "\t" in header else " "
+    row = between.join(["chr1", "1", "5"])
+    found = read_annotations(write("named.bed", f"{header}\n{row}\n"))
+    assert (found.starts.tolist(), found.ends.tolist()) == ([1], [5])
+    assert found.notes == (f"The first row, {header!r}, was taken for names.",)
+
+
 def test_columns_that_are_no_bed12_are_left_out(write):
     read = read_annotations(write("a.narrowPeak", real_text("run_callpeak")))
     assert bed_rows(read) == read_bed_text(real_text("run_callpeak"))

@@ -61,7 +61,8 @@ def test_one_based_starts_are_moved():
         ({"chromStart": [1, 2, 9]}, "row 2 starts at 9 and ends at 3, needs a start from 0 on"),
         ({"chromStart": [1, -2, 1]}, "row 1 starts at -2"),
         ({"chromStart": [1.5, 2, 1]}, r"row 0 has 1.5 as 'chromStart', needs a whole number"),
-        ({"chromStart": ["1", "2", "1"]}, "column 'chromStart' holds '1', needs whole numbers"),
+        ({"chromStart": ["1", "2", "1"]}, "row 0 has '1' as 'chromStart', needs a whole number"),
+        ({"chromStart": ["1", "x", "1"]}, "row 1 has 'x' as 'chromStart', needs a whole number"),
         ({"Chrom": ["a", None, "a"]}, "row 1 has no contig, needs a name"),
     ],
 )

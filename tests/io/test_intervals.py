@@ -200,7 +200,10 @@ def test_blocks_of_bed12_become_intervals(folder):
             "line 10: the end is .* at most 18 digits",
         ),
         ("a.bed", "c\t1\t2\n\t1\t2\n", "line 2: has an empty contig, needs a name"),
-        ("a.bed", "\ufeffc\t1\tx\n", "line 1: starts with a byte order mark"),
+        ("a.bed", "\ufeffc\t1\tx\n", "line 1: the end is 'x'"),
+        ("a.bed", "##fileformat=VCFv4.2\nc\t5\t7\tA\n", "is VCF, whose variants are no intervals"),
+        ("a", ">c\nACGT\n", "is FASTA, whose sequences are no intervals"),
+        ("a.wig", "track x\nfixedStep chrom=c start=1\n", "is wiggle, needs to be bedGraph or"),
         ("a.bdg", "c\t1\t2\t3\nc\t1\t2\tx\n", "line 2: the value is 'x', bedGraph needs a number"),
         ("a.bdg", "c\t1\t2\n", "line 1: has 3 columns, bedGraph needs 4"),
         ("a.gff", "c\tx\tgene\t0\t9\t.\t+\t.\tID=a\n", "the start is 0, but GFF counts from 1"),
@@ -214,6 +217,11 @@ def test_blocks_of_bed12_become_intervals(folder):
 def test_the_first_bad_row_is_named(folder, name, text, words):
     with pytest.raises(FileFormatError, match=words):
         read_intervals(write(folder, name, text))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_contig(folder):
+    found = read_intervals(write(folder, "marked.bed", "\ufeffc\t1\t2\r\nc\t3\t4\r\n"))
+    assert (found.contigs, found.ends.tolist()) == (("c",), [2, 4])
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,16 @@ def test_a_damaged_file_is_named(tmp_path):
         read_intervals(tmp_path / "none.bam")
 
 
+def test_what_is_wrong_with_sam_is_named(tmp_path):
+    path, read = tmp_path / "reads.sam", "r\t0\tc\t11\t60\t5M\t*\t0\t0\t*\t*\n"
+    path.write_text(read)
+    with pytest.raises(FileFormatError, match="cannot be read as SAM: its header has no @SQ"):
+        read_intervals(path)
+    path.write_text(f"@SQ\tSN:c\tLN:99\n{read}r\t0\tc\tx\t60\t5M\t*\t0\t0\t*\t*\n")
+    with pytest.raises(FileFormatError, match="beyond read 1: the next line is no whole read"):
+        read_intervals(path)
+
+
 def test_a_missing_package_is_named(monkeypatch):
     def refuse(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -27,7 +27,7 @@ COLUMNS = (
     Column("Region", share=6),
     Column("Name", share=4),
     Column("Length", is_number=True, share=3),
-    Column("Track", share=10),
+    Column("Track", share=11),
     Column("Intervals", is_number=True, share=3),
     Column("Covered bp", is_number=True, share=4),
     Column("Share", is_number=True, format="0.0000", share=2),
@@ -73,10 +73,10 @@ class CountsTable:
         self.button.on_click(lambda _: self.count())
         self.download = file_button(session, "TSV", self._prepare, margin=(10, 8))
         self.table = RemoteTable(
-            COLUMNS, placeholder="Find a region, name or track", on_row=self._take_row
+            COLUMNS, placeholder="Region, name or track", on_row=self._take_row
         )
         self.table.clear(UNCOUNTED)
-        self.table.search.param.update(margin=(8, 10, 2, 8), width=230)
+        self.table.search.param.update(margin=(8, 10, 2, 8), width=225)
         bar = pmui.Row(
             *self.fields.widgets, self.button, self.download, self.table.search, self.table.count,
             sizing_mode="stretch_width", margin=(0, 0, 4, 0),
