@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from genoviz import simulate_genotypes, write_plink
 from tests.browser.conftest import Visit
 
 # Which part of its table the columns leave, and which the first has.
@@ -58,3 +59,19 @@ def test_columns_of_a_table_share_its_width_whatever_it_becomes(tabs, dashboard_
         visit.until(lambda: visit.page.evaluate(COLUMNS)[0] < 0.01)
         shares.append(visit.page.evaluate(COLUMNS)[1])
     assert max(shares) - min(shares) < 0.01
+
+
+def test_files_of_one_upload_are_opened_together(tabs, dashboard_url, tmp_path):
+    genotypes = simulate_genotypes(30, 50, seed=1)
+    write_plink(genotypes, tmp_path / "herd")
+    rows = [f"{name},{number}" for number, name in enumerate(genotypes.samples.ids)]
+    (tmp_path / "traits.csv").write_text("\n".join(["id,height", *rows]) + "\n")
+    visit = GenotypesVisit(tabs.new_page(), dashboard_url, "?page=genotypes")
+    visit.page.get_by_role("tab", name="Upload").click()
+    names = ("traits.csv", "herd.fam", "herd.bim", "herd.bed")
+    field = visit.page.locator("input[type=file]").first
+    field.set_input_files([tmp_path / name for name in names])
+    visit.until(lambda: visit.says("traits.csv, herd.fam, herd.bim, herd.bed came"))
+    visit.until(lambda: visit.says("50 variants"))
+    visit.until(lambda: visit.says("traits.csv"))
+    assert visit.errors == []
