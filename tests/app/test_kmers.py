@@ -409,6 +409,28 @@ def test_an_index_is_saved_and_opened_again(opened, tmp_path):
     other.close()
 
 
+def test_hits_are_never_those_of_the_index_before(session, fasta, tmp_path):
+    short = tmp_path / "short.fa"
+    short.write_text(">a\nGATTACA\n>b\nTTT\n")
+    page = KmersPage(session)
+    pn.Column(*page.sidebar, page.content).get_root()
+    seen = []
+    page.state.param.watch(
+        lambda *_: seen.append((page.state.index, page.state.hits)), ["index", "answer", "hits"]
+    )
+    session.open(str(fasta))
+    wait(page, lambda: page.state.index is not None)
+    ask(page, "GATTACA")
+    long_index = page.state.index
+    session.open(str(short))
+    wait(page, lambda: page.state.index is not long_index)
+    wait(page, lambda: page.state.hits is not None)
+    assert page.state.hits.n_hits == 1
+    for index, hits in seen:
+        if hits is not None:
+            assert hits.n_hits == (len(places("GATTACA")) if index is long_index else 1)
+
+
 def test_an_index_stays_as_it_was_opened(opened, tmp_path):
     target = tmp_path / "genome.gvfm"
     write_fm_index(opened.state.index.built.index, target)

@@ -65,6 +65,7 @@ class ChooseKPanel:
             self._question.ask(repeats.distinct, self.max_k.value)
 
     def _follow_index(self, *_events: Any) -> None:
+        self._question.drop()
         self._asked, self.curves = (), None
         self._turn.ask()
 

@@ -179,6 +179,8 @@ class GenomePanel:
         self._is_stale = True
 
     def _follow_index(self, *_events: Any) -> None:
+        self._bins.drop()
+        self._waiting = None
         index = self._state.index
         self._axis = GenomeAxis.of(index.built) if index is not None else None
         names = list(self._axis.names)[:MAX_OPTIONS] if self._axis is not None else []

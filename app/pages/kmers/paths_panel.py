@@ -102,6 +102,7 @@ class PathsPanel:
         if self.is_shown and answer is not self._asked:
             self._asked = answer
             if answer is None or not answer.kmers:
+                self._question.drop()
                 self._take(None)
             else:
                 self._question.ask(count_matrix, self._state.index.built, answer)

@@ -117,6 +117,8 @@ class SpectrumPanel:
             self._spectra.ask(repeats.spectrum, self._state.k, self.mode.value)
 
     def _follow_index(self, *_events: Any) -> None:
+        self._spectra.drop()
+        self._behind.drop()
         self._asked, self.spectrum = (), None
         self._turn.ask()
 

@@ -69,7 +69,11 @@ class KmerState(param.Parameterized):
         self._finding.poll()
 
     def _follow_index(self, *_events: Any) -> None:
-        self.index = self.session.indexes.opened
+        # What was found in the index before says nothing of the contigs of this one.
+        self._counting.drop()
+        self._finding.drop()
+        index = self.session.indexes.opened
+        self.param.update(index=index, answer=None, hits=None)
 
     def _ask(self, *_events: Any) -> None:
         if self.index is None or not self.text.strip():
