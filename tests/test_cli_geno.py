@@ -106,6 +106,19 @@ def test_families_tell_samples_of_the_same_name_apart(run, made):
     assert run(*"freq made.bed --keep keep.txt -o f.tsv".split())[0] == 0
 
 
+def test_variants_of_sex_chromosomes_are_noted(run, made):
+    assert "autosomes" not in run("freq", "made.bed", "-o", "f.tsv")[2]
+    bim = Path("made.bim")
+    lines = bim.read_text().splitlines()
+    names = ["chrX"] * 3 + ["1"] * (len(lines) - 4) + ["MT"]
+    bim.write_text("".join(f"{name}\t{line.split(None, 1)[1]}\n"
+                           for name, line in zip(names, lines, strict=True)))  # fmt: skip
+    assert (
+        "note: 4 variants count as on autosomes, with two alleles in males too: those of chrX, MT."
+        in run("freq", "made.bed", "-o", "f.tsv")[2]
+    )
+
+
 def test_samples_without_a_covariate_are_not_counted(run, made):
     rows = [f"{name},{k % 7},{'NA' if k < 5 else k}" for k, name in enumerate(made.samples.ids)]
     Path("t.csv").write_text("\n".join(["IID,y,c", *rows]) + "\n")

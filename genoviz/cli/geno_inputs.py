@@ -98,6 +98,7 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
     """Return the genotypes of a file that pass the filters; notes go to standard error."""
     from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
     from genoviz.analyses.genotypes.selection import select_samples
+    from genoviz.analyses.genotypes.sex_chromosomes import note_sex_chromosomes
     from genoviz.io.genotypes import iter_read_genotypes
 
     for progress in iter_read_genotypes(path):
@@ -119,6 +120,7 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
         kept = filter_genotypes(genotypes, options)
         print_notes(kept.sentence)
         genotypes = kept.genotypes
+    print_notes(*note_sex_chromosomes(genotypes.variants))
     return genotypes
 
 
