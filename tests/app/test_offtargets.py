@@ -327,6 +327,23 @@ def test_a_link_has_the_search(result):
         LinkedHits("guide:9").resolve(result)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("guide:²", "guide is '²'"),
+        ("mismatches:²-³", "mismatches is '²-³'"),
+        ("seed:²", "seed is '²'"),
+        ("bulge:DNA²", "bulge is 'DNA²', needs one of X, DNA1, RNA1"),
+        ("bulge:DNA999", "bulge is 'DNA999'"),
+        ("in:chr1:²-5", "needs positions such as chr1:1-1000"),
+        (f"in:chr1:{'9' * 5000}", "needs positions such as chr1:1-1000"),
+    ],
+)
+def test_links_that_say_what_is_not_there_are_told(result, text, words):
+    with pytest.raises(ParameterError, match=words):
+        LinkedHits(text).resolve(result)
+
+
 def test_listed_hits_become_files(result, tmp_path):
     found = filter_hits(result, HitFilter(guide=0, mismatches=(0, 1)), HitOrder())
     for ending in ("tsv", "csv", "bed", "txt", "parquet"):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from app.offtarget_search import SearchResult
 from app.pages.offtargets.hit_filter import HitFilter
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
+
+_POSITION = re.compile(r"[0-9]{1,15}")
 
 
 def parse_place(text: str, result: SearchResult) -> tuple[int, tuple[int, int] | None]:
@@ -28,7 +32,7 @@ def parse_place(text: str, result: SearchResult) -> tuple[int, tuple[int, int] |
             f"{names[0] if names else 'chr1'}:1-1000"
         )
     first, _, last = stretch.replace(",", "").partition("-")
-    if not first.isdigit() or not (last.isdigit() or not last):
+    if not _POSITION.fullmatch(first) or not _POSITION.fullmatch(last or first):
         raise ParameterError(f"place {text!r} needs positions such as {contig}:1-1000")
     start = max(int(first) - 1, 0)
     return names.index(contig), (start, max(int(last or first), start + 1))

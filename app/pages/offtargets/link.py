@@ -9,7 +9,7 @@ from app.offtarget_genes import CLASSES
 from app.offtarget_genome import OpenGenome
 from app.offtarget_query import MAX_BULGE, MAX_MISMATCHES, OffTargetQuery, Pam, parse_guides
 from app.offtarget_search import SearchResult
-from app.pages.offtargets.bulge_kinds import KIND_SIZES
+from app.pages.offtargets.bulge_kinds import KIND_SIZES, kinds_of
 from app.pages.offtargets.hit_filter import HitFilter
 from app.pages.offtargets.hit_places import parse_place, place_text
 from genoviz.analyses.offtarget_differences import SEED_LENGTH
@@ -17,6 +17,7 @@ from genoviz.errors import ParameterError
 from genoviz.model.protospacer import BulgeType
 
 LONGEST_LINK = 1500
+MOST_DIGITS = 10
 NO_REFERENCE = "-"
 STRANDS = {"+": 1, "-": -1}
 
@@ -49,7 +50,7 @@ class LinkedHits:
         return HitFilter(
             guide=_find_guide(said.get("guide", ""), result),
             mismatches=_parse_limits(said.get("mismatches", "")),
-            kind=_parse_kind(said.get("bulge", "")),
+            kind=_parse_kind(said.get("bulge", ""), result.query),
             strand=STRANDS.get(strand, 0),
             contig=contig,
             stretch=stretch,
@@ -96,7 +97,7 @@ def read_search(link: Address) -> OffTargetQuery | None:
         return None
     guides = parse_guides(link.guides.replace(";", "\n"))
     words = link.limits.split(",") if link.limits else ["4", "0", "0"]
-    if len(words) != 3 or not all(word.isascii() and word.isdigit() for word in words):
+    if len(words) != 3 or not all(map(_is_number, words)):
         raise ParameterError(f"limits is {link.limits!r}, needs mismatches, DNA and RNA bulge")
     most, dna, rna = map(int, words)
     if most > MAX_MISMATCHES or max(dna, rna) > MAX_BULGE:
@@ -107,11 +108,16 @@ def read_search(link: Address) -> OffTargetQuery | None:
     return OffTargetQuery(guides, Pam.parse(link.pam or "-NGG"), most, dna, rna)
 
 
+def _is_number(text: str) -> bool:
+    """Return whether a text is a whole number from 0, and no endless one."""
+    return text.isascii() and text.isdigit() and len(text) < MOST_DIGITS
+
+
 def _find_guide(text: str, result: SearchResult) -> int:
     if not text:
         return -1
     n_guides = len(result.query.guides)
-    if not text.isdigit() or not 1 <= int(text) <= n_guides:
+    if not _is_number(text) or not 1 <= int(text) <= n_guides:
         raise ParameterError(f"guide is {text!r}, needs a number from 1 to {n_guides:,}")
     return int(text) - 1
 
@@ -120,7 +126,8 @@ def _parse_limits(text: str) -> tuple[int, int] | None:
     if not text:
         return None
     low, _, high = text.partition("-")
-    if not low.isdigit() or not high.isdigit() or not int(low) <= int(high) <= MAX_MISMATCHES:
+    are_numbers = _is_number(low) and _is_number(high)
+    if not are_numbers or not int(low) <= int(high) <= MAX_MISMATCHES:
         raise ParameterError(f"mismatches is {text!r}, needs such as 0-3")
     return int(low), int(high)
 
@@ -128,7 +135,7 @@ def _parse_limits(text: str) -> tuple[int, int] | None:
 def _parse_seed(text: str) -> int:
     if not text:
         return -1
-    if not text.isdigit() or int(text) > SEED_LENGTH:
+    if not _is_number(text) or int(text) > SEED_LENGTH:
         raise ParameterError(f"seed is {text!r}, needs mismatches from 0 to {SEED_LENGTH}")
     return int(text)
 
@@ -142,14 +149,13 @@ def _find_name(what: str, text: str, known: tuple[str, ...]) -> int:
     return known.index(text)
 
 
-def _parse_kind(text: str) -> int:
+def _parse_kind(text: str, query: OffTargetQuery) -> int:
     if not text:
         return -1
-    for kind in BulgeType:
-        size = text.removeprefix(kind.label)
-        if size != text and (size.isdigit() if kind else not size):
-            return int(kind) * KIND_SIZES + int(size or 0)
-    raise ParameterError(f"bulge is {text!r}, needs X, or such as DNA1")
+    known = {_write_kind(kind): kind for kind in kinds_of(query)}
+    if text not in known:
+        raise ParameterError(f"bulge is {text!r}, needs one of {', '.join(known)}")
+    return known[text]
 
 
 def _write_reference(result: SearchResult) -> str:
