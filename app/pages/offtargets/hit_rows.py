@@ -21,8 +21,8 @@ from genoviz.analyses.offtarget_differences import count_seed_mismatches
 BLOCK = 1_000
 COLUMNS = (
     Column("Guide", share=52),
-    Column("Site", share=188, is_html=True, is_sortable=False),
-    Column("Contig", share=58),
+    Column("Site", share=176, is_html=True, is_sortable=False),
+    Column("Contig", share=70),
     Column("Start", is_number=True, share=80),
     Column(STRAND, share=26),
     Column("Mism.", is_number=True, share=54),
@@ -35,7 +35,11 @@ COLUMNS = (
     Column(GENE, share=64),
     Column(CLASS, share=74),
 )
-LEAST_WIDTHS = tuple((column.title, column.share) for column in COLUMNS if column.share < 56)
+SHORTENED = ("Contig", "Start", "Cut", GENE, CLASS)
+"""Columns that become narrower where there is little room."""
+LEAST_WIDTHS = tuple(
+    (column.title, column.share) for column in COLUMNS if column.title not in SHORTENED
+)
 
 
 def hit_rows(found: FoundHits, first: int) -> TableRows:
