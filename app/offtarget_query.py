@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,8 @@ LETTERS = frozenset("ACGTURYSWKMBDHVN")
 MAX_MISMATCHES, MAX_BULGE = 10, 2
 MAX_GUIDES, MAX_LETTERS = 10_000, 200
 NO_PAM = "none"
+NO_NAME = "#> "
+"""What a name does not begin with: lines that do are no guides."""
 SHORTEST_GUIDE = 16
 """Shorter words of nucleotides beside a guide may well be its name."""
 
@@ -133,13 +135,28 @@ def parse_guides(text: str) -> tuple[Guide, ...]:
         if not words or line.lstrip().startswith("#"):
             continue
         if words[0].startswith(">"):
-            name = " ".join(words)[1:].strip()
+            name = " ".join(words).lstrip(NO_NAME)
             continue
         label, letters = _split(words, number)
         guides.append(Guide(label or name or f"g{len(guides) + 1}", letters))
         name = ""
     _check_guides(guides)
     return tuple(guides)
+
+
+def guide_lines(guides: Iterable[tuple[str, str]]) -> list[str]:
+    """Return names and letters of guides as lines that `parse_guides` reads.
+
+    Examples
+    --------
+    >>> guide_lines([("g1", "GATTACA"), ("#2", "GGCATTA")])
+    ['GATTACA', '2 GGCATTA']
+    """
+    lines = []
+    for number, (name, letters) in enumerate(guides, start=1):
+        name = name.lstrip(NO_NAME)
+        lines.append(letters if name in ("", f"g{number}") else f"{name} {letters}")
+    return lines
 
 
 def _split(words: Sequence[str], number: int) -> tuple[str, str]:

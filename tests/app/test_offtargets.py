@@ -321,6 +321,9 @@ def test_a_link_has_the_search(result):
     address = Address.parse(Address(**said).query, pages=())
     assert read_search(address) == result.query
     assert read_search(Address()) is None
+    named = OffTargetQuery(parse_guides(f">#1 a\n{SPACER}\n>>b\n{letters(20)}"), Pam("NGG"), 3)
+    assert [guide.name for guide in named.guides] == ["1 a", "b"]
+    assert read_search(Address(**write_search(named))) == named
     with pytest.raises(ParameterError, match="limits is '4,x,0'"):
         read_search(Address(guides="ACGT", limits="4,x,0"))
     with pytest.raises(ParameterError, match="guide is '9'"):

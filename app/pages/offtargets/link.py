@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from app.address import Address
 from app.offtarget_genes import CLASSES
 from app.offtarget_genome import OpenGenome
-from app.offtarget_query import MAX_BULGE, MAX_MISMATCHES, OffTargetQuery, Pam, parse_guides
+from app.offtarget_query import (
+    MAX_BULGE,
+    MAX_MISMATCHES,
+    OffTargetQuery,
+    Pam,
+    guide_lines,
+    parse_guides,
+)
 from app.offtarget_search import SearchResult
 from app.pages.offtargets.bulge_kinds import KIND_SIZES, kinds_of
 from app.pages.offtargets.hit_filter import HitFilter
@@ -80,10 +87,7 @@ def write_filter(chosen: HitFilter, result: SearchResult) -> str:
 
 def write_search(query: OffTargetQuery) -> dict[str, str]:
     """Return the fields of an address that name a search; none where it is too long."""
-    lines = [
-        guide.letters if guide.name == f"g{number}" else f"{guide.name} {guide.letters}"
-        for number, guide in enumerate(query.guides, start=1)
-    ]
+    lines = guide_lines((guide.name, guide.letters) for guide in query.guides)
     text = ";".join(line.replace(";", " ") for line in lines)
     if len(text) > LONGEST_LINK:
         return {}

@@ -15,6 +15,7 @@ from app.offtarget_query import (
     MAX_BULGE,
     MAX_MISMATCHES,
     OffTargetQuery,
+    guide_lines,
     parse_guides,
 )
 from app.pages.offtargets.example_guides import pick_guides
@@ -57,7 +58,7 @@ class SearchForm:
         self.guides = pmui.TextAreaInput(
             label="Guides",
             placeholder="One a line, with or without a name, and without the PAM",
-            description="Protospacers 5′ to 3′, all as long as each other; FASTA too",
+            description="Protospacers 5′ to 3′; FASTA too",
             rows=4, max_rows=7, auto_grow=True, size="small", max_length=2_000_000,
             sx={"& textarea": {"fontFamily": "monospace", "fontSize": "13px"}},
             **WIDE,
@@ -130,11 +131,7 @@ class SearchForm:
         self._write_guides([(guide.name, guide.letters) for guide in query.guides])
 
     def _write_guides(self, guides: list[tuple[str, str]]) -> None:
-        lines = [
-            letters if name == f"g{number}" else f"{name} {letters}"
-            for number, (name, letters) in enumerate(guides, start=1)
-        ]
-        text = "\n".join(lines)
+        text = "\n".join(guide_lines(guides))
         self.guides.param.update(value=text, value_input=text)
 
     def search(self) -> None:
