@@ -12,7 +12,7 @@ from typing import Any
 from app.files import OpeningProgress
 from genoviz.analyses.fm_index import iter_build_fm_index
 from genoviz.analyses.pangenome_index import PangenomeIndex, iter_build_pangenome_index
-from genoviz.io.fm_index import iter_read_fm_index
+from genoviz.io.fm_index import is_fm_index, iter_read_fm_index
 from genoviz.io.sequences import iter_read_sequences
 from genoviz.model import PangenomeGraph
 from genoviz.model.fm_index import FMIndex
@@ -92,7 +92,7 @@ class BuiltIndex:
 
 def iter_build_file(path: Path) -> Iterator[BuildingProgress]:
     """Build the index of a FASTA or 2bit file, or read one; the last has the `BuiltIndex`."""
-    if path.name.lower().endswith(INDEX_ENDING):
+    if is_fm_index(path):
         yield from _iter_read_index(path)
         return
     start, sequences = time.perf_counter(), None

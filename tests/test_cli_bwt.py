@@ -320,6 +320,8 @@ def test_wrong_usage_exits_with_2(run, index, fasta, arguments, words):
         (["count", "INDEX", "--file", "no.txt"], "no.txt: there is no such file"),
         (["count", "wrong.txt", "A"], "wrong.txt, line 1: begins with 'ACG', needs to be FASTA"),
         (["count", "cut.gvfm", "A"], r"cut.gvfm: has .* bytes instead of .* \(damaged file\)"),
+        (["count", "other.gvfm", "A"], "other.gvfm: is no index of k-mers, needs to be a .gvfm"),
+        (["build", "no.gvfm", "-o", "x.gvfm"], "no.gvfm: there is no such file in "),
         (["build", "INDEX"], "made.gvfm is an index already, needs FASTA or 2bit"),
         (["build", "FASTA", "--sample-rate", "3"], "sample_rate is 3, needs a power of two"),
         (["build", "graph.gfa"], "graph.gfa is a graph, whose paths"),
@@ -331,6 +333,7 @@ def test_failure_is_one_sentence_and_exit_code_1(run, index, fasta, tmp_path, ar
     (tmp_path / "wrong.txt").write_text("ACG\n!\n")
     (tmp_path / "graph.gfa").write_text("H\tVN:Z:1.0\nS\t1\tACGT\nP\tx\t1+\t*\n")
     (tmp_path / "cut.gvfm").write_bytes(index.read_bytes()[:-1])
+    (tmp_path / "other.gvfm").write_bytes(b"x" + index.read_bytes())
     code, out, err = run(*[{"INDEX": index, "FASTA": fasta}.get(word, word) for word in arguments])
     assert (code, out) == (1, "")
     assert re.match(rf"genoviz: .*({words}).*\n\Z", err)

@@ -137,7 +137,7 @@ def _check_output(sequences: Path, output: Path | None) -> Path:
         raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
     if output.exists() and sequences.exists() and output.samefile(sequences):
         raise typer.BadParameter(f"-o {output} is the file that is read")
-    if is_fm_index(sequences):
+    if sequences.is_file() and is_fm_index(sequences):
         raise ParameterError(f"{sequences.name} is an index already, needs FASTA or 2bit here")
     if is_graph(sequences):
         raise ParameterError(

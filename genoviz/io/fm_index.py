@@ -15,7 +15,7 @@ from genoviz.io.replace_file import replace_file
 from genoviz.model import IndexText
 from genoviz.model.fm_index import FMIndex
 
-KIND = "FM-index"
+KIND, ENDING = "FM-index", ".gvfm"
 _TEXT_NUMBERS, _INDEX_NUMBERS = ("n_symbols",), ("super_shift", "sample_rate")
 _TEXT_ARRAYS = tuple(
     field.name for field in fields(IndexText) if field.name not in ("n_symbols", "contig_names")
@@ -37,7 +37,9 @@ class IndexFileProgress:
 
 
 def is_fm_index(path: str | PathLike[str]) -> bool:
-    """Return whether a file begins as an index does."""
+    """Return whether a file is called ``.gvfm``, or begins as an index does."""
+    if Path(path).name.lower().endswith(ENDING):
+        return True
     try:
         with Path(path).open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC

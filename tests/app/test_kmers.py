@@ -432,11 +432,11 @@ def test_hits_are_never_those_of_the_index_before(session, fasta, tmp_path):
 
 
 def test_an_index_stays_as_it_was_opened(opened, tmp_path):
-    target = tmp_path / "genome.gvfm"
+    target = tmp_path / "genome.index"
     write_fm_index(opened.state.index.built.index, target)
     other = Session()
     page = KmersPage(other)
-    other.open(str(target))
+    other.indexes.open(str(target))
     wait(page, lambda: page.state.index is not None)
     with target.open("r+b") as file:
         file.write(bytes(target.stat().st_size))

@@ -144,6 +144,7 @@ def test_an_index_is_told_from_other_files(content, tmp_path):
     assert is_fm_index(path)
     path.write_bytes(b">chr1\n")
     assert not is_fm_index(path)
+    assert is_fm_index(tmp_path / "none.GVFM")
 
 
 def _fail(*arguments):
