@@ -339,6 +339,7 @@ def test_a_link_has_the_search(result):
         ("bulge:DNA²", "bulge is 'DNA²', needs one of X, DNA1, RNA1"),
         ("bulge:DNA999", "bulge is 'DNA999'"),
         ("in:chr1:²-5", "needs positions such as chr1:1-1000"),
+        ("in:chr1:5-1", "'chr1:5-1' ends before it begins"),
         (f"in:chr1:{'9' * 5000}", "needs positions such as chr1:1-1000"),
     ],
 )

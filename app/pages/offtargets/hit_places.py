@@ -34,8 +34,10 @@ def parse_place(text: str, result: SearchResult) -> tuple[int, tuple[int, int] |
     first, _, last = stretch.replace(",", "").partition("-")
     if not _POSITION.fullmatch(first) or not _POSITION.fullmatch(last or first):
         raise ParameterError(f"place {text!r} needs positions such as {contig}:1-1000")
-    start = max(int(first) - 1, 0)
-    return names.index(contig), (start, max(int(last or first), start + 1))
+    start, stop = max(int(first) - 1, 0), int(last or first)
+    if stop < int(first):
+        raise ParameterError(f"place {text!r} ends before it begins")
+    return names.index(contig), (start, max(stop, start + 1))
 
 
 def place_text(chosen: HitFilter, result: SearchResult) -> str:
