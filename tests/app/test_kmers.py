@@ -25,7 +25,7 @@ from app.pages.kmers.spectrum_bins import bin_edges, spectrum_bins
 from app.session import Session
 from genoviz.analyses.kmers import Kmer
 from genoviz.analyses.path_positions import find_region_steps
-from genoviz.errors import ParameterError
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.fm_index import write_fm_index
 from genoviz.io.gfa import read_gfa
 from genoviz.io.gvfm_file import ArrayFile
@@ -407,6 +407,17 @@ def test_an_index_is_saved_and_opened_again(opened, tmp_path):
     assert page.state.index.built.report.is_read
     assert ask(page, "GATTACA").counts.tolist() == [len(places("GATTACA"))]
     other.close()
+
+
+def test_hits_of_the_k_mer_before_are_not_saved(opened):
+    panel = opened.views.view("Hits")
+    ask(opened, "GATTACA")
+    assert panel._file("bed")[0] == "GATTACA.bed"
+    opened.query.write("TGTAATC")
+    with pytest.raises(GenovizError, match="still being found"):
+        panel._file("bed")
+    wait(opened, lambda: not opened.state.is_finding)
+    assert panel._file("bed")[0] == "TGTAATC.bed"
 
 
 def test_hits_are_never_those_of_the_index_before(session, fasta, tmp_path):

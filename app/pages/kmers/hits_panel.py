@@ -176,6 +176,8 @@ class HitsPanel:
         hits, index = self._state.hits, self._state.index
         if hits is None or index is None:
             raise GenovizError("there are no hits; write a k-mer first")
+        if self._state.is_finding:
+            raise GenovizError("the hits are still being found; press again in a moment")
 
         def write(path: Path) -> None:
             write_hits(path, hits, GenomeAxis.of(index.built))
