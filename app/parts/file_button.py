@@ -21,9 +21,17 @@ WRITER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-write")
 """Writes the files of all tabs."""
 
 
+class FileButton(pmui.FileDownload):
+    """A button that hands over nothing where no file was made, as its callback has said why."""
+
+    def _sync_data(self, fileobj: io.BytesIO | None) -> None:
+        if fileobj is not None:
+            super()._sync_data(fileobj)
+
+
 def file_button(
     session: Session, label: str, prepare: Callable[[], tuple[str, Writer]], **options: Any
-) -> pmui.FileDownload:
+) -> FileButton:
     """Return a button; a press makes the file in the writers' thread.
 
     Parameters
@@ -43,7 +51,7 @@ def file_button(
         button.filename = name
         return io.BytesIO(content)
 
-    button = pmui.FileDownload(
+    button = FileButton(
         callback=make, filename="genoviz", label=label, auto=True, size="small", **options
     )
     # Given to the constructor, these two would bring a warning of Panel's about itself.

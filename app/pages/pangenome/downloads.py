@@ -13,7 +13,7 @@ import panel_material_ui as pmui
 
 from app.pages.pangenome.layout_run import LayoutRun
 from app.pages.pangenome.live_picture import LivePicture
-from app.parts.file_button import WRITER
+from app.parts.file_button import WRITER, FileButton
 from genoviz.analyses.colours import N_MARK_COLOURS
 from genoviz.analyses.figures import (
     FIGURE_ENDINGS,
@@ -101,7 +101,7 @@ class Downloads:
             for pair in pairs
         ]
 
-    def _button(self, label: str, ending: str, make: Callable[[str], bytes]) -> pmui.FileDownload:
+    def _button(self, label: str, ending: str, make: Callable[[str], bytes]) -> FileButton:
         async def prepare() -> io.BytesIO | None:
             button.filename = f"{_file_stem(self._get_name())}{ending}"
             loop = asyncio.get_running_loop()
@@ -112,7 +112,7 @@ class Downloads:
                 return None
             return io.BytesIO(content)
 
-        button = pmui.FileDownload(
+        button = FileButton(
             callback=prepare,
             filename=f"layout{ending}",
             label=label,

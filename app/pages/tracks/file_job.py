@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import panel_material_ui as pmui
 import param
 
 from app.files import OpeningProgress
 from app.jobs import FILES, Job, JobState
+from app.parts.file_button import FileButton
 from app.parts.opening_bar import OpeningBar
 from app.session import Session, describe_problem
 from genoviz.errors import GenovizError, ParameterError
@@ -50,7 +50,7 @@ class FileJob(param.Parameterized):
         super().__init__()
         self._session, self._prepare = session, prepare
         self._job: Job | None = None
-        self.button = pmui.FileDownload(
+        self.button = FileButton(
             callback=self.make, filename="genoviz", label=label, auto=True, size="small", **look
         )
         # Given to the constructor, these two would bring a warning of Panel's about itself.
