@@ -8,6 +8,7 @@ import pytest
 from app.address import Address
 from app.files import OpenGraph
 from app.pages.tracks import TracksPage
+from app.pages.tracks.path_depths import PathSet
 from app.pages.tracks.places import parse_place, write_place
 from app.pages.tracks.track import Scale
 from app.session import Session
@@ -293,6 +294,21 @@ def drawn_rows(page):
     return [row for row in page.browser.drawing.rows if row.parts]
 
 
+def test_a_contig_that_is_no_path_has_no_depth_of_paths(session, page, graph, files):
+    open_files(session, page, files["genes.gtf"])
+    session.opened = OpenGraph("", "small", graph)
+    poll_until(page.poll, lambda: len(page.tracks.tracks) > 1)
+    page.depths.add(PathSet.parse("path:ref"))
+    page.navigation.go("ref")
+    page.navigation.go("c1")
+    page.poll()
+    notes = {row.track.title: row.note for row in page.browser.drawing.rows}
+    assert list(notes.values()).count("has no c1") == 2, notes
+    page.navigation.go("ref")
+    page.poll()
+    assert [row.note for row in page.browser.drawing.rows].count("being counted") == 2
+
+
 def type_into(page, text):
     """Do what a browser does as somebody types."""
     page.navigation.place._process_events({"value_input": text})
@@ -329,7 +345,8 @@ def test_a_place_is_looked_for_until_its_file_is_open(session, page, files, monk
     session.tracks.open(files["genes.gtf"])
     page.navigation.go("BRCA9")
     page.poll()
-    assert "BRCA9 is looked for in the files" in page.navigation.readout.object
+    assert "Opening files, then" in page.navigation.readout.object
+    assert "BRCA9" in page.navigation.readout.object
     open_files(session, page, files["reads.bed"])
     assert (page.browser.region.path, session.problem) == ("c1", "")
     assert page.browser.region.start <= 100 < 400 <= page.browser.region.end

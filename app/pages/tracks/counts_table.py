@@ -33,6 +33,7 @@ COLUMNS = (
     Column("Share", is_number=True, format="0.0000", share=2),
     Column("Mean", is_number=True, format="0,0.0000", share=3),
 )
+MOST_LETTERS, ROOM_LETTERS = {"Region": 44, "Name": 16, "Track": 48}, 80
 UNCOUNTED = (
     "Count: intervals that overlap (reads with a base there), covered bases, and mean depth or "
     "value of each track."
@@ -77,6 +78,9 @@ class CountsTable:
         )
         self.table.clear(UNCOUNTED)
         self.table.search.param.update(margin=(8, 10, 2, 8), width=225)
+        self.table.count.styles = {
+            "max-height": "50px", "overflow-y": "auto", "overflow-wrap": "anywhere",
+        }  # fmt: skip
         bar = pmui.Row(
             *self.fields.widgets, self.button, self.download, self.table.search, self.table.count,
             sizing_mode="stretch_width", margin=(0, 0, 4, 0),
@@ -168,7 +172,20 @@ def table_rows(found: RegionCounts) -> TableRows:
     note = " ".join((*notes, *map(escape, found.notes)))
     hidden = () if any(names) else ("Name",)
     unique, word_of_row = np.unique(words.to_numpy(str), return_inverse=True)
-    return TableRows(frame, unique, word_of_row, note=note, hidden=hidden)
+    return TableRows(
+        frame, unique, word_of_row, note=note, hidden=hidden, least_widths=_least_widths(frame)
+    )
+
+
+def _least_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
+    """Return how wide columns have to be to show their texts, as far as a small screen has room."""
+    widths, room = [("Intervals", 96), ("Covered bp", 104)], ROOM_LETTERS
+    for title, most in MOST_LETTERS.items():
+        longest = int(frame[title].str.len().max()) if len(frame) else 0
+        n = min(longest, most, room)
+        room -= n
+        widths.append((title, max(74, 7 * n + 17)))
+    return tuple(widths)
 
 
 def _rowwise(found: RegionCounts, column: str, n: int) -> np.ndarray:

@@ -72,7 +72,7 @@ class TrackDrawer:
         track = row.track
         own = track.find_contig(view.contig)
         if own is None:
-            waits = track.data is None
+            waits = track.data is None and track.is_waiting
             row.note = "being counted" if waits else f"has no {view.contig}"
             return
         if self._is_boxes(track, own, view):

@@ -24,8 +24,10 @@ LOOK_SECONDS = 0.2
 MAX_OPTIONS = 2000
 ICON: dict[str, Any] = {"size": "22px", "margin": (4, 0, 0, 0)}
 READOUT = """
-:host { font-size: 12px; font-variant-numeric: tabular-nums; white-space: nowrap; opacity: 0.8; }
-p { margin: 11px 0 0; }
+:host { font-size: 12px; font-variant-numeric: tabular-nums; opacity: 0.8; line-height: 1.3; }
+p { margin: 5px 0 0; display: flex; flex-flow: row wrap; gap: 0 12px; align-content: center;
+  height: 34px; }
+span { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 100%; }
 """
 
 
@@ -65,7 +67,7 @@ class Navigation:
             description="A region (the first base is 1, both ends belong to it), a contig, or the "
             "name of a gene or another feature. Enter goes there.",
             size="small",
-            width=290,
+            width=475,
             margin=(8, 4, 0, 0),
         )
         self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
@@ -222,7 +224,7 @@ class Navigation:
         self.forward.disabled = not self._visits.history.can_go_forward
         drawing = self._browser.drawing
         self.readout.object = (
-            f"<p>{escape(self._asked)} is looked for in the files that are being opened</p>"
+            f"<p><span>Opening files, then</span><span>{escape(self._asked)}</span></p>"
             if self._asked
             else describe_extent(region, drawing.bin_bp if drawing else 0)
         )

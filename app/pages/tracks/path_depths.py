@@ -138,7 +138,10 @@ class PathDepths:
             if id(track) in self._of_track:
                 track.data = None
                 track.forget()
-                if path in graph.path_names:
+                track.is_waiting = path in graph.path_names
+                if id(track) in self._questions:
+                    self._questions[id(track)].drop()
+                if track.is_waiting:
                     self._ask(graph, path, track)
 
     def poll(self) -> None:

@@ -33,12 +33,12 @@ def describe_extent(region: PathRegion | None, bin_bp: int) -> str:
     Examples
     --------
     >>> describe_extent(PathRegion("chr7", 0, 9000), 20)
-    '<p>9,000 bp · mean and range of 20 bp bins</p>'
+    '<p><span>9,000 bp</span><span>20 bp bins</span></p>'
     """
     if region is None:
         return ""
-    said = f"mean and range of {bin_bp:,} bp bins" if bin_bp > 1 else "exact"
-    return f"<p>{region.length:,} bp · {said}</p>"
+    said = f"{bin_bp:,} bp bins" if bin_bp > 1 else "exact"
+    return f"<p><span>{region.length:,} bp</span><span>{said}</span></p>"
 
 
 def parse_place(

@@ -83,12 +83,15 @@ class Track:
         How it is drawn.
     file
         The file that it is from, or None for a track of the open graph.
+    is_waiting
+        Whether data are being made where there are none.
     """
 
     title: str
     data: TrackData | None
     look: TrackLook
     file: TrackFile | None = None
+    is_waiting: bool = True
     _found: dict[str, tuple[str, int] | None] = field(default_factory=dict, repr=False)
 
     def find_contig(self, contig: str) -> tuple[str, int] | None:

@@ -92,7 +92,9 @@ class TrackList:
             return
         self._path = contig
         self._depth.data = None
-        if contig in graph.path_names:
+        self._depth.is_waiting = contig in graph.path_names
+        self._depths.drop()
+        if self._depth.is_waiting:
             self._depths.ask(_depth_along, graph, contig)
 
     def move(self, track: Track, step: int) -> None:
