@@ -21,7 +21,8 @@ from app.plots.graph_picture import FAINT, GROUND, style_figure
 from genoviz.analyses.palettes import DARK
 
 ABSENT = "#1b2432"
-MAX_LABELS, LETTERS, FEW_TICKS = 60, 22, 5
+LETTERS, FEW_TICKS = 22, 5
+MAX_COLUMN_LABELS, MAX_ROW_LABELS = 60, 28
 N_COLOURS = 256
 
 
@@ -90,11 +91,11 @@ class MatrixFigure:
         self.figure.y_range.update(start=-max(n_rows, 1), end=0)
         longest = max((len(shorten(name)) for name in columns), default=0)
         self.figure.min_border_bottom = 24 + int(4.6 * longest)
-        for axis, ticker, names, sign in (
-            (self.figure.xaxis[0], self._tickers[0], columns, 1),
-            (self.figure.yaxis[0], self._tickers[1], rows, -1),
+        for axis, ticker, names, sign, most in (
+            (self.figure.xaxis[0], self._tickers[0], columns, 1, MAX_COLUMN_LABELS),
+            (self.figure.yaxis[0], self._tickers[1], rows, -1, MAX_ROW_LABELS),
         ):
-            stride = -(-len(names) // MAX_LABELS) or 1
+            stride = -(-len(names) // most) or 1
             labels = {
                 sign * (place + 0.5): shorten(names[place])
                 for place in range(0, len(names), stride)

@@ -22,6 +22,7 @@ from app.pages.kmers.save_index import check_target
 from app.pages.kmers.search_drawing import sizes_svg, step_html
 from app.pages.kmers.search_steps import find_step
 from app.pages.kmers.spectrum_bins import bin_edges, spectrum_bins
+from app.plots.kmer_matrix import MatrixFigure
 from app.session import Session
 from genoviz.analyses.kmers import Kmer
 from genoviz.analyses.path_positions import find_region_steps
@@ -315,6 +316,15 @@ def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
     ask(opened, "GATTACA")
     wait(opened, lambda: panel.matrix.n_kmers == 1)
     assert panel.said.object.startswith("1 k-mer × 2 contigs; ")
+
+
+def test_names_of_rows_and_columns_have_room():
+    figure = MatrixFigure()
+    figure.show(np.ones((500, 90)), [f"ACGT{i}" for i in range(500)], [str(i) for i in range(90)])
+    rows = figure.figure.yaxis[0].major_label_overrides
+    assert 20 <= len(rows) <= 28
+    assert all(rows[-place - 0.5] == f"ACGT{place}" for place in range(0, 500, 18))
+    assert len(figure.figure.xaxis[0].major_label_overrides) == 45
 
 
 def test_what_may_be_cut_off_is_not_counted(opened, monkeypatch):
