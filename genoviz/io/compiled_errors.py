@@ -24,26 +24,37 @@ def held_messages() -> Iterator[None]:
 
     The error that is raised then says all of it.
     """
-    if not _holding.acquire(blocking=False):
+    output = _take_output()
+    if output is None:
         yield
         return
-    with _holding_released(), tempfile.TemporaryFile() as held:
-        sys.stderr.flush()
-        output = os.dup(_OUTPUT)
-        os.dup2(held.fileno(), _OUTPUT)
-        try:
-            yield
-            sys.stderr.flush()
-            held.seek(0)
-            os.write(output, held.read())
-        finally:
-            os.dup2(output, _OUTPUT)
-            os.close(output)
-
-
-@contextlib.contextmanager
-def _holding_released() -> Iterator[None]:
     try:
-        yield
+        with tempfile.TemporaryFile() as held:
+            os.dup2(held.fileno(), _OUTPUT)
+            try:
+                yield
+                _flush()
+                held.seek(0)
+                os.write(output, held.read())
+            finally:
+                os.dup2(output, _OUTPUT)
     finally:
+        os.close(output)
         _holding.release()
+
+
+def _take_output() -> int | None:
+    """Return a copy of standard error, or None: it is closed, or another thread holds it."""
+    if not _holding.acquire(blocking=False):
+        return None
+    try:
+        _flush()
+        return os.dup(_OUTPUT)
+    except OSError:
+        _holding.release()
+        return None
+
+
+def _flush() -> None:
+    if sys.stderr is not None:
+        sys.stderr.flush()
