@@ -12,7 +12,9 @@ import pytest
 from app.address import MAX_K, Address
 from app.dashboard import Dashboard
 from app.files import OpenGraph
+from app.index_data import BuildReport
 from app.pages.kmers import KmersPage
+from app.pages.kmers.build_panel import build_html
 from app.pages.kmers.genome_bins import GenomeView, choose_bins, make_bins
 from app.pages.kmers.genome_marks import show_contigs
 from app.pages.kmers.hit_files import write_hits
@@ -514,6 +516,15 @@ def test_the_build_is_told(opened):
     text = opened.views.view("Build").text.object
     assert "Suffixes that are still tied" in text
     assert "2 contigs" in text
+
+
+def test_the_speed_of_a_build_is_told_when_it_is_done():
+    seconds = {"Reading": 1.0, "suffix array": 2.0}
+    going_on = build_html(BuildReport(seconds, (0.1,), 10**7, "suffix array", 0.5), None)
+    assert "3 s so far<" in going_on
+    assert "a second" not in going_on
+    done = build_html(BuildReport(seconds, (0.1,), 10**7), None)
+    assert "3 s in all; 10,000,000 bases, built at 5.00 million a second" in done
 
 
 def test_an_example_is_in_the_genome(opened):

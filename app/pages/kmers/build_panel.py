@@ -94,14 +94,15 @@ def _stages_html(report: BuildReport) -> str:
         )
     speed = ""
     building = total - report.seconds.get(READING, 0.0)
-    if report.n_symbols and not report.is_read and building > 1e-6:
+    is_done = not report.stage and not report.is_read
+    if is_done and report.n_symbols and building > 1e-6:
         speed = (
             f"; {report.n_symbols:,} bases, built at {report.n_symbols / building / 1e6:.2f} "
             "million a second"
         )
     verb = "Read" if report.is_read else "Time by stage"
     return (
-        f"<h4>{verb}: {say_seconds(total)} in all{speed}</h4>"
+        f"<h4>{verb}: {say_seconds(total)} {'so far' if report.stage else 'in all'}{speed}</h4>"
         f'<div class="bar">{"".join(bars)}</div><table>{"".join(rows)}</table>'
     )
 
