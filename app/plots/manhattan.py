@@ -26,7 +26,7 @@ CONTIG_COLOURS = ("#4fb3e8", "#a9bdd6")
 STRONG_COLOUR, CHOSEN_COLOUR, ZERO_COLOUR = "#ffb454", "#ff7ac6", "#5a6b82"
 COLUMNS = ("x", "y", "shade", "variant", "name", "text")
 DOT = 4
-LABEL_PIXELS = 7
+LABEL_PIXELS, TICK_PIXELS = 7, 110
 
 
 class ManhattanFigure:
@@ -176,6 +176,32 @@ def seen_names(
             found[float(middles[rank])] = names[rank]
             free = middles[rank] + half
     return found
+
+
+def position_ticks(contig_start: float, view: tuple[float, float], width: int) -> dict[float, str]:
+    """Return round positions on the one contig that is seen, from 1, by their places.
+
+    Parameters
+    ----------
+    contig_start
+        Where the contig begins.
+    view
+        What is shown.
+    width
+        Pixels.
+
+    Examples
+    --------
+    >>> position_ticks(500.0, (480, 760), 400)
+    {599.0: '100', 699.0: '200'}
+    """
+    least = (view[1] - view[0]) * TICK_PIXELS / max(width, 1)
+    unit = 10.0 ** np.floor(np.log10(max(least, 1.0)))
+    step = int(unit * next(times for times in (1, 2, 5, 10) if unit * times >= least))
+    first = max(int(np.ceil((view[0] - contig_start) / step)), 1)
+    last = int((view[1] - contig_start) / step)
+    positions = [step * number for number in range(first, last + 1)]
+    return {contig_start + position - 1: f"{position:,}" for position in positions}
 
 
 def _source(columns: tuple[str, ...]) -> ColumnDataSource:

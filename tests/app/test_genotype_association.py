@@ -175,6 +175,24 @@ def test_what_is_wrong_with_a_trait_is_said(state, trait, covariates, words):
         make_design(state)
 
 
+def test_positions_are_written_where_one_contig_is_seen(panel, state):
+    state.trait = "height"
+    panel.form.run()
+    plot, axis = panel.manhattan, panel.manhattan.figure.plot.xaxis[0]
+    poll_until(panel.test_poll, lambda: plot.shown is not None, 90)
+    assert sorted(axis.major_label_overrides.values()) == ["1", "2"]
+    variants = state.subject.variants
+    row = int(np.flatnonzero(variants.contig_ids == 1)[-1])
+    place = float(plot.track.axis.places[row])
+    plot.zoom_to((place - 40_000, place + 20_000))
+    poll_until(panel.test_poll, lambda: axis.axis_label == "Position on 2 (bp)", 90)
+    assert len(axis.major_label_overrides) > 1
+    for tick, text in axis.major_label_overrides.items():
+        position = int(text.replace(",", ""))
+        assert tick - place == position - (variants.positions[row] + 1)
+        assert position <= variants.positions[row] + 1
+
+
 def test_columns_that_others_determine_are_left_out():
     first = NUMBERS.normal(size=20)
     matrix = np.column_stack([first, np.ones(20), 3 * first - 2, first**2])

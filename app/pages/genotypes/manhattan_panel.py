@@ -13,7 +13,7 @@ from bokeh.events import DoubleTap, Tap
 from app.pages.genotypes.manhattan_points import GenomeAxis, Track, View, make_dots, nearest
 from app.parts.questions import Question
 from app.parts.turn import Turn
-from app.plots.manhattan import ManhattanFigure, seen_names
+from app.plots.manhattan import ManhattanFigure, position_ticks, seen_names
 from app.session import Session
 
 REST_SECONDS, NO_WIDTH, NO_HEIGHT, SMALLEST_VIEW = 0.06, 900, 220, 50
@@ -179,7 +179,13 @@ class ManhattanPanel:
         borders = (axis.ends[:-1] + axis.starts[1:]) / 2
         ends = (view.start, view.end)
         names = seen_names(axis.names, axis.starts, axis.ends, ends, view.width)
-        if len(axis.names) == 1 and axis.has_positions[0]:
+        seen = np.flatnonzero((axis.ends > view.start) & (axis.starts < view.end))
+        if len(axis.names) > 1 and len(seen) == 1 and axis.has_positions[seen[0]]:
+            ticks = position_ticks(float(axis.starts[seen[0]]), ends, view.width)
+            ticks = {place: text for place, text in ticks.items() if place <= axis.ends[seen[0]]}
+            label = f"Position on {axis.names[seen[0]]} (bp)"
+            self.figure.show_contigs(borders, ticks, label)
+        elif len(axis.names) == 1 and axis.has_positions[0]:
             self.figure.show_contigs(borders, None, f"Position on {axis.names[0]} (bp)")
         elif len(axis.names) == 1:
             self.figure.show_contigs(borders, {}, "Variants in the order of the file")
