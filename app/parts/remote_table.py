@@ -22,6 +22,7 @@ TABLE = """
 .tabulator-row { min-height: 25px !important; cursor: pointer; }
 .tabulator-row .tabulator-cell { font-size: 12px !important; height: 25px !important;
   min-height: 0 !important; padding: 3px 8px !important; font-variant-numeric: tabular-nums; }
+.tabulator-row .tabulator-cell > div { overflow: hidden; text-overflow: ellipsis; }
 .tabulator-tooltip { color: #14181f; font-weight: normal; }
 .tabulator .tabulator-footer { padding: 0 4px !important; min-height: 30px; }
 .tabulator .tabulator-footer .tabulator-footer-contents { padding: 1px 4px !important; }

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 import pandas as pd
 
 from app.offtarget_genes import HitGenes
-from app.offtarget_query import MAX_MISMATCHES
+from app.offtarget_query import MAX_MISMATCHES, OffTargetQuery
 from app.offtarget_search import SearchResult
 from app.parts.remote_table import MAX_ROWS, Column, TableRows
 
 CODE = '<code style="font-size:10.5px">{}</code>'
-PADDING, DIGIT = 11, 7
-"""Pixels that a cell takes beside its letters, and that a letter takes."""
+PADDING, LETTER, DIGIT, COMMA = 11, 7, 7.7, 4
+"""Pixels that a cell takes beside its letters, and that letters take."""
 SHORT_SEQUENCE = 90
 """Pixels that are left to a sequence, where there is little room."""
+SHORT_NAME, LONG_NAME = 52, 116
 IN_REFERENCE, IN_EXONS, BULGED, SPECIFICITY = "In ref.", "Exons", "Bulge", "Spec."
 LEVELS = tuple(str(level) for level in range(MAX_MISMATCHES + 1))
 COLUMNS = (
@@ -70,15 +73,29 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
     n_twice = int(summaries.is_ambiguous.sum()) if sites is None else 0
     note = f"{n_twice:,} with several perfect copies" if n_twice else ""
     rows = np.arange(len(guides))
-    return TableRows(frame, words, rows, note, tuple(hidden), _least_widths(frame))
+    widths = _least_widths(frame, guide_width(result.query))
+    return TableRows(frame, words, rows, note, tuple(hidden), widths)
 
 
-def _least_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
+def guide_width(query: OffTargetQuery) -> int:
+    """Return the width of a column of names of guides, px, as far as there is room for it."""
+    longest = max(len(guide.name) for guide in query.guides)
+    return min(max(PADDING + LETTER * longest, SHORT_NAME), LONG_NAME)
+
+
+def _least_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int], ...]:
     """Return the widths that columns need, px: of their titles, and of all digits of counts."""
     whole = frame.select_dtypes("integer").max()
-    needed = {name: PADDING + DIGIT * len(f"{most:,}") for name, most in whole.items()}
-    shares = {column.title: column.share for column in COLUMNS} | {"Sequence": SHORT_SEQUENCE}
+    needed = {name: _width_of(int(most)) for name, most in whole.items()}
+    shares = {column.title: column.share for column in COLUMNS}
+    shares |= {"Guide": of_names, "Sequence": SHORT_SEQUENCE}
     return tuple((name, max(share, needed.get(name, 0))) for name, share in shares.items())
+
+
+def _width_of(number: int) -> int:
+    text = f"{number:,}"
+    n_commas = text.count(",")
+    return ceil(PADDING + DIGIT * (len(text) - n_commas) + COMMA * n_commas)
 
 
 def _worst(result: SearchResult, n: int) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ from app.offtarget_groups import for_each_hit
 from app.offtarget_search import SearchResult
 from app.pages.offtargets.alignment_html import dots_html, protospacers_of
 from app.pages.offtargets.bulge_kinds import kind_of, kinds_of, short_kind
+from app.pages.offtargets.guide_rows import PADDING, guide_width
 from app.pages.offtargets.hit_filter import FoundHits
 from app.pages.offtargets.hit_order import CLASS, GENE, PRESENT, REFERENCE, SEED, STRAND
 from app.parts.remote_table import Column, TableRows
@@ -21,25 +22,25 @@ from genoviz.analyses.offtarget_differences import count_seed_mismatches
 BLOCK = 1_000
 COLUMNS = (
     Column("Guide", share=52),
-    Column("Site", share=176, is_html=True, is_sortable=False),
-    Column("Contig", share=70),
+    Column("Site", share=188, is_html=True, is_sortable=False),
+    Column("Contig", share=58),
     Column("Start", is_number=True, share=80),
     Column(STRAND, share=26),
     Column("Mism.", is_number=True, share=54),
-    Column(SEED, is_number=True, share=50),
-    Column("Bulge", share=52),
-    Column("CFD", is_number=True, share=50, format="0.000"),
+    Column(SEED, is_number=True, share=45),
+    Column("Bulge", share=50),
+    Column("CFD", is_number=True, share=48, format="0.000"),
     Column("Cut", is_number=True, share=70, is_sortable=False),
     Column(PRESENT, share=66),
     Column(REFERENCE, share=78),
-    Column(GENE, share=64),
-    Column(CLASS, share=74),
+    Column(GENE, share=72),
+    Column(CLASS, share=76),
 )
-SHORTENED = ("Contig", "Start", "Cut", GENE, CLASS)
+SHORTENED = ("Contig", GENE)
 """Columns that become narrower where there is little room."""
-LEAST_WIDTHS = tuple(
-    (column.title, column.share) for column in COLUMNS if column.title not in SHORTENED
-)
+LONG_NAME, BASE = 64, 6.8
+"""Pixels that a name of a guide may take, and that a base of a site takes."""
+LEAST_WIDTHS = {column.title: column.share for column in COLUMNS if column.title not in SHORTENED}
 
 
 def hit_rows(found: FoundHits, first: int) -> TableRows:
@@ -69,7 +70,10 @@ def hit_rows(found: FoundHits, first: int) -> TableRows:
     )
     hidden = _hidden(found)
     words, of_rows = np.empty(0, np.str_), np.zeros(len(rows), np.int64)
-    return TableRows(frame, words, of_rows, "", hidden, LEAST_WIDTHS)
+    n_bases = query.lengths[-1] + query.dna_bulge + 1 + len(query.pam.letters)
+    site = min(PADDING + round(BASE * n_bases), LEAST_WIDTHS["Site"])
+    widths = LEAST_WIDTHS | {"Guide": min(guide_width(query), LONG_NAME), "Site": site}
+    return TableRows(frame, words, of_rows, "", hidden, tuple(widths.items()))
 
 
 def _hidden(found: FoundHits) -> tuple[str, ...]:
