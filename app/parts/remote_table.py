@@ -273,7 +273,8 @@ class RemoteTable:
                 self.place.objects = [self.table]
             total = len(rows.frame)
             count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"
-            self.count.object = f"<p>{count} rows{f'; {rows.note}' if rows.note else ''}</p>"
+            words = f"{count} row{'' if total == 1 else 's'}"
+            self.count.object = f"<p>{words}{f'; {rows.note}' if rows.note else ''}</p>"
 
     def _take_sorters(self, event: Any) -> None:
         first = event.new[0] if event.new else {"field": "", "dir": "asc"}
