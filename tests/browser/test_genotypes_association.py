@@ -94,17 +94,19 @@ def test_the_triangle_says_why_two_variants_have_no_linkage(tabs, dashboard_url,
     link = f"?page=genotypes&genotypes={tmp_path / 'few.bed'}&tab=association&variant=rs1"
     visit = GenotypesVisit(tabs.new_page(), dashboard_url, link)
     visit.until(lambda: visit.page.evaluate(TRIANGLE)[0] == 4)
-    said = {}
-    for name, x, y in (("pair", 0.25, 0.25), ("none", 0.5, 0.25), ("outside", 0.02, 0.95)):
+
+    def said_at(x, y):
         _, left, top, width, height = visit.page.evaluate(TRIANGLE)
-        visit.page.mouse.move(left + x * width, top + y * height)
-        visit.page.mouse.move(left + x * width + 1, top + y * height)
-        visit.page.wait_for_timeout(300)
-        said[name] = visit.page.locator(".bk-tooltip-row-value:visible").all_inner_texts()
+        for step in (0, 1):
+            visit.page.mouse.move(left + x * width + step, top + y * height)
+        visit.page.wait_for_timeout(200)
+        return visit.page.locator(".bk-tooltip-row-value:visible").all_inner_texts()
+
     r2 = linkage(read_genotypes(tmp_path / "few.bed"), slice(0, 4))
-    assert said == {
-        "pair": ["rs0 · 1:1", "rs1 · 1:11", f"{r2[0, 1]:.2f}"],
-        "none": ["rs1 · 1:11", "rs2 · 1:21", "none, as one of both does not vary"],
-        "outside": [],
-    }
+    first, second, third = "rs0 · 1:1", "rs1 · 1:11", "rs2 · 1:21"
+    visit.until(lambda: said_at(0.25, 0.25) == [first, second, f"{r2[0, 1]:.2f}"])
+    words = "none, as one of both does not vary"
+    visit.until(lambda: said_at(0.5, 0.25) == [second, third, words])
+    visit.until(lambda: said_at(0.02, 0.95) == [])
+    visit.until(lambda: said_at(0.25, 0.25) == [first, second, f"{r2[0, 1]:.2f}"])
     assert visit.errors == []
