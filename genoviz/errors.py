@@ -16,7 +16,7 @@ class FileFormatError(GenovizError):
     Parameters
     ----------
     path
-        The file; only its name is shown.
+        The file; only its name is shown (``.`` and ``/`` as they are, which have none).
     found
         What was found and what is needed, as one sentence without a full stop.
     line
@@ -26,7 +26,8 @@ class FileFormatError(GenovizError):
     def __init__(self, path: str | PathLike[str], found: str, *, line: int | None = None) -> None:
         self.path = Path(path)
         self.line = line
-        where = self.path.name if line is None else f"{self.path.name}, line {line}"
+        name = self.path.name or str(self.path)
+        where = name if line is None else f"{name}, line {line}"
         super().__init__(f"{where}: {found}")
 
 

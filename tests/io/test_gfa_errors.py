@@ -235,6 +235,10 @@ def test_what_is_no_file_is_refused_in_one_sentence(tmp_path):
         read_gfa(tmp_path / "absent.gfa")
     with pytest.raises(FileFormatError, match="is a folder, needs to be a file"):
         read_gfa(tmp_path)
+    with pytest.raises(FileFormatError, match=r"^\.: is a folder"):
+        read_gfa(".")
+    with pytest.raises(FileFormatError, match=r"^/: is a folder"):
+        read_gfa("/")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileFormatError, match="is not a regular file, needs to be a file"):
         read_gfa(tmp_path / "pipe")
