@@ -41,6 +41,9 @@ def read_bandage_json(path: str | PathLike[str], graph: PangenomeGraph) -> Graph
         raise FileFormatError(path, f"is no JSON: {error.msg}", line=error.lineno) from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise FileFormatError(path, "is no JSON text") from error
+    except ValueError as error:
+        found = "has a number of thousands of digits, needs places in the layout"
+        raise FileFormatError(path, found) from error
     if not isinstance(lines, dict):
         raise FileFormatError(path, "is no object of node names, as Bandage writes it")
     return _place_nodes(path, graph, _iter_json(path, lines), _JSON_NOTE)

@@ -59,6 +59,7 @@ def test_tsv_gives_one_point_for_both_ends(tmp_path, graph):
         ('{"s1+": {"x": 1}}', r"node 's1\+' has no list of points"),
         ('{"s1+": [[1, NaN]]}', r"node 's1\+' has a point that is not finite"),
         ('{"s1+": [[1, 1' + "0" * 400 + "]]}", r"node 's1\+' has a point that is not finite"),
+        ('{"s1+": [[1, 1' + "0" * 5000 + "]]}", "has a number of thousands of digits"),
         ('{"s9+": [[1, 2]]}', r"the graph has no node 's9\+'"),
         ('{"s1": [[1, 2]], "s1+": [[1, 2]]}', r"node 's1\+' is given twice"),
         ('{"s1+": [[1, 2]]}', "lays out 1 of the graph's 3 nodes, needs all; 's2' is missing"),
