@@ -132,9 +132,12 @@ class Job:
 
     def _end(self, state: JobState) -> None:
         close = getattr(self._steps, "close", None)
-        if close is not None:
-            close()
         self._steps = iter(())
+        try:
+            if close is not None:
+                close()
+        except BaseException:
+            log.exception("job %r failed while it was ended", self.title)
         with self._thread.changed:
             self._state = state
             self._thread.changed.notify_all()
@@ -222,6 +225,7 @@ class JobThread:
         while (job := self._take()) is not None:
             job.run_slice(self.slice_seconds)
             self._put_back(job)
+            del job  # and what it has computed, while the thread waits for another one
 
     def _take(self) -> Job | None:
         """Wait for the next job that wants a slice; None when the thread is to end."""
@@ -242,6 +246,8 @@ class JobThread:
             if job.can_run:
                 job.set_running(False)
                 self._queue.append(job)
+            elif job.has_ended:
+                self._jobs = [other for other in self._jobs if other is not job]
             self.changed.notify_all()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -189,3 +191,42 @@ def test_a_panic_of_a_library_ends_its_job_and_no_other(thread, caplog):
     after = thread.submit(iter([1]))
     assert after.wait(5)
     assert after.state == "finished"
+
+
+@pytest.mark.parametrize("error", [Panic, ValueError])
+def test_a_job_that_fails_while_it_is_ended_leaves_the_thread_alive(thread, caplog, error):
+    def fails_to_close():
+        try:
+            while True:
+                yield 1
+        finally:
+            raise error("of a library")
+
+    job = thread.submit(fails_to_close(), title="a file")
+    wait_until(lambda: job.n_snapshots > 0)
+    job.cancel()
+    assert job.wait(5)
+    assert (job.state, thread.n_active) == ("cancelled", 0)
+    assert "job 'a file' failed while it was ended" in caplog.text
+    after = thread.submit(iter([1]))
+    assert after.wait(5)
+    assert after.state == "finished"
+
+
+class Result:
+    """Something that a job computes, which a weak reference can name."""
+
+
+def test_a_thread_does_not_keep_what_its_last_job_has_computed(thread):
+    result = Result()
+    kept = weakref.ref(result)
+    job = thread.submit(iter([result]))
+    assert job.wait(5)
+    assert job.snapshot is kept()
+    del job, result
+
+    def is_gone():
+        gc.collect()
+        return kept() is None
+
+    wait_until(is_gone)
