@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.gfa import iter_read_gfa
@@ -16,6 +16,7 @@ from genoviz.model import PangenomeGraph
 from genoviz.samples import Sample, iter_get_sample, list_samples
 
 N_KEPT_GRAPHS = 4
+MAX_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,12 @@ class FileCache:
         How many contents are kept that nobody has open.
     """
 
+    _all: ClassVar[weakref.WeakSet[FileCache]] = weakref.WeakSet()
+
     def __init__(
         self, iter_content: Callable[[Path], Iterator[OpeningProgress]], n_kept: int
     ) -> None:
+        self._all.add(self)
         self._iter_content = iter_content
         self._contents: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
         self._kept: OrderedDict[tuple, Any] = OrderedDict()
@@ -96,6 +100,14 @@ class FileCache:
             with self._lock:
                 self._being_read.discard(key)
         yield content
+
+    @classmethod
+    def forget_below(cls, folder: Path) -> None:
+        """Keep nothing that was read from files below a folder, whatever the cache."""
+        for cache in tuple(cls._all):
+            with cache._lock:
+                for key in [key for key in cache._kept if Path(key[0]).is_relative_to(folder)]:
+                    del cache._kept[key]
 
     def _may_read(self, key: tuple) -> bool:
         with self._lock:
@@ -176,15 +188,20 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
         path = Path(text.strip()).expanduser().resolve()
         is_file, is_folder = path.is_file(), path.is_dir()
     except (OSError, RuntimeError, ValueError) as error:
-        raise ParameterError(f"{text.strip()!r} cannot be a path on this machine") from error
+        raise ParameterError(f"{_shorten(text)!r} cannot be a path on this machine") from error
     if folders and not any(path.is_relative_to(folder) for folder in folders):
         names = ", ".join(str(folder) for folder in folders)
-        raise ParameterError(f"{text.strip()} is not below {names}, where this server may read")
+        raise ParameterError(f"{_shorten(text)} is not below {names}, where this server may read")
     if is_folder:
         raise ParameterError(f"{path} is a folder; a file is needed")
     if not is_file:
         raise ParameterError(f"{path} does not exist on the server, nor is it a sample's name")
     return path
+
+
+def _shorten(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def _file_key(path: Path) -> tuple:

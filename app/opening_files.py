@@ -64,7 +64,7 @@ class OpeningFiles(param.Parameterized):
         if job.state is JobState.FAILED:
             from app.session import describe_problem
 
-            self._session.problem = describe_problem(job.error)
+            self._session.complain(describe_problem(job.error))
         elif job.state is JobState.FINISHED:
             self.take(job.snapshot.opened)
 

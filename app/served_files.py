@@ -134,9 +134,11 @@ def is_plink_bed(path: Path) -> bool:
     if path.suffix.lower() != ".bed":
         return False
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return file.read(2) == PLINK_MAGIC
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

@@ -19,7 +19,15 @@ from app.annotation_files import (
     iter_open_annotations,
     iter_place_annotations,
 )
-from app.files import OpenGraph, OpeningProgress, check_path, find_sample, iter_open, iter_open_file
+from app.files import (
+    FileCache,
+    OpenGraph,
+    OpeningProgress,
+    check_path,
+    find_sample,
+    iter_open,
+    iter_open_file,
+)
 from app.genotype_files import GenotypeFiles
 from app.index_files import IndexFiles
 from app.jobs import FILES, KERNELS, Job, JobState, JobThread
@@ -73,6 +81,7 @@ class Session(param.Parameterized):
         self._folders = folders
         self._jobs: list[Job] = []
         self._opening_job: Job | None = None
+        self._is_companion = False
         self._next: deque[str] = deque()
         self._wanted_region: Region | None = None
         self._uploads: Path | None = None
@@ -220,6 +229,7 @@ class Session(param.Parameterized):
     def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
         self.opening = OpeningProgress(f"Opening {source}")
         self._opening_job = self.submit(steps, title=f"open {source}", thread=FILES)
+        self._is_companion = False
 
     def poll(self) -> None:
         """Take over what the opening jobs have come to."""
@@ -238,12 +248,15 @@ class Session(param.Parameterized):
         self._opening_job = None
         self.opening = None
         if job.state is JobState.FAILED:
-            self.problem = describe_problem(job.error)
+            self.complain(describe_problem(job.error))
+            if not self._is_companion:
+                self._next.clear()  # they belong to the graph that was not opened
         elif job.state is JobState.FINISHED:
             self._take_opened(progress.opened)
-        if self._next and self.opened is not None:
+        if self._next:
             source = self._next.popleft()
             self._submit_opening(self._iter_open_companion(source), source)
+            self._is_companion = True
 
     def _take_opened(self, opened: OpenGraph | OpenLayout | OpenAnnotations) -> None:
         if isinstance(opened, OpenLayout):
@@ -285,6 +298,7 @@ class Session(param.Parameterized):
         self._jobs = []
         if self._uploads is not None:
             shutil.rmtree(self._uploads, ignore_errors=True)
+            FileCache.forget_below(self._uploads)
 
 
 def iter_after_writing(

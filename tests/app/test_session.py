@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -82,14 +85,24 @@ def test_a_bad_file_is_one_sentence_and_what_was_open_stays(session, graph_file,
         ("/nowhere/at/all.gfa", "does not exist on the server"),
         ("/", "is a folder"),
         ("a\0b.gfa", "cannot be a path"),
+        ("a\0b.bed", "cannot be a path"),
         ("x" * 5000, "cannot be a path|does not exist"),
+        ("x" * 10_000_000, r"^'x{200}\.\.\.' cannot be a path"),
     ],
 )
 def test_a_path_that_cannot_be_opened_is_said_so(session, source, words):
     open_and_wait(session, source)
     assert session.opened is None
+    assert len(session.problem) < 6000
     with pytest.raises(ParameterError, match=words):
         check_path(source)
+
+
+def test_a_pipe_is_no_file_and_nobody_waits_for_it(session, tmp_path):
+    pipe = tmp_path / "pipe.bed"
+    os.mkfifo(pipe)
+    open_and_wait(session, str(pipe))
+    assert session.problem == f"{pipe} does not exist on the server, nor is it a sample's name."
 
 
 def test_beyond_the_allowed_folders_nothing_is_opened(tmp_path, graph_file):
@@ -112,8 +125,16 @@ def test_an_upload_is_opened_and_removed_with_the_tab(session):
     assert (session.opened.title, session.opened.source) == ("mine.gfa", "")
     folder = session._uploads
     assert [path.name for path in folder.iterdir()] == ["mine.gfa"]
+    kept = weakref.ref(session.opened.graph)
     session.close()
     assert not folder.exists()
+    session.opened = None
+
+    def is_gone():
+        gc.collect()
+        return kept() is None
+
+    poll_until(lambda: None, is_gone)
 
 
 def test_an_upload_of_another_kind_is_refused(session):
@@ -138,6 +159,33 @@ def test_a_layout_opens_with_its_graph_and_belongs_to_it(graph_file, tmp_path, g
     open_and_wait(session, str(other))
     assert session.layout is None
     session.close()
+
+
+def test_what_belongs_to_a_graph_that_cannot_be_opened_is_not_put_on_another(
+    session, graph_file, tmp_path
+):
+    open_and_wait(session, str(graph_file))
+    bad, genes = tmp_path / "bad.gfa", tmp_path / "genes.bed"
+    bad.write_text("S\n")
+    genes.write_text("ref\t1\t4\tgene\n")
+    layout = tmp_path / "bad.lay"
+    write_layout(GraphLayout(np.zeros((5, 2, 2))), layout)
+    session.open(str(bad), companions=(str(layout), str(genes)))
+    poll_until(session.poll, lambda: not session.is_opening)
+    assert session.problem.startswith("bad.gfa, line 1: ")
+    assert "5 nodes" not in session.problem
+    assert session.opened.title == "small.gfa"
+    assert session.annotations is None
+
+
+def test_all_that_is_wrong_with_what_belongs_to_a_graph_is_said(session, graph_file, tmp_path):
+    layout, genes = tmp_path / "five.lay", tmp_path / "bad.bed"
+    write_layout(GraphLayout(np.zeros((5, 2, 2))), layout)
+    genes.write_text("ref\tx\t4\tgene\n")
+    session.open(str(graph_file), companions=(str(layout), str(genes)))
+    poll_until(session.poll, lambda: not session.is_opening)
+    assert "lays out 5 nodes, but the graph has 4" in session.problem
+    assert "bad.bed, line 1: " in session.problem
 
 
 def test_annotations_of_several_files_are_one_and_each_can_be_taken_away(
