@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,11 +26,17 @@ class Question:
     def __init__(self, session: Session, title: str, take: Callable[[Any], None]) -> None:
         self._session, self._title, self._take = session, title, take
         self._job: Job | None = None
+        self._open_since = 0.0
 
     @property
     def is_open(self) -> bool:
         """Whether the answer is not here yet."""
         return self._job is not None
+
+    @property
+    def seconds_open(self) -> float:
+        """How long an answer has been waited for, also while other questions took the place."""
+        return time.monotonic() - self._open_since if self.is_open else 0.0
 
     def ask(self, answer: Callable[..., Any], *args: Any) -> None:
         """Have ``answer(*args)`` computed in a job thread."""
@@ -37,6 +44,8 @@ class Question:
         def steps() -> Iterator[Any]:
             yield (answer(*args),)
 
+        now = time.monotonic()
+        self._open_since = self._open_since if self.is_open else now
         self.drop()
         self._job = self._session.submit(steps(), title=self._title, thread=FILES)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 
 import numpy as np
 import panel as pn
@@ -430,6 +431,48 @@ def test_hits_of_the_k_mer_before_are_not_saved(opened):
         panel._file("bed")
     wait(opened, lambda: not opened.state.is_finding)
     assert panel._file("bed")[0] == "TGTAATC.bed"
+
+
+def test_hits_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
+    panel, is_free = opened.views.view("Hits"), threading.Event()
+    ask(opened, "GATTACA")
+    wait(opened, lambda: len(panel.table.table.value) == len(places("GATTACA")))
+
+    def find_late(*args):
+        is_free.wait(30)
+        return find_hits(*args)
+
+    monkeypatch.setattr("app.pages.kmers.state.find_hits", find_late)
+    opened.query.write("TGTAATC")
+    try:
+        wait(opened, lambda: "being found" in panel.said.object)
+        assert len(panel.table.table.value) == 0
+        assert opened.state.hits is None
+        with pytest.raises(GenovizError, match="still being found"):
+            panel._file("bed")
+    finally:
+        is_free.set()
+    wait(opened, lambda: len(panel.table.table.value) == len(places("TGTAATC")))
+    assert panel.said.object.startswith(f"all {len(places('TGTAATC'))} hits")
+
+
+def test_rows_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
+    panel, is_free = opened.views.view("Hits"), threading.Event()
+    ask(opened, "GATTACA")
+    wait(opened, lambda: len(panel.table.table.value) == len(places("GATTACA")))
+
+    def write_late(*args):
+        is_free.wait(30)
+        return hit_rows(*args)
+
+    monkeypatch.setattr("app.pages.kmers.hits_panel.hit_rows", write_late)
+    opened.query.write("TGTAATC")
+    try:
+        wait(opened, lambda: "being found" in panel.said.object)
+        assert len(panel.table.table.value) == 0
+    finally:
+        is_free.set()
+    wait(opened, lambda: len(panel.table.table.value) == len(places("TGTAATC")))
 
 
 def test_hits_are_never_those_of_the_index_before(session, fasta, tmp_path):

@@ -14,7 +14,7 @@ from app.pages.kmers.hit_rows import BLOCK, COLUMNS, hit_rows
 from app.pages.kmers.hits import GenomeAxis, HitSet
 from app.pages.kmers.kmer_list import KmerList, shorten_kmer
 from app.pages.kmers.places import nodes_of, share_place
-from app.pages.kmers.state import KmerState
+from app.pages.kmers.state import LONG_SECONDS, KmerState
 from app.parts.file_button import file_button, file_stem
 from app.parts.questions import Question
 from app.parts.remote_table import RemoteTable, TableRows
@@ -22,6 +22,7 @@ from genoviz.errors import GenovizError
 from genoviz.model import PathRegion
 
 NO_HITS, NO_KMER = "no hits", "Write a k-mer above: its hits are listed here."
+FINDING = "the hits are being found …"
 ICON: dict[str, Any] = {"size": "20px", "margin": (4, 0, 0, 0)}
 
 
@@ -42,6 +43,7 @@ class HitsPanel:
     def __init__(self, state: KmerState) -> None:
         self._state, session = state, state.session
         self._first = 0
+        self._shown: HitSet | None = None
         self.is_shown = False
         self._rows = Question(session, "rows of hits", self._take_rows)
         self._nodes = Question(session, "nodes of hits", self._take_nodes)
@@ -93,6 +95,10 @@ class HitsPanel:
         self.list.poll()
         self._rows.poll()
         self._nodes.poll()
+        if self._state.hits is None:
+            self.said.object = FINDING if self._state.is_finding else NO_KMER
+        elif self._rows.seconds_open > LONG_SECONDS and self._shown is not self._state.hits:
+            self._clear(FINDING)
 
     def light_up(self) -> None:
         """Pick the nodes of the hits that are listed."""
@@ -124,11 +130,18 @@ class HitsPanel:
         hits, self._first = self._state.hits, 0
         if hits is None or not len(hits):
             self._rows.drop()
-            self.table.clear()
-            self.before.visible = self.after.visible = False
-            self.said.object = NO_HITS if hits is not None else NO_KMER
+            is_finding = hits is None and self._state.is_finding
+            self._clear(FINDING if is_finding else NO_KMER if hits is None else NO_HITS)
             return
         self._ask(hits)
+
+    def _clear(self, words: str) -> None:
+        self._shown = None
+        with pn.io.hold():
+            if len(self.table.table.value):
+                self.table.clear()
+            self.before.visible = self.after.visible = False
+            self.said.object = words
 
     def _ask(self, hits: HitSet) -> None:
         self._rows.ask(hit_rows, self._state.index.built, hits, self._first)
@@ -137,7 +150,7 @@ class HitsPanel:
         hits = self._state.hits
         if hits is None:
             return
-        last = self._first + len(rows.frame)
+        self._shown, last = hits, self._first + len(rows.frame)
         with pn.io.hold():
             self.table.show(rows)
             self.before.param.update(visible=len(hits) > BLOCK, disabled=self._first == 0)
@@ -174,10 +187,10 @@ class HitsPanel:
 
     def _file(self, kind: str) -> tuple[str, Any]:
         hits, index = self._state.hits, self._state.index
-        if hits is None or index is None:
-            raise GenovizError("there are no hits; write a k-mer first")
         if self._state.is_finding:
             raise GenovizError("the hits are still being found; press again in a moment")
+        if hits is None or index is None:
+            raise GenovizError("there are no hits; write a k-mer first")
 
         def write(path: Path) -> None:
             write_hits(path, hits, GenomeAxis.of(index.built))

@@ -16,6 +16,8 @@ from genoviz.analyses.kmers import Kmer
 
 STRANDS = {"Both": "both", "Forward": "forward", "Canonical": "canonical"}
 DEFAULT_K = 21
+LONG_SECONDS = 0.4
+"""How long hits stay while those of another k-mer are found."""
 
 
 class KmerState(param.Parameterized):
@@ -67,6 +69,9 @@ class KmerState(param.Parameterized):
         """Take the answers that are here."""
         self._counting.poll()
         self._finding.poll()
+        waited = max(self._counting.seconds_open, self._finding.seconds_open)
+        if waited > LONG_SECONDS and self.hits is not None:
+            self.hits = None
 
     def _follow_index(self, *_events: Any) -> None:
         # What was found in the index before says nothing of the contigs of this one.
