@@ -116,23 +116,58 @@ class OffTargetQuery:
 def parse_guides(text: str) -> tuple[Guide, ...]:
     r"""Return the guides that were written, one a line: a guide, or its name and the guide.
 
-    FASTA is understood too. Guides without a name are numbered.
+    A text that begins with ``>`` is FASTA, read as `genoviz.io.guide_files.read_guides` does: a
+    guide may take several lines, and its name is the first word after ``>``. Guides without a name
+    are numbered, and lines that begin with ``#`` are passed over.
 
     Raises
     ------
     ParameterError
-        If a line has no guide or several, or there are too many guides.
+        If a line has no guide or several, a name of FASTA has no guide below it, or there are too
+        many guides.
 
     Examples
     --------
     >>> parse_guides("GATTACAGATTA, AAPL1\nctrl GGCATTACAGAU")
     (Guide(name='AAPL1', letters='GATTACAGATTA'), Guide(name='ctrl', letters='GGCATTACAGAT'))
     """
+    lines = [
+        (number, line.strip())
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    is_fasta = bool(lines) and lines[0][1].startswith(">")
+    guides = _read_fasta(lines) if is_fasta else _read_lines(lines)
+    _check_guides(guides)
+    return tuple(guides)
+
+
+def _read_fasta(lines: Sequence[tuple[int, str]]) -> list[Guide]:
+    records: list[tuple[int, str, list[str]]] = []
+    for number, line in lines:
+        if line.startswith(">"):
+            name = (line[1:].split() or [""])[0].lstrip(NO_NAME)
+            records.append((number, name, []))
+        else:
+            letters = "".join(line.split()).upper()
+            _check_letters(letters, f"line {number}")
+            records[-1][2].append(letters.replace("U", "T"))
+    for number, name, letters in records:
+        if not letters:
+            of_name = f", {name[:40]}," if name else ""
+            raise ParameterError(f"the name in line {number}{of_name} has no guide below it")
+    return [
+        Guide(name or f"g{row}", "".join(letters))
+        for row, (_, name, letters) in enumerate(records, start=1)
+    ]
+
+
+def _read_lines(lines: Sequence[tuple[int, str]]) -> list[Guide]:
     guides: list[Guide] = []
     name = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in lines:
         words = line.replace(",", " ").replace(";", " ").split()
-        if not words or line.lstrip().startswith("#"):
+        if not words:
             continue
         if words[0].startswith(">"):
             name = " ".join(words).lstrip(NO_NAME)
@@ -140,8 +175,7 @@ def parse_guides(text: str) -> tuple[Guide, ...]:
         label, letters = _split(words, number)
         guides.append(Guide(label or name or f"g{len(guides) + 1}", letters))
         name = ""
-    _check_guides(guides)
-    return tuple(guides)
+    return guides
 
 
 def guide_lines(guides: Iterable[tuple[str, str]]) -> list[str]:

@@ -34,6 +34,7 @@ from genoviz.analyses.genome_planes import make_genome_planes
 from genoviz.analyses.index_text import make_index_text
 from genoviz.errors import ParameterError
 from genoviz.io.annotations import read_annotations
+from genoviz.io.guide_files import read_guides
 from genoviz.model import PathRegion
 from genoviz.model.offtarget_hits import Alignment
 from genoviz.model.protospacer import find_protospacer
@@ -82,7 +83,7 @@ def fasta(tmp_path):
             "a b GATTACAGAT\n# no\n\nGGCATTACAT,ctrl",
             [("a b", "GATTACAGAT"), ("ctrl", "GGCATTACAT")],
         ),
-        (">x y\nGATTACAGAT\n>z\nGGCATTACAT", [("x y", "GATTACAGAT"), ("z", "GGCATTACAT")]),
+        ("c GATTACAGAT\n>x y\nGGCATTACAT", [("c", "GATTACAGAT"), ("x y", "GGCATTACAT")]),
     ],
 )
 def test_guides_are_read_as_people_write_them(text, expected):
@@ -95,12 +96,33 @@ def test_guides_are_read_as_people_write_them(text, expected):
         ("", "no guide"),
         ("A GACCTGTCGCTGACGCATTC,GACCTGTCGCTGACGCATTA", "line 1 has two guides"),
         ("GATTXCA", "'X' at position 5"),
+        (">a\nGATTACA\n>b", "name in line 3, b, has no guide below it"),
+        (">a\nGATT\nGAT/ACA", "line 3 has '/' at position 4"),
         ("GATTACA\nhello world?", "line 2 has no guide"),
     ],
 )
 def test_what_is_wrong_with_guides_is_said(text, words):
     with pytest.raises(ParameterError, match=words):
         parse_guides(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">x y\nGATTACAGAT\n>z\nGGCATTACAT\n",
+        ">wrapped one\nGACCTGTCGC\nTGACGC\nauuc\n\n  >second\n\nGACCTGTCGC TGACGCATTA\r\n",
+        ">AAPL1,a;b\nGACC\nTG\n> \n ACGTACGT\nNNNN",
+    ],
+)
+def test_fasta_is_read_as_that_of_files(text, tmp_path):
+    path = tmp_path / "guides.fa"
+    path.write_text(text, newline="")
+    expected = read_guides(path)
+    found = parse_guides(text)
+    names = [name.replace("guide_", "g") for name in expected.names]
+    assert [(guide.name, guide.letters) for guide in found] == list(
+        zip(names, expected.guides, strict=True)
+    )
 
 
 def test_a_pam_stands_at_either_end():
