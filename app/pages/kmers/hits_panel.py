@@ -97,8 +97,9 @@ class HitsPanel:
         self._nodes.poll()
         if self._state.hits is None:
             self.said.object = FINDING if self._state.is_finding else NO_KMER
-        elif self._rows.seconds_open > LONG_SECONDS and self._shown is not self._state.hits:
-            self._clear(FINDING)
+        elif self._shown is not None and self._shown is not self._state.hits:
+            if self._rows.seconds_open > LONG_SECONDS:
+                self._clear(FINDING)
 
     def light_up(self) -> None:
         """Pick the nodes of the hits that are listed."""
@@ -138,8 +139,7 @@ class HitsPanel:
     def _clear(self, words: str) -> None:
         self._shown = None
         with pn.io.hold():
-            if len(self.table.table.value):
-                self.table.clear()
+            self.table.clear()
             self.before.visible = self.after.visible = False
             self.said.object = words
 
