@@ -10,6 +10,7 @@ PARTS = {
     ".bed": (".bed", ".bim", ".fam"),
     ".pgen": (".pgen", ".pvar", ".psam"),
 }
+PACKED_VARIANTS = ".pvar.zst"
 WHOLE = (".vcf", ".vcf.gz", ".vcf.bgz", ".bcf", ".npz", ".npy", ".parquet")
 TABLE_ENDINGS = (
     ".phen", ".pheno", ".pheno.csv", ".pheno.tsv", ".pheno.txt", ".phen.csv", ".phen.tsv",
@@ -67,16 +68,23 @@ def companion_table(path: Path) -> Path | None:
     return next((table for table in beside if table.is_file()), None)
 
 
+def _has_part(folder: Path, stem: str, part: str) -> bool:
+    is_packed = part == ".pvar" and (folder / f"{stem}{PACKED_VARIANTS}").is_file()
+    return is_packed or (folder / f"{stem}{part}").is_file()
+
+
 def find_sets(folder: Path, names: Sequence[str]) -> FileSets:
     """Return what is to be opened now that these files have come to a folder."""
     genotypes, tables, awaited = [], [], []
     for name in names:
-        stem, ending = Path(name).stem, Path(name).suffix.lower()
+        packed = PACKED_VARIANTS if name.lower().endswith(PACKED_VARIANTS) else ""
+        stem = name[: -len(packed)] if packed else Path(name).stem
+        ending = packed.removesuffix(".zst") or Path(name).suffix.lower()
         first = next((first for first, parts in PARTS.items() if ending in parts), "")
         if ending == ".psam" and not (folder / f"{stem}.pgen").is_file():
             first = ""
         if first:
-            missing = [part for part in PARTS[first] if not (folder / f"{stem}{part}").is_file()]
+            missing = [part for part in PARTS[first] if not _has_part(folder, stem, part)]
             if missing:
                 needed = " and ".join(f"{stem}{part}" for part in missing)
                 awaited.append(f"{name} is here; {needed} {'are' if missing[1:] else 'is'} needed.")

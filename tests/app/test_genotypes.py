@@ -236,13 +236,22 @@ def test_uploads_are_opened_once_all_parts_are_there(visit, folder):
     assert visit.session.problem == ""
 
 
-@pytest.mark.parametrize("order", [("psam", "pgen", "pvar"), ("pvar", "pgen", "psam")])
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("psam", "pgen", "pvar"),
+        ("pvar", "pgen", "psam"),
+        ("pvar.zst", "pgen", "psam"),
+        ("psam", "pgen", "pvar.zst"),
+    ],
+)
 def test_uploads_come_in_any_order(visit, folder, tmp_path, order):
     visit.open(folder / "herd.bed")
     others = simulate_genotypes(20, 30, seed=5)
     samples = replace(others.samples, ids=np.array([f"x{n}" for n in range(20)]))
     write_plink(replace(others, samples=samples), tmp_path / "new")
-    make = ["plink2", "--bfile", tmp_path / "new", "--make-pgen", "--out", tmp_path / "new"]
+    make = ["plink2", "--bfile", tmp_path / "new", "--out", tmp_path / "new", "--make-pgen"]
+    make += ["vzs"] * ("pvar.zst" in order)
     if shutil.which("plink2") is None:
         pytest.skip("plink2 is not installed")
     subprocess.run(make, check=True, capture_output=True)
@@ -284,6 +293,9 @@ def test_names_tell_which_files_belong_together(folder, tmp_path):
     assert companion_table(tmp_path / "herd.bed") is None
     found = find_sets(folder, ["herd.fam", "x.vcf.gz", "t.psam"])
     assert (found.genotypes, found.tables) == (("herd.bed", "x.vcf.gz"), ("t.psam",))
+    (tmp_path / "a.b.pvar.zst").touch()
+    found = find_sets(tmp_path, ["a.b.pvar.zst"])
+    assert found.awaited == ("a.b.pvar.zst is here; a.b.pgen and a.b.psam are needed.",)
     interval_file = tmp_path / "genes.bed"
     interval_file.write_text("chr1\t1\t2\n")
     bed, table = folder / "herd.bed", folder / "herd.pheno.csv"
