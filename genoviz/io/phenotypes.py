@@ -39,8 +39,9 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
     a header whose fields lie between commas, semicolons, tabs or blanks. Each may be gzipped.
 
     A column of numbers becomes float64; all others are categories. ``NA``, ``nan``, ``.`` and
-    empty fields are missing values, and so is -9 in numbers, as in PLINK. In sexes (``sex``,
-    ``SEX``), and in phenotypes of ``.fam`` that are 1 and 2 only, 0 is missing too.
+    empty fields are missing values, and so are infinite numbers, and -9, as in PLINK. In
+    sexes (``sex``, ``SEX``), and in phenotypes of ``.fam`` that are 1 and 2 only, 0 is missing
+    too.
 
     Parameters
     ----------
@@ -75,7 +76,9 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
             columns[title] = _values(title, frame[title], notes)
             if columns[title].dtype.kind != "f":
                 notes += _words_among_numbers(title, columns[title], lines)
-    return PhenotypeTable(ids, tuple(columns), columns, families, tuple(notes))
+    return PhenotypeTable(
+        ids, tuple(columns), columns, families, tuple(notes), path.name, str(name)
+    )
 
 
 def read_own_phenotypes(path: str | PathLike[str]) -> PhenotypeTable | None:
@@ -172,7 +175,11 @@ def _values(title: str, fields: polars.Series, notes: list[str]) -> np.ndarray:
     is_code = values == MISSING_NUMBER
     if is_code.any():
         notes.append(f"{title}: -9 stands for a missing value, {int(is_code.sum()):,} times.")
+    is_infinite = np.isinf(values)
+    if is_infinite.any():
+        n = int(is_infinite.sum())
+        notes.append(f"{title}: {n:,} infinite value{'s are' if n > 1 else ' is'} left out.")
     if title.lower() == "sex":
         is_code |= values == 0
-    values[is_code | np.isinf(values)] = np.nan
+    values[is_code | is_infinite] = np.nan
     return values

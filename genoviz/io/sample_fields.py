@@ -83,11 +83,16 @@ def _separate(text: bytes) -> tuple[bytes, str]:
 
 
 def _header(text: bytes, separator: str) -> list[str] | None:
-    """Return the titles of the first line; None if it is FID and IID, or IID, and numbers."""
+    """Return the titles of the first line; None if it is FID and IID, or IID, and numbers.
+
+    It is FID and IID, too, if both are the same, as titles cannot be.
+    """
     start = text.split(b"\n", 1)[0].decode("utf-8", "replace").strip("\r")
     fields = [field.strip().strip('"').removeprefix("#") for field in start.split(separator)]
     if fields[0].upper() in ("FID", "IID"):
         return [f.upper() if f.upper() in ("FID", "IID") else f for f in fields]
+    if len(fields) > 2 and fields[0] == fields[1] != "":
+        return None
     values = fields[2:] or fields[1:]
     has_values = values and all(f in MISSING or _is_number(f) for f in values)
     return None if has_values and separator == "\t" else fields

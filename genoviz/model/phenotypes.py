@@ -27,6 +27,10 @@ class PhenotypeTable:
         str, shape (n,): FIDs, where they are known.
     notes
         What a reader or :meth:`align` treated in its own way, one sentence each.
+    source
+        Name of the file, where it was read from one.
+    id_title
+        What the first line of the file calls the column of sample_ids.
 
     Raises
     ------
@@ -52,6 +56,8 @@ class PhenotypeTable:
     columns: Mapping[str, np.ndarray]
     family_ids: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    source: str = ""
+    id_title: str = ""
 
     def __post_init__(self) -> None:
         if sorted(self.names) != sorted(self.columns):
@@ -87,7 +93,8 @@ class PhenotypeTable:
 
         Rows are found by FID and IID, and by IID alone where no family of the table is known
         there. If it has none of the samples but as many rows, these are taken to be in the order
-        of the samples; a note says so, as another says how many samples have a row if not all.
+        of the samples; a note says so, as another says how many samples have a row if not all,
+        and a third that the title of the column of samples is itself one of the samples.
 
         Raises
         ------
@@ -100,17 +107,19 @@ class PhenotypeTable:
         if n_found == 0 and len(self) > 0 and len(samples) > 0:
             said = _explain_strangers(self.sample_ids, samples.ids)
             if len(self) != len(samples):
-                raise ParameterError(f"no {said}; needs a column with their IDs")
+                needed = "; ".join(["needs a column with their IDs", *self._untitled(samples)])
+                raise ParameterError(f"no {said}; {needed.removesuffix('.')}")
             rows = np.arange(len(self))
             note = f"No {said}; as there are {len(self):,} of either, rows are taken in the order "
             note += "of the samples."
         columns = {name: _take(values, rows) for name, values in self.columns.items()}
+        notes = () if n_found == len(samples) else (note,)
         return replace(
             self,
             sample_ids=samples.ids,
             columns=columns,
             family_ids=samples.family_ids,
-            notes=self.notes if n_found == len(samples) else (*self.notes, note),
+            notes=(*self.notes, *notes, *self._untitled(samples)),
         )
 
     def beside(self, other: PhenotypeTable, *, mark: str) -> PhenotypeTable:
@@ -122,6 +131,16 @@ class PhenotypeTable:
         for name in other.names:
             columns[name + mark * (name.lower() in known)] = other.columns[name]
         return replace(self, names=tuple(columns), columns=columns)
+
+    def _untitled(self, samples: SampleTable) -> list[str]:
+        """Return the sentence on a first line that is no header, but the row of a sample."""
+        title = self.id_title
+        if title not in samples.ids.tolist() or title in self.sample_ids.tolist():
+            return []
+        return [
+            f"{self.source}: the first line is taken for the header, though its field {title!r} is "
+            "the ID of a sample; put a line with the names of the columns above it."
+        ]
 
     def _find_rows(self, samples: SampleTable) -> np.ndarray:
         """Return the row of each sample, or -1: int64, shape (n_samples,)."""

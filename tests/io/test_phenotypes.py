@@ -6,7 +6,7 @@ import gzip
 import numpy as np
 import pytest
 
-from genoviz import FileFormatError, read_genotypes, read_phenotypes
+from genoviz import FileFormatError, ParameterError, SampleTable, read_genotypes, read_phenotypes
 from genoviz.io.phenotypes import read_own_phenotypes
 from tests.conftest import real_data
 
@@ -87,6 +87,13 @@ def test_columns_without_titles_are_numbered(tmp_path):
     }
 
 
+def test_families_named_for_their_samples_are_no_titles(tmp_path):
+    for text in ("a a x\nb b y\n", "a,a,x\nb,b,y\n", '"a"\t"a"\t"x"\n"b"\t"b"\t"y"\n'):
+        table = read(tmp_path, text)
+        assert table.sample_ids.tolist() == table.family_ids.tolist() == ["a", "b"]
+        assert values(table) == {"phenotype": ["x", "y"]}
+
+
 def test_one_column_of_values_needs_no_title(tmp_path):
     for text in ("f a 1\nf b 2.5\n", "a\t1\nb\t2.5\n"):
         table = read(tmp_path, text)
@@ -108,6 +115,39 @@ def test_the_column_of_samples_can_be_chosen(tmp_path):
     assert (table.sample_ids.tolist(), table.names) == (["t1", "t2"], ("id", "y"))
     with pytest.raises(FileFormatError, match=r"x\.csv: has no column 'z', it has id, tag, y"):
         read(tmp_path, text, "x.csv", id_column="z")
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("id,y\n", "a,1.5\nb,2.5\nc,3.5\n"),
+        ("name height\n", "a x\nb y\nc x\n"),
+        ('"id";"y"\n', '"a";"u"\n"b";"v"\n"c";"u"\n'),
+    ],
+)
+def test_a_first_line_that_is_the_row_of_a_sample_is_told(tmp_path, header, text):
+    samples = SampleTable.from_ids(["c", "b", "a"])
+    told = (
+        "x.txt: the first line is taken for the header, though its field 'a' is the ID of a "
+        "sample; put a line with the names of the columns above it."
+    )
+    aligned = read(tmp_path, text).align(samples)
+    assert aligned.notes == ("2 of 3 samples are in the table.", told)
+    assert read(tmp_path, header + text).align(samples).notes == ()
+
+
+def test_a_first_line_of_which_no_other_is_known_is_told(tmp_path):
+    with pytest.raises(ParameterError, match=r"; x\.txt: the first line is taken for the header"):
+        read(tmp_path, "a,1\nx,2\n").align(SampleTable.from_ids([*"abc"]))
+
+
+def test_infinite_values_are_noted(tmp_path):
+    table = read(tmp_path, "IID y z\na inf -inf\nb 2 1\nc 3 Inf\n")
+    assert values(table) == {"y": ["-", 2, 3], "z": ["-", 1, "-"]}
+    assert table.notes == (
+        "y: 1 infinite value is left out.",
+        "z: 2 infinite values are left out.",
+    )
 
 
 def test_missing_values_are_noted(tmp_path):
