@@ -128,6 +128,57 @@ def test_samples_without_a_covariate_are_not_counted(run, made):
     assert column(out, "OBS_CT").max() <= 85
 
 
+def test_a_table_of_covariates_without_a_header_is_told(run, made):
+    rows = [f"{name},{k * k % 7}" for k, name in enumerate(made.samples.ids)]
+    Path("c.csv").write_text("\n".join(rows) + "\n")
+    for command in ("gwas", "blup"):
+        code, _, err = run(
+            *f"{command} made.bed --pheno made.pheno.tsv --covar c.csv --covariate 0 -o g".split()
+        )
+        assert code == 0
+        assert "note: 89 of 90 samples are in the table." in err
+        assert (
+            f"c.csv: the first line is taken for the header, though its field '{rows[0][:-2]}'"
+            in err
+        )
+
+
+@pytest.mark.parametrize("command", ["gwas", "blup", "blup --cross-validate 3"])
+def test_covariates_that_cannot_be_told_apart_are_named(run, made, command):
+    names = made.samples.ids
+    rows = [
+        f"{name},{k % 7},{k % 5},{k * k % 11},{'xyz'[k % 3]},1" for k, name in enumerate(names)
+    ]
+    Path("t.csv").write_text("\n".join(["IID,y,c,d,g,one", *rows]) + "\n")
+    table = f"{command} made.bed --pheno t.csv --trait y".split()
+    code, out, err = run(*table, *"--covariate g --covariate one".split())
+    assert (code, out) == (1, "")
+    assert "covariate one is " in err
+    code, out, err = run(*table, *"--covariate g --covariate c --covariate d".split(), "-o", "o")
+    assert (code, err.count("covariate d is")) == (0, 0)
+    Path("u.csv").write_text(
+        "IID,g,h\n"
+        + "".join(f"{name},{'xyz'[k % 3]},{'vw'[k % 3 == 2]}\n" for k, name in enumerate(names))
+    )
+    code, _, err = run(*table, *"--covar u.csv --covariate g --covariate h".split())
+    assert code == 1
+    assert "covariate h=w is " in err
+
+
+def test_a_scan_of_one_variant_and_of_none_that_varies_is_told(run, made):
+    place = int(made.variants.positions[0])
+    region = f"{made.variants.contigs[0]}:{place}-{place + 1}"
+    scan = ["gwas", "made.bed", "--pheno", "made.pheno.tsv", "--region", region]
+    assert "1 of 1 variant tested, lambda GC " in run(*scan)[2]
+    dosages = made.dosages(slice(0, 1))[:, 0]
+    same = made.samples.ids[dosages == np.bincount(dosages[dosages >= 0]).argmax()]
+    Path("same.txt").write_text("\n".join(same))
+    code, _, err = run(*scan, "--keep", "same.txt")
+    assert code == 0
+    assert "0 of 1 variant tested, so there is no lambda GC" in err
+    assert "nan" not in err
+
+
 def test_grm_is_written_as_gcta_numpy_and_text(run, made):
     z = centred(made)
     p = np.nanmean(inflated(made), axis=0) / 2

@@ -102,6 +102,8 @@ def blup(
 
     Samples without a phenotype are predicted, but not learned from.
     """
+    from genoviz.analyses.genotypes.blup_training import Training
+
     is_single_step = method in _SINGLE_STEP
     if is_single_step != (pedigree is not None):
         raise typer.BadParameter(
@@ -139,7 +141,10 @@ def blup(
             return
         name, phenotype = io.take_trait(table, found.samples, trait)
         covariate_table = table if covar is None else io.read_table(covar, genotypes)
-        covariates = io.take_covariates(covariate_table, found.samples, covariate)
+        covariates, names = io.take_covariates(
+            covariate_table, found.samples, covariate, is_own=covar is not None
+        )
+        Training(phenotype, covariates, covariate_names=names)  # refuses them by name
         if cross_validate is not None:
             from genoviz.analyses.genotypes.cross_validation import iter_cross_validate
 

@@ -66,15 +66,23 @@ def gwas(
         name, phenotype = io.take_trait(table, found.samples, trait)
         if covar is not None:
             table = io.read_table(covar, genotypes)
-        covariates = io.take_covariates(table, found.samples, covariate)
+        covariates, names = io.take_covariates(
+            table, found.samples, covariate, is_own=covar is not None
+        )
         if pcs:
             steps = iter_principal_components(
                 found, n_components=pcs, seed=seed, backend=backend.value
             )
             scores = io.last_result(steps, bar).scores
             covariates = scores if covariates is None else np.hstack([covariates, scores])
+            names += [f"PC{k + 1}" for k in range(scores.shape[1])]
         steps = iter_associate(
-            found, phenotype, covariates=covariates, model=model.value, backend=backend.value
+            found,
+            phenotype,
+            covariates=covariates,
+            covariate_names=names,
+            model=model.value,
+            backend=backend.value,
         )
         scan = io.last_result(steps, bar)
     columns = variant_columns(found.variants) | {
@@ -93,5 +101,11 @@ def gwas(
         has_all &= np.isfinite(covariates).all(axis=1)
     print_notes(
         f"trait {name}: {int(has_all.sum()):,} samples, {n_tested:,} of {found.n_variants:,} "
-        f"variants tested, lambda GC {scan.lambda_gc:.4f}"
+        f"variant{'s' * (found.n_variants != 1)} tested, " + _inflation(n_tested, scan.lambda_gc)
     )
+
+
+def _inflation(n_tested: int, lambda_gc: float) -> str:
+    if n_tested == 0:
+        return "so there is no lambda GC"
+    return f"lambda GC {lambda_gc:.4f}"

@@ -199,15 +199,21 @@ def take_trait(
 
 
 def take_covariates(
-    table: PhenotypeTable, samples: SampleTable, names: list[str] | None
-) -> np.ndarray | None:
-    """Return columns as covariates, shape (n_samples, c); a category is an indicator each."""
+    table: PhenotypeTable, samples: SampleTable, names: list[str] | None, *, is_own: bool
+) -> tuple[np.ndarray | None, list[str]]:
+    """Return columns as covariates, shape (n_samples, c), and their names.
+
+    A category is an indicator each. What a table of its own, apart from that of the traits, has
+    to note goes to standard error.
+    """
     import numpy as np
 
     from genoviz.errors import ParameterError
 
     aligned = table.align(samples)
-    columns: list[np.ndarray] = []
+    if is_own:
+        print_notes(*aligned.notes)
+    columns: dict[str, np.ndarray] = {}
     for name in names or ():
         if name not in aligned.columns:
             raise ParameterError(
@@ -215,12 +221,12 @@ def take_covariates(
             )
         values = aligned.columns[name]
         if values.dtype.kind == "f":
-            columns.append(values)
+            columns[name] = values
             continue
         is_missing = values == ""
         for level in sorted({*values.tolist()} - {""})[1:]:
-            columns.append(np.where(is_missing, np.nan, values == level))
-    return np.column_stack(columns) if columns else None
+            columns[f"{name}={level}"] = np.where(is_missing, np.nan, values == level)
+    return np.column_stack(list(columns.values())) if columns else None, list(columns)
 
 
 def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from app.pages.genotypes.association_words import inflation_text, n_words
 from app.pages.genotypes.manhattan_points import GenomeAxis, Track, View, thin
 from app.plots.manhattan import seen_names
 from app.plots.printed_plots import PrintedPlot, print_plots
@@ -94,8 +95,8 @@ def scan_figure(track: Track, scan: AssociationScan, trait: str, ending: str) ->
     n_tested = int(np.isfinite(scan.minus_log10_p).sum())
     title = f"Association with {trait} ({scan.model} regression)"
     caption = (
-        f"{n_tested:,} variants; λ = {scan.lambda_gc:.3f}; dashed: p = 5e-8 and p = 1e-5; "
-        "shaded: 95 % of quantiles by chance."
+        f"{n_words(n_tested, 'variant')}; {inflation_text(scan.lambda_gc)}; dashed: p = 5e-8 and "
+        "p = 1e-5; shaded: 95 % of quantiles by chance."
     )
     plots = [printed_track(track), printed_quantiles(scan)]
     return track_figure_bytes(print_plots(plots, title, caption), ending)

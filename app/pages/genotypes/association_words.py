@@ -31,6 +31,17 @@ def p_texts(minus_log10_p: np.ndarray) -> list[str]:
     return [p_text(value) for value in minus_log10_p.tolist()]
 
 
+def inflation_text(lambda_gc: float) -> str:
+    """Return a genomic inflation factor as words.
+
+    Examples
+    --------
+    >>> inflation_text(1.0214), inflation_text(float("nan"))
+    ('λ = 1.021', 'no λ, as no variant is tested')
+    """
+    return "no λ, as no variant is tested" if math.isnan(lambda_gc) else f"λ = {lambda_gc:.3f}"
+
+
 def n_words(n: int, word: str) -> str:
     """Return a count with its word.
 

@@ -7,7 +7,7 @@ from typing import Any
 import panel as pn
 from bokeh.events import Tap
 
-from app.pages.genotypes.association_words import p_texts
+from app.pages.genotypes.association_words import inflation_text, p_texts
 from app.pages.genotypes.manhattan_points import names_of
 from app.pages.genotypes.state import GenotypeState
 from app.parts.questions import Question
@@ -67,7 +67,7 @@ class QuantilePanel:
             "text": p_texts(found.observed),
         }
         band = {"x": found.expected, "low": found.low, "high": found.high}
-        self.figure.show(dots, band, f"λ = {state.scan.lambda_gc:.3f}")
+        self.figure.show(dots, band, inflation_text(state.scan.lambda_gc))
 
     def _take_tap(self, event: Any) -> None:
         found = self.quantiles

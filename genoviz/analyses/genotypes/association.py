@@ -154,7 +154,8 @@ def _scan_of(fits: Fits, design: Design, model: str, n_samples: int) -> Associat
         lambda_gc=inflation_factor(p),
         model=model,
         sentence=(
-            f"{n_tested:,} of {len(p):,} variants are tested with {len(design.kept):,} of "
+            f"{n_tested:,} of {len(p):,} variant{'s are' if len(p) != 1 else ' is'} "
+            f"tested with {len(design.kept):,} of "
             f"{n_samples:,} samples and {n_covariates} covariate{'s' * (n_covariates != 1)}."
         ),
     )

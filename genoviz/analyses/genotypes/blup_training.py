@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from genoviz.errors import ParameterError
@@ -24,6 +26,8 @@ class Training:
         not trained on.
     what
         What the n are, for messages.
+    covariate_names
+        What messages call the covariates; by default their numbers.
 
     Attributes
     ----------
@@ -39,7 +43,12 @@ class Training:
     """
 
     def __init__(
-        self, phenotype: np.ndarray, covariates: np.ndarray | None, what: str = "samples"
+        self,
+        phenotype: np.ndarray,
+        covariates: np.ndarray | None,
+        what: str = "samples",
+        *,
+        covariate_names: Sequence[str] | None = None,
     ) -> None:
         values = np.asarray(phenotype, np.float64)
         columns = _as_columns(covariates, len(values), what)
@@ -49,7 +58,8 @@ class Training:
         design = np.column_stack([np.ones(len(values)), columns]) * self.is_trained[:, None]
         design[~self.is_trained] = 0.0
         self._basis, self._triangle = np.linalg.qr(design)
-        _check_rank(self._triangle, np.linalg.norm(design, axis=0))
+        names = covariate_names or range(1, 1 + columns.shape[1])
+        _check_rank(self._triangle, np.linalg.norm(design, axis=0), names)
 
     @property
     def n_trained(self) -> int:
@@ -115,10 +125,10 @@ def _check_phenotype(trained: np.ndarray, n_covariates: int, what: str) -> None:
         )
 
 
-def _check_rank(triangle: np.ndarray, norms: np.ndarray) -> None:
+def _check_rank(triangle: np.ndarray, norms: np.ndarray, names: Sequence[str | int]) -> None:
     kept = np.abs(np.diag(triangle))
-    for column in range(1, len(kept)):
-        if not kept[column] > _DEPENDENT * norms[column]:
+    for name, left_over, norm in zip(names, kept[1:], norms[1:], strict=True):
+        if not left_over > _DEPENDENT * norm:
             raise ParameterError(
-                f"covariate {column} is constant, or a sum of those before it: leave it out"
+                f"covariate {name} is constant, or a sum of those before it: leave it out"
             )
