@@ -146,9 +146,7 @@ def test_a_table_of_covariates_without_a_header_is_told(run, made):
 @pytest.mark.parametrize("command", ["gwas", "blup", "blup --cross-validate 3"])
 def test_covariates_that_cannot_be_told_apart_are_named(run, made, command):
     names = made.samples.ids
-    rows = [
-        f"{name},{k % 7},{k % 5},{k * k % 11},{'xyz'[k % 3]},1" for k, name in enumerate(names)
-    ]
+    rows = [f"{name},{k % 7},{k % 5},{k * k % 11},{'xyz'[k % 3]},1" for k, name in enumerate(names)]
     Path("t.csv").write_text("\n".join(["IID,y,c,d,g,one", *rows]) + "\n")
     table = f"{command} made.bed --pheno t.csv --trait y".split()
     code, out, err = run(*table, *"--covariate g --covariate one".split())
