@@ -91,10 +91,8 @@ def render_speed(runs: list[Run]) -> str:
     lines = ["| | on | genoviz | peer | unit | ratio |", "|---|---|---:|---:|---|---:|"]
     for run in runs:
         chosen = [row for row in run.rows if row.get("in_readme")]
-        lines += [
-            f"| {row['benchmark']}: {row['case']} | {run.gpu.removeprefix('NVIDIA ') or 'CPU'} | {_cells(row)} |"
-            for row in chosen
-        ]
+        where = run.gpu.removeprefix("NVIDIA ") or "CPU"
+        lines += [f"| {row['benchmark']}: {row['case']} | {where} | {_cells(row)} |" for row in chosen]
     return "\n".join(lines) + "\n"
 
 
