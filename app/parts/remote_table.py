@@ -249,6 +249,12 @@ class RemoteTable:
         self._rows = rows
         self._show()
 
+    def mark_order(self, column: str, is_descending: bool) -> None:
+        """Show at the headers in which order rows come; "" for none."""
+        sorters = [{"field": column, "dir": "desc" if is_descending else "asc"}] if column else []
+        if self.table.sorters != sorters:
+            self.table.sorters = sorters
+
     def clear(self, note: str = "") -> None:
         """Show no rows, and say why."""
         self._rows = None

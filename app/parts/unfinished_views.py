@@ -1,4 +1,4 @@
-"""What the browser's tables and figures need, which change while they are being made; and uploads.
+"""What the browser's tables and figures need, which change while they are made; uploads; keys.
 
 The scripts have to run between BokehJS and the first document. They come as addresses that hold
 them, which every way of serving passes on.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from pathlib import Path
 
-NAMES = "unfinished_figures", "unfinished_tables", "quick_uploads"
+NAMES = "unfinished_figures", "unfinished_tables", "quick_uploads", "submit_keys"
 UNFINISHED_VIEWS = {
     name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
     for name in NAMES

@@ -28,7 +28,7 @@ from app.pages.offtargets.hit_order import HitOrder
 from app.pages.offtargets.hit_places import parse_place, place_text
 from app.pages.offtargets.hit_rows import BLOCK, hit_rows
 from app.pages.offtargets.kinds_panel import make_cells
-from app.pages.offtargets.link import LinkedHits, read_search, write_filter, write_search
+from app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
 from app.pages.offtargets.place_bins import CONTIGS, GENOME, SCORES, PlaceView, make_place_bins
 from genoviz.analyses.genome_planes import make_genome_planes
 from genoviz.analyses.index_text import make_index_text
@@ -335,7 +335,20 @@ def test_places_are_read_and_written(result):
     ],
 )
 def test_a_link_lists_the_same_hits(result, chosen):
-    assert LinkedHits(write_filter(chosen, result)).resolve(result) == chosen
+    assert LinkedHits(write_hits(chosen, HitOrder(), result)).resolve(result) == chosen
+
+
+@pytest.mark.parametrize("order", [HitOrder(), HitOrder("CFD", True), HitOrder("±")])
+def test_a_link_sorts_the_hits(result, order):
+    linked = LinkedHits(write_hits(HitFilter(guide=1), order, result))
+    assert linked.order == order
+    assert linked.resolve(result) == HitFilter(guide=1)
+
+
+@pytest.mark.parametrize("text", ["Site", "-", "--CFD", "cfd", "Differences"])
+def test_a_link_sorts_by_no_other_column(text):
+    with pytest.raises(ParameterError, match=f"sort is '{text}', needs one of Guide, Contig"):
+        LinkedHits(f"sort:{text}").order  # noqa: B018
 
 
 def test_a_link_has_the_search(result):
@@ -344,7 +357,7 @@ def test_a_link_has_the_search(result):
     assert read_search(address) == result.query
     assert read_search(Address()) is None
     named = OffTargetQuery(parse_guides(f">#1 a\n{SPACER}\n>>b\n{letters(20)}"), Pam("NGG"), 3)
-    assert [guide.name for guide in named.guides] == ["1 a", "b"]
+    assert [guide.name for guide in named.guides] == ["1", "b"]
     assert read_search(Address(**write_search(named))) == named
     with pytest.raises(ParameterError, match="limits is '4,x,0'"):
         read_search(Address(guides="ACGT", limits="4,x,0"))
@@ -432,9 +445,29 @@ def test_the_page_follows_a_link_and_goes_to_a_hit(session, fasta):
     page.hits._take_row(0)
     assert session.region == PathRegion("chr1", 20_000, 20_023)
     poll_until(poll, lambda: "20,001-20,023" in page.card.text.object)
+    assert page.hits.table.table.sorters == []
+    page.hits.table.table.sorters = [{"field": "CFD", "dir": "desc"}]
+    assert page.link.hits == "guide:1;mismatches:0-1;bulge:X;sort:-CFD"
     page.state.filter = HitFilter(contig=1)
     poll_until(poll, lambda: set(page.hits.table.table.value["Contig"]) == {"chr2"})
     assert session.problem == ""
+    page.close()
+
+
+def test_the_page_sorts_as_a_link_says(session, fasta):
+    page = OffTargetsPage(session)
+    page.follow(Address(genome=str(fasta), guides=f"one {SPACER}", limits="10,0,0",
+                        hits="sort:-Start"))  # fmt: skip
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: len(page.hits.table.table.value) > 2)
+    found, starts = page.state.found, page.state.result.hits.positions
+    assert found.rows.tolist() == np.argsort(-starts.astype(int), kind="stable").tolist()
+    assert page.hits.table.table.sorters == [{"field": "Start", "dir": "desc"}]
+    assert page.link.hits == "sort:-Start"
     page.close()
 
 

@@ -64,6 +64,40 @@ def test_guides_are_searched_listed_and_looked_at(tabs, dashboard_url, genome_fi
     assert visit.errors == []
 
 
+@pytest.mark.parametrize("keys", ["Control+Enter", "Meta+Enter"])
+def test_enter_with_another_key_searches(tabs, dashboard_url, genome_file, keys):
+    query = f"?page=offtargets&genome={genome_file}"
+    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, query)
+    field = visit.page.get_by_label("Guides", exact=True).last
+    visit.until(visit.search.is_enabled)
+    field.fill(f"one {SPACER}")
+    field.press("Enter")
+    field.press_sequentially(f"two {letters(20)}")
+    field.press(keys)
+    visit.until(lambda: visit.rows(0).count() == 2)
+    assert len(field.input_value().splitlines()) == 2
+    assert visit.errors == []
+
+
+def test_the_order_of_hits_is_part_of_the_link(tabs, dashboard_url, genome_file):
+    query = f"?page=offtargets&genome={genome_file}&guides=one+{SPACER}&limits=8,0,0"
+    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, query)
+    visit.until(lambda: visit.rows(1).count() > 3)
+    header = visit.page.locator(".tabulator-col[tabulator-field='Start']").last
+    visit.insist(header.click, lambda: "sort" in visit.page.url)
+    again = OffTargetsVisit(tabs.new_page(), dashboard_url, f"{query}&hits=sort:-Start")
+    again.until(lambda: again.rows(1).count() > 3)
+    starts = again.page.locator(".tabulator-cell[tabulator-field='Start']:visible")
+    shown = [int(text.replace(",", "")) for text in starts.all_inner_texts()]
+    contigs = again.page.locator(".tabulator-cell[tabulator-field='Contig']:visible")
+    assert shown != sorted(shown)
+    order = list(zip(contigs.all_inner_texts(), shown, strict=True))
+    assert order == sorted(order, reverse=True)
+    arrow = again.page.locator(".tabulator-col[tabulator-field='Start'][aria-sort='descending']")
+    assert arrow.count() == 1
+    assert visit.errors == again.errors == []
+
+
 def test_a_link_lists_the_hits_again(tabs, dashboard_url, genome_file):
     query = f"?page=offtargets&genome={genome_file}&guides=one+{SPACER}&limits=3,0,0"
     visit = OffTargetsVisit(tabs.new_page(), dashboard_url, f"{query}&hits=mismatches:1-1")

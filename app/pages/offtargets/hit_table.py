@@ -76,6 +76,7 @@ class HitTable:
             sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
         )  # fmt: skip
         state.param.watch(self._follow, "found")
+        state.param.watch(self._follow_order, "order")
 
     def _icon(self, icon: str, description: str, step: int) -> pmui.IconButton:
         button = pmui.IconButton(icon=icon, description=description, visible=False, **ICON)
@@ -144,8 +145,14 @@ class HitTable:
         if shown is not None and shown.result is self._state.result:
             self._state.choose_hit(int(shown.rows[self._shown_first + row]))
 
+    def _follow_order(self, *_events: Any) -> None:
+        order = self._state.order
+        self.table.mark_order("" if order == HitOrder() else order.column, order.is_descending)
+
     def _take_sort(self, column: str, is_descending: bool) -> None:
-        self._state.order = HitOrder(column, is_descending) if column else HitOrder()
+        order = HitOrder(column, is_descending) if column else HitOrder()
+        if order != self._state.order:
+            self._state.order = order
 
 
 def _rows_of(found: FoundHits, first: int) -> tuple[FoundHits, TableRows]:

@@ -18,7 +18,9 @@ from app.offtarget_query import (
 from app.offtarget_search import SearchResult
 from app.pages.offtargets.bulge_kinds import KIND_SIZES, kinds_of
 from app.pages.offtargets.hit_filter import HitFilter
+from app.pages.offtargets.hit_order import HitOrder
 from app.pages.offtargets.hit_places import parse_place, place_text
+from app.pages.offtargets.hit_rows import COLUMNS
 from genoviz.analyses.offtarget_differences import SEED_LENGTH
 from genoviz.errors import ParameterError
 from genoviz.model.protospacer import BulgeType
@@ -27,11 +29,13 @@ LONGEST_LINK = 1500
 MOST_DIGITS = 10
 NO_REFERENCE = "-"
 STRANDS = {"+": 1, "-": -1}
+DOWNWARDS = "-"
+SORTABLE = tuple(column.title for column in COLUMNS if column.is_sortable)
 
 
 @dataclass(frozen=True)
 class LinkedHits:
-    """The hits that a link lists, as it is written: ``guide:a;mismatches:0-2;in:chr1:1-500``."""
+    """The hits that a link lists, as it is written: ``guide:1;mismatches:0-2;sort:-CFD``."""
 
     text: str
 
@@ -46,6 +50,17 @@ class LinkedHits:
         name = self._said.get("reference", "")
         known = (*genome.planes.references, NO_REFERENCE)
         return name.removeprefix(NO_REFERENCE) if name in known else genome.planes.usual_reference
+
+    @property
+    def order(self) -> HitOrder:
+        """How they are sorted; raises `ParameterError` if there is no such column."""
+        text = self._said.get("sort", "")
+        column = text.removeprefix(DOWNWARDS)
+        if not text:
+            return HitOrder()
+        if column not in SORTABLE:
+            raise ParameterError(f"sort is {text!r}, needs one of {', '.join(SORTABLE)}")
+        return HitOrder(column, text.startswith(DOWNWARDS))
 
     def resolve(self, result: SearchResult) -> HitFilter:
         """Return the filter; raises `ParameterError` if something is not of the result."""
@@ -68,8 +83,8 @@ class LinkedHits:
         )
 
 
-def write_filter(chosen: HitFilter, result: SearchResult) -> str:
-    """Return a filter as links have it; "" for all hits."""
+def write_hits(chosen: HitFilter, order: HitOrder, result: SearchResult) -> str:
+    """Return which hits are listed, and how, as links have it; "" for all in the usual order."""
     said = {
         "guide": str(chosen.guide + 1) if chosen.guide >= 0 else "",
         "mismatches": "-".join(map(str, chosen.mismatches)) if chosen.mismatches else "",
@@ -81,6 +96,7 @@ def write_filter(chosen: HitFilter, result: SearchResult) -> str:
         "class": CLASSES[chosen.site_class] if chosen.site_class >= 0 else "",
         "in": place_text(chosen, result),
         "reference": _write_reference(result),
+        "sort": "" if order == HitOrder() else f"{DOWNWARDS * order.is_descending}{order.column}",
     }
     return ";".join(f"{name}:{value}" for name, value in said.items() if value)
 

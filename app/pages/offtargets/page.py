@@ -19,7 +19,7 @@ from app.pages.offtargets.guide_table import GuideTable
 from app.pages.offtargets.hit_card import HitCard
 from app.pages.offtargets.hit_table import HitTable
 from app.pages.offtargets.kinds_panel import KindsPanel
-from app.pages.offtargets.link import LinkedHits, read_search, write_filter, write_search
+from app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
 from app.pages.offtargets.places_panel import PlacesPanel
 from app.pages.offtargets.search_form import SearchForm
 from app.pages.offtargets.state import OffTargetState
@@ -119,7 +119,7 @@ class OffTargetsPage:
         if result is None:
             asked = Address() if asked is None else asked
             return replace(asked, genome=genome, genes=self._genes)
-        hits = write_filter(self.state.filter, result)
+        hits = write_hits(self.state.filter, self.state.order, result)
         search = write_search(result.query)
         return Address(genome=genome, genes=self._genes, hits=hits, **search)
 
@@ -175,7 +175,8 @@ class OffTargetsPage:
 
     def _list(self, hits: LinkedHits) -> None:
         try:
-            self.state.filter = hits.resolve(self.state.result)
+            order, chosen = hits.order, hits.resolve(self.state.result)
+            self.state.param.update(filter=chosen, order=order)
         except ParameterError as error:
             self._session.complain(f"The link is not followed all the way: {error}.")
 

@@ -58,7 +58,7 @@ class SearchForm:
         self.guides = pmui.TextAreaInput(
             label="Guides",
             placeholder="One a line, with or without a name, and without the PAM",
-            description="Protospacers 5′ to 3′; FASTA too",
+            description="Protospacers 5′ to 3′; FASTA too. Ctrl+Enter searches",
             rows=4, max_rows=7, auto_grow=True, size="small", max_length=2_000_000,
             sx={"& textarea": {"fontFamily": "monospace", "fontSize": "13px"}},
             **WIDE,
@@ -89,6 +89,7 @@ class SearchForm:
         self.said = pn.pane.HTML("", stylesheets=[STYLE], sizing_mode="stretch_width", margin=0)
         self.example.on_click(lambda _: self.take_example())
         self.run_button.on_click(lambda _: self.search())
+        self.guides.param.watch(lambda _: self._take_enter(), "enter_pressed")
         self.cancel_button.on_click(lambda _: state.cancel())
         self.file.param.watch(self._take_upload, "value")
         state.param.watch(self._show, ["step", "result", "genome"])
@@ -142,6 +143,10 @@ class SearchForm:
             self._say(str(error))
             return
         self._take_query(query)
+
+    def _take_enter(self) -> None:
+        if not self.run_button.disabled:
+            self.search()
 
     def take_example(self) -> None:
         """Write some protospacers of the genome."""
