@@ -96,6 +96,13 @@ def test_the_light_theme_leaves_what_stands_on_the_dark_ground_of_figures_legibl
         assert kinds & set(CHART_THEME["attrs"]) == {"ColorBar"}
 
 
+def test_the_scale_of_linkage_is_named_beside_its_highest_number():
+    (bar,) = RegionFigure().plot.right
+    assert not bar.title
+    assert bar.major_label_overrides == {1: "r² = 1"}
+    assert bar.ticker.ticks[-1] == bar.color_mapper.high == 1
+
+
 @pytest.mark.parametrize("drops_below", [True, False])
 def test_a_line_that_is_dragged_is_taken_once_when_it_rests(monkeypatch, drops_below):
     taken, now = [], [0.0]
