@@ -16,6 +16,9 @@ from genoviz.model import PathRegion as Region
 
 View = tuple[float, float, float, float]
 MAX_K = 100_000
+FARTHEST_BP = 1e15
+LEAST_BP = 1e-6
+MAX_COMPLAINT = 300
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,7 @@ class Address:
             blup=last.get("blup", ""),
             pedigree=last.get("pedigree", ""),
             results=tuple(values.get("result", ())),
-            complaints=tuple(complaints),
+            complaints=tuple(map(_shorten, complaints)),
             **checked,
         )
 
@@ -244,13 +247,19 @@ class Address:
         return f"?{text.replace('#', '%23')}" if text else ""
 
 
+def _shorten(complaint: str) -> str:
+    if len(complaint) <= MAX_COMPLAINT:
+        return complaint
+    return f"{complaint[:MAX_COMPLAINT]}..."
+
+
 def parse_view(text: str) -> View:
     """Return the view that ``x_min,x_max,y_min,y_max`` names, in bp.
 
     Raises
     ------
     ParameterError
-        If these are not four numbers of a rectangle.
+        If these are not four numbers of a rectangle, or ones that no picture can show.
 
     Examples
     --------
@@ -261,9 +270,8 @@ def parse_view(text: str) -> View:
         x_min, x_max, y_min, y_max = (float(part) for part in text.split(","))
     except ValueError:
         x_min = x_max = y_min = y_max = math.nan
-    if not (
-        math.isfinite(x_min) and x_min < x_max < math.inf and -math.inf < y_min < y_max < math.inf
-    ):
+    is_near = all(abs(value) <= FARTHEST_BP for value in (x_min, x_max, y_min, y_max))
+    if not (is_near and min(x_max - x_min, y_max - y_min) >= LEAST_BP):
         raise ParameterError(f"view is {text!r}, needs x_min,x_max,y_min,y_max in bp")
     return x_min, x_max, y_min, y_max
 

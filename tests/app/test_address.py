@@ -38,7 +38,11 @@ def test_files_colours_and_view_are_read():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1,2,3", "1,2,3,x", "2,1,0,1", "0,1,1,1", "0,inf,0,1", "nan,1,0,1"]
+    "text",
+    [
+        *("", "1,2,3", "1,2,3,x", "2,1,0,1", "0,1,1,1", "0,inf,0,1", "nan,1,0,1"),
+        *("-1e308,1e308,0,1", "0,1,-1e308,1e308", "0,1e-300,0,1", "0,1,0,1e-300"),
+    ],
 )
 def test_what_is_no_view_is_named(text):
     with pytest.raises(ParameterError, match=r"view is .*needs x_min,x_max,y_min,y_max"):
@@ -49,6 +53,15 @@ def test_what_is_no_view_is_named(text):
 def test_what_is_no_stretch_is_named(text):
     with pytest.raises(ParameterError, match=r"zoom is .*needs start,end in bp"):
         parse_zoom(text)
+
+
+@pytest.mark.parametrize("name", ["region", "view", "zoom", "k", "page"])
+def test_what_is_wrong_with_a_long_link_is_told_shortly(name):
+    address = Address.parse(f"?{name}={'y' * 60_000}", pages=PAGES)
+    (complaint,) = address.complaints
+    assert len(complaint) < 400
+    assert f"{name} " in complaint
+    assert complaint.endswith("yyy...")
 
 
 def test_one_wrong_value_does_not_discard_the_others():
