@@ -92,7 +92,9 @@ def render_speed(runs: list[Run]) -> str:
     for run in runs:
         chosen = [row for row in run.rows if row.get("in_readme")]
         where = run.gpu.removeprefix("NVIDIA ") or "CPU"
-        lines += [f"| {row['benchmark']}: {row['case']} | {where} | {_cells(row)} |" for row in chosen]
+        lines += [
+            f"| {row['benchmark']}: {row['case']} | {where} | {_cells(row)} |" for row in chosen
+        ]
     return "\n".join(lines) + "\n"
 
 
