@@ -98,6 +98,21 @@ def test_the_order_of_hits_is_part_of_the_link(tabs, dashboard_url, genome_file)
     assert visit.errors == again.errors == []
 
 
+def test_specificity_is_in_view_beside_many_counts(tabs, dashboard_url, genome_file):
+    page = tabs.new_page()
+    page.set_viewport_size({"width": 1366, "height": 768})
+    guides = ";".join(f"{name}+{letters(20)}" for name in ("one", "two"))
+    query = f"?page=offtargets&genome={genome_file}&guides={guides}&limits=10,2,2&pam=-NRG"
+    visit = OffTargetsVisit(page, dashboard_url, query)
+    visit.until(lambda: visit.rows(0).count() == 2)
+    right = visit.page.locator(".tabulator").first.bounding_box()
+    for title in ("Spec.", "Worst", "Hits"):
+        cell = visit.rows(0).first.locator(f".tabulator-cell[tabulator-field='{title}']")
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= right["x"] + right["width"]
+    assert visit.errors == []
+
+
 def test_a_link_lists_the_hits_again(tabs, dashboard_url, genome_file):
     query = f"?page=offtargets&genome={genome_file}&guides=one+{SPACER}&limits=3,0,0"
     visit = OffTargetsVisit(tabs.new_page(), dashboard_url, f"{query}&hits=mismatches:1-1")
@@ -119,6 +134,6 @@ def test_counts_are_never_cut_off(tabs, dashboard_url, genome_file):
     visit.until(lambda: cells.count() >= 14)
     widths = "cells => cells.map(cell => [cell.innerText, cell.clientWidth - cell.scrollWidth])"
     shown = cells.evaluate_all(widths)
-    assert max(len(text) for text, _ in shown[2:13]) >= 3
+    assert max(len(text) for text, _ in shown[5:16]) >= 3
     assert all(spare >= 0 for _, spare in shown[2:])
     assert visit.errors == []

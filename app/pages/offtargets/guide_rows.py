@@ -23,14 +23,15 @@ LEVELS = tuple(str(level) for level in range(MAX_MISMATCHES + 1))
 COLUMNS = (
     Column("Guide", share=54),
     Column("Sequence", share=138, is_html=True),
-    *(Column(level, is_number=True, share=23) for level in LEVELS),
-    Column(BULGED, is_number=True, share=54),
     Column("Hits", is_number=True, share=46),
     Column(IN_EXONS, is_number=True, share=52),
     Column(SPECIFICITY, is_number=True, share=50, format="0.000"),
     Column("Worst", is_number=True, share=52, format="0.000"),
     Column(IN_REFERENCE, is_number=True, share=52, format="0.000"),
+    *(Column(level, is_number=True, share=23) for level in LEVELS),
+    Column(BULGED, is_number=True, share=54),
 )
+"""What guides amount to comes first: hits by mismatches may need more room than there is."""
 
 
 def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows:
@@ -44,15 +45,15 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
         {
             "Guide": [guide.name for guide in guides],
             "Sequence": [CODE.format(guide.letters) for guide in guides],
+            "Hits": counts.sum(axis=1) + summaries.n_bulged[: len(guides)],
+            IN_EXONS: 0 if genes is None else genes.exon_counts[: len(guides)],
+            SPECIFICITY: summaries.cfd_specificity[: len(guides)],
+            **_worst(result, len(guides)),
             **{
                 level: counts[:, place] if place < counts.shape[1] else 0
                 for place, level in enumerate(LEVELS)
             },
             BULGED: summaries.n_bulged[: len(guides)],
-            "Hits": counts.sum(axis=1) + summaries.n_bulged[: len(guides)],
-            IN_EXONS: 0 if genes is None else genes.exon_counts[: len(guides)],
-            SPECIFICITY: summaries.cfd_specificity[: len(guides)],
-            **_worst(result, len(guides)),
         }
     )
     words = np.array([f"{guide.name} {guide.letters}".lower() for guide in guides], np.str_)
