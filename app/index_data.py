@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from app.files import OpeningProgress
 from genoviz.analyses.fm_index import iter_build_fm_index
 from genoviz.analyses.pangenome_index import PangenomeIndex, iter_build_pangenome_index
@@ -20,6 +22,32 @@ from genoviz.model.fm_index import FMIndex
 READING = "Reading"
 INDEX_ENDING = ".gvfm"
 MEMORY_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    """Blocks of suffixes that were sorted apart from each other.
+
+    Attributes
+    ----------
+    n_blocks, n_suffixes
+        How many there are that have suffixes, and how many suffixes these have in all.
+    median, largest
+        How many suffixes a block has.
+    """
+
+    n_blocks: int
+    n_suffixes: int
+    median: int
+    largest: int
+
+    @classmethod
+    def of(cls, sizes: np.ndarray | None) -> BlockSizes | None:
+        """Return the sizes of some blocks in short; None if there are none."""
+        filled = np.sort(sizes[sizes > 0]) if sizes is not None else ()
+        if not len(filled):
+            return None
+        return cls(len(filled), int(filled.sum()), int(filled[len(filled) // 2]), int(filled[-1]))
 
 
 @dataclass(frozen=True)
@@ -38,6 +66,8 @@ class BuildReport:
         What is going on, and the share of it that is done; "" at the end.
     is_read
         Whether the index was read from a file, and not built.
+    blocks
+        The blocks that were sorted; None before.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -46,6 +76,7 @@ class BuildReport:
     stage: str = ""
     fraction: float | None = None
     is_read: bool = False
+    blocks: BlockSizes | None = None
 
     @property
     def total_seconds(self) -> float:
@@ -154,6 +185,7 @@ def _report_of(progress: Any, reading: dict[str, float], n_bases: int) -> BuildR
         n_bases,
         "" if progress.index is not None else progress.stage,
         progress.fraction,
+        blocks=BlockSizes.of(progress.block_sizes),
     )
 
 

@@ -45,6 +45,9 @@ class BuildProgress:
         Within the suffix array: the step of sorting, as ``genoviz.kernels.suffix_sort`` names it.
     index
         None until the last one.
+    block_sizes
+        How many suffixes were sorted in each block, int64, shape (n_blocks,); None until the
+        suffix array is there.
     """
 
     stage: str
@@ -53,6 +56,7 @@ class BuildProgress:
     seconds: dict[str, float] = field(default_factory=dict)
     step: str = ""
     index: FMIndex | None = None
+    block_sizes: np.ndarray | None = None
 
 
 class _Clock:
@@ -124,12 +128,14 @@ def iter_build_fm_index(
     suffix_array = None
     for progress in iter_suffix_array(text, backend=backend):
         tied, suffix_array = progress.tied_fractions, progress.suffix_array
+        blocks = progress.block_sizes
         yield BuildProgress(
             "suffix array",
             _sorting_fraction(progress.stage, progress.n_done / max(progress.n_total, 1)),
             tied,
             clock.read("suffix array"),
             progress.stage,
+            block_sizes=blocks,
         )
         clock.resume()
     lines, super_counts, exception_ids = _build_lines(text, suffix_array, super_shift, backend)
@@ -137,7 +143,7 @@ def iter_build_fm_index(
     if sample_rate > 1:
         samples = np.ascontiguousarray(suffix_array[::sample_rate])
     del progress, suffix_array
-    yield BuildProgress("lines", _ENDS["lines"], tied, clock.read("lines"))
+    yield BuildProgress("lines", _ENDS["lines"], tied, clock.read("lines"), block_sizes=blocks)
     clock.resume()
     if table_k is None:
         table_k = default_table_k(text.n_symbols)
@@ -145,7 +151,7 @@ def iter_build_fm_index(
     index = FMIndex(
         text, lines, super_counts, super_shift, exception_ids, table, samples, sample_rate
     )
-    yield BuildProgress("table", 1.0, tied, clock.read("table"), index=index)
+    yield BuildProgress("table", 1.0, tied, clock.read("table"), index=index, block_sizes=blocks)
 
 
 def build_fm_index(

@@ -116,6 +116,8 @@ class PangenomeProgress:
         Length of the text that is indexed; 0 before it is known.
     index
         The index, None until the last report.
+    block_sizes
+        As in `SuffixSortProgress`; None until the suffix array is there.
     """
 
     stage: str
@@ -124,6 +126,7 @@ class PangenomeProgress:
     seconds: dict[str, float] = field(default_factory=dict)
     n_symbols: int = 0
     index: PangenomeIndex | None = None
+    block_sizes: np.ndarray | None = None
 
 
 def iter_build_pangenome_index(
@@ -172,6 +175,7 @@ def iter_build_pangenome_index(
             {**seconds, **progress.seconds},
             n_symbols,
             built,
+            progress.block_sizes,
         )
 
 

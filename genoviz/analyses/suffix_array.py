@@ -26,6 +26,9 @@ class SuffixSortProgress:
     tied_fractions
         After the sorting of blocks and after each round of refinement: the fraction of the sorted
         suffixes that were not yet apart from all others.
+    block_sizes
+        None until the last one; then int64, shape (n_blocks,): how many suffixes were sorted in
+        each block.
     suffix_array
         None until the last one; then uint32 (int64 from 2^32 - 1 symbols on), shape (n_symbols,),
         read-only.
@@ -35,6 +38,7 @@ class SuffixSortProgress:
     n_done: int
     n_total: int
     tied_fractions: tuple[float, ...] = ()
+    block_sizes: np.ndarray | None = None
     suffix_array: np.ndarray | None = None
 
 
@@ -66,11 +70,15 @@ def iter_suffix_array(
     n = text.n_symbols
     suffix_array = np.empty(n, row_dtype(n))
     fractions: dict[tuple[str, int], float] = {}
-    n_sorted = 0
-    steps = kernel.iter_sort_suffixes(
-        arrays.asarray(text.packed), n, arrays.asarray(text.exceptions), suffix_array
-    )
-    for stage, n_done, n_total, n_tied in steps:
+    n_sorted, block_sizes = 0, None
+
+    def steps() -> Iterator[tuple[str, int, int, int]]:
+        nonlocal block_sizes
+        block_sizes = yield from kernel.iter_sort_suffixes(
+            arrays.asarray(text.packed), n, arrays.asarray(text.exceptions), suffix_array
+        )
+
+    for stage, n_done, n_total, n_tied in steps():
         if stage == "blocks":
             n_sorted = n_total
             fractions[stage, 0] = n_tied / max(n_total, 1)
@@ -78,7 +86,8 @@ def iter_suffix_array(
             fractions[stage, n_done] = n_tied / max(n_sorted or n, 1)
         yield SuffixSortProgress(stage, n_done, n_total, tuple(fractions.values()))
     suffix_array.flags.writeable = False
-    yield SuffixSortProgress("induction", n, n, tuple(fractions.values()), suffix_array)
+    tied = tuple(fractions.values())
+    yield SuffixSortProgress("induction", n, n, tied, block_sizes, suffix_array)
 
 
 def suffix_array(text: IndexText, *, backend: Backend = "auto") -> np.ndarray:

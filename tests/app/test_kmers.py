@@ -13,7 +13,7 @@ import pytest
 from app.address import MAX_K, Address
 from app.dashboard import Dashboard
 from app.files import OpenGraph
-from app.index_data import BuildReport
+from app.index_data import BlockSizes, BuildReport
 from app.pages.kmers import KmersPage
 from app.pages.kmers.build_panel import build_html
 from app.pages.kmers.genome_bins import GenomeView, choose_bins, make_bins
@@ -568,6 +568,17 @@ def test_the_speed_of_a_build_is_told_when_it_is_done():
     assert "a second" not in going_on
     done = build_html(BuildReport(seconds, (0.1,), 10**7), None)
     assert "3 s in all; 10,000,000 bases, built at 5.00 million a second" in done
+
+
+def test_the_blocks_of_a_build_are_told(opened):
+    blocks = opened.state.index.built.report.blocks
+    text = opened.views.view("Build").text.object
+    assert f"{blocks.n_suffixes:,} suffixes were sorted in {blocks.n_blocks:,} blocks: " in text
+    assert f"{blocks.median:,} in the median one, {blocks.largest:,} in the largest" in text
+    assert BlockSizes.of(np.array([7, 0, 3, 9, 3])) == BlockSizes(4, 22, 7, 9)
+    assert BlockSizes.of(np.empty(0, np.int64)) is None
+    one = build_html(BuildReport({"a": 1.0}, n_symbols=9, blocks=BlockSizes(1, 9, 9, 9)), None)
+    assert "9 suffixes were sorted in 1 block.<" in one
 
 
 def test_an_example_is_in_the_genome(opened):

@@ -52,6 +52,31 @@ def test_ties_are_refined_among_positions_of_64_bits(name):
     assert is_suffix_array(text, order)
 
 
+def test_blocks_have_the_suffixes_that_are_sorted_by_bases():
+    generator = np.random.default_rng(3)
+    text = make_text(
+        random_letters(generator, 30_000),
+        random_letters(generator, 3_000) + "N" * 5 + "AC" * 40,
+    )
+    order, found = np.zeros(text.n_symbols, np.uint32), []
+
+    def steps():
+        found.append(
+            (yield from cpu.iter_sort_suffixes(text.packed, text.n_symbols, text.exceptions, order))
+        )
+
+    assert [stage for stage, *_ in steps()]
+    sizes = found[0]
+    rows = np.empty(text.n_symbols, np.int64)
+    rows[order] = np.arange(text.n_symbols)
+    symbols = np.array(text.symbols())
+    is_rising = np.append(rows[:-1] < rows[1:], False)
+    is_seed = np.append(False, is_rising[1:] & ~is_rising[:-1]) & (symbols < 4)
+    expected = np.bincount(symbols[is_seed], minlength=4)
+    assert sizes.reshape(4, -1).sum(axis=1).tolist() == expected.tolist()
+    assert len(sizes) > 4
+
+
 def test_steps_name_their_stage_and_count_what_is_left(backend):
     text = make_text(*TEXTS["strains"]())
     _, steps = sort_text(text, backend)

@@ -74,7 +74,7 @@ def build_html(report: BuildReport, opened: OpenIndex | None) -> str:
     if report.stage:
         percent = f", {100 * report.fraction:.0f} % done" if report.fraction is not None else ""
         parts.append(f"<p>Now: {escape(report.stage)}{percent}</p>")
-    parts += [_stages_html(report), _tied_html(report), "</div>"]
+    parts += [_stages_html(report), _blocks_html(report), _tied_html(report), "</div>"]
     return "".join(parts)
 
 
@@ -105,6 +105,21 @@ def _stages_html(report: BuildReport) -> str:
         f"<h4>{verb}: {say_seconds(total)} {'so far' if report.stage else 'in all'}{speed}</h4>"
         f'<div class="bar">{"".join(bars)}</div><table>{"".join(rows)}</table>'
     )
+
+
+def _blocks_html(report: BuildReport) -> str:
+    blocks = report.blocks
+    if blocks is None:
+        return ""
+    words = f"{blocks.n_suffixes:,} suffixes were sorted in "
+    if blocks.n_blocks > 1:
+        sizes = f"{blocks.median:,} in the median one, {blocks.largest:,} in the largest"
+        words += f"{blocks.n_blocks:,} blocks: {sizes}"
+    else:
+        words += "1 block"
+    if blocks.n_suffixes < report.n_symbols:
+        words += "; the order of all others follows from theirs"
+    return f"<h4>Blocks of suffixes with the same first bases</h4><p>{words}.</p>"
 
 
 def _tied_html(report: BuildReport) -> str:

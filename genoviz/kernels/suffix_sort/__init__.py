@@ -20,8 +20,9 @@ suffix_array ``row_dtype(n)``  is filled: the position at which each suffix begi
 ============ ================= ================================================================
 
 ``iter_sort_suffixes`` is a generator of ``(stage, n_done, n_total, n_tied)``; the array is complete
-when it ends. Each step is short enough that a job may show it or end between two. ``stage`` is one
-of ``STAGES``; a backend may leave some out:
+when it ends, and it returns how many suffixes each block had, int64 ``(n_blocks,)``. Each step is
+short enough that a job may show it or end between two. ``stage`` is one of ``STAGES``; a backend
+may leave some out:
 
 - ``"partition"``: suffixes are counted and parted by their first bases;
 - ``"blocks"``: blocks are sorted by packed bases. ``n_total`` suffixes are sorted in all, and

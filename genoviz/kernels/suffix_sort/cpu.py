@@ -27,7 +27,7 @@ STEP_ROWS = 1 << 23
 def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
     """Fill the suffix array, and give a step of the work at a time."""
     if n_symbols == 0:
-        return
+        return np.empty(0, np.int64)
     n_words = n_symbols // 32 + 1
     marks = np.zeros(n_words + 1, np.uint64)
     near = np.zeros((n_words >> 6) + 1, np.uint64)
@@ -37,6 +37,7 @@ def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
     seeds = yield from _sort(text, n_symbols, prefix_bases, block_ends, suffix_array)
     first_of_base = block_ends[:: 4 ** (prefix_bases - 1)]
     yield from _induce(text, exceptions, base_counts, seeds, first_of_base, suffix_array)
+    return np.diff(block_ends)
 
 
 def _part(text, n_symbols, suffix_array):

@@ -52,7 +52,7 @@ def iter_sort_suffixes(
     is one block.
     """
     if n_symbols == 0:
-        return
+        return np.empty(0, np.int64)
     text = Text(packed, n_symbols, exceptions, suffix_array.dtype)
     sorter = PairSorter(text)
     breaker = TieBreaker(text, sorter, small_size, few_tied)
@@ -60,8 +60,7 @@ def iter_sort_suffixes(
     if max_block is None:
         max_block = _free_memory() // BYTES_PER_SUFFIX[suffix_array.dtype.name]
     if n_symbols > max_block:
-        yield from _iter_sort_blocks(text, sorter, breaker, suffix_array, max_block)
-        return
+        return (yield from _iter_sort_blocks(text, sorter, breaker, suffix_array, max_block))
     yield "partition", n_symbols, n_symbols, n_symbols
     rows = cupy.empty(n_symbols, suffix_array.dtype) if is_on_host else suffix_array
     if width is None:
@@ -76,6 +75,7 @@ def iter_sort_suffixes(
         yield from _iter_by_ranks(text, breaker, ties, [rows], n_first, rows)
     if is_on_host:
         rows.get(out=suffix_array)
+    return np.array([n_symbols])
 
 
 def _iter_sort_blocks(text, sorter, breaker, suffix_array, max_block):
@@ -107,6 +107,7 @@ def _iter_sort_blocks(text, sorter, breaker, suffix_array, max_block):
         ends = np.cumsum([block.n_suffixes for block in blocks])[:-1].tolist()
         parts = [suffix_array[a:b] for a, b in zip([0, *ends], [*ends, n], strict=True)]
         yield from _iter_by_ranks(text, breaker, ties, parts, n_first, suffix_array)
+    return np.array([block.n_suffixes for block in blocks])
 
 
 def _iter_by_ranks(text, breaker, ties, parts, n_first, suffix_array):
