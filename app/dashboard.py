@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import panel as pn
@@ -19,6 +18,7 @@ from app.index_files import GRAPH_SOURCE
 from app.page_deck import MAIN_HEIGHT, PageDeck
 from app.pages import PAGES
 from app.parts.address_bar import AddressBar
+from app.parts.plain_text import plain_text
 from app.parts.unfinished_views import UNFINISHED_VIEWS
 from app.server_setup import SETTINGS, prepare_server
 from app.session import Session
@@ -172,10 +172,12 @@ class Dashboard:
         )
 
     def _show_problem(self, event: Any) -> None:
-        self.problem.param.update(object=event.new, visible=bool(event.new), closed=False)
+        self.problem.param.update(
+            object=plain_text(event.new), visible=bool(event.new), closed=False
+        )
 
     def _show_opened(self, event: Any) -> None:
-        self.title.object = escape(event.new.title) if event.new else ""
+        self.title.object = plain_text(event.new.title) if event.new else ""
 
     def _show_link(self) -> None:
         """Let the browser's address be a link to what is shown."""

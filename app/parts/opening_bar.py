@@ -8,6 +8,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from app.parts.plain_text import plain_text
+
 
 class OpeningBar:
     """Text, bar and button; hidden while nothing is being opened.
@@ -40,7 +42,7 @@ class OpeningBar:
             self.panel.visible = progress is not None
             if progress is None:
                 return
-            self._text.object = progress.text
+            self._text.object = plain_text(progress.text)
             is_known = progress.fraction is not None
             self._bar.variant = "determinate" if is_known else "indeterminate"
             if is_known:

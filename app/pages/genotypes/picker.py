@@ -16,6 +16,7 @@ from app.parts.picker_fields import (
     upload_field,
     written_path,
 )
+from app.parts.plain_text import plain_text
 from app.parts.sample_select import SampleSelect
 from app.session import Session
 
@@ -92,4 +93,4 @@ class GenotypePicker:
             self._open_path()
 
     def _show_awaited(self, event: Any) -> None:
-        self.awaited.param.update(object=event.new, visible=bool(event.new))
+        self.awaited.param.update(object=plain_text(event.new), visible=bool(event.new))

@@ -8,6 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.pages.genotypes.task import Task
+from app.parts.plain_text import plain_text
 
 
 class TaskBar:
@@ -38,7 +39,7 @@ class TaskBar:
             self.panel.visible = progress is not None
             if progress is None:
                 return
-            self._text.object = progress.text
+            self._text.object = plain_text(progress.text)
             is_known = progress.fraction is not None
             self._bar.variant = "determinate" if is_known else "indeterminate"
             if is_known:

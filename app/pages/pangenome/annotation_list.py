@@ -12,6 +12,7 @@ from app.pages.pangenome.annotation_boxes import labels_of
 from app.pages.pangenome.annotation_table import COLUMNS, annotation_rows, summary_text
 from app.pages.pangenome.layout_view import LayoutView
 from app.parts.notices import notices_html
+from app.parts.plain_text import plain_text
 from app.parts.questions import Question
 from app.parts.remote_table import RemoteTable, TableRows
 from app.parts.styles import NOTICES
@@ -167,9 +168,8 @@ class AnnotationList:
             color="default",
         )
         close.on_click(lambda _: self._session.close_annotations(file))
-        text = pmui.Typography(
-            f"{file.title} ({len(file.annotations):,})", variant="caption", margin=(4, 0, 0, 0)
-        )
+        title = plain_text(f"{file.title} ({len(file.annotations):,})")
+        text = pmui.Typography(title, variant="caption", margin=(4, 0, 0, 0))
         return pmui.Row(text, close, margin=(0, 8, 0, 0))
 
     def _take_rows(self, rows: TableRows) -> None:

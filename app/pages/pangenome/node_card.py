@@ -16,6 +16,7 @@ from app.pages.pangenome.node_text import FACTS, NOTHING_PICKED, bases_of, empty
 from app.pages.pangenome.visits_table import COLUMNS, visited_region
 from app.parts.copy_button import CopyButton
 from app.parts.file_button import Writer, file_button, file_stem
+from app.parts.plain_text import plain_text
 from app.parts.questions import Question
 from app.parts.remote_table import RemoteTable
 from app.session import Session
@@ -120,7 +121,8 @@ class NodeCard:
                 return
             is_one = len(facts.nodes) == 1
             node = int(facts.nodes[0])
-            self.name.object = f"Node {graph.node_names[node]}" if is_one else "Selection"
+            title = f"Node {graph.node_names[node]}" if is_one else "Selection"
+            self.name.object = plain_text(title)
             self.text.object = facts_html(graph, facts, self._ends_of(node) if is_one else None)
             bases = bases_of(graph, node) if is_one else ""
             self.copy.visible = is_one
