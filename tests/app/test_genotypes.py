@@ -396,6 +396,11 @@ def test_components_and_relationships_lead_to_samples(herd):
     assert state.subject.n_samples == 20
     assert state.components is None
     assert len(state.chosen) == 0
+    panel.components._select(np.array([3, 45]))  # from a browser that yet has the points before
+    assert len(state.chosen) == 0
+    state.chosen = np.array([3])
+    panel.list.keep_button.clicks += 1
+    assert herd.session.problem.startswith("1 sample would be left; at least 2 are needed")
 
 
 def test_a_computation_is_cancelled(herd):

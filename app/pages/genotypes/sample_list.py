@@ -10,6 +10,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
+from app.pages.genotypes.association_words import n_words
 from app.pages.genotypes.long_table import LongTable
 from app.pages.genotypes.state import NOBODY, GenotypeState
 from app.parts.remote_table import Column
@@ -174,7 +175,8 @@ class SampleList:
         samples = state.sample_indices[picked if is_kept else ~picked]
         if len(samples) < 2:
             state.session.problem = (
-                f"{len(samples)} samples would be left; at least 2 are needed for an analysis."
+                f"{n_words(len(samples), 'sample')} would be left; at least 2 are needed for an "
+                "analysis."
             )
             return
         state.keep(state.thresholds, samples=samples)
