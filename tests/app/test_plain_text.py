@@ -67,3 +67,17 @@ def test_a_link_cannot_put_markup_on_the_page():
         assert HOSTILE in words
     finally:
         dashboard.close()
+
+
+def test_a_long_text_that_is_not_found_is_told_shortly():
+    dashboard = Dashboard("")
+    try:
+        dashboard.open_first()
+        field = dashboard.page.finder.field
+        poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
+        field.value = "y" * 3000
+        field.param.trigger("enter_pressed")
+        poll_until(dashboard.poll, lambda: "Nothing is called" in dashboard.session.problem)
+        assert len(dashboard.session.problem) < 400
+    finally:
+        dashboard.close()

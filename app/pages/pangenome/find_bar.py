@@ -7,12 +7,19 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from app.files import MAX_SHOWN
 from app.pages.pangenome.layout_view import LayoutView
 from app.parts.questions import Question
 from app.session import Session
 from genoviz.analyses.find import Finding, find
 
 MAX_CHOICES = 12
+
+# The header is dark in both themes.
+ON_HEADER = {
+    "& .MuiInputBase-input, & .MuiInputLabel-root, & .MuiSvgIcon-root": {"color": "#e3eaf3"},
+    "& .MuiOutlinedInput-notchedOutline": {"borderColor": "#4a5a70"},
+}
 
 
 class FindBar:
@@ -36,6 +43,7 @@ class FindBar:
             align="center",
             description="A node's name; path:start-end (0-based, end excluded), on a path or on "
             "its contig; or the name of an annotation. Enter finds it.",
+            sx=ON_HEADER,
         )
         self.field.param.watch(self._search, "enter_pressed")
         self.choices = pmui.FlexBox(visible=False, sizing_mode="stretch_width", margin=(4, 8, 0, 8))
@@ -72,8 +80,8 @@ class FindBar:
     def _take_found(self, findings: tuple[Finding, ...]) -> None:
         if not findings:
             self._session.problem = (
-                f"Nothing is called {self._text!r}: a node's name, path:start-end or the name of "
-                "an annotation is needed."
+                f"Nothing is called {self._text[:MAX_SHOWN]!r}: a node's name, path:start-end or "
+                "the name of an annotation is needed."
             )
             return
         self.go_to(findings[0])
