@@ -581,6 +581,16 @@ def test_the_blocks_of_a_build_are_told(opened):
     assert "9 suffixes were sorted in 1 block.<" in one
 
 
+def test_one_contig_is_not_said_to_be_several(session, tmp_path):
+    path = tmp_path / "one.fa"
+    path.write_text(">a\nGATTACA\n")
+    page = KmersPage(session)
+    session.open(str(path))
+    wait(page, lambda: page.state.index is not None)
+    assert ": 1 contig, 7 bp; " in re.sub("<[^>]*>", "", page.views.view("Build").text.object)
+    page.close()
+
+
 def test_an_example_is_in_the_genome(opened):
     opened.take_example()
     wait(opened, lambda: opened.state.answer is not None)

@@ -20,7 +20,7 @@ from app.pages.offtargets.alignment_html import dots_html, stacked_html
 from app.pages.offtargets.bulge_kinds import KIND_SIZES
 from app.pages.offtargets.example_guides import GUIDE_LENGTH, pick_guides
 from app.pages.offtargets.exports import write_found
-from app.pages.offtargets.figure_export import write_figure
+from app.pages.offtargets.figure_export import caption_of, write_figure
 from app.pages.offtargets.guide_rows import guide_rows
 from app.pages.offtargets.hit_facts import card_html, flank_of
 from app.pages.offtargets.hit_filter import HitFilter, filter_hits
@@ -289,6 +289,15 @@ def test_bins_have_every_hit_once(result, mode):
     is_near = (result.hits.starts >= 20_000) & (result.hits.starts < 20_300)
     assert part.bin_bp == 1
     assert part.columns["n"].sum() == (is_near.sum())
+
+
+def test_one_is_not_said_to_be_several(genome):
+    query = OffTargetQuery(parse_guides(SPACER), Pam("NGG"), 1)
+    *_, last = iter_search(genome, query)
+    found = filter_hits(last.result, HitFilter(mismatches=(1, 1)), HitOrder())
+    says = make_cells(found)["says"]
+    assert says == ["1 hit: 0 mismatches, no bulge", "1 hit: 1 mismatch, no bulge"]
+    assert caption_of(found).startswith("PAM -NGG, up to 1 mismatch; 1 of 2 hits. ")
 
 
 def test_cells_count_kinds_and_mismatches(result):

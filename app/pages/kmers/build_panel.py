@@ -144,7 +144,8 @@ def _memory_text(built: BuiltIndex) -> str:
     text = built.index.text
     n_bytes = built.n_bytes
     each = n_bytes / max(text.n_symbols, 1)
+    contigs = f"{text.n_contigs:,} contig{'s' * (text.n_contigs != 1)}"
     return (
-        f"{text.n_contigs:,} contigs, {int(text.contig_lengths.sum()):,} bp; the index takes "
+        f"{contigs}, {int(text.contig_lengths.sum()):,} bp; the index takes "
         f"{n_bytes / 1e6:,.1f} MB ({each:.1f} bytes a base)"
     )

@@ -48,7 +48,8 @@ def write_figure(path: Path, found: FoundHits, view: PlaceView | None) -> None:
 def draw_hits(found: FoundHits, bins: PlaceBins, differences: Differences) -> TrackFigure:
     """Return the figure of hits."""
     result = found.result
-    title = f"Off-targets of {len(result.query.guides):,} guides in {result.genome.title}"
+    n_guides = len(result.query.guides)
+    title = f"Off-targets of {n_guides:,} guide{'s' * (n_guides != 1)} in {result.genome.title}"
     caption = caption_of(found)
     sheet = Sheet()
     sheet.text(EDGE, 26, title, TITLE)
@@ -66,10 +67,10 @@ def caption_of(found: FoundHits) -> str:
     """Return how the hits were found, and how many are drawn."""
     query, n, total = found.result.query, len(found), len(found.result)
     bulges = f", DNA bulge {query.dna_bulge} and RNA bulge {query.rna_bulge} nt"
-    listed = f"{n:,} hits" if n == total else f"{n:,} of {total:,} hits"
+    listed = f"{n:,} hit{'s' * (n != 1)}" if n == total else f"{n:,} of {total:,} hits"
     place = "" if found.result.sites is None else "; each at its first place on the paths"
     return (
-        f"PAM {query.pam}, up to {query.max_mismatches} mismatches"
+        f"PAM {query.pam}, up to {query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
         f"{bulges if query.dna_bulge or query.rna_bulge else ''}; {listed}{place}. "
         "Colour: fewest mismatches; depth of colour: hits."
     )

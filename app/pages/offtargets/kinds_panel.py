@@ -86,7 +86,8 @@ def make_cells(found: FoundHits) -> dict[str, Any]:
         "x": levels,
         "y": rows,
         "says": [
-            f"{value:,} hits: {level} mismatches, {names[row] if row else 'no bulge'}"
+            f"{value:,} hit{'s' * (value != 1)}: {level} mismatch{'es' * (level != 1)}, "
+            f"{names[row] if row else 'no bulge'}"
             for value, level, row in zip(
                 values.tolist(), levels.tolist(), rows.tolist(), strict=True
             )
