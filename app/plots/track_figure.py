@@ -49,6 +49,7 @@ def make_figure() -> Any:
     plot.min_border_left, plot.min_border_right = 64, 20
     plot.min_border_top, plot.min_border_bottom = 8, 2
     plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
+    plot.xaxis[0].ticker.min_interval = 1  # bp: a part of one would be written as a whole one
     plot.xaxis[0].axis_label = None
     return plot
 
@@ -72,6 +73,7 @@ def add_contig_axis(plot: Any) -> tuple[LinearAxis, Range1d]:
     axis = LinearAxis(
         x_range_name="contig", formatter=NumeralTickFormatter(format="0,0"), visible=False
     )
+    axis.ticker.min_interval = 1
     plot.add_layout(axis, "above")
     style_figure(plot)
     return axis, contig_range

@@ -86,3 +86,7 @@ def test_without_a_path_nothing_is_drawn(track):
     track.show(None)
     track.flush()
     assert all(not len(column) for s in track._sources.values() for column in s.data.values())
+
+
+def test_ticks_of_few_bases_are_whole_ones(track):
+    assert [axis.ticker.min_interval for axis in track.figure.xaxis] == [1, 1]
