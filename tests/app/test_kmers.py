@@ -295,6 +295,22 @@ def test_counts_on_contigs_are_a_matrix(opened, tmp_path):
         assert panel.matrix.counts[row].tolist() == [found.count(0), found.count(1)]
 
 
+def test_names_of_contigs_are_no_part_of_the_page(session, tmp_path):
+    path = tmp_path / "names.fa"
+    path.write_text("><img/src=x>\nGATTACA\n")
+    page = KmersPage(session)
+    session.open(str(path))
+    wait(page, lambda: page.state.index is not None)
+    panel = page.views.view("Paths")
+    page.views.show("Paths")
+    ask(page, "GATTACA", "forward")
+    wait(page, lambda: panel.matrix is not None)
+    panel._pointer = (0, 0)
+    panel._say()
+    assert panel.said.object == "<b>1 hit</b> of GATTACA on &lt;img/src=x&gt;"
+    page.close()
+
+
 def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("app.pages.kmers.paths_panel.MAX_KMERS", 3)
     monkeypatch.setattr("app.pages.kmers.path_counts.MAX_HITS", 40)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -130,10 +131,9 @@ class PathsPanel:
             return
         if self._pointer is not None:
             row, column = self._pointer
-            self.said.object = (
-                f"<b>{int(matrix.counts[row, column]):,} hits</b> of "
-                f"{matrix.rows[row][:NAME_LETTERS]} on {matrix.columns[column]}"
-            )
+            n_hits = int(matrix.counts[row, column])
+            kmer, path = escape(matrix.rows[row][:NAME_LETTERS]), escape(matrix.columns[column])
+            self.said.object = f"<b>{n_hits:,} hit{_s(n_hits)}</b> of {kmer} on {path}"
             return
         n_rows, n_columns = matrix.counts.shape
         has = int(np.count_nonzero(matrix.counts))
