@@ -69,8 +69,9 @@ def caption_of(found: FoundHits) -> str:
     bulges = f", DNA bulge {query.dna_bulge} and RNA bulge {query.rna_bulge} nt"
     listed = f"{n:,} hit{'s' * (n != 1)}" if n == total else f"{n:,} of {total:,} hits"
     place = "" if found.result.sites is None else "; each at its first place on the paths"
+    most = f"{query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
     return (
-        f"PAM {query.pam}, up to {query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
+        f"PAM {query.pam}, up to {most}"
         f"{bulges if query.dna_bulge or query.rna_bulge else ''}; {listed}{place}. "
         "Colour: fewest mismatches; depth of colour: hits."
     )
