@@ -14,7 +14,7 @@ from app.offtarget_genes import find_genes
 from app.offtarget_genome import Genome, OpenGenome, iter_open_genome, sequences_of
 from app.offtarget_groups import mismatch_kinds_of
 from app.offtarget_query import Guide, OffTargetQuery, Pam, parse_guides
-from app.offtarget_search import iter_search
+from app.offtarget_search import SearchStep, iter_search
 from app.pages.offtargets import OffTargetsPage
 from app.pages.offtargets.alignment_html import dots_html, stacked_html
 from app.pages.offtargets.bulge_kinds import KIND_SIZES
@@ -30,6 +30,7 @@ from app.pages.offtargets.hit_rows import BLOCK, hit_rows
 from app.pages.offtargets.kinds_panel import make_cells
 from app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
 from app.pages.offtargets.place_bins import CONTIGS, GENOME, SCORES, PlaceView, make_place_bins
+from app.pages.offtargets.search_words import progress_words
 from genoviz.analyses.genome_planes import make_genome_planes
 from genoviz.analyses.index_text import make_index_text
 from genoviz.errors import ParameterError
@@ -390,6 +391,18 @@ def test_a_link_has_the_search(result):
 def test_links_that_say_what_is_not_there_are_told(result, text, words):
     with pytest.raises(ParameterError, match=words):
         LinkedHits(text).resolve(result)
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (SearchStep(0.25, 4_000_000, 1, 2.0), "25 % searched; 1 hit so far; 2.00 Mbp/s"),
+        (SearchStep(0.5, 0, 1200, 0.0), "50 % searched; 1,200 hits so far"),
+        (SearchStep(1.0, 9, 1, 1.0), "All searched; scores of 1 hit are added up"),
+    ],
+)
+def test_progress_is_told_with_the_right_number(step, words):
+    assert progress_words(step) == words
 
 
 def test_listed_hits_become_files(result, tmp_path):

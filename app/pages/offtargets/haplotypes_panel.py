@@ -42,7 +42,9 @@ class HaplotypeMatrix:
         """How many hits and haplotypes are shown."""
         n_rows, n_columns = self.counts.shape
         n_hits, n_all = len(self.found), self.found.result.sites.n_haplotypes
-        rows = f"{n_rows:,} hits" if n_rows == n_hits else f"the first {n_rows:,} of {n_hits:,}"
+        rows = f"the first {n_rows:,} of {n_hits:,}"
+        if n_rows == n_hits:
+            rows = f"{n_rows:,} hit{'s' * (n_rows != 1)}"
         columns = f"{n_columns:,}" if n_columns == n_all else f"{n_columns:,} of {n_all:,}"
         share = 100 * np.count_nonzero(self.counts) / max(self.counts.size, 1)
         return (

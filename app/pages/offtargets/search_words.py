@@ -25,10 +25,11 @@ def short_amount(value: float, unit: str) -> str:
 
 def progress_words(step: SearchStep) -> str:
     """Return how far a search is."""
+    hits = f"{step.n_found:,} hit{'s' * (step.n_found != 1)}"
     if step.fraction >= 1:
-        return f"All searched; scores of {step.n_found:,} hits are added up"
+        return f"All searched; scores of {hits} are added up"
     speed = step.n_bases / step.seconds if step.seconds else 0.0
-    words = f"{100 * step.fraction:.0f} % searched; {step.n_found:,} hits so far"
+    words = f"{100 * step.fraction:.0f} % searched; {hits} so far"
     return f"{words}; {short_amount(speed, 'bp/s')}" if speed else words
 
 
@@ -44,6 +45,6 @@ def result_words(result: SearchResult) -> str:
         searched, stands = (
             short_amount(n, "bp") for n in (found.n_bases_searched, found.n_path_bases)
         )
-        paths = f"{found.graph.n_paths:,} paths"
+        paths = f"{found.graph.n_paths:,} path{'s' * (found.graph.n_paths != 1)}"
         return f"{words}, found in {took}: {searched} searched for {stands} of {paths}"
     return f"{words}, found in {took}: {rate}"
