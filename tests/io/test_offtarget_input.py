@@ -210,7 +210,7 @@ def test_a_folder_is_one_genome(tmp_path):
     assert genome.lengths.tolist() == [4, 6, 0, 2, 7, 3]
     assert genome.masked.tolist() == [[3, 4], [6, 8], [16, 18]]
     assert genome.notes[0].startswith("3 files are no FASTA or 2bit, and passed over: b.fa.fai")
-    assert any(note.startswith("b.fa: 1 names") for note in genome.notes)
+    assert any(note.startswith("b.fa: 1 name ") for note in genome.notes)
 
 
 def test_a_file_is_a_genome_with_whole_headers(tmp_path):
