@@ -329,6 +329,16 @@ def test_what_is_typed_stays_when_tracks_arrive(session, page, files, tmp_path, 
     assert place.value_input == "chr7:128-381"
 
 
+def test_a_text_that_the_browser_changes_late_is_not_typed(session, page, tmp_path, monkeypatch):
+    monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
+    (tmp_path / "long.bed").write_text("chr7\t0\t500\n")
+    open_files(session, page, tmp_path / "long.bed")
+    page.navigation.go_to(PathRegion("chr7", 100, 300))
+    type_into(page, "")  # what the field does as it shows the text before
+    page.poll()
+    assert page.navigation.place.value_input == "chr7:101-300"
+
+
 def test_a_place_that_was_not_found_stays_to_be_mended(session, page, files, monkeypatch):
     monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
     place = page.navigation.place

@@ -149,7 +149,8 @@ class Navigation:
         self._publish(region)
 
     def _take_typing(self) -> None:
-        self._typed_at = self._browser.region
+        # Not where the view is by now: the browser, too, changes the text, as it shows another one.
+        self._typed_at = self._visits.seen
 
     def _is_moved(self, region: PathRegion | None) -> bool:
         """Tell whether a person has moved the view since they typed; tracks that come do not."""

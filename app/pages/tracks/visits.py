@@ -15,28 +15,30 @@ class Visits:
     ----------
     history
         These regions.
+    seen
+        The region that was seen last.
     """
 
     def __init__(self) -> None:
         self.history = History()
-        self._seen: PathRegion | None = None
+        self.seen: PathRegion | None = None
         self._seen_since, self._is_noted = 0.0, True
 
     def is_other(self, region: PathRegion | None, now: float) -> bool:
         """Tell whether the view is at another region than before; ``now`` is in seconds."""
-        if region == self._seen:
+        if region == self.seen:
             return False
-        self._seen, self._seen_since, self._is_noted = region, now, False
+        self.seen, self._seen_since, self._is_noted = region, now, False
         return True
 
     def comes_to_rest(self, now: float) -> bool:
         """Tell whether the view has just come to rest; its region is noted then."""
-        if self._is_noted or self._seen is None or now - self._seen_since <= REST_SECONDS:
+        if self._is_noted or self.seen is None or now - self._seen_since <= REST_SECONDS:
             return False
         self._is_noted = True
-        self.history.visit(self._seen)
+        self.history.visit(self.seen)
         return True
 
     def revisit(self, region: PathRegion) -> None:
         """Take note that a region of the history is shown again."""
-        self._seen, self._is_noted = region, True
+        self.seen, self._is_noted = region, True
