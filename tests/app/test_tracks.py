@@ -339,6 +339,18 @@ def test_a_text_that_the_browser_changes_late_is_not_typed(session, page, tmp_pa
     assert page.navigation.place.value_input == "chr7:101-300"
 
 
+def test_a_field_that_a_browser_first_shows_follows_the_tracks(
+    session, page, files, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
+    open_files(session, page, files["reads.bed"])
+    type_into(page, "")
+    many = tmp_path / "many.bed"
+    many.write_text("".join(f"chr7\t{k}\t{k + 9}\n" for k in range(500)))
+    open_files(session, page, many)
+    assert page.navigation.place.value_input == "chr7:1-508"
+
+
 def test_a_place_that_was_not_found_stays_to_be_mended(session, page, files, monkeypatch):
     monkeypatch.setattr("app.pages.tracks.navigation.LOOK_SECONDS", 0.0)
     place = page.navigation.place

@@ -33,8 +33,11 @@ class PlaceField(pmui.AutocompleteInput):
 
     @property
     def is_typed(self) -> bool:
-        """Whether the text is a person's, entered or not."""
-        return (self.value_input or "") != self._written
+        """Whether the text is a person's, entered or not.
+
+        An empty one is nobody's: the field says that it is empty as a browser first shows it.
+        """
+        return (self.value_input or self._written) != self._written
 
     def write(self, text: str) -> None:
         """Show a text that nobody has typed."""
