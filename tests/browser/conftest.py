@@ -164,7 +164,11 @@ class Visit:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         page.goto(url + query, timeout=1000 * START_SECONDS)
-        self.until(self.is_ready)
+        try:
+            self.until(self.is_ready)
+        except AssertionError:
+            page.reload(timeout=1000 * START_SECONDS)  # as a person does, once
+            self.until(self.is_ready)
 
     def is_ready(self):
         """Whether a person can begin."""
