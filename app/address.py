@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from app.parts.words import shorten
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion as Region
 
@@ -197,7 +198,7 @@ class Address:
             blup=last.get("blup", ""),
             pedigree=last.get("pedigree", ""),
             results=tuple(values.get("result", ())),
-            complaints=tuple(map(_shorten, complaints)),
+            complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints),
             **checked,
         )
 
@@ -245,12 +246,6 @@ class Address:
         said = {name: value for name, value in items.items() if value}
         text = urlencode(said, doseq=True, safe="/:#,")
         return f"?{text.replace('#', '%23')}" if text else ""
-
-
-def _shorten(complaint: str) -> str:
-    if len(complaint) <= MAX_COMPLAINT:
-        return complaint
-    return f"{complaint[:MAX_COMPLAINT]}..."
 
 
 def parse_view(text: str) -> View:

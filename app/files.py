@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from app.parts.words import shorten
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.gfa import iter_read_gfa
 from genoviz.model import PangenomeGraph
@@ -184,24 +185,20 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
     """Return the file that a person named, or say in one sentence why it cannot be opened."""
     if not text.strip():
         raise ParameterError("no file is named; a path on the server is needed")
+    shown = shorten(text.strip(), MAX_SHOWN)
     try:
         path = Path(text.strip()).expanduser().resolve()
         is_file, is_folder = path.is_file(), path.is_dir()
     except (OSError, RuntimeError, ValueError) as error:
-        raise ParameterError(f"{_shorten(text)!r} cannot be a path on this machine") from error
+        raise ParameterError(f"{shown!r} cannot be a path on this machine") from error
     if folders and not any(path.is_relative_to(folder) for folder in folders):
         names = ", ".join(str(folder) for folder in folders)
-        raise ParameterError(f"{_shorten(text)} is not below {names}, where this server may read")
+        raise ParameterError(f"{shown} is not below {names}, where this server may read")
     if is_folder:
         raise ParameterError(f"{path} is a folder; a file is needed")
     if not is_file:
         raise ParameterError(f"{path} does not exist on the server, nor is it a sample's name")
     return path
-
-
-def _shorten(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def _file_key(path: Path) -> tuple:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from app.pages.genotypes.association_words import inflation_text, n_words
+from app.pages.genotypes.association_words import inflation_text
 from app.pages.genotypes.manhattan_points import GenomeAxis, Track, View, thin
+from app.parts.words import n_words
 from app.plots.manhattan import seen_names
 from app.plots.printed_plots import PrintedPlot, print_plots
 from genoviz.analyses.genotypes.quantiles import scan_quantiles

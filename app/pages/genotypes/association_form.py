@@ -15,8 +15,8 @@ from app.pages.genotypes.association_design import (
     make_design,
     trait_names,
 )
-from app.pages.genotypes.association_words import n_words
 from app.pages.genotypes.state import GenotypeState
+from app.parts.words import n_words
 from genoviz.errors import GenovizError, ParameterError
 
 if TYPE_CHECKING:

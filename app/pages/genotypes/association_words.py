@@ -40,14 +40,3 @@ def inflation_text(lambda_gc: float) -> str:
     ('λ = 1.021', 'no λ, as no variant is tested')
     """
     return "no λ, as no variant is tested" if math.isnan(lambda_gc) else f"λ = {lambda_gc:.3f}"
-
-
-def n_words(n: int, word: str) -> str:
-    """Return a count with its word.
-
-    Examples
-    --------
-    >>> n_words(1, "SNP"), n_words(1200, "SNP")
-    ('1 SNP', '1,200 SNPs')
-    """
-    return f"{n:,} {word}{'s' * (n != 1)}"

@@ -10,7 +10,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
-from app.pages.genotypes.association_words import n_words, p_texts
+from app.pages.genotypes.association_words import p_texts
 from app.pages.genotypes.linkage_export import LEAST_TOP, region_figure
 from app.pages.genotypes.linkage_region import (
     WINDOWS,
@@ -22,6 +22,7 @@ from app.pages.genotypes.manhattan_points import names_of
 from app.pages.genotypes.state import GenotypeState
 from app.parts.questions import Question
 from app.parts.turn import Turn
+from app.parts.words import n_words
 from app.plots.linkage_triangle import NO_R2, LinkageFigure
 from app.plots.manhattan_region import GENE_PIXELS, RegionFigure
 from app.track_features import FeatureTable

@@ -10,10 +10,10 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.genotypes.association_words import n_words
 from app.pages.genotypes.long_table import LongTable
 from app.pages.genotypes.state import NOBODY, GenotypeState
 from app.parts.remote_table import Column
+from app.parts.words import n_words
 
 N_SCORES = 4
 SCORES = tuple(f"PC{number + 1}" for number in range(N_SCORES))

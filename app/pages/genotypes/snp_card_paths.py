@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 
 from app.graph_places import on_graph
+from app.parts.words import n_words
 from genoviz.analyses.site_alleles import SiteAlleles, site_alleles
 from genoviz.analyses.sites import find_sites
 from genoviz.analyses.variation_sites import VariationSites
@@ -85,7 +86,7 @@ def paths_html(found: GraphAlleles, first: str, second: str) -> str:
         names = [escape(found.names[path]) for path in paths[:MOST_NAMES].tolist()]
         more = f" and {len(paths) - MOST_NAMES:,} more" if len(paths) > MOST_NAMES else ""
         rows.append(
-            f"<li><b>{escape(said)}</b>{f' ({kind})' if kind else ''}: {len(paths):,} "
-            f"path{'s' * (len(paths) != 1)}<span>{', '.join(names)}{more}</span></li>"
+            f"<li><b>{escape(said)}</b>{f' ({kind})' if kind else ''}: "
+            f"{n_words(len(paths), 'path')}<span>{', '.join(names)}{more}</span></li>"
         )
     return f'<p>Alleles of the paths of the graph:</p><ul class="paths">{"".join(rows)}</ul>'

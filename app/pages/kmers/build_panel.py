@@ -11,6 +11,7 @@ import panel_material_ui as pmui
 from app.index_data import READING, BuildingProgress, BuildReport, BuiltIndex
 from app.index_files import IndexFiles, OpenIndex
 from app.pages.kmers.counting import say_seconds
+from app.parts.words import n_words
 
 NOTHING = (
     "<p>Open sequences at the left: their suffixes are sorted in blocks, and each round shows how "
@@ -144,7 +145,7 @@ def _memory_text(built: BuiltIndex) -> str:
     text = built.index.text
     n_bytes = built.n_bytes
     each = n_bytes / max(text.n_symbols, 1)
-    contigs = f"{text.n_contigs:,} contig{'s' * (text.n_contigs != 1)}"
+    contigs = n_words(text.n_contigs, "contig")
     return (
         f"{contigs}, {int(text.contig_lengths.sum()):,} bp; the index takes "
         f"{n_bytes / 1e6:,.1f} MB ({each:.1f} bytes a base)"

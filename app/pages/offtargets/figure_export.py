@@ -17,6 +17,7 @@ from app.pages.offtargets.place_bins import (
     colour_of,
     make_place_bins,
 )
+from app.parts.words import n_words
 from genoviz.analyses.figures.parts import Box, Line, Part, Text, clip_text, text_width
 from genoviz.analyses.legend import short_number
 from genoviz.analyses.offtarget_differences import KINDS
@@ -49,7 +50,7 @@ def draw_hits(found: FoundHits, bins: PlaceBins, differences: Differences) -> Tr
     """Return the figure of hits."""
     result = found.result
     n_guides = len(result.query.guides)
-    title = f"Off-targets of {n_guides:,} guide{'s' * (n_guides != 1)} in {result.genome.title}"
+    title = f"Off-targets of {n_words(n_guides, 'guide')} in {result.genome.title}"
     caption = caption_of(found)
     sheet = Sheet()
     sheet.text(EDGE, 26, title, TITLE)
@@ -67,7 +68,7 @@ def caption_of(found: FoundHits) -> str:
     """Return how the hits were found, and how many are drawn."""
     query, n, total = found.result.query, len(found), len(found.result)
     bulges = f", DNA bulge {query.dna_bulge} and RNA bulge {query.rna_bulge} nt"
-    listed = f"{n:,} hit{'s' * (n != 1)}" if n == total else f"{n:,} of {total:,} hits"
+    listed = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
     place = "" if found.result.sites is None else "; each at its first place on the paths"
     most = f"{query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
     return (

@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from app.offtarget_search import SearchResult
+from app.parts.words import n_words
 
 MAX_LISTED = 200
 
@@ -35,5 +36,5 @@ def haplotypes_html(result: SearchResult, row: int) -> str:
         reference = f"<br>{escape(sites.reference.name)}: {words}"
     return (
         f'<p class="has"><b>In {n_with:,} of {sites.n_haplotypes:,} haplotypes</b>, '
-        f"{n:,} place{'s' * (n != 1)}{more}{reference}</p><ul>{''.join(lines)}</ul>"
+        f"{n_words(n, 'place')}{more}{reference}</p><ul>{''.join(lines)}</ul>"
     )

@@ -12,6 +12,7 @@ from bokeh.events import Tap
 from app.pages.offtargets.hit_filter import FoundHits
 from app.pages.offtargets.matrix_panel import MatrixPanel
 from app.pages.offtargets.state import OffTargetState
+from app.parts.words import n_words
 from app.plots.kmer_matrix import MatrixFigure
 
 MAX_HITS, MAX_COLUMNS = 2_000, 500
@@ -44,7 +45,7 @@ class HaplotypeMatrix:
         n_hits, n_all = len(self.found), self.found.result.sites.n_haplotypes
         rows = f"the first {n_rows:,} of {n_hits:,}"
         if n_rows == n_hits:
-            rows = f"{n_rows:,} hit{'s' * (n_rows != 1)}"
+            rows = n_words(n_rows, "hit")
         columns = f"{n_columns:,}" if n_columns == n_all else f"{n_columns:,} of {n_all:,}"
         share = 100 * np.count_nonzero(self.counts) / max(self.counts.size, 1)
         return (

@@ -17,6 +17,7 @@ from app.pages.offtargets.hit_rows import BLOCK, COLUMNS, hit_rows
 from app.pages.offtargets.state import OffTargetState
 from app.parts.questions import Question
 from app.parts.remote_table import RemoteTable, TableRows
+from app.parts.words import n_words
 
 TABLE, DIFFERENCES, HAPLOTYPES = "Hits", "Differences", "Haplotypes"
 ICON: dict[str, Any] = {"size": "16px", "margin": 0}
@@ -135,7 +136,7 @@ class HitTable:
 
     def _words(self, found: FoundHits, last: int) -> str:
         n, total = len(found), len(found.result)
-        words = f"{n:,} hit{'s' * (n != 1)}" if n == total else f"{n:,} of {total:,} hits"
+        words = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
         if n > BLOCK:
             words = f"{self._first + 1:,} to {last:,} of {words}"
         return words

@@ -14,6 +14,7 @@ from app.pages.offtargets.hit_filter import FoundHits
 from app.pages.offtargets.place_bins import colour_of
 from app.pages.offtargets.state import OffTargetState
 from app.parts.turn import Turn
+from app.parts.words import n_words
 from app.plots.offtarget_places import KindsFigure
 
 WIDTH = 196
@@ -86,7 +87,7 @@ def make_cells(found: FoundHits) -> dict[str, Any]:
         "x": levels,
         "y": rows,
         "says": [
-            f"{value:,} hit{'s' * (value != 1)}: {level} mismatch{'es' * (level != 1)}, "
+            f"{n_words(value, 'hit')}: {level} mismatch{'es' * (level != 1)}, "
             f"{names[row] if row else 'no bulge'}"
             for value, level, row in zip(
                 values.tolist(), levels.tolist(), rows.tolist(), strict=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.offtarget_search import SearchResult, SearchStep
+from app.parts.words import n_words
 
 
 def short_amount(value: float, unit: str) -> str:
@@ -25,7 +26,7 @@ def short_amount(value: float, unit: str) -> str:
 
 def progress_words(step: SearchStep) -> str:
     """Return how far a search is."""
-    hits = f"{step.n_found:,} hit{'s' * (step.n_found != 1)}"
+    hits = n_words(step.n_found, "hit")
     if step.fraction >= 1:
         return f"All searched; scores of {hits} are added up"
     speed = step.n_bases / step.seconds if step.seconds else 0.0
@@ -37,7 +38,7 @@ def result_words(result: SearchResult) -> str:
     """Return what a search came to."""
     n, n_guides = len(result), len(result.query.guides)
     seconds = max(result.seconds, 1e-6)
-    words = f"{n:,} hit{'s' * (n != 1)} of {n_guides:,} guide{'s' * (n_guides != 1)}"
+    words = f"{n_words(n, 'hit')} of {n_words(n_guides, 'guide')}"
     took = f"{1000 * seconds:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
     rate = short_amount(result.n_compared / seconds, " comparisons of guide and site a second")
     if result.sites is not None:
@@ -45,6 +46,6 @@ def result_words(result: SearchResult) -> str:
         searched, stands = (
             short_amount(n, "bp") for n in (found.n_bases_searched, found.n_path_bases)
         )
-        paths = f"{found.graph.n_paths:,} path{'s' * (found.graph.n_paths != 1)}"
+        paths = n_words(found.graph.n_paths, "path")
         return f"{words}, found in {took}: {searched} searched for {stands} of {paths}"
     return f"{words}, found in {took}: {rate}"
