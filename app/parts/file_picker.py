@@ -1,0 +1,79 @@
+"""Where files of one kind come from: samples, a path on the server, or uploads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel_material_ui as pmui
+
+from app.parts.opening_bar import OpeningBar
+from app.parts.picker_fields import (
+    UPLOAD_MEGABYTES,
+    caption,
+    open_button,
+    path_field,
+    picker_tabs,
+    upload_field,
+    written_path,
+)
+from app.parts.sample_select import SampleSelect
+
+
+class FilePicker:
+    """The ways to a file, and how far its opening is.
+
+    Parameters
+    ----------
+    bar
+        How far the opening is, with a button that stops it.
+    files
+        What opens them: has ``open(source)`` and ``open_upload(name, content)``.
+    label, placeholder, formats
+        Of the field for a path: its title, an example, and what can be opened.
+    uploaded
+        What can be uploaded, in words; as ``formats`` by default.
+    samples
+        The field for samples, where there are some.
+    multiple
+        Whether several files may be uploaded at once.
+
+    Attributes
+    ----------
+    samples, path, open_button, upload, panel
+        The fields, and the Panel object.
+    """
+
+    def __init__(
+        self,
+        bar: OpeningBar,
+        files: Any,
+        label: str,
+        placeholder: str,
+        formats: str,
+        *,
+        uploaded: str = "",
+        samples: SampleSelect | None = None,
+        multiple: bool = False,
+    ) -> None:
+        self._files, self.samples = files, samples
+        self.path = path_field(label, placeholder, formats, self._open_path)
+        self.open_button = open_button(self._open_path)
+        self.upload = upload_field(self._take_upload, multiple=multiple)
+        hint = f"{uploaded or formats}, up to {UPLOAD_MEGABYTES} MB"
+        self.panel = pmui.Column(
+            picker_tabs(
+                sample=None if samples is None else samples.field,
+                server=[self.path, self.open_button],
+                upload=[caption(hint), self.upload],
+            ),
+            bar.panel,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+
+    def _open_path(self, _event: Any) -> None:
+        self._files.open(written_path(self.path))
+
+    def _take_upload(self, files: dict[str, Any]) -> None:
+        for name, content in files.items():
+            self._files.open_upload(name, content)
