@@ -31,7 +31,7 @@ test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	find genoviz -name '*.cu' -exec $(BIN)/clang-format --dry-run --Werror {} +
-	$(BIN)/python -m pytest --timeout 300 -n auto --no-loadscope-reorder
+	$(BIN)/python -m pytest --timeout 600 -n auto --no-loadscope-reorder
 
 bench: $(TEST)
 	$(BIN)/python -m benchmarks.run

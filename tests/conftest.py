@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import platform
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from genoviz.backend import cuda_is_available
+from genoviz.kernels.genotype_product.cpu_amx import has_amx
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("GENOVIZ_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -29,9 +32,44 @@ HAS_PANEL = importlib.util.find_spec("panel") is not None
 collect_ignore = [] if HAS_PANEL else ["app", "browser"]
 
 
-def pytest_report_header() -> str | None:
-    """Say what is left out."""
-    return None if HAS_PANEL else "Panel is not installed: tests/app and tests/browser are left out"
+def pytest_report_header() -> list[str]:
+    """Say what is tested where, for the logs in ``benchmarks/``, and what is left out."""
+    unit = "with" if has_amx() else "without"
+    lines = [f"commit {commit()}; {processor()}, {unit} a matrix unit (AMX); {graphics_card()}"]
+    if not HAS_PANEL:
+        lines.append("Panel is not installed: tests/app and tests/browser are left out")
+    return lines
+
+
+def commit() -> str:
+    """Return the commit that is tested; GENOVIZ_COMMIT names it where git cannot."""
+    if named := os.environ.get("GENOVIZ_COMMIT"):
+        return named
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def processor() -> str:
+    """Return the processor's name."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def graphics_card() -> str:
+    """Return the name of the GPU that the tests use."""
+    if not cuda_is_available():
+        return "no GPU"
+    import cupy
+
+    return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
 
 
 # Several processes take a file of tests after the other, and of these files a test.

@@ -10,6 +10,8 @@ from pathlib import Path
 import playwright
 import pytest
 
+from tests.waiting import PATIENCE
+
 NODE = shutil.which("node") or shutil.which(
     "node", path=Path(playwright.__file__).parent / "driver"
 )
@@ -21,6 +23,6 @@ def run_script(code, path):
     head = f"import * as m from {path.as_uri()!r}; "
     script = head + "const print = (x) => console.log(JSON.stringify(x));" + code
     command = [NODE, "--input-type=module", "--no-warnings", "-e", script]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert answer.returncode == 0, answer.stderr
     return [json.loads(line) for line in answer.stdout.splitlines()]

@@ -31,6 +31,7 @@ from genoviz.cli.options import BackendName
 from genoviz.cli.progress import quantity
 from genoviz.cli.results import describe_stress, print_results
 from tests.conftest import ROOT, real_data
+from tests.waiting import PATIENCE
 
 COMMANDS = ["layout", "stress", "draw", "simulate", "serve", "samples", "samples get"]
 
@@ -296,7 +297,7 @@ def test_progress_shows_rate_and_time_left_and_ctrl_c_leaves_nothing(graph_path,
     is_complete = re.compile(r"Layout .* 0 % .*M updates/s \d+:\d\d:\d\d")
     shown = ""
     interrupted = False
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     # What the terminal shows is read to the end, or the process would wait for somebody to read it.
     while time.monotonic() < deadline:
         if select.select([master], [], [], 0.1)[0]:
@@ -309,7 +310,7 @@ def test_progress_shows_rate_and_time_left_and_ctrl_c_leaves_nothing(graph_path,
             interrupted = True
     os.close(master)
     try:
-        out, _ = process.communicate(timeout=10)
+        out, _ = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert interrupted, shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
@@ -27,7 +28,10 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("GENOVIZ_SAMPLES_URL", "http://127.0.0.1:9")
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+        notebook,
+        timeout=2 * PATIENCE,
+        kernel_name="python3",
+        resources={"metadata": {"path": path.parent}},
     )
     client.execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]

@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 
 import genoviz
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GPU_EXTRAS = ("cuda12", "cuda13")
@@ -148,3 +149,18 @@ def test_import_is_quick_because_nothing_else_is_imported():
 
 def test_version_is_that_of_pyproject():
     assert genoviz.__version__ == PROJECT["version"]
+
+
+BOUND = re.compile(r"(?:timeout=|\.wait\(|\.join\()(\d[\d_.]*)(?=[,)])")
+
+
+def test_no_wait_of_a_test_ends_early():
+    """A machine may be busy: what waits for less than a minute fails without a cause."""
+    assert PATIENCE >= 60
+    short = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for found in BOUND.finditer(path.read_text(encoding="utf-8"))
+        if float(found[1]) < 60
+    ]
+    assert short == []

@@ -23,6 +23,7 @@ from genoviz.samples import (
     list_samples,
 )
 from tests.conftest import ROOT, real_data
+from tests.waiting import PATIENCE
 
 CONTENT = bytes(range(256)) * 4096
 TINY = Sample(
@@ -157,7 +158,7 @@ def test_download_that_is_given_up_ends_and_leaves_nothing(server, tmp_path):
     reports.close()
     downloads = [t for t in threading.enumerate() if t.name == "download tiny"]
     for thread in downloads:
-        thread.join(5)
+        thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in downloads)
     assert cached_files(tmp_path) == []
 

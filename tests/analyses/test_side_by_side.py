@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from genoviz.analyses.side_by_side import iter_side_by_side
+from tests.waiting import PATIENCE
 
 
 def numbers(first, n, closed):
@@ -28,7 +29,7 @@ def test_all_items_come_and_those_of_one_in_order():
 
 
 def test_generators_run_at_once():
-    meeting = threading.Barrier(3, timeout=30)
+    meeting = threading.Barrier(3, timeout=PATIENCE)
 
     def meet(number):
         meeting.wait()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from app.session import Session
 from genoviz.model import ByteStrings, PangenomeGraph
+from tests.waiting import wait_until
 
 GFA = """H\tVN:Z:1.0
 S\ts1\tACGT
@@ -51,10 +50,6 @@ def session():
     session.close()
 
 
-def poll_until(poll, condition, timeout=30.0):
+def poll_until(poll, condition):
     """Call ``poll`` until ``condition`` holds, as the page does twenty times a second."""
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come about"
-        time.sleep(0.005)
-        poll()
+    wait_until(condition, poll)

@@ -13,6 +13,7 @@ from app.parts.canvas_component import SHARED_SCRIPTS, pack_arrays
 from genoviz.analyses.curves import clip_segments, cut_segments
 from genoviz.analyses.viewport import Viewport
 from tests.node import NODE, needs_node, run_script
+from tests.waiting import PATIENCE
 
 
 def run(code, module="view", folder=SCRIPTS):
@@ -130,7 +131,9 @@ def test_arrays_arrive_as_they_were_sent(n):
 def test_the_whole_script_is_one_module(tmp_path):
     path = tmp_path / "canvas.mjs"
     path.write_text(canvas_script())
-    answer = subprocess.run([NODE, "--check", path], capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(
+        [NODE, "--check", path], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert answer.returncode == 0, answer.stderr
 
 

@@ -85,7 +85,7 @@ def test_a_table_is_read_and_coloured_by(view):
     assert view.picture.choice == ColourChoice()
     bar.file.filename = "t.csv"
     bar.file.value = b"node,coverage,kind\ns1,1,x\ns3,5,y\nzz,1,x\n"
-    poll_until(view.poll, lambda: view.picture.colourings.table is not None, timeout=10)
+    poll_until(view.poll, lambda: view.picture.colourings.table is not None)
     assert bar.column.options == ["coverage", "kind"]
     assert view.picture.choice == ColourChoice("table", column="coverage")
     assert "1 of 3 rows name nodes that the graph lacks" in bar.problem

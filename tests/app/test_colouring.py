@@ -16,6 +16,7 @@ from genoviz.analyses.legend import NamedLegend, RampLegend, ramp_ticks, short_n
 from genoviz.analyses.palettes import DARK, category_palette, ramp_palette
 from genoviz.analyses.viewport import Viewport
 from tests.app.conftest import poll_until
+from tests.waiting import PATIENCE
 
 VIEW = Viewport(0, 4, 0, 4, 4, 4)
 
@@ -109,7 +110,7 @@ def test_the_last_colours_are_shown_while_others_are_made(graph, monkeypatch):
     first = cache.get(graph, ColourChoice("depth"))
 
     def make_slowly(*arguments, **options):
-        assert may_end.wait(20)
+        assert may_end.wait(PATIENCE)
         return make_colouring(*arguments, **options)
 
     monkeypatch.setattr(colouring_module, "make_colouring", make_slowly)

@@ -40,7 +40,7 @@ def test_a_table_that_was_just_made_shows_other_rows_at_once(session, pairs):
     poll_until(table.poll, lambda: table.listed is not None)
     table.make(place)
     table.show(pairs, np.array([True, False, False]))
-    poll_until(table.poll, lambda: len(table.listed.rows) == 1, timeout=1)
+    poll_until(table.poll, lambda: len(table.listed.rows) == 1)
     assert len(place) == 1
     assert table.table.table.value["Sample 2"].tolist() == ["b"]
     assert table.said.object == "1 of 3 pairs"

@@ -73,7 +73,7 @@ class Visit:
         self.page.poll()
 
     def until(self, condition):
-        poll_until(self.poll, condition, timeout=90)
+        poll_until(self.poll, condition)
 
     def open(self, path, **others):
         self.session.genotypes.open(str(path), **others)

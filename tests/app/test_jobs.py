@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import threading
 import time
 import weakref
 
 import pytest
 
+from app import jobs
 from app.jobs import JobState, JobThread
 from genoviz.errors import FileFormatError
+from tests.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -20,47 +23,67 @@ def thread():
     thread.close()
 
 
-def wait_until(condition, timeout=5.0):
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come about"
-        time.sleep(0.002)
+class Clock:
+    """Stands for the module ``time`` of the jobs: goes on when a step says so, and only then."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
 
 
-def count_up(log=None, name="", limit=10**9, pause=0.001):
-    for value in range(limit):
-        time.sleep(pause)
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(jobs, "time", clock)
+    return clock
+
+
+def count_up(log=None, name="", clock=time, pause=0.001):
+    for value in itertools.count():
+        clock.sleep(pause)
         if log is not None:
             log.append(name)
         yield value
 
 
+def have_a_turn(thread):
+    """Return when the thread has been through all its jobs."""
+    assert thread.submit(iter([1])).wait(PATIENCE)
+
+
 def test_a_job_keeps_its_last_snapshot(thread):
     job = thread.submit(iter([1, 2, 3]), title="three")
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert (job.state, job.snapshot, job.n_snapshots, job.error) == ("finished", 3, 3, None)
 
 
-def test_two_jobs_share_the_time_evenly(thread):
+def test_two_jobs_share_the_time_evenly(thread, clock):
     log = []
-    jobs = [thread.submit(count_up(log, name)) for name in "ab"]
+    with thread.changed:  # both are there before the first slice
+        both = [thread.submit(count_up(log, name, clock)) for name in "ab"]
     wait_until(lambda: len(log) > 200)
-    for job in jobs:
+    for job in both:
         job.cancel()
     shares = [log[:200].count(name) for name in "ab"]
-    assert min(shares) > 60, shares
+    assert min(shares) >= 95, shares
 
 
-def test_a_job_with_long_steps_does_not_starve_one_with_short_steps(thread):
+def test_a_job_with_long_steps_does_not_starve_one_with_short_steps(thread, clock):
     log = []
-    jobs = [
-        thread.submit(count_up(log, "long", pause=0.02)),
-        thread.submit(count_up(log, "short", pause=0.001)),
-    ]
-    wait_until(lambda: log.count("long") >= 10)
-    for job in jobs:
+    with thread.changed:
+        both = [
+            thread.submit(count_up(log, "long", clock, pause=0.02)),
+            thread.submit(count_up(log, "short", clock)),
+        ]
+    wait_until(lambda: log.count("long") > 10)
+    for job in both:
         job.cancel()
-    assert log.count("short") >= 2 * log.count("long")
+    until_tenth = log[: [n for n, name in enumerate(log) if name == "long"][10]]
+    assert until_tenth.count("short") >= 4 * until_tenth.count("long")
 
 
 def test_all_slices_run_in_one_thread(thread):
@@ -71,8 +94,8 @@ def test_all_slices_run_in_one_thread(thread):
             names.add(threading.current_thread().name)
             yield
 
-    jobs = [thread.submit(note()) for _ in range(3)]
-    assert all(job.wait(5) for job in jobs)
+    three = [thread.submit(note()) for _ in range(3)]
+    assert all(job.wait(PATIENCE) for job in three)
     assert names == {"test-jobs"}
 
 
@@ -82,7 +105,7 @@ def test_a_paused_job_stands_still_and_goes_on(thread):
     job.pause()
     wait_until(lambda: thread.n_active == 0)
     n_snapshots = job.n_snapshots
-    time.sleep(0.03)
+    have_a_turn(thread)
     assert job.n_snapshots == n_snapshots
     assert job.state is JobState.PAUSED
     job.resume()
@@ -107,7 +130,7 @@ def test_a_cancelled_job_closes_its_generator_and_frees_the_thread(thread, is_pa
     if is_paused:
         job.pause()
     job.cancel()
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert (job.state, job.snapshot) == ("cancelled", 7)
     assert closed_in == ["test-jobs"]
     wait_until(lambda: thread.n_active == 0)
@@ -119,8 +142,8 @@ def test_an_error_is_kept_with_the_last_snapshot_and_others_run_on(thread):
         raise FileFormatError("a.gfa", "line has 2 fields, needs 3", line=4)
 
     bad, good = thread.submit(fails()), thread.submit(iter([1, 2]))
-    assert bad.wait(5)
-    assert good.wait(5)
+    assert bad.wait(PATIENCE)
+    assert good.wait(PATIENCE)
     assert (bad.state, bad.snapshot) == ("failed", "half a graph")
     assert str(bad.error) == "a.gfa, line 4: line has 2 fields, needs 3"
     assert good.state is JobState.FINISHED
@@ -132,7 +155,7 @@ def test_an_unexpected_error_is_kept_and_logged(thread, caplog):
         yield
 
     job = thread.submit(fails(), title="divide")
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert isinstance(job.error, ZeroDivisionError)
     assert "divide" in caplog.text
 
@@ -152,25 +175,25 @@ def test_a_job_that_has_to_wait_gives_its_turn_away(thread):
 
     waiting = thread.submit(waits())
     thread.submit(works())
-    assert waiting.wait(5)
+    assert waiting.wait(PATIENCE)
     assert (waiting.snapshot, waiting.n_snapshots) == ("done", 2)
 
 
 def test_pausing_or_cancelling_a_finished_job_changes_nothing(thread):
     job = thread.submit(iter([1]))
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     job.pause()
     job.resume()
     job.cancel()
-    time.sleep(0.02)
+    have_a_turn(thread)
     assert job.state is JobState.FINISHED
 
 
 def test_closing_the_thread_cancels_everything(thread):
-    jobs = [thread.submit(count_up()) for _ in range(3)]
-    jobs[0].pause()
-    thread.close()
-    assert [job.state for job in jobs] == ["cancelled"] * 3
+    three = [thread.submit(count_up()) for _ in range(3)]
+    three[0].pause()
+    thread.close(PATIENCE)
+    assert [job.state for job in three] == ["cancelled"] * 3
     with pytest.raises(RuntimeError, match="closed"):
         thread.submit(iter([]))
 
@@ -185,11 +208,11 @@ def test_a_panic_of_a_library_ends_its_job_and_no_other(thread, caplog):
         raise Panic("of a library")
 
     job = thread.submit(panics(), title="a file")
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert (job.state, job.snapshot, type(job.error)) == ("failed", 1, Panic)
     assert "job 'a file' failed" in caplog.text
     after = thread.submit(iter([1]))
-    assert after.wait(5)
+    assert after.wait(PATIENCE)
     assert after.state == "finished"
 
 
@@ -205,11 +228,11 @@ def test_a_job_that_fails_while_it_is_ended_leaves_the_thread_alive(thread, capl
     job = thread.submit(fails_to_close(), title="a file")
     wait_until(lambda: job.n_snapshots > 0)
     job.cancel()
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert (job.state, thread.n_active) == ("cancelled", 0)
     assert "job 'a file' failed while it was ended" in caplog.text
     after = thread.submit(iter([1]))
-    assert after.wait(5)
+    assert after.wait(PATIENCE)
     assert after.state == "finished"
 
 
@@ -221,7 +244,7 @@ def test_a_thread_does_not_keep_what_its_last_job_has_computed(thread):
     result = Result()
     kept = weakref.ref(result)
     job = thread.submit(iter([result]))
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert job.snapshot is kept()
     del job, result
 

@@ -36,6 +36,7 @@ from genoviz.io.gvfm_file import ArrayFile
 from genoviz.model import PathRegion
 from genoviz.samples import get_sample
 from tests.app.conftest import poll_until
+from tests.waiting import PATIENCE
 
 RANDOM = np.random.default_rng(7)
 CHR1 = "".join(RANDOM.choice(list("ACGT"), 900)) + "NNNNN" + "GATTACA" * 30
@@ -455,7 +456,7 @@ def test_hits_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
     wait(opened, lambda: len(panel.table.table.value) == len(places("GATTACA")))
 
     def find_late(*args):
-        is_free.wait(30)
+        is_free.wait(PATIENCE)
         return find_hits(*args)
 
     monkeypatch.setattr("app.pages.kmers.state.find_hits", find_late)
@@ -478,7 +479,7 @@ def test_rows_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
     wait(opened, lambda: len(panel.table.table.value) == len(places("GATTACA")))
 
     def write_late(*args):
-        is_free.wait(30)
+        is_free.wait(PATIENCE)
         return hit_rows(*args)
 
     monkeypatch.setattr("app.pages.kmers.hits_panel.hit_rows", write_late)
@@ -668,7 +669,7 @@ def test_a_closed_tab_cancels_the_building(fasta, session):
     session.open(str(fasta))
     job = session.indexes._job
     session.close()
-    assert job.wait(10)
+    assert job.wait(PATIENCE)
     assert job.state in ("cancelled", "finished")
 
 

@@ -17,6 +17,7 @@ from genoviz.io.gfa import read_gfa
 from genoviz.model import GraphLayout
 from genoviz.samples import get_sample, list_samples
 from tests.app.conftest import poll_until
+from tests.waiting import PATIENCE
 
 BUNDLED = [s.name for s in list_samples() if s.kind == "gfa" and not s.is_public]
 
@@ -146,7 +147,7 @@ def test_a_closed_tab_frees_its_jobs(dashboard):
     job = run._job
     poll_until(dashboard.poll, lambda: job.n_snapshots > 1)
     dashboard.close()
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert job.state == "cancelled"
     dashboard.poll()  # a last callback may still come
 

@@ -8,9 +8,11 @@ import time
 from app import right_of_way
 from app.jobs import JobThread
 from app.right_of_way import RightOfWay
+from tests.waiting import PATIENCE
 
 
-def test_short_work_never_runs_beside_a_long_step_and_goes_before_the_next():
+def test_short_work_never_runs_beside_a_long_step_and_goes_before_the_next(monkeypatch):
+    monkeypatch.setattr(right_of_way, "SHORT_PATIENCE", PATIENCE)
     way, log, stop = RightOfWay(), [], threading.Event()
 
     def compute():
@@ -29,7 +31,7 @@ def test_short_work_never_runs_beside_a_long_step_and_goes_before_the_next():
             time.sleep(0.005)
             log.append("short ends")
     stop.set()
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     thread.close()
     pairs = list(zip(log[::2], log[1::2], strict=False))
     assert set(pairs) == {("long begins", "long ends"), ("short begins", "short ends")}
@@ -43,7 +45,7 @@ def test_a_very_long_step_does_not_keep_short_work_waiting(monkeypatch):
         began = time.monotonic()
         with way.short():
             pass
-    assert 0.02 <= time.monotonic() - began < 1
+    assert 0.02 <= time.monotonic() - began < PATIENCE
 
 
 def test_endless_short_work_does_not_stop_the_computation(monkeypatch):
@@ -53,4 +55,4 @@ def test_endless_short_work_does_not_stop_the_computation(monkeypatch):
         began = time.monotonic()
         with way.long():
             pass
-    assert 0.02 <= time.monotonic() - began < 1
+    assert 0.02 <= time.monotonic() - began < PATIENCE

@@ -19,6 +19,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.layout_files import write_layout
 from genoviz.model import GraphLayout, PangenomeGraph
 from tests.app.conftest import GFA, poll_until
+from tests.waiting import PATIENCE
 
 
 def open_and_wait(session, source):
@@ -240,7 +241,7 @@ def test_closing_a_tab_cancels_its_jobs():
     job = session.submit(iter(int, 1), title="for ever")
     assert session.is_busy
     session.close()
-    assert job.wait(5)
+    assert job.wait(PATIENCE)
     assert job.state is JobState.CANCELLED
     assert not session.is_busy
 

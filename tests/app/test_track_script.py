@@ -10,6 +10,7 @@ import pytest
 
 from app.pages.tracks.track_canvas import SCRIPTS, canvas_script
 from tests.node import NODE, needs_node, run_script
+from tests.waiting import PATIENCE
 
 
 def run(code, module):
@@ -108,7 +109,9 @@ def test_heights_are_shares_of_the_scale(is_log, is_down):
 def test_the_whole_script_is_one_module(tmp_path):
     path = tmp_path / "tracks.mjs"
     path.write_text(canvas_script())
-    answer = subprocess.run([NODE, "--check", path], capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(
+        [NODE, "--check", path], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert answer.returncode == 0, answer.stderr
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 
 CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -28,9 +29,9 @@ FLAGS = [
     "--force-color-profile=srgb",
     *(["--no-sandbox"] if os.geteuid() == 0 else []),
 ]
+ONE_TRY = 8
 # How many times slower a tab is to be than it could (CHROMIUM_SLOWDOWN=6 make test).
 SLOWDOWN = os.environ.get("CHROMIUM_SLOWDOWN")
-START_SECONDS = 60
 # The coloured pixel nearest to the middle; words and lines are grey.
 NODE_PIXEL = """(canvas) => {
   const {width, height} = canvas
@@ -75,6 +76,7 @@ def person(tmp_path_factory):
             args=FLAGS,
             viewport={"width": 1366, "height": 768},
         )
+        context.set_default_timeout(1000 * PATIENCE)
         if SLOWDOWN:
             context.on("page", slow_down)
         yield context
@@ -117,7 +119,7 @@ def served(*arguments):
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        end = time.monotonic() + START_SECONDS
+        end = time.monotonic() + PATIENCE
         while not (found := re.search(r"https?://[\w.]+:(\d+)(/\w*)?", "".join(lines))):
             assert process.poll() is None, "".join(lines)
             assert time.monotonic() < end, "the dashboard did not start"
@@ -125,8 +127,8 @@ def served(*arguments):
         yield f"http://127.0.0.1:{found[1]}{found[2] or '/'}", lines
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(START_SECONDS)
-        reader.join(START_SECONDS)
+        process.wait(PATIENCE)
+        reader.join(PATIENCE)
         process.stdout.close()
 
 
@@ -163,11 +165,11 @@ class Visit:
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(url + query, timeout=1000 * START_SECONDS)
+        page.goto(url + query, timeout=1000 * PATIENCE)
         try:
             self.until(self.is_ready)
         except AssertionError:
-            page.reload(timeout=1000 * START_SECONDS)  # as a person does, once
+            page.reload(timeout=1000 * PATIENCE)  # as a person does, once
             self.until(self.is_ready)
 
     def is_ready(self):
@@ -178,7 +180,7 @@ class Visit:
         if message.type == "error":
             self.errors.append(message.text)
 
-    def until(self, condition, seconds=60):
+    def until(self, condition, seconds=PATIENCE):
         """Wait in the browser's own time, so that its events go on."""
         end = time.monotonic() + seconds
         while True:
@@ -196,10 +198,12 @@ class Visit:
 
         def once_more():
             act()
-            self.until(condition, seconds=8)
+            self.until(condition, seconds=ONE_TRY)
             return True
 
+        self.page.set_default_timeout(1000 * ONE_TRY)
         self.until(once_more)
+        self.page.set_default_timeout(1000 * PATIENCE)
 
     def button(self, label):
         return self.page.get_by_role("button", name=re.compile(f"^{label}"))

@@ -176,8 +176,8 @@ def test_the_layout_can_be_stretched_folded_and_shown_in_its_true_shape(canvas):
     field = canvas.page.get_by_role("combobox", name="View")
 
     def choose(name):
-        field.click(timeout=5000)
-        canvas.page.locator("li", has_text=name).click(timeout=5000)
+        field.click()
+        canvas.page.locator("li", has_text=name).click()
 
     for name in ("Folded", "Stretched", "True shape"):
         canvas.insist(lambda name=name: choose(name), lambda name=name: field.inner_text() == name)
