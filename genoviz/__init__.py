@@ -179,7 +179,14 @@ _MODULES = {
     "genoviz.analyses.statistics": ("graph_statistics", "iter_graph_statistics"),
     "genoviz.analyses.statistics_results": ("GraphStatistics",),
     "genoviz.analyses.variation_sites": ("SitesProgress", "VariationSites"),
-    "genoviz.analyses.stress": ("PathStress", "path_stress", "sampled_path_stress"),
+    "genoviz.analyses.stress": (
+        "PathStress",
+        "StressProgress",
+        "iter_path_stress",
+        "iter_sampled_path_stress",
+        "path_stress",
+        "sampled_path_stress",
+    ),
     "genoviz.errors": (
         "BackendError",
         "DownloadError",

@@ -110,8 +110,7 @@ def layout(
         results, sentences = _describe(pangenome, final, outputs, backend)
         results |= {"options": options, "seconds_reading": read - began}
         if stress_samples != 0:
-            bar.update("Path stress", 0, None, "")
-            _add_stress(results, sentences, pangenome, final, stress_samples, options, backend)
+            _add_stress(results, sentences, pangenome, final, stress_samples, options, backend, bar)
     print_notes(final.note)
     print_results(results, sentences, as_json=as_json)
 
@@ -207,11 +206,13 @@ def _add_stress(
     n_samples: int | None,
     options: dict[str, Any],
     backend: BackendName,
+    bar: ProgressBar,
 ) -> None:
-    from genoviz.analyses.stress import sampled_path_stress
+    from genoviz.analyses.stress import iter_sampled_path_stress
 
-    stress = sampled_path_stress(
+    for progress in iter_sampled_path_stress(
         graph, final.layout, n_samples=n_samples, seed=options["seed"], backend=backend.value
-    )
-    results["stress"] = stress
-    sentences.append(describe_stress(stress))
+    ):
+        bar.update("Path stress", progress.n_done, progress.n_total, "pairs")
+    results["stress"] = progress.stress
+    sentences.append(describe_stress(progress.stress))

@@ -64,16 +64,19 @@ def stress(
         pangenome = read_graph(graph, bar, cache=cache)
         bar.update("Reading the layout", 0, None, "")
         placed = read_layout(layout, pangenome)
-        from genoviz.analyses.stress import path_stress, sampled_path_stress
+        from genoviz.analyses.stress import iter_path_stress, iter_sampled_path_stress
 
-        bar.update("Path stress", 0, None, "")
         began = time.perf_counter()
-        if exact:
-            found = path_stress(pangenome, placed, backend=backend.value)
-        else:
-            found = sampled_path_stress(
+        steps = (
+            iter_path_stress(pangenome, placed, backend=backend.value)
+            if exact
+            else iter_sampled_path_stress(
                 pangenome, placed, n_samples=samples, seed=seed, backend=backend.value
             )
+        )
+        for progress in steps:
+            bar.update("Path stress", progress.n_done, progress.n_total, "pairs")
+        found = progress.stress
         seconds = time.perf_counter() - began
     print_notes(placed.note)
     results = {"graph": describe_graph(pangenome)[0], "stress": found, "seconds": seconds}

@@ -1,14 +1,21 @@
 """Path stress against its definition, written out."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
+from genoviz.analyses import stress as stress_module
 from genoviz.analyses.path_records import build_path_records
-from genoviz.analyses.stress import path_stress, sampled_path_stress
+from genoviz.analyses.stress import (
+    iter_path_stress,
+    iter_sampled_path_stress,
+    path_stress,
+    sampled_path_stress,
+)
 from genoviz.errors import ParameterError
-from genoviz.kernels.path_stress import cpu
+from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK, cpu
 from genoviz.model import GraphLayout
 from tests.graphs import make_graph, random_graph
 from tests.oracles.path_layout import path_stress_terms
@@ -111,3 +118,42 @@ def test_blocks_find_the_path_of_every_record():
     for record in range(0, len(records.records), 37):
         found = cpu._find_path(record, records.path_starts, records.block_paths)
         assert records.path_starts[found] <= record < records.path_starts[found + 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slices_change_nothing(backend, seed, monkeypatch):
+    graph = random_graph(seed, n_paths=7)
+    layout = random_layout(graph, seed)
+    samples = {"n_samples": 3 * SAMPLES_PER_CHUNK + 5, "seed": seed, "backend": backend}
+    exact = list(iter_path_stress(graph, layout, backend=backend))
+    sampled = list(iter_sampled_path_stress(graph, layout, **samples))
+    assert len(exact) == len(sampled) == 1
+
+    def iter_short(run, n_items, *, first_size, multiple=1):
+        """Yield slices that never grow."""
+        assert first_size >= multiple
+        for first in range(0, n_items, multiple):
+            yield min(first + multiple, n_items), run(first, min(first + multiple, n_items))
+
+    monkeypatch.setattr(stress_module, "iter_slices", iter_short)
+    in_pairs = list(iter_path_stress(graph, layout, backend=backend))
+    in_chunks = list(iter_sampled_path_stress(graph, layout, **samples))
+    assert len(in_pairs) == in_pairs[0].n_total > 100
+    assert [progress.n_done for progress in in_chunks] == [
+        *(chunk * SAMPLES_PER_CHUNK for chunk in (1, 2, 3)),
+        samples["n_samples"],
+    ]
+    # repr, for the median of an exact stress is NaN.
+    assert repr(in_pairs[-1].stress) == repr(exact[-1].stress)
+    assert repr(in_chunks[-1].stress) == repr(sampled[-1].stress)
+
+
+def test_pairs_are_numbered_row_by_row():
+    graph = make_graph([1] * 4, [[1], [1, 2, 3], [2, 4]])
+    starts = build_path_records(graph).path_starts
+    rows = stress_module._RowsOfPairs(starts)
+    expected = []
+    for first, stop in itertools.pairwise(starts):
+        expected += [row for row in range(first, stop) for _ in range(row, stop)]
+    assert [rows.of(pair) for pair in range(rows.n_pairs)] == expected
+    assert rows.of(rows.n_pairs) == starts[-1]

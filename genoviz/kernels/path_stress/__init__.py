@@ -19,7 +19,10 @@ records         uint32 or int64          handle and position (bp) of each step, 
                 (n_records, 2)           closing record (CLOSING, path length) ends each path
 path_starts     int64 (n_paths + 1,)     first record of each path; every path has >= 1 step
 block_paths     int32                    path of record 1024 k, for each k
-n_samples       int                      terms to draw
+first, stop     int                      the records whose rows are summed: from first to stop - 1
+first_sample    int                      number of the first sample, a multiple of
+                                         SAMPLES_PER_CHUNK; a long sample is drawn in slices
+n_samples       int                      terms to draw from there on
 key             int                      64 bits that name the seed
 values          float32 (n_kept,)        filled with the first terms drawn, NaN where skipped
 =============== ======================== =======================================================

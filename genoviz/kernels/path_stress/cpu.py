@@ -60,20 +60,21 @@ def _row(points, records, s, first, last):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def sum_all_pairs(points, records, path_starts, block_paths):
+def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
     """Return the sum, the count of terms and the count of skipped terms of each row."""
-    n_records = len(records)
-    totals = np.zeros(n_records)
-    counts = np.zeros((n_records, 2), np.int64)
-    for s in prange(n_records):
+    n_rows = stop - first
+    totals = np.zeros(n_rows)
+    counts = np.zeros((n_rows, 2), np.int64)
+    for row in prange(n_rows):
+        s = first + row
         if records[s, 0] != CLOSING:
             path = _find_path(s, path_starts, block_paths)
             total, n_terms, n_skipped = _row(
                 points, records, s, path_starts[path], path_starts[path + 1] - 2
             )
-            totals[s] = total
-            counts[s, 0] = n_terms
-            counts[s, 1] = n_skipped
+            totals[row] = total
+            counts[row, 0] = n_terms
+            counts[row, 1] = n_skipped
     return totals, counts
 
 
@@ -97,7 +98,7 @@ def _draw(points, records, path_starts, block_paths, key, sample):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def sum_samples(points, records, path_starts, block_paths, n_samples, key, values):
+def sum_samples(points, records, path_starts, block_paths, first_sample, n_samples, key, values):
     """Return sum, sum of squares and count of the terms of each chunk of samples."""
     n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
     sums = np.zeros((n_chunks, 2))
@@ -107,7 +108,7 @@ def sum_samples(points, records, path_starts, block_paths, n_samples, key, value
         for sample in range(
             chunk * SAMPLES_PER_CHUNK, min((chunk + 1) * SAMPLES_PER_CHUNK, n_samples)
         ):
-            term = _draw(points, records, path_starts, block_paths, key, sample)
+            term = _draw(points, records, path_starts, block_paths, key, first_sample + sample)
             if term >= 0.0:
                 total += term
                 total_squares += term * term

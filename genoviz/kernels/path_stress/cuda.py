@@ -22,19 +22,20 @@ def _prepare(name, records, n_blocks):
     return module.get_function(name), n_blocks
 
 
-def sum_all_pairs(points, records, path_starts, block_paths):
+def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
     """Return the sum, the count of terms and the count of skipped terms of each row."""
-    n_records = len(records)
-    kernel, n_blocks = _prepare("sum_all_pairs", records, n_records)
-    totals = cupy.zeros(n_records)
-    counts = cupy.zeros((n_records, 2), np.int64)
+    n_rows = stop - first
+    kernel, n_blocks = _prepare("sum_all_pairs", records, n_rows)
+    totals = cupy.zeros(n_rows)
+    counts = cupy.zeros((n_rows, 2), np.int64)
     kernel(
         (n_blocks,),
         (THREADS_PER_BLOCK,),
         (
             cupy.asarray(points),
             cupy.asarray(records),
-            np.int64(n_records),
+            np.int64(first),
+            np.int64(stop),
             cupy.asarray(path_starts),
             cupy.asarray(block_paths),
             totals,
@@ -44,7 +45,7 @@ def sum_all_pairs(points, records, path_starts, block_paths):
     return totals.get(), counts.get()
 
 
-def sum_samples(points, records, path_starts, block_paths, n_samples, key, values):
+def sum_samples(points, records, path_starts, block_paths, first_sample, n_samples, key, values):
     """Return sum, sum of squares and count of the terms of each chunk of samples."""
     n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
     kernel, n_blocks = _prepare("sum_samples", records, n_chunks)
@@ -60,6 +61,7 @@ def sum_samples(points, records, path_starts, block_paths, n_samples, key, value
             np.int64(len(records)),
             cupy.asarray(path_starts),
             cupy.asarray(block_paths),
+            np.int64(first_sample),
             np.int64(n_samples),
             np.uint64(key),
             drawn,

@@ -79,14 +79,15 @@ __device__ __forceinline__ Sums sum_warp(Sums sums) {
 
 // One warp a row: step s against all later steps of its path.
 extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
-                                         const Record* __restrict__ records, long long n_records,
+                                         const Record* __restrict__ records, long long first_row,
+                                         long long stop_row,
                                          const long long* __restrict__ path_starts,
                                          const int* __restrict__ block_paths, double* totals,
                                          long long* counts) {
     const long long n_warps = (long long)gridDim.x * blockDim.x / WARP;
     const int lane = threadIdx.x % WARP;
-    for (long long s = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP; s < n_records;
-         s += n_warps) {
+    const long long warp = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP;
+    for (long long s = first_row + warp; s < stop_row; s += n_warps) {
         if (records[s].handle == (POSITION)CLOSING) continue;
         const int path = find_path(s, path_starts, block_paths);
         const long long first = path_starts[path], last = path_starts[path + 1] - 2;
@@ -97,9 +98,10 @@ extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
                 add_term(sums, term_of(points, records, s, t, ends & 1, ends >> 1));
         sums = sum_warp(sums);
         if (lane == 0) {
-            totals[s] = sums.total;
-            counts[2 * s] = sums.n_terms;
-            counts[2 * s + 1] = sums.n_skipped;
+            const long long row = s - first_row;
+            totals[row] = sums.total;
+            counts[2 * row] = sums.n_terms;
+            counts[2 * row + 1] = sums.n_skipped;
         }
     }
 }
@@ -129,8 +131,9 @@ __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
 extern "C" __global__ void __launch_bounds__(THREADS)
     sum_samples(const double2* __restrict__ points, const Record* __restrict__ records,
                 long long n_records, const long long* __restrict__ path_starts,
-                const int* __restrict__ block_paths, long long n_samples, u64 key, float* values,
-                long long n_values, double* sums_out, long long* counts_out) {
+                const int* __restrict__ block_paths, long long first_sample, long long n_samples,
+                u64 key, float* values, long long n_values, double* sums_out,
+                long long* counts_out) {
     __shared__ Sums of_warp[THREADS / WARP];
     const long long n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) / SAMPLES_PER_CHUNK;
     for (long long chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
@@ -138,8 +141,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const long long stop = min(start + SAMPLES_PER_CHUNK, n_samples);
         Sums sums = {0.0, 0.0, 0, 0};
         for (long long sample = start + threadIdx.x; sample < stop; sample += THREADS) {
-            const double term =
-                draw_term(points, records, n_records, path_starts, block_paths, key, sample);
+            const double term = draw_term(points, records, n_records, path_starts, block_paths, key,
+                                          first_sample + sample);
             add_term(sums, term);
             if (sample < n_values) values[sample] = term < 0.0 ? nanf("") : (float)term;
         }
