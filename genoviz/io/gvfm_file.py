@@ -84,8 +84,6 @@ def write_arrays(
     head = _HEAD.pack(MAGIC, *numbers, 0)
     file.seek(0)
     file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])))
-    file.flush()
-    os.fsync(file.fileno())
 
 
 class ArrayFile:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
+import platform
+import re
+import sys
 import uuid
 from collections.abc import Iterator
 from os import PathLike
@@ -11,32 +16,135 @@ from typing import BinaryIO
 
 from genoviz.errors import FileFormatError
 
+try:
+    import fcntl
+except ImportError:  # a system without locks: parts left behind are not found out
+    fcntl = None
+
+_ENDING = ".part"
+_USUAL_NAME_MAX = 255
+_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d+)|(stdin|stdout|stderr))")
+_STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
+
 
 @contextlib.contextmanager
 def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that takes the place of ``path`` once it is complete.
 
-    After an error ``path`` is as it was. What is no regular file (a pipe, ``/dev/stdout``) is
-    written directly.
+    What is written is on the disk before it takes that place, so that a power cut leaves the old
+    file or the new one. After an error ``path`` is as it was. A process that is killed leaves a
+    part (``.name.….part``) behind, which the next one that writes the same file removes; parts on
+    which a process still writes stay. What is no regular file (a pipe) or is open already
+    (``/dev/stdout``) is written directly.
 
     Raises
     ------
     FileFormatError
         If the file cannot be written.
+    BrokenPipeError
+        If it is a pipe and nobody reads on.
     """
     path = Path(path)
-    is_special = path.exists() and not path.is_file()
-    target = path.resolve()
-    part = path if is_special else target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
     try:
-        with part.open("wb") as file:
-            yield file
-        if not is_special:
-            part.replace(target)
-    except BaseException as error:
-        if not is_special:
-            part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            reason = error.strerror or error
-            raise FileFormatError(path, f"cannot be written: {reason}") from error
+        if _DESCRIPTOR.fullmatch(str(path)):
+            sys.stdout.flush()
+            with os.fdopen(os.dup(_descriptor(path)), "wb") as file:
+                yield file
+        elif path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+        else:
+            with _open_part(path.resolve()) as file:
+                yield file
+    except BrokenPipeError:
         raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileFormatError(path, f"cannot be written: {reason}") from error
+
+
+def _descriptor(path: Path) -> int:
+    number, name = _DESCRIPTOR.fullmatch(str(path)).groups()
+    return _STANDARD[name] if number is None else int(number)
+
+
+@contextlib.contextmanager
+def _open_part(target: Path) -> Iterator[BinaryIO]:
+    """Open a part of a file, which becomes that file at the end of the block."""
+    prefix = _part_prefix(target)
+    _sweep(target.parent, prefix)
+    part, file = _create(target.parent, prefix)
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            part.replace(target)
+        _sync_folder(target.parent)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _part_prefix(target: Path) -> str:
+    """Return how the names of the parts of a file begin, if this machine writes them.
+
+    They show as much of the file's name as fits, and tell all of it and the machine by a digest.
+    """
+    what = f"{platform.node()}\n{target.name}".encode("utf-8", "surrogateescape")
+    digest = hashlib.sha256(what).hexdigest()[:12]
+    n_left = _name_max(target.parent) - len(f"..{digest}.{_unique()}{_ENDING}")
+    shown = os.fsencode(target.name)[: max(n_left, 0)].decode("utf-8", "ignore")
+    return f".{shown}.{digest}."
+
+
+def _name_max(folder: Path) -> int:
+    try:
+        return os.pathconf(folder, "PC_NAME_MAX")
+    except (AttributeError, OSError, ValueError):
+        return _USUAL_NAME_MAX
+
+
+def _unique() -> str:
+    return uuid.uuid4().hex[:8]
+
+
+def _create(folder: Path, prefix: str) -> tuple[Path, BinaryIO]:
+    """Return a new part and the file, which is locked until it is closed."""
+    while True:
+        part = folder / f"{prefix}{_unique()}{_ENDING}"
+        file = part.open("xb")
+        _lock(file, waits=True)
+        if part.exists():  # else a sweep by another process came before the lock
+            return part, file
+        file.close()
+
+
+def _lock(file: BinaryIO, *, waits: bool = False) -> bool:
+    """Lock a file as long as it is open; tell whether that went well."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except (AttributeError, OSError):  # locked by another, or no locks here
+        return False
+    return True
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Remove parts that no process writes on: the system unlocks those of a dead one."""
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if not (path.name.startswith(prefix) and path.name.endswith(_ENDING)):
+                continue
+            with contextlib.suppress(OSError), path.open("r+b") as file:
+                if _lock(file):
+                    path.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk too, where the system can be asked for that."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
