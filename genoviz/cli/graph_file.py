@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from genoviz.cli.progress import ProgressBar
 from genoviz.cli.results import print_notes
+from genoviz.cli.streams import is_copy
 
 if TYPE_CHECKING:
     from genoviz.model import PangenomeGraph
@@ -18,6 +19,7 @@ def read_graph(
     """Return the graph of a GFA file, by default without sequences; notes go to standard error."""
     from genoviz.io.gfa import iter_read_gfa
 
+    cache = cache and not is_copy(path)
     for progress in iter_read_gfa(path, sequences=sequences, cache=cache):
         bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
     print_notes(*progress.graph.notes)

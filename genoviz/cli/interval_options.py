@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +12,7 @@ import typer
 
 from genoviz.cli.progress import ProgressBar
 from genoviz.cli.results import print_notes
+from genoviz.cli.streams import as_file, until_nobody_reads
 
 if TYPE_CHECKING:
     from genoviz.io.interval_rows import IntervalRows
@@ -78,22 +75,6 @@ def strand_rule(same: bool, opposite: bool) -> str | None:
     if same and opposite:
         raise typer.BadParameter("give -s or -S, not both")
     return "same" if same else "opposite" if opposite else None
-
-
-def as_file(path: Path) -> Path:
-    """Return the path of what ``-`` or a pipe brings, as a file that is there until the end."""
-    if str(path) != "-" and (not path.exists() or path.is_file() or path.is_dir()):
-        return path
-    folder = Path(tempfile.mkdtemp(prefix="genoviz-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = folder / ("standard_input" if str(path) == "-" else path.name)
-    with copy.open("wb") as file:
-        if str(path) == "-":
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        else:
-            with path.open("rb") as pipe:
-                shutil.copyfileobj(pipe, file)
-    return copy
 
 
 def read_rows(path: Path, bar: ProgressBar, **options) -> IntervalRows:
@@ -164,10 +145,7 @@ def write_output(parts: Iterable[bytes], output: Path | None) -> None:
         return
     if sys.stdout is None:
         raise OSError("standard output is closed, needs to be open or a file to write to")
-    try:
+    with until_nobody_reads():
         for part in parts:
             sys.stdout.buffer.write(part)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Else Python complains when it closes what is closed already.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

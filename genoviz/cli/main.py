@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -25,9 +26,15 @@ from genoviz.cli import (
     stats,
     stress,
 )
+from genoviz.cli.checked_values import check_values
+from genoviz.cli.signals import Terminated, end_on_signals
+from genoviz.cli.streams import silence_broken_streams, until_nobody_reads
 from genoviz.errors import GenovizError
 
-EXIT_CODES = "Exit codes: 0 done, 1 failed (one sentence says why), 2 wrong usage, 130 interrupted."
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 failed (one sentence says why), 2 wrong usage, "
+    "130 interrupted, 143 terminated."
+)
 
 cli = typer.Typer(
     name="genoviz",
@@ -78,8 +85,37 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    command = typer.main.get_command(cli)
+    check_values(command)
+    # The program ends in peace where nobody reads on, be it what a command writes or its help.
+    command.make_context = _quietly(command.make_context)
+    command.invoke = _quietly(command.invoke)
     try:
-        cli(arguments, prog_name="genoviz")
+        with end_on_signals():
+            _run(command, arguments)
+    except Terminated as end:
+        _say(end.sentence)
+        raise
+
+
+def _quietly(function: Callable) -> Callable:
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except (BrokenPipeError, SystemExit) as error:
+            # rich makes an end of its own of a broken pipe
+            broken = (type(error), type(error.__context__))
+            if BrokenPipeError not in broken:
+                raise
+            silence_broken_streams()
+            raise typer.Exit from None
+
+    return call
+
+
+def _run(command: Any, arguments: list[str] | None) -> None:
+    try:
+        command(arguments, prog_name="genoviz")
     except GenovizError as error:
         _fail(str(error))
     except OSError as error:
@@ -90,5 +126,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(sentence: str) -> None:
-    typer.echo(f"genoviz: {sentence}", err=True)
+    _say(sentence)
     sys.exit(1)
+
+
+def _say(sentence: str) -> None:
+    with until_nobody_reads():
+        typer.echo(f"genoviz: {sentence}", err=True)

@@ -6,9 +6,12 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from genoviz.cli.streams import is_standard_output, until_nobody_reads
 
 if TYPE_CHECKING:
     from genoviz.analyses.stress import PathStress
@@ -16,19 +19,24 @@ if TYPE_CHECKING:
 
 
 def print_results(results: dict[str, Any], sentences: Iterable[str], *, as_json: bool) -> None:
-    """Print results on standard output, as JSON or in sentences."""
+    """Print results on standard output, as JSON or in sentences.
+
+    Where a file of the results is standard output itself, they go to standard error.
+    """
     if as_json:
-        typer.echo(json.dumps(_plain(results), indent=2, allow_nan=False))
-        return
-    for sentence in sentences:
-        typer.echo(sentence)
+        sentences = [json.dumps(_plain(results), indent=2, allow_nan=False)]
+    to_error = any(is_standard_output(Path(file)) for file in results.get("files") or ())
+    with until_nobody_reads():
+        for sentence in sentences:
+            typer.echo(sentence, err=to_error)
 
 
 def print_notes(*notes: str) -> None:
     """Print on standard error what the user should know of a file or a result."""
-    for note in notes:
-        if note:
-            typer.echo(f"note: {note}", err=True)
+    with until_nobody_reads():
+        for note in notes:
+            if note:
+                typer.echo(f"note: {note}", err=True)
 
 
 def describe_graph(graph: PangenomeGraph) -> tuple[dict[str, int], str]:

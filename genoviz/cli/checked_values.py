@@ -1,0 +1,71 @@
+"""What every command's values go through before the command: numbers, and files given as ``-``."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import typer
+
+from genoviz.cli.streams import STANDARD_OUTPUT, as_file, is_dash
+
+# Parameters that name files to write; all others of type Path are read.
+OUTPUTS = ("output", "output_file", "tsv", "gaps", "samples", "pairs", "effects")
+BY_DEFAULT = "standard output"
+
+
+def check_values(command: Any) -> None:
+    """Let a command, or all of a group, have its values checked first."""
+    for inner in getattr(command, "commands", {}).values():
+        check_values(inner)
+    if command.callback is not None:
+        command.callback = _checked(command.callback, command.params)
+
+
+def _checked(callback: Callable, params: list[Any]) -> Callable:
+    """Return a callback that is called with checked values."""
+    hints = get_type_hints(callback)
+    by_name = {param.name: param for param in params}
+
+    @functools.wraps(callback)
+    def call(**values: Any) -> Any:
+        paths = [name for name in values if name in by_name and _is_path(hints.get(name))]
+        for name, value in values.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise typer.BadParameter(
+                    f"{value} is not a number, needs one that is finite", param=by_name[name]
+                )
+        dashes = [name for name in paths if is_dash(values[name])]
+        for name in (name for name in dashes if name in OUTPUTS):
+            shown = getattr(by_name[name], "show_default", None)
+            values[name] = None if shown == BY_DEFAULT else STANDARD_OUTPUT
+        _refuse_two([by_name[name] for name in dashes if name in OUTPUTS], "output", "written")
+        _refuse_two([by_name[name] for name in dashes if name not in OUTPUTS], "input", "read")
+        for name in paths:
+            if name not in OUTPUTS and values[name] is not None:
+                values[name] = as_file(Path(values[name]))
+        return callback(**values)
+
+    return call
+
+
+def _is_path(hint: Any) -> bool:
+    """Return whether a parameter is one file, which it may leave out."""
+    return hint is Path or Path in [kind for kind in get_args(hint) if isinstance(kind, type)]
+
+
+def _refuse_two(params: list[Any], stream: str, verb: str) -> None:
+    if len(params) > 1:
+        raise typer.BadParameter(
+            f"{' and '.join(map(_name, params))} are both -, but standard {stream} can be {verb} "
+            "only once; name files"
+        )
+
+
+def _name(param: Any) -> str:
+    if param.param_type_name == "option":
+        return max(param.opts, key=len)
+    return param.metavar or param.name.upper()
