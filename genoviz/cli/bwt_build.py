@@ -44,6 +44,7 @@ def build(
         int,
         typer.Option(
             min=1,
+            max=2**31,
             help="Keep the place of each so many-th row, a power of two: 1 finds hits at once and "
             "takes 4 bytes a base, which spectra need; 32 takes an eighth of a byte.",
         ),

@@ -12,7 +12,7 @@ import typer
 
 from genoviz.cli import kmer_index as io
 from genoviz.cli.interval_options import OutputOption, as_file, write_output
-from genoviz.cli.options import BackendName, BackendOption, JsonOption, examples
+from genoviz.cli.options import MAX_COUNT, BackendName, BackendOption, JsonOption, examples
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 
@@ -34,6 +34,7 @@ LOCATE_EXAMPLES = examples(
     "genoviz bwt locate genome.gvfm --file primers.fa -o hits.bed",
     "genoviz bwt locate graph.gfa.gz GATTACAGATTACA --limit 100",
 )
+MAX_CONTEXT = 10**6
 _PAGE = 1 << 16
 _SIGNS = {1: "+", -1: "-"}
 
@@ -121,10 +122,13 @@ def locate(
     strand: io.StrandOption = io.StrandName.both,
     limit: Annotated[
         int | None,
-        typer.Option(min=0, help="Give at most so many hits.", show_default="all"),
+        typer.Option(min=0, max=MAX_COUNT, help="Give at most so many hits.", show_default="all"),
     ] = None,
     context: Annotated[
-        int, typer.Option(min=0, help="Also give the letters of a hit, and so many on each side.")
+        int,
+        typer.Option(
+            min=0, max=MAX_CONTEXT, help="Also give the letters of a hit, and so many on each side."
+        ),
     ] = 0,
     as_format: Annotated[
         HitFormat | None,

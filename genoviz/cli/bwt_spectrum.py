@@ -10,7 +10,12 @@ import typer
 from genoviz.cli import kmer_index as io
 from genoviz.cli.bwt_queries import write_hits
 from genoviz.cli.interval_options import OutputOption
-from genoviz.cli.options import BackendName, BackendOption, JsonOption, examples
+from genoviz.cli.options import (
+    BackendName,
+    BackendOption,
+    JsonOption,
+    examples,
+)
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_results
 
@@ -35,6 +40,7 @@ def spectrum(
         typer.Option(
             "--every-k",
             min=1,
+            max=10**8,
             metavar="MAX",
             help="Instead, count distinct and unique k-mers for each k up to MAX (forward).",
         ),

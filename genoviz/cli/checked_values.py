@@ -13,7 +13,7 @@ import typer
 from genoviz.cli.streams import STANDARD_OUTPUT, as_file, is_dash
 
 # Parameters that name files to write; all others of type Path are read.
-OUTPUTS = ("output", "output_file", "tsv", "gaps", "samples", "pairs", "effects")
+OUTPUTS = ("output", "output_file", "tsv", "gaps", "samples", "pairs", "effects", "loadings")
 BY_DEFAULT = "standard output"
 
 
@@ -21,8 +21,18 @@ def check_values(command: Any) -> None:
     """Let a command, or all of a group, have its values checked first."""
     for inner in getattr(command, "commands", {}).values():
         check_values(inner)
+    for param in command.params:
+        if param.callback is None:
+            param.callback = _refuse_no_number
     if command.callback is not None:
         command.callback = _checked(command.callback, command.params)
+
+
+def _refuse_no_number(context: Any, param: Any, value: Any) -> Any:
+    """Refuse nan, which is within any bounds, and inf."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no finite number", ctx=context, param=param)
+    return value
 
 
 def _checked(callback: Callable, params: list[Any]) -> Callable:
@@ -33,11 +43,6 @@ def _checked(callback: Callable, params: list[Any]) -> Callable:
     @functools.wraps(callback)
     def call(**values: Any) -> Any:
         paths = [name for name in values if name in by_name and _is_path(hints.get(name))]
-        for name, value in values.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise typer.BadParameter(
-                    f"{value} is not a number, needs one that is finite", param=by_name[name]
-                )
         dashes = [name for name in paths if is_dash(values[name])]
         for name in (name for name in dashes if name in OUTPUTS):
             shown = getattr(by_name[name], "show_default", None)

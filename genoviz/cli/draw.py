@@ -48,6 +48,7 @@ EXAMPLES = examples(
     "genoviz draw graph.gfa graph.lay -o core.html --colour-by class --group-by sample",
     "genoviz draw graph.gfa graph.lay -o mine.png --table values.tsv --column coverage",
 )
+MAX_PIXELS = 10**6
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 _COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
 
@@ -147,12 +148,13 @@ def draw(
         ),
     ] = False,
     width: Annotated[
-        int, typer.Option(min=100, help="Width in pixels.", rich_help_panel=_FILE)
+        int, typer.Option(min=100, max=MAX_PIXELS, help="Width in pixels.", rich_help_panel=_FILE)
     ] = 1600,
     height: Annotated[
         int | None,
         typer.Option(
             min=100,
+            max=MAX_PIXELS,
             show_default="by the layout's shape",
             help="Height in pixels.",
             rich_help_panel=_FILE,
@@ -160,11 +162,18 @@ def draw(
     ] = None,
     dpi: Annotated[
         float,
-        typer.Option(help="Dots per inch: sizes of texts and lines.", rich_help_panel=_FILE),
+        typer.Option(
+            min=20,
+            max=1200,
+            help="Dots per inch: sizes of texts and lines.",
+            rich_help_panel=_FILE,
+        ),
     ] = 144.0,
     line_width: Annotated[
         float | None,
         typer.Option(
+            min=0.01,
+            max=1000,
             show_default="one that fits",
             help="Width of nodes, in pixels at 96 dpi.",
             rich_help_panel=_FILE,

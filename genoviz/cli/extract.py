@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genoviz.cli.graph_file import read_graph
-from genoviz.cli.options import CacheOption, GraphArgument, JsonOption, examples, help_of
+from genoviz.cli.options import (
+    MAX_COUNT,
+    MAX_LENGTH,
+    CacheOption,
+    GraphArgument,
+    JsonOption,
+    examples,
+    help_of,
+)
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
 
@@ -59,13 +67,18 @@ def extract(
     ] = None,
     detour_bp: Annotated[
         int,
-        typer.Option(min=0, help="Also other alleles: detours of paths up to this long, bp."),
+        typer.Option(
+            min=0, max=MAX_LENGTH, help="Also other alleles: detours of paths up to this long, bp."
+        ),
     ] = 0,
     context_steps: Annotated[
-        int, typer.Option(min=0, help="Also nodes at most this many edges away.")
+        int, typer.Option(min=0, max=MAX_COUNT, help="Also nodes at most this many edges away.")
     ] = 0,
     context_bp: Annotated[
-        int, typer.Option(min=0, help="Also nodes with a base at most this far away, bp.")
+        int,
+        typer.Option(
+            min=0, max=MAX_LENGTH, help="Also nodes with a base at most this far away, bp."
+        ),
     ] = 0,
     fasta: Annotated[
         FastaOf | None,

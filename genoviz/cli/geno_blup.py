@@ -78,19 +78,24 @@ def blup(
         Preconditioner, typer.Option(help="Of the conjugate gradients.")
     ] = Preconditioner.diagonal,
     tolerance: Annotated[
-        float, typer.Option(help="Squared relative residual at which to stop.")
+        float, typer.Option(min=1e-30, max=1, help="Squared relative residual at which to stop.")
     ] = 1e-13,
-    max_iterations: Annotated[int, typer.Option(min=1, help="Stop there at the latest.")] = 5000,
+    max_iterations: Annotated[
+        int, typer.Option(min=1, max=10**9, help="Stop there at the latest.")
+    ] = 5000,
     effects: Annotated[
         Path | None, typer.Option(help="Also write the effects of the variants.")
     ] = None,
     cross_validate: Annotated[
         int | None,
         typer.Option(
-            min=2, metavar="FOLDS", help="Instead, tell how well held-out samples are predicted."
+            min=2,
+            max=10**9,
+            metavar="FOLDS",
+            help="Instead, tell how well held-out samples are predicted.",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Of the cross-validation.")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, max=10**6, help="Of the cross-validation.")] = 1,
     maf: io.MafOption = 0.0,
     max_missing: io.MissingOption = 1.0,
     region: io.RegionOption = None,

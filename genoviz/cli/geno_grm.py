@@ -45,7 +45,9 @@ def grm(
     pairs: Annotated[
         Path | None, typer.Option(help="Also write the pairs of relatives, as a table.")
     ] = None,
-    at_least: Annotated[float, typer.Option(help="Smallest relationship of such a pair.")] = 0.05,
+    at_least: Annotated[
+        float, typer.Option(min=-10, max=10, help="Smallest relationship of such a pair.")
+    ] = 0.05,
     maf: io.MafOption = 0.0,
     max_missing: io.MissingOption = 1.0,
     max_sample_missing: io.SampleMissingOption = 1.0,

@@ -35,7 +35,7 @@ def gwas(
     covar: io.CovariateFileOption = None,
     covariate: io.CovariatesOption = None,
     pcs: Annotated[
-        int, typer.Option("--pcs", min=0, help="Principal components to correct for.")
+        int, typer.Option("--pcs", min=0, max=10_000, help="Principal components to correct for.")
     ] = 0,
     model: Annotated[
         Model, typer.Option(help="Logistic is for a trait of two values.")

@@ -28,9 +28,14 @@ EXAMPLES = examples(
 def pca(
     genotypes: io.GenotypesArgument,
     output: OutputOption = None,
-    components: Annotated[int, typer.Option("-k", "--components", min=1, help="How many.")] = 10,
+    components: Annotated[
+        int, typer.Option("-k", "--components", min=1, max=10_000, help="How many.")
+    ] = 10,
     iterations: Annotated[
-        int, typer.Option(min=0, help="Power iterations; more separate close components better.")
+        int,
+        typer.Option(
+            min=0, max=10_000, help="Power iterations; more separate close components better."
+        ),
     ] = 3,
     loadings: Annotated[
         Path | None, typer.Option(help="Also write the loadings of the variants.")

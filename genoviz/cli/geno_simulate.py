@@ -23,16 +23,18 @@ def simulate(
         Path,
         typer.Option("-o", "--output", help="Prefix of the .bed, .bim, .fam and .pheno.tsv files."),
     ],
-    samples: Annotated[int, typer.Option("-n", "--samples", min=1, help="Samples.")],
-    variants: Annotated[int, typer.Option("-m", "--variants", min=1, help="Variants.")],
-    contigs: Annotated[int, typer.Option(min=1, help="Contigs.")] = 1,
-    populations: Annotated[int, typer.Option(min=1, help="Populations.")] = 1,
+    samples: Annotated[int, typer.Option("-n", "--samples", min=1, max=10**9, help="Samples.")],
+    variants: Annotated[int, typer.Option("-m", "--variants", min=1, max=10**9, help="Variants.")],
+    contigs: Annotated[int, typer.Option(min=1, max=10**9, help="Contigs.")] = 1,
+    populations: Annotated[int, typer.Option(min=1, max=10**6, help="Populations.")] = 1,
     fst: Annotated[float, typer.Option(min=0, max=0.9, help="How far these differ.")] = 0.1,
     missing: Annotated[float, typer.Option(min=0, max=1, help="Part of missing genotypes.")] = 0.0,
     heritability: Annotated[
         float, typer.Option("--trait-heritability", min=0, max=1, help="Of the trait.")
     ] = 0.5,
-    causal: Annotated[int, typer.Option(min=1, help="Variants with an effect on it.")] = 100,
+    causal: Annotated[
+        int, typer.Option(min=1, max=10**9, help="Variants with an effect on it.")
+    ] = 100,
     seed: SeedOption = 0,
 ) -> None:
     """Make random genotypes with linkage and populations, and a trait, as PLINK files."""

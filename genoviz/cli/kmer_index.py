@@ -10,6 +10,7 @@ import typer
 
 from genoviz.cli.graph_file import read_graph
 from genoviz.cli.interval_options import as_file
+from genoviz.cli.options import MAX_COUNT, MAX_LENGTH
 from genoviz.cli.progress import ProgressBar
 from genoviz.cli.results import print_notes
 
@@ -68,7 +69,9 @@ StrandOption = Annotated[
 ]
 MaxBranchesOption = Annotated[
     int,
-    typer.Option(min=1, help="How many sequences that occur an IUPAC k-mer may stand for."),
+    typer.Option(
+        min=1, max=MAX_COUNT, help="How many sequences that occur an IUPAC k-mer may stand for."
+    ),
 ]
 CheckOption = Annotated[
     bool,
@@ -78,7 +81,7 @@ CheckOption = Annotated[
         "at once.",
     ),
 ]
-KOption = Annotated[int, typer.Option("-k", min=1, help="Bases of a k-mer.")]
+KOption = Annotated[int, typer.Option("-k", min=1, max=MAX_LENGTH, help="Bases of a k-mer.")]
 CanonicalOption = Annotated[
     bool,
     typer.Option("--canonical", help="Take a k-mer and its reverse complement for one."),

@@ -11,6 +11,7 @@ import typer
 from genoviz.cli import layout_options as lo
 from genoviz.cli.graph_file import read_graph
 from genoviz.cli.options import (
+    MAX_COUNT,
     BackendName,
     BackendOption,
     CacheOption,
@@ -74,7 +75,10 @@ def layout(
     stress_samples: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Samples of the path stress; 0 for none.", show_default="100 for each step"
+            min=0,
+            max=MAX_COUNT,
+            help="Samples of the path stress; 0 for none.",
+            show_default="100 for each step",
         ),
     ] = None,
     cache: CacheOption = True,

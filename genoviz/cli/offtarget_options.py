@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.options import BackendName
+from genoviz.cli.options import MAX_COUNT, BackendName
+
+# More than any guide has letters.
+MAX_SIZE = 1000
 
 
 class PlacementName(StrEnum):
@@ -75,11 +78,20 @@ GenomeOption = Annotated[
 MismatchesOption = Annotated[
     int | None,
     typer.Option(
-        "-m", "--mismatches", min=0, help="Most mismatches, beside the PAM.", show_default="4"
+        "-m",
+        "--mismatches",
+        min=0,
+        max=MAX_SIZE,
+        help="Most mismatches, beside the PAM.",
+        show_default="4",
     ),
 ]
-DnaBulgeOption = Annotated[int, typer.Option("--dna-bulge", min=0, help="Largest DNA bulge, nt.")]
-RnaBulgeOption = Annotated[int, typer.Option("--rna-bulge", min=0, help="Largest RNA bulge, nt.")]
+DnaBulgeOption = Annotated[
+    int, typer.Option("--dna-bulge", min=0, max=MAX_SIZE, help="Largest DNA bulge, nt.")
+]
+RnaBulgeOption = Annotated[
+    int, typer.Option("--rna-bulge", min=0, max=MAX_SIZE, help="Largest RNA bulge, nt.")
+]
 PlacementsOption = Annotated[
     PlacementName | None,
     typer.Option(
@@ -106,6 +118,7 @@ ClosestOption = Annotated[
     typer.Option(
         "--closest",
         min=1,
+        max=MAX_COUNT,
         help="Keep so many sites of each guide, those with the fewest mismatches; without bulges.",
         show_default="all",
     ),

@@ -10,6 +10,12 @@ from typing import Annotated
 
 import typer
 
+# Every option that takes a number says from where to where, well within what 64 bits hold; a test
+# looks for one that does not. What is no finite number is refused for all.
+MAX_SEED = 2**63 - 1
+MAX_COUNT = 10**12
+MAX_LENGTH = 10**12
+
 
 class BackendName(StrEnum):
     """Where kernels run."""
@@ -25,7 +31,9 @@ GraphArgument = Annotated[
 BackendOption = Annotated[
     BackendName, typer.Option("--backend", help="Where to compute; auto is a GPU if there is one.")
 ]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Names all random numbers.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, max=MAX_SEED, help="Names all random numbers.")
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print the results as JSON, for other programs.")
 ]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.options import JsonOption, SeedOption, examples, help_of
+from genoviz.cli.options import MAX_COUNT, JsonOption, SeedOption, examples, help_of
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
 
@@ -39,11 +39,20 @@ def simulate(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Graph to write: .gfa, or .gfa.gz to gzip it.")
     ],
-    nodes: Annotated[int | None, typer.Option("-n", "--nodes", min=1, help="Nodes.")] = None,
-    paths: Annotated[int | None, typer.Option("-p", "--paths", min=1, help="Paths.")] = None,
+    nodes: Annotated[
+        int | None, typer.Option("-n", "--nodes", min=1, max=MAX_COUNT, help="Nodes.")
+    ] = None,
+    paths: Annotated[
+        int | None, typer.Option("-p", "--paths", min=1, max=MAX_COUNT, help="Paths.")
+    ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Steps of all paths, within 5 %.", show_default="by the paths"),
+        typer.Option(
+            min=1,
+            max=MAX_COUNT,
+            help="Steps of all paths, within 5 %.",
+            show_default="by the paths",
+        ),
     ] = None,
     preset: Annotated[
         Preset | None,

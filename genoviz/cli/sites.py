@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genoviz.cli.graph_file import read_graph
-from genoviz.cli.options import CacheOption, GraphArgument, JsonOption, examples, help_of
+from genoviz.cli.options import (
+    MAX_LENGTH,
+    CacheOption,
+    GraphArgument,
+    JsonOption,
+    examples,
+    help_of,
+)
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
 
@@ -47,7 +54,10 @@ def sites(
         typer.Option("-o", "--output", help="Table to write: .tsv or .bed, or these and .gz."),
     ] = None,
     min_size: Annotated[
-        int, typer.Option(min=0, help="Leave out sites whose longest allele is shorter, bp.")
+        int,
+        typer.Option(
+            min=0, max=MAX_LENGTH, help="Leave out sites whose longest allele is shorter, bp."
+        ),
     ] = 0,
     gaps: Annotated[
         Path | None,

@@ -10,6 +10,7 @@ import typer
 
 from genoviz.cli.graph_file import read_graph
 from genoviz.cli.options import (
+    MAX_COUNT,
     BackendName,
     BackendOption,
     CacheOption,
@@ -44,7 +45,9 @@ def stress(
     ] = False,
     samples: Annotated[
         int | None,
-        typer.Option(min=1, help="Pairs to sample.", show_default="100 for each step"),
+        typer.Option(
+            min=1, max=MAX_COUNT, help="Pairs to sample.", show_default="100 for each step"
+        ),
     ] = None,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,

@@ -1,0 +1,105 @@
+"""What all commands do with numbers and with ``-``, for each of their options."""
+
+import math
+from pathlib import Path
+
+import pytest
+import typer
+
+from genoviz.cli.checked_values import OUTPUTS, check_values
+from genoviz.cli.main import cli, main
+
+MAX_INTEGER = 2**63 - 1
+INPUTS = {
+    *("annotations covar file genome genotypes graph guides index input_file keep").split(),
+    *("layout matrix pedigree pheno queries sequences start subjects table").split(),
+}
+
+
+def walk(command, name=()):
+    """Yield the words and the command of each command of the program."""
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from walk(inner, (*name, word))
+    yield name, command
+
+
+COMMAND = typer.main.get_command(cli)
+check_values(COMMAND)
+PARAMETERS = [(words, param) for words, command in walk(COMMAND) for param in command.params]
+
+
+def kind_of(param):
+    """Return the type of a parameter's values, whatever version of the library names it."""
+    descriptor = getattr(param, "type_descriptor", None)
+    return descriptor.annotation if descriptor else None
+
+
+NUMBERS = [
+    pytest.param(words, param, id=f"{'-'.join(words)}{max(param.opts, key=len)}")
+    for words, param in PARAMETERS
+    if kind_of(param) in (int, float)
+]
+
+
+def test_there_are_numbers_everywhere():
+    assert len(NUMBERS) > 60
+    assert {words[0] for words, *_ in (number.values for number in NUMBERS)} > {"layout", "geno"}
+
+
+@pytest.mark.parametrize(("words", "param"), NUMBERS)
+def test_every_number_has_bounds_that_64_bits_hold(words, param):
+    assert param.min is not None, f"{words} {param.opts} has no smallest value"
+    assert param.max is not None, f"{words} {param.opts} has no largest value"
+    assert math.isfinite(param.min)
+    assert math.isfinite(param.max)
+    if kind_of(param) is int:
+        assert -MAX_INTEGER <= param.min <= param.max <= MAX_INTEGER
+    if param.default is not None:
+        assert param.min <= param.default <= param.max
+
+
+OUT_OF_BOUNDS = [str(10**30), str(-(10**30)), "9" * 5000, "nan", "inf", "-inf"]
+
+
+@pytest.mark.parametrize(("words", "param"), NUMBERS)
+def test_a_number_out_of_bounds_is_refused(words, param):
+    """The library's own way to a command, without the box around its sentence, which takes long."""
+    command = COMMAND
+    for word in words:
+        command = command.commands[word]
+    option = max(param.opts, key=len)
+    for text in OUT_OF_BOUNDS:
+        with pytest.raises(typer.BadParameter) as refused:
+            command.main([option, text], standalone_mode=False)
+        assert refused.value.exit_code == 2
+        assert option in refused.value.param.opts
+        assert len(refused.value.message.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("bwt", "spectrum", "-k", "9" * 20),
+        ("offtarget", "-m", str(10**30)),
+        ("layout", "--updates-per-step", "nan"),
+        ("geno", "grm", "--at-least", "inf"),
+        ("stress", "--seed", str(-(10**30))),
+    ],
+)
+def test_the_program_says_so_with_status_2(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    captured = capsys.readouterr()
+    assert end.value.code == 2
+    assert captured.out == ""
+    assert captured.err.count("Invalid value for") == 1
+    assert arguments[-2] in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_every_file_is_known_to_be_read_or_written():
+    """Else ``-`` would mean standard input where it is to mean standard output."""
+    for words, param in PARAMETERS:
+        if kind_of(param) is Path and words != ("serve",):
+            is_known = param.name in OUTPUTS or param.name in INPUTS
+            assert is_known, f"{' '.join(words)} {param.name}: add it to OUTPUTS, or to INPUTS here"
