@@ -39,7 +39,7 @@ RULES = {
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
     "genoviz.analyses.genotypes": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI),
-    "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "app")),
+    "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "genoviz.threading_layer", "app")),
     "genoviz.__main__": Rule(("genoviz.cli",)),
     "app": Rule((*LIBRARY, "app"), frozenset({"cupy", "numba", "scipy"})),
     "app.plots": Rule(

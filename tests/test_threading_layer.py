@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
+import genoviz
 from genoviz.threading_layer import TBB
+from tests.conftest import ROOT
 
 SCRIPT = """
 import threading
@@ -39,10 +41,44 @@ def test_the_layer_is_safe_with_several_threads(imports):
     assert done.stdout.strip() in (["tbb"] if TBB.exists() else ["omp"])
 
 
-def test_the_users_choice_is_kept():
-    environment = {**os.environ, "NUMBA_THREADING_LAYER": "omp"}
+def run_program(**variables) -> subprocess.CompletedProcess:
+    graph, coordinates = genoviz.get_sample("simulated"), "no_such.lay"
+    return subprocess.run(
+        [sys.executable, "-m", "genoviz", "stress", str(graph), coordinates],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("layer", ["tbb", "TBB", "omp"])
+def test_the_users_choice_is_kept(layer):
+    if layer.lower() == "tbb" and not TBB.exists():
+        pytest.skip("TBB is not installed")
+    environment = {**os.environ, "NUMBA_THREADING_LAYER": layer}
     script = SCRIPT.format(imports="import genoviz")
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "omp"
+    assert done.stdout.strip() == layer.lower()
+
+
+def test_a_layer_that_there_is_not_is_refused_in_a_sentence():
+    done = run_program(NUMBA_THREADING_LAYER="nonsense")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "genoviz: NUMBA_THREADING_LAYER is 'nonsense', needs to be one of default, safe, "
+        "threadsafe, forksafe, tbb, omp, workqueue, or unset\n"
+    )
+
+
+def test_a_layer_that_is_not_installed_is_refused_in_a_sentence(tmp_path):
+    hidden = "import sys; sys.modules['numba.np.ufunc.tbbpool'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(hidden)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = run_program(NUMBA_THREADING_LAYER="tbb", PYTHONPATH=path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("genoviz: NUMBA_THREADING_LAYER is 'tbb', but TBB cannot be")
+    assert done.stderr.endswith("; unset it\n")
+    assert done.stderr.count("\n") == 1

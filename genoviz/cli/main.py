@@ -30,6 +30,7 @@ from genoviz.cli.checked_values import check_values
 from genoviz.cli.signals import Terminated, end_on_signals
 from genoviz.cli.streams import silence_broken_streams, until_nobody_reads
 from genoviz.errors import GenovizError
+from genoviz.threading_layer import find_fault_of_layer
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed (one sentence says why), 2 wrong usage, "
@@ -115,6 +116,9 @@ def _quietly(function: Callable) -> Callable:
 
 def _run(command: Any, arguments: list[str] | None) -> None:
     try:
+        fault = find_fault_of_layer()
+        if fault is not None:
+            raise GenovizError(fault)
         command(arguments, prog_name="genoviz")
     except GenovizError as error:
         _fail(str(error))
