@@ -44,7 +44,8 @@ def write_offtargets(
                  is 1000 times ``cfd`` if that is given, else 1000 less 100 for each mismatch and
                  each nt of a bulge, 0 at least
     ``"csv"``,   one header line; start and end 0-based half-open; first word and whole header of
-    ``"tsv"``    the contig; then ``scores``
+    ``"tsv"``    the contig; then ``scores``; in CSV a text that begins with =, +, -, @, a tab or a
+                 carriage return, which a spreadsheet would run as a formula, has ' before it
     ``"parquet"`` the same columns
     ============ ==================================================================================
 

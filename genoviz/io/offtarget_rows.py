@@ -21,6 +21,7 @@ from genoviz.model.protospacer import BulgeType
 LOST_PER_DIFFERENCE = 100
 """How much a mismatch, or 1 nt of a bulge, takes from the score of 1000 in BED."""
 
+_BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _TYPES = tuple(kind.label for kind in BulgeType)
 WRAPPER_HEADER = (
     "#Bulge type", "crRNA", "DNA", "Chromosome", "Position", "Direction", "Mismatches",
@@ -141,9 +142,15 @@ def _signs(hits: OffTargetHits) -> TextColumn:
 
 
 def _cell(text: str, mark: str) -> str:
-    """Return a text as a cell: in quotes where CSV needs them, without tabs in TSV."""
+    """Return a text as a cell: in quotes where CSV needs them, without tabs in TSV.
+
+    In CSV, which people open in a spreadsheet, a text that this would take for a formula gets an
+    apostrophe before it (https://owasp.org/www-community/attacks/CSV_Injection).
+    """
     if mark == "\t":
         return text.replace("\t", " ")
+    if text.startswith(_BEGIN_FORMULAS):
+        text = f"'{text}"
     if any(letter in text for letter in ',"\r\n'):
         return '"' + text.replace('"', '""') + '"'
     return text

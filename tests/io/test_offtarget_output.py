@@ -156,6 +156,31 @@ def test_tables_are_read_as_they_were_written(bulged, form):
     assert found == wanted
 
 
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_a_spreadsheet_finds_no_formula_in_a_text(form, first):
+    name = f'{first}HYPERLINK("http://a.b")'
+    letters = "ACGTTGCAGG"
+    sequences = Sequences.from_records([(name.strip(), letters)])
+    texts = (name,)
+    planes = make_genome_planes(
+        Sequences(sequences.names, sequences.offsets, sequences.bases, sequences.masked, (), texts)
+    )
+    hits = find_offtargets(["ACGTTGCNNN"], planes, PATTERN, max_mismatches=0)
+    scores = {"gene": np.array([name] * len(hits)), "low": np.full(len(hits), -1.5)}
+    scores["cut_site"] = np.full(len(hits), -7)
+    text = text_of(hits, form, [name], **scores)
+    if form == "tsv":
+        assert "'" not in text
+        return
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    kept = [row["id"], row["header"], row["gene"]]
+    assert kept == ["'" + name] * 3
+    numbers = [row[column] for column in ("start", "end", "mismatches", "low", "cut_site")]
+    assert numbers == ["0", "10", "0", "-1.5", "-7"]
+    assert row["strand"] == "+"
+
+
 def test_parquet_has_the_columns_of_the_tables(bulged, tmp_path):
     scores = {"cut_site": np.arange(len(bulged)), "cfd": np.linspace(0, 1, len(bulged))}
     scores["cfd"][3] = np.nan
