@@ -198,7 +198,6 @@ def test_wrong_usage_exits_with_2(draw, files, arguments, message):
         (["--region", "chr9:1-2"], "chr9"),
         (["--folded", "--stretched"], "a figure is either stretched or folded"),
         (["--table", "a.bed"], "a.bed, line 1: the graph has no node 'Y#1#chr1'"),
-        (["--dpi", "5"], "dpi is 5, needs 20 to 1200"),
     ],
 )
 def test_failure_is_one_sentence_and_leaves_no_file(draw, files, arguments, message):

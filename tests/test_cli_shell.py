@@ -1,14 +1,18 @@
 """The program in a shell: signals, pipes, and ``-`` for standard input and output."""
 
+import gzip
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from genoviz.cli.main import main
 from tests.conftest import ROOT
 
 PROGRAM = [sys.executable, "-m", "genoviz"]
@@ -22,13 +26,20 @@ def folder(tmp_path_factory):
     commands = (
         "simulate -n 300 -p 4 --sequences -o g.gfa",
         "layout g.gfa -o g.lay --iterations 3 --stress-samples 0 --backend cpu",
-        "geno simulate -o g -n 40 -m 60",
+        "geno simulate -o g -n 40 -m 60 --contigs 2",
     )
     for command in commands:
         finish(start(folder, command), 0)
     (folder / "a.bed").write_text("chr1\t1\t5\tx\t0\t+\nchr1\t3\t9\ty\t0\t-\n")
     (folder / "b.bed").write_text("chr1\t2\t4\n")
     (folder / "s.fa").write_text(">chr1\nGATTACAGATTACAGGGCCCATTAGATTACAGGTT\n")
+    (folder / "v.vcf").write_text(
+        "##fileformat=VCFv4.2\n##contig=<ID=1>\n"
+        '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">\n'
+        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ta\tb\n"
+        "1\t5\tx\tA\tC\t.\t.\t.\tGT\t0/1\t1/1\n"
+    )
+    (folder / "q.txt").write_text("nobody\n")
     return folder
 
 
@@ -95,3 +106,165 @@ def test_a_signal_that_is_ignored_stays_ignored(folder):
     )
     process.send_signal(signal.SIGHUP)
     assert finish(process, 0, b"chr1\t1\t5\n")[0] == b"chr1\t1\t5\t1\n"
+
+
+@pytest.fixture
+def program(folder, monkeypatch, capfdbinary):
+    """Run the program within this process; return its code, standard output and error."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(folder / "cache"))
+
+    def program(command: str, given: bytes = b""):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given)))
+        with pytest.raises(SystemExit) as end:
+            main(command.split())
+        captured = capfdbinary.readouterr()
+        return end.value.code or 0, captured.out, captured.err.decode()
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("stats {}", "g.gfa"),
+        ("stats g.gfa --layout {}", "g.lay"),
+        ("position {} --node 1", "g.gfa"),
+        ("extract {} --nodes 1,2 -o -", "g.gfa"),
+        ("sites {} -o -", "g.gfa"),
+        ("stress {} g.lay --exact --json", "g.gfa"),
+        ("stress g.gfa {} --exact --json", "g.lay"),
+        ("layout {} -o - --threads 1 --iterations 2 --stress-samples 0 --backend cpu", "g.gfa"),
+        ("draw {} g.lay --width 200 -o - --backend cpu", "g.gfa"),
+        ("depth {}", "a.bed"),
+        ("depth {} --path REFA#0#chr1", "g.gfa"),
+        ("count {} b.bed", "a.bed"),
+        ("count a.bed {}", "b.bed"),
+        ("coverage {} b.bed", "a.bed"),
+        ("bwt count {} GATTACA", "s.fa"),
+        ("bwt locate {} GATTACA", "s.fa"),
+        ("bwt spectrum {} -k 3", "s.fa"),
+        ("bwt multiplicity {} -k 3", "s.fa"),
+        ("offtarget --guide GATTACAGATTA --pam CAG --genome {} --no-cache", "s.fa"),
+        ("geno freq {}", "v.vcf"),
+    ],
+)
+def test_standard_input_is_read_like_a_file(program, folder, command, name):
+    code, out, err = program(command.format(name))
+    assert (code, bool(out)) == (0, True), err
+    content = (folder / name).read_bytes()
+    without_seconds = [line for line in out.splitlines() if b"seconds" not in line]
+    for given in (content, gzip.compress(content)):
+        if name.endswith(".lay") and given != content:
+            continue
+        code, out, err = program(command.format("-"), given)
+        assert code == 0, err
+        assert [line for line in out.splitlines() if b"seconds" not in line] == without_seconds
+    assert not (folder / "-").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("simulate -n 50 -p 3 -o {}", "out.gfa"),
+        ("extract g.gfa --nodes 1,2 -o {}", "out.gfa"),
+        ("extract g.gfa --nodes 1,2 --fasta nodes -o {}", "out.fa"),
+        ("sites g.gfa -o {}", "out.tsv"),
+        ("sites g.gfa --gaps {}", "out.bed"),
+        ("layout g.gfa --threads 1 --iterations 2 --backend cpu --stress-samples 0 -o {}", "o.lay"),
+        (
+            "layout g.gfa --threads 1 --iterations 2 --backend cpu --stress-samples 0 --tsv {}",
+            "o.tsv",
+        ),
+        ("draw g.gfa g.lay --width 200 --backend cpu -o {}", "out.png"),
+        ("depth a.bed -o {}", "out.bedgraph"),
+        ("depth a.bed --output {}", "out.bedgraph"),
+        ("count a.bed b.bed -o {}", "out.bed"),
+        ("coverage a.bed b.bed -o {}", "out.bed"),
+        ("bwt count s.fa GATTACA -o {}", "out.tsv"),
+        ("bwt locate s.fa GATTACA -o {}", "out.tsv"),
+        ("bwt spectrum s.fa -k 3 -o {}", "out.tsv"),
+        ("bwt multiplicity s.fa -k 3 -o {}", "out.bedgraph"),
+        ("offtarget --guide GATTACAGATTA --pam CAG --genome s.fa --no-cache -o {}", "out.txt"),
+        ("geno freq g.bed -o {}", "out.tsv"),
+        ("geno freq g.bed -o freq.tsv --samples {}", "out.tsv"),
+        ("geno grm g.bed -o {}", "out.tsv"),
+        ("geno grm g.bed -o grm.npy --pairs {} --at-least -1", "pairs.tsv"),
+        ("geno pca g.bed -k 2 -o {}", "out.tsv"),
+        ("geno pca g.bed -k 2 -o pca.tsv --loadings {}", "loadings.tsv"),
+        ("geno gwas g.bed --pheno g.pheno.tsv --trait trait -o {}", "gwas.tsv"),
+        ("geno blup g.bed --pheno g.pheno.tsv --trait trait -o {}", "blup.tsv"),
+    ],
+)
+def test_standard_output_gets_what_a_file_would(program, folder, command, name):
+    code, _, err = program(command.format(name))
+    assert code == 0, err
+    code, out, err = program(command.format("-"))
+    assert code == 0, err
+    assert out == (folder / name).read_bytes()
+    assert len(out) > 0 or "--gaps" in command  # this graph has none
+    assert not (folder / "-").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("stress - -", "GRAPH and LAYOUT are both -"),
+        ("count - -", "A and B are both -"),
+        ("coverage - -", "A and B are both -"),
+        ("position - --file -", "GRAPH and --file are both -"),
+        ("draw - g.lay --annotations - -o x.png", "GRAPH and --annotations are both -"),
+        ("layout g.gfa -o - --tsv -", "--output and --tsv are both -"),
+        ("geno freq g.bed -o - --samples -", "--output and --samples are both -"),
+        ("bwt build s.fa -o -", "-o - is standard output"),
+        ("geno simulate -n 2 -m 2 -o -", "-o - is standard output"),
+    ],
+)
+def test_one_stream_is_not_used_twice(program, folder, command, words):
+    before = sorted(path.name for path in folder.iterdir())
+    code, out, err = program(command)
+    text = " ".join(err.replace("│", " ").split())
+    assert (code, out) == (2, b"")
+    assert words in text
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        "stats --help",
+        "stats g.gfa",
+        "position g.gfa --node 1",
+        "simulate -n 20000 -p 20 -o -",
+        "depth a.bed",
+        "depth a.bed -o /dev/stdout",
+        "bwt spectrum s.fa -k 3",
+        "geno freq g.bed",
+        "samples",
+    ],
+)
+def test_a_reader_that_goes_ends_the_program_in_silence(folder, command):
+    """The pipe is broken before anything is written, as by ``| true``."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(folder, command, stdout=writer)
+    os.close(writer)
+    _, err = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 0
+    assert b"Traceback" not in err
+    assert b"Broken" not in err
+    assert b"Error" not in err
+
+
+def test_a_broken_standard_error_does_not_keep_a_file_from_being_written(folder, tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    output = tmp_path / "blup.tsv"
+    process = start(
+        folder, f"geno gwas g.bed --pheno g.pheno.tsv --trait trait -o {output}", stderr=writer
+    )
+    os.close(writer)
+    process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 0
+    assert len(output.read_bytes().splitlines()) == 61

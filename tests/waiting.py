@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 120.0
+PATIENCE = 240.0
 """Seconds after which something that should have come about is taken for broken."""
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.interval_options import as_file
 from genoviz.cli.kmer_index import is_graph, read_sequences
 from genoviz.cli.options import BackendName, BackendOption, JsonOption, examples
 from genoviz.cli.progress import quantity, show_progress
 from genoviz.cli.results import print_results
+from genoviz.cli.streams import as_file, is_dash, refuse_standard_output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,8 +70,9 @@ def build(
     The index is exact. Letters other than A C G T match nothing, and no k-mer reaches over the end
     of a sequence; lower case counts as upper case, and is kept as soft masking.
     """
-    if output is None and str(sequences) == "-":
+    if output is None and is_dash(sequences):
         raise typer.BadParameter("standard input has no name; give that of the index by -o")
+    refuse_standard_output("-o", output, "an index is written in several places at once")
     sequences = as_file(sequences)
     output = _check_output(sequences, output)
     from genoviz.analyses.fm_index import iter_build_fm_index

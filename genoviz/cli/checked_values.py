@@ -10,10 +10,12 @@ from typing import Any, get_args, get_type_hints
 
 import typer
 
-from genoviz.cli.streams import STANDARD_OUTPUT, as_file, is_dash
+from genoviz.cli.streams import STANDARD_OUTPUT, as_file, is_dash, take_standard_output
 
 # Parameters that name files to write; all others of type Path are read.
 OUTPUTS = ("output", "output_file", "tsv", "gaps", "samples", "pairs", "effects", "loadings")
+# These are read by their commands, which look at other values first.
+READ_LATER = ("sequences",)
 BY_DEFAULT = "standard output"
 
 
@@ -42,15 +44,16 @@ def _checked(callback: Callable, params: list[Any]) -> Callable:
 
     @functools.wraps(callback)
     def call(**values: Any) -> Any:
-        paths = [name for name in values if name in by_name and _is_path(hints.get(name))]
+        paths = [name for name in by_name if name in values and _is_path(hints.get(name))]
         dashes = [name for name in paths if is_dash(values[name])]
         for name in (name for name in dashes if name in OUTPUTS):
             shown = getattr(by_name[name], "show_default", None)
             values[name] = None if shown == BY_DEFAULT else STANDARD_OUTPUT
+        take_standard_output(STANDARD_OUTPUT in [values[name] for name in dashes])
         _refuse_two([by_name[name] for name in dashes if name in OUTPUTS], "output", "written")
         _refuse_two([by_name[name] for name in dashes if name not in OUTPUTS], "input", "read")
         for name in paths:
-            if name not in OUTPUTS and values[name] is not None:
+            if name not in (*OUTPUTS, *READ_LATER) and values[name] is not None:
                 values[name] = as_file(Path(values[name]))
         return callback(**values)
 

@@ -32,6 +32,7 @@ from genoviz.cli.options import (
 )
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.streams import is_standard_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.annotate import PlacedAnnotations
@@ -65,7 +66,10 @@ def draw(
         typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's."),
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="File to write: .png, .svg, .pdf or .html.")
+        Path,
+        typer.Option(
+            "-o", "--output", help="File to write: .png, .svg, .pdf or .html; - writes PNG."
+        ),
     ],
     colour_by: Annotated[
         ColourBy | None,
@@ -244,6 +248,8 @@ def draw(
 
 
 def _check_output(output: Path) -> str:
+    if is_standard_output(output):
+        return ".png"
     ending = output.suffix.lower()
     if ending not in ENDINGS:
         raise typer.BadParameter(f"-o {output} needs one of the endings {', '.join(ENDINGS)}")
@@ -306,6 +312,6 @@ def _note_of_pixels(ending: str, figure: Figure, max_lines: int) -> str:
 
 def _describe(output: Path, figure: Figure) -> str:
     how = "as lines" if figure.lines is not None else "in pixels"
-    if output.suffix.lower() == ".png":
+    if _check_output(output) == ".png":
         how = f"{figure.dpi:g} dpi"
     return f"wrote {output}, {figure.width} x {figure.height}, {how}"

@@ -20,6 +20,7 @@ from genoviz.cli.options import (
 )
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
+from genoviz.cli.streams import is_standard_output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +55,10 @@ def extract(
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", help="File to write: .gfa, .fa (sequences), .txt (names), or .gz."
+            "-o",
+            "--output",
+            help="File to write: .gfa, .fa (sequences), .txt (names), or .gz; - writes GFA, or "
+            "FASTA with --fasta.",
         ),
     ],
     region: Annotated[
@@ -116,6 +120,8 @@ def _check_output(
     if not regions and nodes is None:
         raise typer.BadParameter("give --region or --nodes")
     kind = _KINDS.get(Path(output.name.lower().removesuffix(".gz")).suffix)
+    if is_standard_output(output):
+        kind = "graph" if fasta is None else "fasta"
     if kind is None:
         raise typer.BadParameter(
             f"-o {output} needs one of the endings {', '.join(_KINDS)}, also with .gz"

@@ -11,6 +11,7 @@ from genoviz.cli.geno_inputs import last_result
 from genoviz.cli.geno_tables import sample_columns, write_table
 from genoviz.cli.options import SeedOption, examples
 from genoviz.cli.progress import show_progress
+from genoviz.cli.streams import refuse_standard_output
 
 EXAMPLES = examples(
     "genoviz geno simulate -n 2000 -m 10000 -o cohort",
@@ -42,6 +43,7 @@ def simulate(
     from genoviz.analyses.genotypes.simulate_traits import simulate_trait
     from genoviz.io.plink_writer import write_plink
 
+    refuse_standard_output("-o", output, "PLINK's genotypes are several files")
     with show_progress() as bar:
         steps = iter_simulate_genotypes(
             samples,

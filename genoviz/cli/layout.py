@@ -23,6 +23,7 @@ from genoviz.cli.options import (
 )
 from genoviz.cli.progress import ProgressBar, quantity, show_progress
 from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
+from genoviz.cli.streams import is_standard_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.layout_run import LayoutSnapshot
@@ -46,7 +47,9 @@ def layout(
     graph: GraphArgument,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Layout to write: .lay, .tsv or .tsv.gz."),
+        typer.Option(
+            "-o", "--output", help="Layout to write: .lay, .tsv or .tsv.gz; - writes .lay."
+        ),
     ] = None,
     tsv: Annotated[
         Path | None, typer.Option("--tsv", help="Layout to write as text: .tsv or .tsv.gz.")
@@ -119,18 +122,20 @@ def layout(
     print_results(results, sentences, as_json=as_json)
 
 
-def _check_outputs(outputs: dict[str, Path | None]) -> list[Path]:
-    """Return the files to write; what cannot work is refused before anything is computed."""
+def _check_outputs(outputs: dict[str, Path | None]) -> dict[str, Path]:
+    """Return the files to write by option; what cannot work is refused at once."""
     given = {option: path for option, path in outputs.items() if path is not None}
     if not given:
         raise typer.BadParameter("give -o or --tsv, so that the layout is kept")
     for option, path in given.items():
+        if is_standard_output(path):
+            continue
         if not path.name.lower().endswith(ENDINGS[option]):
             needed = ", ".join(ENDINGS[option])
             raise typer.BadParameter(f"{option} {path} needs one of the endings {needed}")
         if not path.absolute().parent.is_dir():
             raise typer.BadParameter(f"{option} {path}: there is no folder {path.parent}")
-    return list(given.values())
+    return given
 
 
 def _run(
@@ -168,16 +173,20 @@ def _slice_seconds(n_nodes: int, n_threads: int | None) -> float | None:
     return None if n_threads == 1 else max(0.2, n_nodes * 5e-7)
 
 
-def _write(final: LayoutSnapshot, outputs: list[Path]) -> None:
+def _write(final: LayoutSnapshot, outputs: dict[str, Path]) -> None:
     from genoviz.io.layout_files import write_layout
+    from genoviz.io.layout_tsv import write_layout_tsv
 
     layout = final.layout
-    for path in outputs:
-        write_layout(layout, path)
+    for option, path in outputs.items():
+        if option == "--tsv":
+            write_layout_tsv(layout, path)
+        else:
+            write_layout(layout, path)
 
 
 def _describe(
-    graph: PangenomeGraph, final: LayoutSnapshot, outputs: list[Path], backend: BackendName
+    graph: PangenomeGraph, final: LayoutSnapshot, outputs: dict[str, Path], backend: BackendName
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the results for programs and for people."""
     from genoviz.backend import describe_backend
@@ -186,7 +195,7 @@ def _describe(
     device = describe_backend(backend.value)
     results = {
         "graph": sizes,
-        "files": [str(path) for path in outputs],
+        "files": [str(path) for path in outputs.values()],
         "backend": device,
         "n_updates": final.n_updates,
         "seconds": final.seconds,
@@ -197,7 +206,7 @@ def _describe(
     sentences = [
         size_words,
         f"{final.n_updates:,} updates in {final.seconds:.2f} s ({rate}/s) on {device}",
-        *(f"wrote {path}" for path in outputs),
+        *(f"wrote {path}" for path in outputs.values()),
     ]
     return results, sentences
 

@@ -6,12 +6,11 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from genoviz.cli.streams import is_standard_output, until_nobody_reads
+from genoviz.cli.streams import is_standard_output_taken, until_nobody_reads
 
 if TYPE_CHECKING:
     from genoviz.analyses.stress import PathStress
@@ -21,14 +20,13 @@ if TYPE_CHECKING:
 def print_results(results: dict[str, Any], sentences: Iterable[str], *, as_json: bool) -> None:
     """Print results on standard output, as JSON or in sentences.
 
-    Where a file of the results is standard output itself, they go to standard error.
+    Where a file that was written is standard output itself, they go to standard error.
     """
     if as_json:
         sentences = [json.dumps(_plain(results), indent=2, allow_nan=False)]
-    to_error = any(is_standard_output(Path(file)) for file in results.get("files") or ())
     with until_nobody_reads():
         for sentence in sentences:
-            typer.echo(sentence, err=to_error)
+            typer.echo(sentence, err=is_standard_output_taken())
 
 
 def print_notes(*notes: str) -> None:

@@ -20,6 +20,7 @@ from genoviz.cli.options import (
 )
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.streams import is_standard_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.variation_sites import VariationSites
@@ -103,7 +104,7 @@ def sites(
 
 def _check_output(option: str, output: Path | None, endings: Iterable[str]) -> str:
     """Return the form of a table; a file that cannot be is refused before anything is done."""
-    if output is None:
+    if output is None or is_standard_output(output):
         return "tsv"
     ending = next((e for e in endings if output.name.lower().endswith(e)), None)
     if ending is None:

@@ -17,6 +17,7 @@ DASH = "-"
 STANDARD_OUTPUT = Path("/dev/stdout")
 _COPY_NAME = "standard_input"
 _copies: set[Path] = set()
+_taken: set[Path] = set()
 
 
 def is_dash(value: object) -> bool:
@@ -27,6 +28,18 @@ def is_dash(value: object) -> bool:
 def is_standard_output(path: Path | None) -> bool:
     """Return whether an output is standard output."""
     return path is not None and Path(path) == STANDARD_OUTPUT
+
+
+def take_standard_output(is_taken: bool) -> None:
+    """Note whether standard output is a file of this command, with no place for sentences."""
+    _taken.clear()
+    if is_taken:
+        _taken.add(STANDARD_OUTPUT)
+
+
+def is_standard_output_taken() -> bool:
+    """Return whether standard output is a file that the command writes."""
+    return bool(_taken)
 
 
 def refuse_standard_output(option: str, output: Path, why: str) -> None:

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
+from genoviz.io.file_bytes import read_start
 from genoviz.io.genotype_arrays import read_dosage_archive, read_dosage_array, read_dosage_table
 from genoviz.io.pgen import read_pgen
 from genoviz.io.plink_files import read_plink
@@ -30,6 +31,7 @@ _READERS = {
     ".npz": read_dosage_archive,
     ".parquet": read_dosage_table,
 }
+_VCF_START = b"##fileformat=VCF"
 GENOTYPE_ENDINGS = tuple(_READERS)
 """Endings of the names of files that :func:`read_genotypes` reads."""
 
@@ -101,5 +103,7 @@ def _open(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     for ending in (".bed", ".pgen"):
         if path.with_name(path.name + ending).is_file():
             return _READERS[ending](path.with_name(path.name + ending))
+    if path.is_file() and read_start(path, len(_VCF_START)) == _VCF_START:
+        return read_vcf(path)
     known = ", ".join(GENOTYPE_ENDINGS)
     raise FileFormatError(path, f"is of no known kind, needs one of the endings {known}")

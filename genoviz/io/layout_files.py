@@ -10,6 +10,7 @@ from genoviz.io.bandage import read_bandage_json, read_bandage_tsv
 from genoviz.io.file_bytes import read_start
 from genoviz.io.lay import read_lay, write_lay
 from genoviz.io.layout_tsv import read_layout_tsv, write_layout_tsv
+from genoviz.io.replace_file import is_open_stream
 from genoviz.model import GraphLayout, PangenomeGraph
 
 LAYOUT_ENDINGS = (".lay", ".tsv", ".tsv.gz")
@@ -62,13 +63,15 @@ def read_layout(path: str | PathLike[str], graph: PangenomeGraph | None = None) 
 def write_layout(layout: GraphLayout, path: str | PathLike[str]) -> None:
     """Write a layout as odgi's ``.lay``, ``.tsv`` or ``.tsv.gz``, by the ending of ``path``.
 
+    A stream such as ``/dev/stdout`` gets a ``.lay``.
+
     Raises
     ------
     ParameterError
         If the name has another ending, or a coordinate is not finite.
     """
     name = Path(path).name.lower()
-    if name.endswith(".lay"):
+    if name.endswith(".lay") or is_open_stream(path):
         write_lay(layout, path)
     elif name.endswith((".tsv", ".tsv.gz")):
         write_layout_tsv(layout, path)

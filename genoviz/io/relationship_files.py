@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.io.replace_file import replace_file
+from genoviz.io.replace_file import is_open_stream, replace_file
 
 if TYPE_CHECKING:
     from genoviz.model.genotypes import SampleTable
@@ -38,7 +38,8 @@ def write_relationships(
         How many variants it was computed from.
     path
         ``.grm.bin`` writes GCTA's lower triangle in float32 with ``.grm.N.bin`` and ``.grm.id``
-        beside it; ``.npy`` the matrix in float64; ``.tsv`` a table with IIDs above and before.
+        beside it; ``.npy`` the matrix in float64; ``.tsv`` a table with IIDs above and before,
+        which a stream such as ``/dev/stdout`` gets too.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def write_relationships(
     if path.name.endswith(GCTA_ENDING):
         _write_gcta(values, samples, n_variants, str(path).removesuffix(GCTA_ENDING))
         return
-    if path.suffix not in ENDINGS:
+    if path.suffix not in ENDINGS and not is_open_stream(path):
         raise ParameterError(f"{path.name} ends in {path.suffix!r}, needs {', '.join(ENDINGS)}")
     with replace_file(path) as file:
         if path.suffix == ".npy":

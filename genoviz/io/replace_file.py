@@ -46,7 +46,7 @@ def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     try:
-        if _DESCRIPTOR.fullmatch(str(path)):
+        if is_open_stream(path):
             sys.stdout.flush()
             with os.fdopen(os.dup(_descriptor(path)), "wb") as file:
                 yield file
@@ -61,6 +61,11 @@ def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         reason = error.strerror or error
         raise FileFormatError(path, f"cannot be written: {reason}") from error
+
+
+def is_open_stream(path: str | PathLike[str]) -> bool:
+    """Return whether a path is a stream that is open already, such as ``/dev/stdout``."""
+    return _DESCRIPTOR.fullmatch(str(path)) is not None
 
 
 def _descriptor(path: Path) -> int:
