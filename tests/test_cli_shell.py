@@ -1,8 +1,12 @@
 """The program in a shell: signals, pipes, and ``-`` for standard input and output."""
 
+import contextlib
 import gzip
 import io
 import os
+import pty
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -47,7 +51,13 @@ def start(folder: Path, command: str, **options) -> subprocess.Popen:
     return subprocess.Popen(
         [*PROGRAM, *command.split()],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "GENOVIZ_CACHE_DIR": str(folder / "cache")},
+        env={
+            **os.environ,
+            "TERM": "xterm",
+            "COLUMNS": "120",
+            "PYTHONPATH": str(ROOT),
+            "GENOVIZ_CACHE_DIR": str(folder / "cache"),
+        },
         **{
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
@@ -95,6 +105,93 @@ def test_a_signal_leaves_nothing_half_written(folder, tmp_path, number, code, wo
         process.send_signal(number)
     assert finish(process, code) == (b"", words)
     assert [file.name for file in tmp_path.iterdir() if file.name != "cache"] == before
+
+
+STUCK = """
+import sys
+from numba import njit
+from genoviz.analyses import depth_steps
+from genoviz.cli.main import main
+from genoviz.io.replace_file import replace_file
+
+@njit(nogil=True)
+def spin(n):
+    total = 0
+    for i in range(n):
+        total ^= i * i % 7
+    return total
+
+def never_ends(intervals, zeros):
+    spin(10)
+    with replace_file("out.bedgraph"):
+        spin(2**62)
+
+depth_steps.depth_steps = never_ends
+main(["depth", "-"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "words"),
+    [
+        (signal.SIGTERM, 143, b"genoviz: terminated by SIGTERM\n"),
+        (signal.SIGINT, 130, b""),
+    ],
+)
+def test_a_command_is_stopped_in_the_longest_kernel(tmp_path, number, code, words):
+    """A kernel that runs for years stands for any that takes long."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdin.write(b"chr1\t1\t5\n")
+    process.stdin.close()
+    process.stdin = None
+    wait_until(lambda: len(list(tmp_path.glob(".out.bedgraph.*.part"))) == 1)
+    assert len(list(temporary.iterdir())) == 1
+    process.send_signal(number)
+    assert finish(process, code) == (b"", words)
+    assert [file.name for file in tmp_path.iterdir()] == ["tmp"]
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", ["--exact", "--samples 1000000000000"])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["TERM", "INT"]
+)
+def test_path_stress_is_stopped_while_it_shows_how_far_it_is(folder, options, number, code):
+    """One path of 400,000 steps has 3e11 terms."""
+    long = folder / "long.gfa"
+    if not long.exists():
+        nodes = "".join(f"S\t{node}\t*\tLN:i:5\n" for node in range(2000))
+        walk = ",".join(f"{step % 2000}+" for step in range(400_000))
+        long.write_text(f"{nodes}P\tx\t{walk}\t*\n")
+        rows = "".join(f"{point}\t{point}.5\t0\n" for point in range(4000))
+        (folder / "long.tsv").write_text(f"idx\tX\tY\n{rows}")
+    master, slave = pty.openpty()
+    process = start(folder, f"stress long.gfa long.tsv {options} --backend cpu", stderr=slave)
+    os.close(slave)
+    shown = ""
+    pattern = re.compile(r"Path stress [^%]* \d+ % .*pairs/s")
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end and not pattern.search(shown):
+        if select.select([master], [], [], 0.1)[0]:
+            shown += re.sub(r"\x1b\[[?\d;]*\w", "", os.read(master, 1 << 16).decode("latin1"))
+    assert pattern.search(shown), shown[-2000:]
+    process.send_signal(number)
+    while process.poll() is None and time.monotonic() < end:
+        if select.select([master], [], [], 0.1)[0]:
+            with contextlib.suppress(OSError):
+                os.read(master, 1 << 16)
+    os.close(master)
+    out, _ = process.communicate(timeout=WAIT_SECONDS)
+    assert (process.returncode, out) == (code, b"")
 
 
 def test_a_signal_that_is_ignored_stays_ignored(folder):

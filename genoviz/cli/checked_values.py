@@ -10,12 +10,15 @@ from typing import Any, get_args, get_type_hints
 
 import typer
 
+from genoviz.cli.stopping import run_stoppable
 from genoviz.cli.streams import STANDARD_OUTPUT, as_file, is_dash, take_standard_output
 
 # Parameters that name files to write; all others of type Path are read.
 OUTPUTS = ("output", "output_file", "tsv", "gaps", "samples", "pairs", "effects", "loadings")
 # These are read by their commands, which look at other values first.
 READ_LATER = ("sequences",)
+# It hears signals itself.
+IN_MAIN_THREAD = ("serve",)
 BY_DEFAULT = "standard output"
 
 
@@ -27,7 +30,7 @@ def check_values(command: Any) -> None:
         if param.callback is None:
             param.callback = _refuse_no_number
     if command.callback is not None:
-        command.callback = _checked(command.callback, command.params)
+        command.callback = _checked(command.name, command.callback, command.params)
 
 
 def _refuse_no_number(context: Any, param: Any, value: Any) -> Any:
@@ -37,7 +40,7 @@ def _refuse_no_number(context: Any, param: Any, value: Any) -> Any:
     return value
 
 
-def _checked(callback: Callable, params: list[Any]) -> Callable:
+def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Callable:
     """Return a callback that is called with checked values."""
     hints = get_type_hints(callback)
     by_name = {param.name: param for param in params}
@@ -55,7 +58,9 @@ def _checked(callback: Callable, params: list[Any]) -> Callable:
         for name in paths:
             if name not in (*OUTPUTS, *READ_LATER) and values[name] is not None:
                 values[name] = as_file(Path(values[name]))
-        return callback(**values)
+        if name_of_command in IN_MAIN_THREAD:
+            return callback(**values)
+        return run_stoppable(functools.partial(callback, **values))
 
     return call
 

@@ -28,7 +28,8 @@ from genoviz.cli import (
 )
 from genoviz.cli.checked_values import check_values
 from genoviz.cli.signals import Terminated, end_on_signals
-from genoviz.cli.streams import silence_broken_streams, until_nobody_reads
+from genoviz.cli.stopping import leave_stuck, tidied
+from genoviz.cli.streams import remove_copies, silence_broken_streams, until_nobody_reads
 from genoviz.errors import GenovizError
 from genoviz.threading_layer import find_fault_of_layer
 
@@ -92,10 +93,14 @@ def main(arguments: list[str] | None = None) -> None:
     command.make_context = _quietly(command.make_context)
     command.invoke = _quietly(command.invoke)
     try:
-        with end_on_signals():
+        with end_on_signals(), tidied(remove_copies):
             _run(command, arguments)
     except Terminated as end:
         _say(end.sentence)
+        leave_stuck(end.code)
+        raise
+    except SystemExit as end:
+        leave_stuck(end.code)
         raise
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from genoviz.cli.stopping import tidied
+
 
 class ProgressBar:
     """One bar that shows one stage after another.
@@ -51,15 +53,18 @@ def show_progress() -> Iterator[ProgressBar]:
             unit = task.fields["unit"]
             return f"{quantity(task.speed, unit)}/s" if task.speed and unit else ""
 
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        RateColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    ) as progress:
+    with (
+        Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            RateColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+        ) as progress,
+        tidied(progress.stop),
+    ):
         yield ProgressBar(progress)
 
 

@@ -17,6 +17,7 @@ DASH = "-"
 STANDARD_OUTPUT = Path("/dev/stdout")
 _COPY_NAME = "standard_input"
 _copies: set[Path] = set()
+_folders: list[Path] = []
 _taken: set[Path] = set()
 
 
@@ -56,6 +57,7 @@ def as_file(path: Path) -> Path:
         raise OSError("standard input is closed, needs to be open or a file to read")
     folder = Path(tempfile.mkdtemp(prefix="genoviz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _folders.append(folder)
     copy = folder / (_COPY_NAME if is_dash(path) else path.name)
     with copy.open("wb") as file:
         if is_dash(path):
@@ -65,6 +67,12 @@ def as_file(path: Path) -> Path:
                 shutil.copyfileobj(pipe, file)
     _copies.add(copy)
     return copy
+
+
+def remove_copies() -> None:
+    """Remove what pipes brought."""
+    for folder in _folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_copy(path: Path) -> bool:

@@ -22,6 +22,7 @@ except ImportError:  # a system without locks: parts left behind are not found o
     fcntl = None
 
 _ENDING = ".part"
+_open_parts: set[Path] = set()
 _USUAL_NAME_MAX = 255
 _DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d+)|(stdin|stdout|stderr))")
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
@@ -79,6 +80,7 @@ def _open_part(target: Path) -> Iterator[BinaryIO]:
     prefix = _part_prefix(target)
     _sweep(target.parent, prefix)
     part, file = _create(target.parent, prefix)
+    _open_parts.add(part)
     try:
         with file:
             yield file
@@ -89,6 +91,15 @@ def _open_part(target: Path) -> Iterator[BinaryIO]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+    finally:
+        _open_parts.discard(part)
+
+
+def remove_open_parts() -> None:
+    """Remove all parts that this process writes, for it is about to end in the midst of that."""
+    for part in list(_open_parts):
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _part_prefix(target: Path) -> str:

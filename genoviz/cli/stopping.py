@@ -1,0 +1,99 @@
+"""A command runs beside the thread that hears signals, and so can be stopped in any kernel.
+
+Python hears a signal between two of its own steps, not while compiled code runs. Kernels let other
+threads run meanwhile; so the command has a thread of its own, and the main thread waits for it or
+for a signal. A command that is between two steps is ended as by Ctrl-C. One that is in a long
+kernel is left there, tidied up after, and ends with the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+GRACE_SECONDS = 1.0
+_tidying: list[Callable[[], None]] = []
+_stuck: set[threading.Event] = set()
+
+
+@contextlib.contextmanager
+def tidied(tidy: Callable[[], None]) -> Iterator[None]:
+    """Have something tidied up if the program ends within the block and cannot leave it."""
+    _tidying.append(tidy)
+    try:
+        yield
+    finally:
+        _tidying.remove(tidy)
+
+
+def run_stoppable(function: Callable[[], Any]) -> Any:
+    """Return what a function returns, or raise what it raises, unless a signal comes before."""
+    if threading.current_thread() is not threading.main_thread():
+        return function()
+    result: list[Any] = []
+    errors: list[BaseException] = []
+    is_done = threading.Event()
+
+    def work() -> None:
+        try:
+            result.append(function())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            is_done.set()
+
+    worker = threading.Thread(target=work, name="command", daemon=True)
+    worker.start()
+    try:
+        is_done.wait()
+    except BaseException:
+        _stop(worker, is_done)
+        raise
+    if errors:
+        raise errors[0]
+    return result[0]
+
+
+def _stop(worker: threading.Thread, is_done: threading.Event) -> None:
+    """Interrupt a thread; note it if that is of no use, and tidy up in its place."""
+    with _silent_about_interrupts():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(worker.ident), ctypes.py_object(KeyboardInterrupt)
+        )
+        with contextlib.suppress(BaseException):  # a second signal ends the waiting
+            is_done.wait(GRACE_SECONDS)
+    if is_done.is_set():
+        return
+    _stuck.add(is_done)
+    from genoviz.io.replace_file import remove_open_parts
+
+    for tidy in (*reversed(_tidying), remove_open_parts):
+        with contextlib.suppress(Exception):
+            tidy()
+
+
+@contextlib.contextmanager
+def _silent_about_interrupts() -> Iterator[None]:
+    """Let Python not report an interrupt that came where none can be raised, and was lost."""
+    report = sys.unraisablehook
+    sys.unraisablehook = lambda lost: (
+        None if isinstance(lost.exc_value, KeyboardInterrupt) else report(lost)
+    )
+    try:
+        yield
+    finally:
+        sys.unraisablehook = report
+
+
+def leave_stuck(code: int) -> None:
+    """End the process at once if a command is still in a kernel; else do nothing."""
+    if any(not is_done.is_set() for is_done in _stuck):
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os._exit(code)
