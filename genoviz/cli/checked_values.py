@@ -29,7 +29,7 @@ def check_values(command: Any) -> None:
     for param in command.params:
         if param.callback is None:
             param.callback = _refuse_no_number
-    if command.callback is not None:
+    if command.callback is not None and not hasattr(command, "commands"):
         command.callback = _checked(command.name, command.callback, command.params)
 
 

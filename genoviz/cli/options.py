@@ -26,7 +26,10 @@ class BackendName(StrEnum):
 
 
 GraphArgument = Annotated[
-    Path, typer.Argument(metavar="GRAPH", help="Graph: a GFA file, plain or gzipped.")
+    Path,
+    typer.Argument(
+        metavar="GRAPH", help="Graph: a GFA file, plain or gzipped; - is standard input."
+    ),
 ]
 BackendOption = Annotated[
     BackendName, typer.Option("--backend", help="Where to compute; auto is a GPU if there is one.")
