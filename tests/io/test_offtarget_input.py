@@ -119,7 +119,7 @@ def test_guides_are_those_that_were_written(tmp_path, data):
     words = st.text("ACGTUNRY", min_size=9, max_size=14)
     guides = draw(st.lists(words, min_size=1, max_size=5))
     names = [f"{draw(WORDS)}_{row}" for row in range(len(guides))]
-    limits = [draw(st.none() | st.integers(0, 20)) for _ in guides]
+    limits = [draw(st.none() | st.integers(0, 9)) for _ in guides]
     kind = draw(st.sampled_from(["fasta", "csv", "tsv", "header", "text"]))
     if kind == "fasta":
         limits = [None] * len(guides)
@@ -148,6 +148,22 @@ def test_guides_are_those_that_were_written(tmp_path, data):
     assert found.max_mismatches == tuple(limits)
 
 
+def test_whole_numbers_are_mismatches_only_as_far_as_they_can_be(tmp_path):
+    path = tmp_path / "guides.tsv"
+    path.write_text("a\tACGTACGTAC\t4\nb\tACGTACGTAG\t10\n")
+    found = read_guides(path)
+    assert found.max_mismatches == (4, 10)
+    assert found.notes == (
+        "guides.tsv has no header: column 3 is taken for the mismatches that each guide may have",
+    )
+    path.write_text("a\tACGTACGTAC\t4\nb\tACGTACGTAG\t11\n")  # scores, such as MIT's
+    found = read_guides(path)
+    assert (found.max_mismatches, found.names, found.notes) == ((None, None), ("a", "b"), ())
+    path.write_text("#guideId\ttargetSeq\tmitSpecScore\n1forw\tACGTACGTAC\t9\n")
+    found = read_guides(path)
+    assert (found.max_mismatches, found.names, found.notes) == ((None,), ("1forw",), ())
+
+
 def test_a_guide_a_line_is_enough(tmp_path):
     path = tmp_path / "guides.txt.gz"
     path.write_bytes(gzip.compress(b"acgtuACGTACG\r\n\r\n#\r\nTTTTTTTTTTTT\r\n"))
@@ -162,14 +178,20 @@ def test_a_guide_a_line_is_enough(tmp_path):
     [
         ("# nothing\n", "guides.txt: has no guide"),
         ("guide,name\n", "guides.txt: has no guide"),
-        ("ACGTACGT\nACGTAXGT\n", "line 2: 'ACGTAXGT' is no guide"),
+        ("ACGTACGT\nACGTAXGT\n", "line 2: letter 6 of the guide ACGTAXGT is 'X'"),
+        ("a,GATTACAXGATTACA\nc,GATTACAXGATTACA\n", "line 1: letter 8 of the guide GATTACAXGATTACA"),
+        ("GATTACA-GATTACA a\n", "line 1: letter 8 of the guide GATTACA-GATTACA is '-'"),
+        ("g,GATTACAGATTACA\nc,GATTACAXGATTACA\n", "line 2: letter 8 of the guide GATTACAXGA"),
+        ("a\nc\n", "line 1: the guide A has 1 nt, needs 8 at least in a table"),
+        ("guide,name\nACGTACG,a\n", "line 2: the guide ACGTACG has 7 nt, needs 8"),
+        ("ACGTACGT,x\nACGT,y\n", "line 2: the guide ACGT has 4 nt, needs 8"),
         ("ACGTACGT,a\n,b\n", "line 2: has no guide"),
-        ("guide,name\nACGJ,a\n", "line 2: letter 4 of the guide is 'J'"),
-        ("guide,mm\nACG,a\n", "line 2: 'a' stands for the mismatches"),
+        ("guide,name\nACGJ,a\n", "line 2: letter 4 of the guide ACGJ is 'J'"),
+        ("guide,mm\nACGTACGT,a\n", "line 2: 'a' stands for the mismatches"),
         ("name,guide\nx\n", "line 2: has no guide"),
         (">a\nACGT\n>b\n", "line 3: has a name and no guide"),
         ("a ACGTACGTACGTACGTA,ACGTACGTACGTACGTAC", "line 1: has two guides, ACGTACGTACGTACGTA and"),
-        (">a\nAC-T\n", "line 2: letter 3 of the guide is '-'"),
+        (">a\nAC-T\n", "line 2: letter 3 of the guide AC-T is '-'"),
     ],
 )
 def test_what_is_wrong_with_guides_is_told(tmp_path, text, words):
