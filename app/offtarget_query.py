@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from app.offtarget_groups import GuideGroup
-from genoviz.analyses.offtargets import guide_with_pam
+from genoviz.analyses.offtargets import guide_with_pam, guides_without_pam
 from genoviz.errors import ParameterError
+from genoviz.io.guide_files import SHORTEST_GUIDE
 
 LETTERS = frozenset("ACGTURYSWKMBDHVN")
 MAX_MISMATCHES, MAX_BULGE = 10, 2
@@ -18,8 +19,8 @@ MAX_GUIDES, MAX_LETTERS = 10_000, 200
 NO_PAM = "none"
 NO_NAME = "#> "
 """What a name does not begin with: lines that do are no guides."""
-SHORTEST_GUIDE = 16
-"""Shorter words of nucleotides beside a guide may well be its name."""
+LONGEST_NAME = 16
+"""A word of so many nucleotides beside a guide is no name."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class OffTargetQuery:
         The PAM.
     max_mismatches, dna_bulge, rna_bulge
         The limits; bulges in nt.
+    note
+        What was left out of guides, "" where that is nothing.
     """
 
     guides: tuple[Guide, ...]
@@ -80,6 +83,16 @@ class OffTargetQuery:
     max_mismatches: int
     dna_bulge: int = 0
     rna_bulge: int = 0
+    note: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, guides: Sequence[Guide], pam: Pam, *limits: int) -> OffTargetQuery:
+        """Return a search for guides of which some may have been written with the PAM."""
+        names, letters = [guide.name for guide in guides], [guide.letters for guide in guides]
+        found, note = guides_without_pam(
+            letters, pam.letters, is_pam_first=pam.is_first, names=names
+        )
+        return cls(tuple(map(Guide, names, found)), pam, *limits, note=note)
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -123,8 +136,8 @@ def parse_guides(text: str) -> tuple[Guide, ...]:
     Raises
     ------
     ParameterError
-        If a line has no guide or several, a name of FASTA has no guide below it, or there are too
-        many guides.
+        If a line has no guide or several, a name of FASTA has no guide below it, a guide is too
+        long, or there are too many guides.
 
     Examples
     --------
@@ -198,11 +211,17 @@ def _split(words: Sequence[str], number: int) -> tuple[str, str]:
     are_guides = [LETTERS.issuperset(word.upper()) for word in words]
     if len(words) == 1 and not are_guides[0]:
         _check_letters(words[0].upper(), f"line {number}")
-    if not any(are_guides):
-        raise ParameterError(f"line {number} has no guide: {' '.join(words)[:40]!r}")
     place = max(range(len(words)), key=lambda i: (are_guides[i], len(words[i]), i))
+    longest, n = max(words, key=len).upper(), len(words[place])
+    if not are_guides[place] or n < min(SHORTEST_GUIDE, len(longest)):
+        # The longest word was meant to be a guide, and says why it is none.
+        wrong = next((i for i, letter in enumerate(longest) if letter not in LETTERS), 0)
+        raise ParameterError(
+            f"line {number} has no guide: letter {wrong + 1} of {longest[:40]} is "
+            f"{longest[wrong]!r}, needs nucleotides (IUPAC)"
+        )
     others = [word for i, word in enumerate(words) if i != place and are_guides[i]]
-    if any(len(word) >= SHORTEST_GUIDE for word in others):
+    if any(len(word) >= LONGEST_NAME for word in others):
         raise ParameterError(
             f"line {number} has two guides, {others[-1][:40]} and {words[place][:40]}; "
             "write one a line, with its name before it"

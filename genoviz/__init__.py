@@ -143,6 +143,7 @@ _MODULES = {
     "genoviz.analyses.offtargets": (
         "find_offtargets",
         "guide_with_pam",
+        "guides_without_pam",
         "iter_find_offtargets",
         "stream_offtargets",
     ),

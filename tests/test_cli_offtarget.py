@@ -134,15 +134,45 @@ def test_options_ask_for_the_same_as_an_input_file(run, genome, tmp_path):
     assert [row.split("\t")[4:] for row in fewer] == [["+", "0"]]
 
 
+def test_a_guide_with_its_pam_finds_what_it_finds_without(run, genome, tmp_path):
+    code, bare, _ = run("--guide", GUIDE, "--genome", genome)
+    assert (code, bare != "") == (0, True)
+    for guide in (f"{GUIDE}TGG", f"{GUIDE}NNN"):
+        found = run("--guide", guide, "--genome", genome)
+        assert found[:2] == (0, bare)
+        assert f"note: 1 guide ends in the PAM NGG, which is left out of it: {guide}" in found[2]
+    # Rows as of CRISPOR: identifier, guide with its PAM, then scores.
+    (tmp_path / "guides.tsv").write_text(
+        f"#guideId\ttargetSeq\tmitSpecScore\n21forw\t{GUIDE}TGG\t50\n7rev\t{'ACTA' * 5}AGG\t9\n"
+    )
+    code, out, err = run("--guides", "guides.tsv", "--genome", genome, "--json", "-o", "hits.csv")
+    assert code == 0
+    assert "2 guides end in the PAM NGG, which is left out of them: 21forw, 7rev" in err
+    rows = json.loads(out)["guides"]
+    assert [(row["id"], row["is_found"]) for row in rows] == [("21forw", True), ("7rev", False)]
+    _, _, err = run("--guides", "guides.tsv", "--genome", genome)
+    assert [line for line in err.splitlines() if line.startswith("7rev")] == [
+        "7rev                0  0  not found in this genome"
+    ]
+
+
+def test_a_table_whose_guides_do_not_parse_is_refused(run, genome, tmp_path):
+    (tmp_path / "guides.csv").write_text(f"A,{GUIDE[:9]}X{GUIDE[10:]}\nC,{GUIDE[:9]}X\n")
+    code, out, err = run("--guides", "guides.csv", "--genome", genome)
+    assert (code, out) == (1, "")
+    words = "guides.csv, line 1: letter 10 of the guide GGCCGACCTXTCGCTGACGC is 'X'"
+    assert words in " ".join(err.split())
+
+
 def test_hits_of_any_pam_and_length_are_those_of_a_slow_search(run, genome, tmp_path):
-    (tmp_path / "guides.csv").write_text("name,guide,mismatches\na,CCATGCAC,3\nb,CCATGG,1\n")
+    (tmp_path / "guides.csv").write_text("name,guide,mismatches\na,CCATGCAC,3\nb,CCATGCACG,4\n")
     code, out, _ = run(
         "--guides", "guides.csv", "--pam", "TTN", "--pam-first", "--genome", genome, "-m", "9"
     )
     assert code == 0
     contigs = [*CONTIGS.values()]
     wanted = []
-    for name, guide, limit in (("a", "NNNCCATGCAC", 3), ("b", "NNNCCATGG", 1)):
+    for name, guide, limit in (("a", "NNNCCATGCAC", 3), ("b", "NNNCCATGCACG", 4)):
         pattern = "TTN" + "N" * (len(guide) - 3)
         for _, contig, start, strand, n in find_sites(contigs, pattern, [guide], [limit]):
             wanted.append([guide, [*CONTIGS][contig], str(start), strand, str(n), name])

@@ -28,7 +28,7 @@ class HaplotypeRisks:
         without any.
     worst_cfd, reference_cfd
         float64: the highest CFD score of other sites in any haplotype, and of those that the
-        reference has; 0 without any.
+        reference has; 0 without any, and NaN of a guide that no path has a site of.
     worst_sites, reference_sites
         int64: rows of these sites, or -1.
     definition
@@ -44,7 +44,7 @@ class HaplotypeRisks:
 
     @property
     def risks(self) -> np.ndarray:
-        """How much worse any haplotype is than the reference; float64, 0 to 1."""
+        """How much worse any haplotype is than the reference; float64, 0 to 1, or NaN."""
         return self.worst_cfd - self.reference_cfd
 
 
@@ -74,10 +74,11 @@ def haplotype_risks(
     counts = ~np.isnan(cfd)
     counts[on_targets[on_targets >= 0]] = False
     counts &= ~_is_allele(reference, on_targets[owners])
+    is_found = np.bincount(owners, minlength=n_guides) > 0
     best = []
     for rows in (np.flatnonzero(counts), np.flatnonzero(counts & reference.is_present)):
         sites = first_best(rows, owners, cfd[rows], n_guides)
-        scores = np.zeros(n_guides)
+        scores = np.where(is_found, 0.0, np.nan)
         scores[sites >= 0] = cfd[sites[sites >= 0]]
         best += [scores, sites]
     return HaplotypeRisks(on_targets, *best)

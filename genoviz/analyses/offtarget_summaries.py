@@ -13,7 +13,8 @@ from genoviz.model.offtarget_hits import OffTargetHits
 DEFINITION = (
     "CFD specificity is 1 / (1 + sum of CFD), MIT specificity 10,000 / (100 + sum of MIT scores); "
     "the sums are over every hit but the chosen on-target, so further perfect copies count in "
-    "full. Hits without a score (letters other than A, C, G, T; for MIT also bulges) are left out."
+    "full. Hits without a score (letters other than A, C, G, T; for MIT also bulges) are left out. "
+    "A guide without any hit is not found in the genome and has no specificity."
 )
 """What the specificities of `GuideSummaries` are."""
 
@@ -35,11 +36,12 @@ class GuideSummaries:
     on_targets
         int64, shape (n_guides,): row of the hit that is meant to be cut, or -1.
     cfd_specificity
-        float64, shape (n_guides,), 0 to 1; NaN for guides that have no score.
+        float64, shape (n_guides,), 0 to 1; NaN for guides that have no score, or no hit.
     mit_specificity
         float64, shape (n_guides,), 0 to 100; NaN as above.
     worst_cfd
-        float64, shape (n_guides,): the highest of all hits but the on-target, 0 without any.
+        float64, shape (n_guides,): the highest of all hits but the on-target, 0 where that is the
+        only one; NaN as above.
     worst_hits
         int64, shape (n_guides,): row of that hit, or -1.
     n_unscored
@@ -59,6 +61,11 @@ class GuideSummaries:
     worst_hits: np.ndarray
     n_unscored: np.ndarray
     definition: str = DEFINITION
+
+    @property
+    def is_found(self) -> np.ndarray:
+        """Whether a guide has a hit at all; bool, (n_guides,)."""
+        return self.counts.sum(axis=1) + self.n_bulged > 0
 
     @property
     def is_ambiguous(self) -> np.ndarray:
@@ -109,7 +116,8 @@ def summarise_guides(
     worst_hits = first_best(scored, owners, cfd[scored], n_guides)
     worst = np.zeros(n_guides)
     worst[worst_hits >= 0] = cfd[worst_hits[worst_hits >= 0]]
-    may_score = [has_scores(hits.pattern) and {*guide[:20]} <= {*"ACGT"} for guide in hits.guides]
+    may_score = np.bincount(owners, minlength=n_guides) > 0
+    may_score &= [has_scores(hits.pattern) and {*guide[:20]} <= {*"ACGT"} for guide in hits.guides]
     sum_cfd, sum_mit = (
         np.bincount(owners, weights=scores, minlength=n_guides) for scores in (off_cfd, off_mit)
     )

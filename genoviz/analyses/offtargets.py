@@ -10,6 +10,7 @@ from genoviz.analyses.offtarget_request import METHODS, STRANDS, check_choice, m
 from genoviz.analyses.offtarget_search import iter_search, make_parts
 from genoviz.backend import Backend
 from genoviz.model.genome_planes import GenomePlanes
+from genoviz.model.letter_masks import LETTER_MASKS
 from genoviz.model.sequences import Sequences
 
 __all__ = [
@@ -19,11 +20,16 @@ __all__ = [
     "OffTargetProgress",
     "find_offtargets",
     "guide_with_pam",
+    "guides_without_pam",
     "iter_find_offtargets",
     "stream_offtargets",
 ]
 
 PLACEMENTS = ("best", "all")
+PROTOSPACER_LENGTHS = range(20, 25)
+"""What is left of a guide that was written with its PAM, nt: no shorter, as a truncated guide may
+well end in GG, and no longer."""
+_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,3 +219,57 @@ def guide_with_pam(protospacer: str, pam: str, *, is_pam_first: bool = False) ->
     if is_pam_first:
         guide, pattern = "N" * len(pam) + protospacer, pam + "N" * len(protospacer)
     return guide, pattern
+
+
+def guides_without_pam(
+    guides: Sequence[str], pam: str, *, is_pam_first: bool = False, names: Sequence[str] = ()
+) -> tuple[tuple[str, ...], str]:
+    """Return protospacers of guides that may have been written with their PAM, and a note.
+
+    Tables of CRISPOR and Benchling have the PAM behind the protospacer, and input of Cas-OFFinder
+    has N there. So it is left out where the letters fit the PAM, or are all N, and
+    ``PROTOSPACER_LENGTHS`` has what is left. The note names these guides; it is empty without any.
+
+    Parameters
+    ----------
+    guides
+        In upper case.
+    pam, is_pam_first
+        The PAM in letters of IUPAC, and whether it is at the 5' end. One of N alone is never found.
+    names
+        What the note calls the guides; their letters by default.
+
+    Examples
+    --------
+    >>> guides, note = guides_without_pam(["GACCTGTCGCTGACGCATTCAGG"], "NGG")
+    >>> guides
+    ('GACCTGTCGCTGACGCATTC',)
+    >>> note
+    '1 guide ends in the PAM NGG, which is left out of it: GACCTGTCGCTGACGCATTCAGG'
+    """
+    found = [_without_pam(guide, pam, is_pam_first) for guide in guides]
+    rows = [row for row, guide in enumerate(guides) if found[row] != guide]
+    if not rows:
+        return tuple(found), ""
+    many = "s" * (len(rows) > 1)
+    shown = ", ".join((names or guides)[row] for row in rows[:_NAMED])
+    more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
+    verb = f"begin{'' if many else 's'} with" if is_pam_first else f"end{'' if many else 's'} in"
+    return tuple(found), (
+        f"{len(rows):,} guide{many} {verb} the PAM {pam}, which is left out of "
+        f"{'them' if many else 'it'}: {shown}{more}"
+    )
+
+
+def _without_pam(guide: str, pam: str, is_pam_first: bool) -> str:
+    n_left = len(guide) - len(pam)
+    if not pam.strip("N") or n_left not in PROTOSPACER_LENGTHS:
+        return guide
+    letters = guide[: len(pam)] if is_pam_first else guide[n_left:]
+    fits = all(
+        LETTER_MASKS[ord(letter)] & ~LETTER_MASKS[ord(needed)] == 0
+        for letter, needed in zip(letters, pam, strict=True)
+    )
+    if not fits and letters.strip("N"):
+        return guide
+    return guide[len(pam) :] if is_pam_first else guide[:n_left]

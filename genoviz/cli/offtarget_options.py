@@ -57,14 +57,16 @@ OutputArgument = Annotated[
 ]
 GuideOption = Annotated[
     list[str] | None,
-    typer.Option("-g", "--guide", metavar="LETTERS", help="Guide without its PAM (repeat)."),
+    typer.Option(
+        "-g", "--guide", metavar="LETTERS", help="Guide, with its PAM or without (repeat)."
+    ),
 ]
 GuidesOption = Annotated[
     Path | None,
     typer.Option(
         "--guides",
-        help="Guides without PAM: FASTA, CSV or TSV, or one a line, with names and mismatches "
-        "or without; - is standard input.",
+        help="Guides: FASTA, CSV or TSV, or one a line, with names and mismatches or without; "
+        "- is standard input.",
     ),
 ]
 PamOption = Annotated[str, typer.Option("--pam", help="PAM, in letters of IUPAC; '' for none.")]

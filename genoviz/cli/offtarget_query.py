@@ -83,29 +83,37 @@ def make_query(
     dna_bulge: int,
     rna_bulge: int,
 ) -> Query:
-    """Return what options ask for: guides without their PAM, of the command line, then a file."""
-    from genoviz.analyses.offtargets import guide_with_pam
+    """Return what options ask for: guides of the command line, then of a file.
+
+    The PAM of guides that have it is left out; a note on standard error names them.
+    """
+    from genoviz.analyses.offtargets import guide_with_pam, guides_without_pam
     from genoviz.io.offtarget_input import PATTERN_LETTERS, GuideList, read_guides
 
     if genome is None:
         raise typer.BadParameter("give --genome, or an INPUT file")
     if not given and file is None:
         raise typer.BadParameter("give --guide or --guides, or an INPUT file")
-    wrong = {*pam.upper()} - {*PATTERN_LETTERS}
+    pam = pam.upper()
+    wrong = {*pam} - {*PATTERN_LETTERS}
     if wrong:
         raise typer.BadParameter(
             f"--pam {pam} has {min(wrong)!r}, needs letters of {PATTERN_LETTERS}"
         )
     listed = GuideList((), (), ()) if file is None else read_guides(as_file(file))
+    print_notes(*listed.notes)
     guides = (*map(_check_guide, given), *listed.guides)
     limits = (None,) * len(given) + listed.max_mismatches
     names = (*(f"guide_{n}" for n in range(1, len(given) + 1)), *listed.names)
+    called = (*guides[: len(given)], *listed.names)
+    guides, note = guides_without_pam(guides, pam, is_pam_first=pam_first, names=called)
+    print_notes(note)
     rows: dict[int, list[int]] = {}
     for row, guide in enumerate(guides):
         rows.setdefault(len(guide), []).append(row)
     searches = []
     for same in rows.values():
-        padded = [guide_with_pam(guides[row], pam.upper(), is_pam_first=pam_first) for row in same]
+        padded = [guide_with_pam(guides[row], pam, is_pam_first=pam_first) for row in same]
         searches.append(
             Search(
                 padded[0][1],

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = ("bed", "csv", "tsv", "parquet")
 _SHOWN = 20
+NOT_FOUND = "not found in this genome"
 
 
 def find_format(chosen: str | None, output: Path | None, query: Query, count_only: bool) -> str:
@@ -125,8 +126,9 @@ def _rows_of_guides(answers: Sequence[Answer]) -> list[dict[str, Any]]:
         guides = answer.search.guides
         names = answer.search.ids or [None] * len(guides)
         for name, guide, counts in zip(names, guides, answer.counts.tolist(), strict=True):
-            row = {"id": name, "guide": guide, "n_hits": sum(counts), "by_mismatches": counts}
-            rows.append(row)
+            n_hits = sum(counts)
+            row = {"id": name, "guide": guide, "n_hits": n_hits, "is_found": n_hits > 0}
+            rows.append(row | {"by_mismatches": counts})
     return rows
 
 
@@ -139,11 +141,15 @@ def print_summary(found: dict[str, Any]) -> None:
         counts = row["by_mismatches"] + [0] * (n_levels - len(row["by_mismatches"]))
         lines.append([row["id"] or row["guide"], *(f"{count:,}" for count in counts)])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for first, *cells in lines:
+    remarks = ["", *("" if row["is_found"] else NOT_FOUND for row in shown)]
+    for (first, *cells), remark in zip(lines, remarks, strict=True):
         padded = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-        typer.echo("  ".join([first.ljust(widths[0]), *padded]), err=True)
+        typer.echo("  ".join([first.ljust(widths[0]), *padded, remark]).rstrip(), err=True)
     if len(found["guides"]) > len(shown):
         typer.echo(f"... and {len(found['guides']) - len(shown):,} more guides", err=True)
+    n_lost = sum(not row["is_found"] for row in found["guides"])
+    if n_lost and len(found["guides"]) > len(shown):
+        typer.echo(f"{n_lost:,} of {len(found['guides']):,} guides: {NOT_FOUND}", err=True)
     seconds = found["seconds"]
     sizes = (("n_hits", "hit"), ("n_guides", "guide"), ("n_contigs", "contig"))
     hits, guides, contigs = (

@@ -171,6 +171,12 @@ def test_summaries_are_those_of_a_slow_count():
         assert summaries.is_ambiguous[guide] == (len(perfect) > 1)
         assert summaries.n_bulged[guide] == sum(hits.bulge_sizes[rows] > 0)
         assert summaries.counts[guide].sum() == sum(hits.bulge_sizes[rows] == 0)
+        assert summaries.is_found[guide] == bool(rows)
+        if not rows:
+            assert np.isnan(summaries.cfd_specificity[guide])
+            assert np.isnan(summaries.mit_specificity[guide])
+            assert np.isnan(summaries.worst_cfd[guide])
+            continue
         assert summaries.cfd_specificity[guide] == pytest.approx(
             1 / (1 + sum(cfd[row] for row in others))
         )
@@ -180,7 +186,7 @@ def test_summaries_are_those_of_a_slow_count():
         assert summaries.worst_cfd[guide] == max((cfd[row] for row in others), default=0)
     assert hits.starts[summaries.on_targets[0]] == 6000 + 23
     assert summaries.cfd_specificity[0] < 0.5, "a second perfect copy counts in full"
-    assert summaries.cfd_specificity[2] == 1
+    assert summaries.is_found.tolist() == [True, True, False]
     assert "1 / (1 + sum of CFD)" in summaries.definition
     chosen = summaries.worst_hits
     again = summarise_guides(hits, on_targets=chosen, cfd=cfd, mit=mit)

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from genoviz.analyses.genome_planes import make_genome_planes
 from genoviz.analyses.offtarget_bulges import BulgeType, find_protospacer
-from genoviz.analyses.offtargets import METHODS, find_offtargets, iter_find_offtargets
+from genoviz.analyses.offtargets import (
+    METHODS,
+    find_offtargets,
+    guides_without_pam,
+    iter_find_offtargets,
+)
 from genoviz.errors import ParameterError
 from genoviz.io.sequences import read_sequences
 from genoviz.model.sequences import Sequences
@@ -214,3 +219,46 @@ def test_protospacer_lies_beside_the_pam(pattern, guide, expected):
 def test_wrong_searches_are_told(guides, pattern, options, words):
     with pytest.raises(ParameterError, match=words):
         find_offtargets(guides, genome_of(["ACGT"]), pattern, **{"max_mismatches": 0} | options)
+
+
+SPACER = "GGCCGACCTGTCGCTGACGC"
+
+
+@pytest.mark.parametrize(
+    ("guide", "pam", "is_first", "expected"),
+    [
+        (SPACER + "AGG", "NGG", False, SPACER),
+        (SPACER + "NGG", "NGG", False, SPACER),
+        (SPACER + "NNN", "NGG", False, SPACER),
+        (SPACER + "AAG", "NRG", False, SPACER),
+        ("G" + SPACER + "AGG", "NGG", False, "G" + SPACER),
+        (SPACER + "A" + "TTGAAT", "NNGRRT", False, SPACER + "A"),
+        ("TTTA" + SPACER + "ACT", "TTTV", True, SPACER + "ACT"),
+        ("NNNN" + SPACER, "TTTV", True, SPACER),
+        # These stay: no PAM there, too short or too long without it, or a PAM that fits anything.
+        (SPACER + "ACG", "NGG", False, SPACER + "ACG"),
+        (SPACER + "NRG", "NGG", False, SPACER + "NRG"),
+        ("TTTT" + SPACER, "TTTV", True, "TTTT" + SPACER),
+        ("TTTA" + SPACER, "TTTV", False, "TTTA" + SPACER),
+        (SPACER[:17] + "AGG", "NGG", False, SPACER[:17] + "AGG"),
+        (SPACER[:19] + "AGG", "NGG", False, SPACER[:19] + "AGG"),
+        (SPACER + "AAAAA" + "AGG", "NGG", False, SPACER + "AAAAA" + "AGG"),
+        (SPACER + "AGG", "NNN", False, SPACER + "AGG"),
+        (SPACER + "AGG", "", False, SPACER + "AGG"),
+    ],
+)
+def test_a_guide_that_was_written_with_its_pam_loses_it(guide, pam, is_first, expected):
+    (found,), note = guides_without_pam([guide], pam, is_pam_first=is_first, names=["name"])
+    assert found == expected
+    verb = "begins with" if is_first else "ends in"
+    left_out = f"1 guide {verb} the PAM {pam}, which is left out of it: name"
+    assert note == ("" if found == guide else left_out)
+
+
+def test_the_note_names_few_of_many_guides():
+    names = [f"g{number}" for number in range(1, 9)]
+    guides, note = guides_without_pam([SPACER + "CGG"] * 7 + [SPACER], "NGG", names=names)
+    assert guides == (SPACER,) * 8
+    assert note == (
+        "7 guides end in the PAM NGG, which is left out of them: g1, g2, g3, g4, g5 and 2 more"
+    )

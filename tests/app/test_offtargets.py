@@ -30,7 +30,7 @@ from app.pages.offtargets.hit_rows import BLOCK, hit_rows
 from app.pages.offtargets.kinds_panel import make_cells
 from app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
 from app.pages.offtargets.place_bins import CONTIGS, GENOME, SCORES, PlaceView, make_place_bins
-from app.pages.offtargets.search_words import progress_words
+from app.pages.offtargets.search_words import lost_words, progress_words
 from genoviz.analyses.genome_planes import make_genome_planes
 from genoviz.analyses.index_text import make_index_text
 from genoviz.errors import ParameterError
@@ -97,6 +97,7 @@ def test_guides_are_read_as_people_write_them(text, expected):
         ("", "no guide"),
         ("A GACCTGTCGCTGACGCATTC,GACCTGTCGCTGACGCATTA", "line 1 has two guides"),
         ("GATTXCA", "'X' at position 5"),
+        ("a GATTACAXGATTACA", "line 1 has no guide: letter 8 of GATTACAXGATTACA is 'X'"),
         (">a\nGATTACA\n>b", "name in line 3, b, has no guide below it"),
         (">a\nGATT\nGAT/ACA", "line 3 has '/' at position 4"),
         ("GATTACA\nhello world?", "line 2 has no guide"),
@@ -124,6 +125,24 @@ def test_fasta_is_read_as_that_of_files(text, tmp_path):
     assert [(guide.name, guide.letters) for guide in found] == list(
         zip(names, expected.guides, strict=True)
     )
+
+
+def test_the_pam_of_a_guide_is_left_out_and_a_guide_without_a_site_has_no_score(genome):
+    absent = "ACGT" * 5
+    guides = parse_guides(f"whole {SPACER}AGG\nbare {SPACER}\nlost {absent}")
+    query = OffTargetQuery.of(guides, Pam("NGG"), 2)
+    assert [guide.letters for guide in query.guides] == [SPACER, SPACER, absent]
+    assert query.note == "1 guide ends in the PAM NGG, which is left out of it: whole"
+    *_, last = iter_search(genome, query)
+    assert last.result.summaries.is_found.tolist() == [True, True, False]
+    rows = guide_rows(last.result)
+    assert np.isnan(rows.frame["Spec."]).tolist() == [False, False, True]
+    assert np.isnan(rows.frame["Worst"]).tolist() == [False, False, True]
+    assert rows.frame["Hits"].tolist()[2] == 0
+    assert "1 not found" in rows.note
+    assert lost_words(last.result) == "not found in this genome: lost"
+    found = filter_hits(last.result, HitFilter(), HitOrder())
+    assert "; not found in this genome: lost." in caption_of(found)
 
 
 def test_a_pam_stands_at_either_end():

@@ -26,6 +26,7 @@ from app.pages.offtargets.hit_order import HitOrder
 from app.pages.offtargets.hit_rows import hit_rows
 from app.pages.offtargets.link import LinkedHits
 from app.pages.offtargets.place_bins import CONTIGS, GENOME, PlaceView, make_place_bins
+from app.pages.offtargets.search_words import lost_words
 from genoviz import (
     cfd_scores,
     compare_with_reference,
@@ -205,14 +206,23 @@ def test_the_matrix_counts_places_of_haplotypes(result):
 def test_guides_have_their_worst_in_any_haplotype_and_in_the_reference(result):
     rows = guide_rows(result)
     risks = result.sites.reference.risks
-    assert rows.frame["Worst"].tolist() == risks.worst_cfd.tolist()
-    assert rows.frame["In ref."].tolist() == risks.reference_cfd.tolist()
+    assert np.array_equal(rows.frame["Worst"], risks.worst_cfd, equal_nan=True)
+    assert np.array_equal(rows.frame["In ref."], risks.reference_cfd, equal_nan=True)
     assert rows.frame["Worst"][0] > rows.frame["In ref."][0]
     assert "Spec." in rows.hidden
     *_, last = iter_compare(result, "")
     assert {"Worst", "In ref.", "Spec."} <= set(guide_rows(last.result).hidden)
     found = filter_hits(last.result, HitFilter(), HitOrder())
     assert "In ref." in hit_rows(found, 0).hidden
+
+
+def test_a_guide_without_a_site_has_no_worst(gfa):
+    query = OffTargetQuery((Guide("one", SPACER), Guide("lost", "ACGT" * 5)), Pam("NGG"), 2)
+    found = search(read_gfa(gfa), query, REFERENCE)
+    frame = guide_rows(found).frame
+    assert np.isnan(frame[["Worst", "In ref."]].to_numpy()).tolist() == [[False] * 2, [True] * 2]
+    assert np.isnan(found.sites.reference.risks.risks).tolist() == [False, True]
+    assert lost_words(found) == "not found on the paths of this graph: lost"
 
 
 def test_files_have_haplotypes_and_reference(result, tmp_path):

@@ -17,6 +17,7 @@ from app.pages.offtargets.place_bins import (
     colour_of,
     make_place_bins,
 )
+from app.pages.offtargets.search_words import lost_words
 from app.parts.words import n_words
 from genoviz.analyses.figures.parts import Box, Line, Part, Text, clip_text, text_width
 from genoviz.analyses.legend import short_number
@@ -70,10 +71,12 @@ def caption_of(found: FoundHits) -> str:
     bulges = f", DNA bulge {query.dna_bulge} and RNA bulge {query.rna_bulge} nt"
     listed = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
     place = "" if found.result.sites is None else "; each at its first place on the paths"
+    lost = lost_words(found.result)
     most = f"{query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
     return (
         f"PAM {query.pam}, up to {most}"
-        f"{bulges if query.dna_bulge or query.rna_bulge else ''}; {listed}{place}. "
+        f"{bulges if query.dna_bulge or query.rna_bulge else ''}; {listed}{place}"
+        f"{f'; {lost}' if lost else ''}. "
         "Colour: fewest mismatches; depth of colour: hits."
     )
 

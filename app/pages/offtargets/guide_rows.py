@@ -72,7 +72,10 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
         hidden.append(IN_REFERENCE)
     hidden = list(dict.fromkeys(hidden))
     n_twice = int(summaries.is_ambiguous.sum()) if sites is None else 0
-    note = f"{n_twice:,} with several perfect copies" if n_twice else ""
+    n_lost = int((~summaries.is_found).sum())
+    notes = (f"{n_lost:,} not found" if n_lost else "",
+             f"{n_twice:,} with several perfect copies" if n_twice else "")  # fmt: skip
+    note = "; ".join(filter(None, notes))
     rows = np.arange(len(guides))
     widths = _least_widths(frame, guide_width(result.query))
     return TableRows(frame, words, rows, note, tuple(hidden), widths)

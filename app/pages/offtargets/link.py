@@ -125,7 +125,7 @@ def read_search(link: Address) -> OffTargetQuery | None:
             f"limits is {link.limits!r}, needs {MAX_MISMATCHES} mismatches and bulges of "
             f"{MAX_BULGE} nt at most"
         )
-    return OffTargetQuery(guides, Pam.parse(link.pam or "-NGG"), most, dna, rna)
+    return OffTargetQuery.of(guides, Pam.parse(link.pam or "-NGG"), most, dna, rna)
 
 
 def _is_number(text: str) -> bool:

@@ -20,7 +20,7 @@ from app.offtarget_query import (
 )
 from app.pages.offtargets.example_guides import pick_guides
 from app.pages.offtargets.pam_field import PamField
-from app.pages.offtargets.search_words import progress_words, result_words
+from app.pages.offtargets.search_words import lost_words, progress_words, result_words
 from app.pages.offtargets.state import OffTargetState
 from app.parts.questions import Question
 from genoviz.errors import GenovizError
@@ -57,8 +57,9 @@ class SearchForm:
         self._picks = Question(state.session, "example guides", self._write_guides)
         self.guides = pmui.TextAreaInput(
             label="Guides",
-            placeholder="One a line, with or without a name, and without the PAM",
-            description="Protospacers 5′ to 3′; FASTA too. Ctrl+Enter searches",
+            placeholder="One a line, with or without a name",
+            description="Protospacers 5′ to 3′, with the PAM or without; FASTA too. "
+            "Ctrl+Enter searches",
             rows=4, max_rows=7, auto_grow=True, size="small", max_length=2_000_000,
             sx={"& textarea": {"fontFamily": "monospace", "fontSize": "13px"}},
             **WIDE,
@@ -116,7 +117,7 @@ class SearchForm:
     def query(self) -> OffTargetQuery:
         """What the fields ask for; raises `ParameterError` with what is wrong."""
         text = self.guides.value_input or self.guides.value or ""
-        return OffTargetQuery(
+        return OffTargetQuery.of(
             parse_guides(text),
             self.pam.value,
             self.mismatches.value,
@@ -187,7 +188,10 @@ class SearchForm:
                 self.bar.value = round(100 * step.fraction)
                 self.said.object = f"<p>{progress_words(step)}</p>"
             elif state.result is not None:
-                self.said.object = f"<p>{result_words(state.result)}</p>"
+                result = state.result
+                words = (result_words(result), lost_words(result), result.query.note)
+                said = (word[:1].upper() + word[1:] for word in words if word)
+                self.said.object = "".join(f"<p>{escape(word)}.</p>" for word in said)
             else:
                 self.said.object = ""
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from app.offtarget_search import SearchResult, SearchStep
 from app.parts.words import n_words
+
+N_NAMED = 5
 
 
 def short_amount(value: float, unit: str) -> str:
@@ -32,6 +36,17 @@ def progress_words(step: SearchStep) -> str:
     speed = step.n_bases / step.seconds if step.seconds else 0.0
     words = f"{100 * step.fraction:.0f} % searched; {hits} so far"
     return f"{words}; {short_amount(speed, 'bp/s')}" if speed else words
+
+
+def lost_words(result: SearchResult) -> str:
+    """Return which guides have no site at all, or ""."""
+    lost = np.flatnonzero(~result.summaries.is_found).tolist()
+    if not lost:
+        return ""
+    where = "in this genome" if result.sites is None else "on the paths of this graph"
+    names = ", ".join(result.query.guides[row].name for row in lost[:N_NAMED])
+    more = f" and {len(lost) - N_NAMED:,} more" if len(lost) > N_NAMED else ""
+    return f"not found {where}: {names}{more}"
 
 
 def result_words(result: SearchResult) -> str:
