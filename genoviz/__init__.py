@@ -106,7 +106,7 @@ _MODULES = {
         "locate_kmer",
         "locate_kmers",
     ),
-    "genoviz.analyses.kmer_queries": ("count_kmers", "kmer_rows"),
+    "genoviz.analyses.kmer_queries": ("count_kmers", "iter_count_kmers", "kmer_rows"),
     "genoviz.analyses.kmer_trace": ("BwtWindow", "KmerTrace", "bwt_window", "trace_kmer"),
     "genoviz.analyses.kmers": ("Kmer", "PackedKmers", "parse_kmers"),
     "genoviz.analyses.layout": ("iter_path_sgd_layout", "path_sgd_layout"),

@@ -162,7 +162,7 @@ def test_a_limit_is_said(run, index):
     assert run("locate", index, "AC", "--limit", n)[2] == ""
 
 
-@pytest.mark.parametrize("k", [1, 3, 7, 40])
+@pytest.mark.parametrize("k", [1, 3, 7, 34])
 @pytest.mark.parametrize("canonical", [False, True])
 def test_the_spectrum_is_that_of_the_letters(run, index, k, canonical):
     kmers = [kmer for _, letters in RECORDS for kmer in kmers_of(letters, k) if kmer]
@@ -175,6 +175,25 @@ def test_the_spectrum_is_that_of_the_letters(run, index, k, canonical):
     assert rows == [[str(m), str(wanted[m])] for m in sorted(wanted)]
     shown = json.loads(run("spectrum", index, "-k", k, "--json", *options)[1])
     assert (shown["n_total"], shown["n_distinct"]) == (len(kmers), len(set(kmers)))
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (("spectrum", "-k"), "-k"),
+        (("spectrum", "--canonical", "-k"), "-k"),
+        (("spectrum", "--every-k"), "--every-k"),
+        (("multiplicity", "-k"), "-k"),
+    ],
+)
+@pytest.mark.parametrize("k", [35, 1_000])
+def test_a_k_beyond_the_longest_stretch_is_refused(run, index, options, name, k):
+    command, *rest = options
+    code, out, err = run(command, index, *rest, k)
+    assert (code, out) == (1, "")
+    words = f"{name} is {k:,}, and the longest stretch of A C G T has 34 bases; needs 1 to 34"
+    assert words in " ".join(err.split())
+    assert run(command, index, *rest, 34)[0] == 0
 
 
 def test_distinct_kmers_are_counted_for_every_k(run, index):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from app.jobs import FILES, Job, JobState
@@ -39,10 +39,15 @@ class Question:
         return time.monotonic() - self._open_since if self.is_open else 0.0
 
     def ask(self, answer: Callable[..., Any], *args: Any) -> None:
-        """Have ``answer(*args)`` computed in a job thread."""
+        """Have ``answer(*args)`` computed in a job thread.
+
+        Of a generator the last item is the answer; between items it can be taken back.
+        """
 
         def steps() -> Iterator[Any]:
-            yield (answer(*args),)
+            found = answer(*args)
+            for item in found if isinstance(found, Generator) else (found,):
+                yield (item,)
 
         now = time.monotonic()
         self._open_since = self._open_since if self.is_open else now

@@ -7,8 +7,9 @@ from typing import get_args
 
 import numpy as np
 
+from genoviz.analyses.kmer_branches import REVERSE, iter_branches
 from genoviz.analyses.kmer_packing import Kmers, pack_queries
-from genoviz.analyses.kmer_queries import MAX_BRANCHES, KmerStrands, find_strand_ranges
+from genoviz.analyses.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.kmer_search import searcher_of
 from genoviz.analyses.kmers import Kmer
 from genoviz.analyses.linear_coordinates import check_option
@@ -237,15 +238,17 @@ def _find_ranges(
             ranges[(turned == group.words).all(axis=1)] = 0
             parts.append((ranges, numbers, -1))
             is_turned[numbers] = _is_less(turned, group.words)
-    for query in queries.ambiguous:
-        both = find_strand_ranges(searcher, query, strand, max_branches)
-        for ranges, sign in zip(both, (1, -1), strict=True):
-            parts.append((ranges, np.full(len(ranges), query.number), sign))
-        is_turned[query.number] = query.turned().letters < query.letters
+    both_strands = strand != "forward"
+    for found in iter_branches(
+        searcher, queries.ambiguous, max_branches, both_strands=both_strands
+    ):
+        signs = np.where(found.sides == REVERSE, -1, 1).astype(np.int8)
+        parts.append((found.rows, found.numbers, signs))
+    is_turned[queries.ambiguous.numbers] = queries.ambiguous.is_turned()
     rows = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
     kmer_ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
     strands = np.concatenate(
-        [np.empty(0, np.int8), *(np.full(len(part[0]), part[2], np.int8) for part in parts)]
+        [np.empty(0, np.int8), *(np.broadcast_to(np.int8(part[2]), len(part[0])) for part in parts)]
     )
     kept = rows[:, 0] < rows[:, 1]
     rows, kmer_ids, strands = rows[kept], kmer_ids[kept], strands[kept]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ from genoviz.kernels.fm_index.kmer_words import (
 Kmers = Sequence[str | bytes | Kmer] | PackedKmers | str | bytes
 BASES_PER_WORD = 32
 _OTHER_STRAND = np.array([int(f"{bases:04b}"[::-1], 2) for bases in range(16)], np.uint8)
+_LETTER_OF_SET = np.frombuffer(LETTERS.encode(), np.uint8)
+_SET_SIZES = np.array([max(bases.bit_count(), 1) for bases in range(16)])
 _WORD = 2**64 - 1
 _BOTH = slice(0, 2)
 
@@ -56,20 +58,63 @@ class KmerGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class KmerQuery:
-    """One k-mer as sets of bases, A 1, C 2, G 4, T 8 in the sum; uint8, shape (k,)."""
+class AmbiguousKmers:
+    """K-mers with IUPAC codes, one after the other.
 
-    number: int
+    Attributes
+    ----------
+    numbers
+        int64, shape (n,): which of all k-mers they are.
+    sets
+        uint8, shape (total_length,): sets of bases, A 1, C 2, G 4, T 8 in the sum.
+    offsets
+        int64, shape (n + 1,).
+    """
+
+    numbers: np.ndarray
     sets: np.ndarray
+    offsets: np.ndarray
 
-    def turned(self) -> KmerQuery:
-        """Return the reverse complement."""
-        return KmerQuery(self.number, _OTHER_STRAND[self.sets[::-1]])
+    def __len__(self) -> int:
+        return len(self.numbers)
 
-    @property
-    def letters(self) -> str:
-        """Return it in IUPAC codes."""
-        return "".join(LETTERS[bases] for bases in self.sets.tolist())
+    def turned(self) -> AmbiguousKmers:
+        """Return the reverse complements."""
+        mirror = np.repeat(self.offsets[:-1] + self.offsets[1:] - 1, np.diff(self.offsets))
+        places = mirror - np.arange(len(self.sets))
+        return AmbiguousKmers(self.numbers, _OTHER_STRAND[self.sets[places]], self.offsets)
+
+    def is_turned(self) -> np.ndarray:
+        """Tell of which k-mers the reverse complement comes first in the alphabet; bool, (n,)."""
+        letters, others = _LETTER_OF_SET[self.sets], _LETTER_OF_SET[self.turned().sets]
+        differences = np.append(np.flatnonzero(letters != others), len(letters))
+        firsts = differences[np.searchsorted(differences, self.offsets[:-1])]
+        differs = firsts < self.offsets[1:]
+        is_turned = np.zeros(len(self), bool)
+        is_turned[differs] = others[firsts[differs]] < letters[firsts[differs]]
+        return is_turned
+
+    def branch_lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return after how many letters, from the last one, k-mers branch; and offsets.
+
+        Both are int64; k-mer ``i`` has ``lengths[offsets[i] : offsets[i + 1]]``, ascending.
+        """
+        places = np.flatnonzero(self.sets & (self.sets - 1))
+        owners = np.searchsorted(self.offsets, places, side="right") - 1
+        lengths = self.offsets[1:][owners] - places
+        offsets = np.searchsorted(owners, np.arange(len(self) + 1))
+        return lengths[np.lexsort([lengths, owners])], offsets
+
+    def split(self, n_branches: int, max_branches: int) -> Iterator[AmbiguousKmers]:
+        """Yield some k-mers at a time, that stand for so many sequences, or one k-mer."""
+        bits = np.log2(_SET_SIZES[self.sets])
+        widths = np.exp2(np.minimum(np.add.reduceat(bits, self.offsets[:-1]), 40))
+        parts = np.cumsum(np.minimum(widths, max_branches)) // n_branches
+        cuts = np.flatnonzero(np.diff(parts, prepend=-1.0, append=np.inf))
+        for first, stop in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            begin, end = self.offsets[first], self.offsets[stop]
+            offsets = self.offsets[first : stop + 1] - begin
+            yield AmbiguousKmers(self.numbers[first:stop], self.sets[begin:end], offsets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +123,7 @@ class PackedQueries:
 
     n: int
     groups: tuple[KmerGroup, ...]
-    ambiguous: tuple[KmerQuery, ...]
+    ambiguous: AmbiguousKmers
     lengths: np.ndarray
 
 
@@ -120,7 +165,8 @@ def pack_queries(kmers: Kmers) -> PackedQueries:
     if isinstance(kmers, PackedKmers):
         words = np.ascontiguousarray(kmers.words)
         group = KmerGroup(slice(None), words, np.ascontiguousarray(kmers.lengths))
-        return PackedQueries(len(kmers), (group,), (), kmers.lengths.astype(np.int64))
+        none = _take(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int64))
+        return PackedQueries(len(kmers), (group,), none, kmers.lengths.astype(np.int64))
     if isinstance(kmers, str | bytes):
         kmers = [kmers]
     read = read_kmer_sets(kmers)
@@ -134,8 +180,13 @@ def pack_queries(kmers: Kmers) -> PackedQueries:
         words = np.empty((len(numbers), n), np.uint64)
         pack_kmers(sets, offsets, numbers, words)
         groups.append(KmerGroup(numbers, words, lengths[numbers].astype(np.int32)))
-    ambiguous = tuple(
-        KmerQuery(i, sets[offsets[i] : offsets[i + 1]])
-        for i in np.flatnonzero(is_ambiguous).tolist()
-    )
+    ambiguous = _take(sets, offsets, np.flatnonzero(is_ambiguous))
     return PackedQueries(len(lengths), tuple(groups), ambiguous, lengths)
+
+
+def _take(sets: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> AmbiguousKmers:
+    """Return some k-mers of many."""
+    lengths = offsets[numbers + 1] - offsets[numbers]
+    kept = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(offsets[numbers] - kept[:-1], lengths) + np.arange(kept[-1])
+    return AmbiguousKmers(numbers, sets[places], kept)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
-from genoviz.analyses.kmer_packing import KmerGroup, KmerQuery, Kmers, pack_one, pack_queries
+from genoviz.analyses.kmer_branches import iter_branches
+from genoviz.analyses.kmer_packing import KmerGroup, Kmers, pack_one, pack_queries
 from genoviz.analyses.kmer_search import Searcher, searcher_of
-from genoviz.analyses.kmers import Kmer, read_kmer_sets
+from genoviz.analyses.kmers import Kmer
 from genoviz.analyses.linear_coordinates import check_option
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
 from genoviz.model.fm_index import FMIndex
 
 KmerStrands = Literal["forward", "both", "canonical"]
 MAX_BRANCHES = 4096
-_BASES_OF_SET = tuple(
-    np.array([base for base in range(4) if bases >> base & 1], np.uint8) for bases in range(16)
-)
+_SLICE_KMERS = 1 << 21
 
 
 def count_kmers(
@@ -72,20 +72,67 @@ def count_kmers(
         pair = pack_one(kmers)
         if pair is not None:
             return _count_one(searcher_of(index, backend, 1), pair, strand)
+    *_, last = iter_count_kmers(
+        index, kmers, strand=strand, max_branches=max_branches, backend=backend
+    )
+    return last.counts
+
+
+@dataclass(frozen=True, eq=False)
+class KmerCountProgress:
+    """How far the counting of k-mers is.
+
+    Attributes
+    ----------
+    n_done, n_total
+        K-mers that are counted, and all.
+    counts
+        int64, shape (n,): the counts, when all are there; None before.
+    """
+
+    n_done: int
+    n_total: int
+    counts: np.ndarray | None = None
+
+
+def iter_count_kmers(
+    index: FMIndex,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> Iterator[KmerCountProgress]:
+    """Yield the progress of `count_kmers`; the last one has the counts."""
+    check_option("strand", strand, get_args(KmerStrands))
     queries = pack_queries(kmers)
     counts = np.zeros(queries.n, np.int64)
-    searcher = searcher_of(index, backend, queries.n)
+    searcher, n_done = searcher_of(index, backend, queries.n), 0
     for group in queries.groups:
-        found = searcher.count(group.words, group.lengths)
-        if strand != "forward":
-            turned = group.turned()
-            others = searcher.count(turned, group.lengths)
-            others[(turned == group.words).all(axis=1)] = 0
-            found += others
-        counts[group.numbers] = found
-    for query in queries.ambiguous:
-        for ranges in find_strand_ranges(searcher, query, strand, max_branches):
-            counts[query.number] += (ranges[:, 1] - ranges[:, 0]).sum()
+        numbers = np.arange(queries.n)[group.numbers]
+        for first in range(0, len(numbers), _SLICE_KMERS):
+            part = slice(first, first + _SLICE_KMERS)
+            piece = KmerGroup(numbers[part], group.words[part], group.lengths[part])
+            counts[piece.numbers] = _count_group(searcher, piece, strand)
+            n_done += len(piece.numbers)
+            yield KmerCountProgress(n_done, queries.n)
+    both_strands = strand != "forward"
+    for found in iter_branches(
+        searcher, queries.ambiguous, max_branches, both_strands=both_strands
+    ):
+        np.add.at(counts, found.numbers, found.sizes)
+        n_done += found.n_kmers
+        yield KmerCountProgress(n_done, queries.n)
+    yield KmerCountProgress(queries.n, queries.n, counts)
+
+
+def _count_group(searcher: Searcher, group: KmerGroup, strand: KmerStrands) -> np.ndarray:
+    counts = searcher.count(group.words, group.lengths)
+    if strand != "forward":
+        turned = group.turned()
+        others = searcher.count(turned, group.lengths)
+        others[(turned == group.words).all(axis=1)] = 0
+        counts += others
     return counts
 
 
@@ -108,38 +155,9 @@ def kmer_rows(
 
     int64, shape (n_ranges, 2): none if it is absent, and one if it has no IUPAC codes.
     """
-    searcher = searcher_of(index, backend, 1)
-    read = read_kmer_sets([kmer])
-    return find_branches(searcher, KmerQuery(0, read.sets), max_branches)
-
-
-def find_strand_ranges(
-    searcher: Searcher, query: KmerQuery, strand: KmerStrands, max_branches: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of a k-mer and those of its reverse complement that are not among them."""
-    forward = find_branches(searcher, query, max_branches)
-    if strand == "forward":
-        return forward, np.empty((0, 2), np.int64)
-    turned = query.turned()
-    if (turned.sets == query.sets).all():
-        return forward, np.empty((0, 2), np.int64)
-    reverse = find_branches(searcher, turned, max_branches)
-    return forward, reverse[~np.isin(reverse[:, 0], forward[:, 0])]
-
-
-def find_branches(searcher: Searcher, query: KmerQuery, max_branches: int) -> np.ndarray:
-    """Return the rows of all sequences that a k-mer stands for and that occur; int64, (n, 2)."""
-    ranges = np.array([[0, searcher.n_symbols]], np.int64)
-    for n_taken, bases in enumerate(query.sets[::-1].tolist(), start=1):
-        symbols = _BASES_OF_SET[bases]
-        ranges = searcher.extend(
-            np.repeat(ranges, len(symbols), axis=0), np.tile(symbols, len(ranges))
-        )
-        ranges = ranges[ranges[:, 0] < ranges[:, 1]]
-        if len(ranges) > max_branches:
-            raise ParameterError(
-                f"k-mer {query.number + 1:,}: its last {n_taken:,} letters stand for "
-                f"{len(ranges):,} sequences that occur, more than the {max_branches:,} allowed "
-                f"(max_branches); needs fewer IUPAC codes, or more bases after them"
-            )
-    return ranges
+    searcher, queries = searcher_of(index, backend, 1), pack_queries([kmer])
+    for group in queries.groups:
+        rows = searcher.find_row_ranges(group.words, group.lengths)
+        return rows[rows[:, 0] < rows[:, 1]].astype(np.int64)
+    (found,) = iter_branches(searcher, queries.ambiguous, max_branches, both_strands=False)
+    return found.rows.astype(np.int64)

@@ -106,6 +106,11 @@ class KmerRepeats:
         """Bases of the longest stretch that occurs twice, as it stands."""
         return int(self.lcp.max(initial=0))
 
+    @property
+    def longest_stretch(self) -> int:
+        """Bases of the longest stretch of A C G T; no k-mer is longer."""
+        return int(self._segment_lengths.max(initial=0))
+
     @cached_property
     def _segment_lengths(self) -> np.ndarray:
         return np.diff(self.text.exceptions, prepend=-1) - 1

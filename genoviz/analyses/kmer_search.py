@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from genoviz.analyses.kmer_packing import AmbiguousKmers
 from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
 from genoviz.model.fm_index import FMIndex
 
@@ -76,6 +77,30 @@ class Searcher:
             self._arrays.asarray(symbols, np.uint8),
         )
         return self._fetch(extended)
+
+    def extend_branches(
+        self,
+        kmers: AmbiguousKmers,
+        n_taken: np.ndarray,
+        n_wanted: np.ndarray,
+        ids: np.ndarray,
+        ranges: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return k-mers and rows of branches that have as many letters as wanted and occur."""
+        xp = self._arrays
+        branches = xp.empty((len(ids), 4, 2), self._start_table.dtype)
+        self._kernel.extend_branches(
+            self._lines,
+            self._super_counts,
+            self._super_shift,
+            self._start_table,
+            *map(xp.asarray, (kmers.sets, kmers.offsets[1:], n_taken, n_wanted, ids)),
+            xp.asarray(ranges, self._start_table.dtype),
+            branches,
+        )
+        found = self._fetch(branches).reshape(-1, 2)
+        occurs = found[:, 0] < found[:, 1]
+        return np.repeat(ids, 4)[occurs], found[occurs]
 
     def locate(self, rows: np.ndarray) -> np.ndarray:
         """Return the text positions of rows; as the samples, shape (n,)."""

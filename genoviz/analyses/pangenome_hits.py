@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.kmer_branches import BOTH, FORWARD, REVERSE, iter_branches
 from genoviz.analyses.kmer_packing import Kmers, PackedQueries, pack_queries
-from genoviz.analyses.kmer_queries import find_branches
 from genoviz.analyses.kmer_search import Searcher, searcher_of
 from genoviz.analyses.pangenome_index import PangenomeIndex
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 
-FORWARD, REVERSE, BOTH = 0, 1, 2
 _ROWS_PER_BATCH = 1 << 22
 
 
@@ -81,16 +80,8 @@ def _iter_ranges(
         there[is_same] = 0
         yield from _pack(numbers, here, np.where(is_same, BOTH, FORWARD))
         yield from _pack(numbers, there, np.full(len(numbers), REVERSE))
-    for query in queries.ambiguous:
-        here, there = (
-            find_branches(searcher, side, max_branches) for side in (query, query.turned())
-        )
-        # Of k-mers of one length, ranges of rows are the same or apart.
-        is_both = np.isin(here[:, 0], there[:, 0])
-        there = there[~np.isin(there[:, 0], here[:, 0])]
-        numbers = np.full(max(len(here), len(there)), query.number)
-        yield from _pack(numbers[: len(here)], here, np.where(is_both, BOTH, FORWARD))
-        yield from _pack(numbers[: len(there)], there, np.full(len(there), REVERSE))
+    for found in iter_branches(searcher, queries.ambiguous, max_branches, both_strands=True):
+        yield from _pack(found.numbers, found.rows, found.sides)
 
 
 def _pack(kmers: np.ndarray, ranges: np.ndarray, sides: np.ndarray) -> Iterator[_Ranges]:

@@ -80,11 +80,13 @@ def count(
         elif per_path:
             raise typer.BadParameter("--per-path needs a graph (GFA)")
         else:
-            from genoviz.analyses.kmer_queries import count_kmers
+            from genoviz.analyses.kmer_queries import iter_count_kmers
 
             opened = io.open_index(index, bar, backend=backend.value, check=check)
             began = time.perf_counter()
-            counts = count_kmers(opened, queries, **options)
+            for step in iter_count_kmers(opened, queries, **options):
+                bar.update("Counting", step.n_done, step.n_total, "")
+            counts = step.counts
         seconds = time.perf_counter() - began
     columns = {"count": counts}
     if per_path:

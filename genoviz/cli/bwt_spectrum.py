@@ -58,6 +58,7 @@ def spectrum(
         raise typer.BadParameter("--every-k counts forward k-mers; leave out --canonical")
     with show_progress() as bar:
         repeats = io.open_repeats(index, bar, backend=backend.value)
+        io.check_k(*(("-k", k) if every_k is None else ("--every-k", every_k)), repeats)
         bar.update("Counting", 0, None, "")
         if every_k is not None:
             found = repeats.distinct(every_k)
@@ -102,6 +103,7 @@ def multiplicity(
     """
     with show_progress() as bar:
         repeats = io.open_repeats(index, bar, backend=backend.value)
+        io.check_k("-k", k, repeats)
         bar.update("Counting", 0, None, "")
         track = repeats.track(k, _STRANDS[canonical])
         from genoviz.analyses.multiplicity_track import find_contig

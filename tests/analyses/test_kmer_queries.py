@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genoviz.analyses import kmer_hits
+from genoviz.analyses import kmer_branches, kmer_hits
 from genoviz.analyses.fm_index import build_fm_index
 from genoviz.analyses.kmer_hits import hit_contexts, locate_kmer, locate_kmers
-from genoviz.analyses.kmer_queries import count_kmers, kmer_rows
+from genoviz.analyses.kmer_queries import count_kmers, iter_count_kmers, kmer_rows
 from genoviz.analyses.kmer_trace import bwt_window, suffix_beginnings, trace_kmer
 from genoviz.analyses.kmers import Kmer, PackedKmers
 from genoviz.errors import ParameterError
@@ -198,6 +198,37 @@ def test_too_many_branches_are_refused_with_the_number():
     counts = count_kmers(index, ["NNNNACGTAC", "NNNNNN"], backend="cpu")
     assert counts[0] >= 0
     assert counts[1] == 20_000 - 5
+
+
+@pytest.mark.parametrize("slice_size", [1, 30, 1 << 17])
+def test_many_kmers_with_iupac_codes_are_all_places(backend, monkeypatch, slice_size):
+    monkeypatch.setattr(kmer_branches, "_SLICE_BRANCHES", slice_size)
+    sequences = [random_bases(900, 1), random_bases(700, 2) + "NNN" + random_bases(200, 3)]
+    index = build(sequences, backend=backend)
+    generator = np.random.default_rng(4)
+    kmers = ["RYRY", "NACGTN", "W", "NN", "GAATTN"]
+    for _ in range(60):
+        start, k = generator.integers(0, 850), generator.integers(2, 40)
+        letters = list(sequences[0][start : start + k])
+        for place in generator.integers(0, len(letters), generator.integers(1, 4)):
+            letters[place] = generator.choice([*"RYSWKMBDHVN"])
+        kmers += ["".join(letters), sequences[0][start : start + k]]
+    steps = list(iter_count_kmers(index, kmers, backend=backend))
+    expected = [find_both(sequences, kmer) for kmer in kmers]
+    assert steps[-1].counts.tolist() == [len(hits) for hits in expected]
+    assert [step.counts for step in steps[:-1]] == [None] * (len(steps) - 1)
+    done = [step.n_done for step in steps]
+    assert done == sorted(done)
+    assert done[-1] == steps[-1].n_total == len(kmers)
+    assert len(steps) > (2 if slice_size > 30 else 6)
+    hits = locate_kmers(index, kmers, backend=backend)
+    assert rows_of(hits) == [hit for found in expected for hit in found]
+    canonical = locate_kmers(index, kmers, strand="canonical", backend=backend)
+    is_turned = [reverse_complement(kmer) < kmer for kmer in kmers]
+    assert canonical.strands.tolist() == [
+        -sign if is_turned[i] else sign
+        for i, sign in zip(hits.kmer_ids.tolist(), hits.strands.tolist(), strict=True)
+    ]
 
 
 @pytest.mark.parametrize(

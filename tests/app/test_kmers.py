@@ -16,6 +16,7 @@ from app.files import OpenGraph
 from app.index_data import BlockSizes, BuildReport
 from app.pages.kmers import KmersPage
 from app.pages.kmers.build_panel import build_html
+from app.pages.kmers.counting import iter_count_text
 from app.pages.kmers.genome_bins import GenomeView, choose_bins, make_bins
 from app.pages.kmers.genome_marks import show_contigs
 from app.pages.kmers.hit_files import write_hits
@@ -25,6 +26,7 @@ from app.pages.kmers.save_index import check_target
 from app.pages.kmers.search_drawing import sizes_svg, step_html
 from app.pages.kmers.search_steps import find_step
 from app.pages.kmers.spectrum_bins import bin_edges, spectrum_bins
+from app.parts.questions import Question
 from app.plots.kmer_matrix import MatrixFigure
 from app.session import Session
 from genoviz.analyses.kmers import Kmer
@@ -36,6 +38,7 @@ from genoviz.io.gvfm_file import ArrayFile
 from genoviz.model import PathRegion
 from genoviz.samples import get_sample
 from tests.app.conftest import poll_until
+from tests.oracles.kmers import find_both
 from tests.waiting import PATIENCE
 
 RANDOM = np.random.default_rng(7)
@@ -351,6 +354,30 @@ def test_what_may_be_cut_off_is_not_counted(opened, monkeypatch):
     monkeypatch.setattr("app.pages.kmers.counting.MAX_LETTERS", 30)
     assert ask(opened, "GATTACA " * 3).problem == ""
     assert "the field is full" in ask(opened, "GATTACA " * 4).problem
+
+
+def test_many_k_mers_are_counted_in_slices_that_can_be_stopped(opened, monkeypatch):
+    monkeypatch.setattr("genoviz.analyses.kmer_branches._SLICE_BRANCHES", 16)
+    kmers = [f"{CHR1[start : start + 9]}NR" for start in range(0, 60, 3)]
+    steps = list(iter_count_text(opened.state.index.built, " ".join(kmers), "both"))
+    assert len(steps) > 20
+    assert steps[:-1] == [None] * (len(steps) - 1)
+    expected = [len(find_both([CHR1, CHR2], kmer)) for kmer in kmers]
+    assert steps[-1].counts.tolist() == expected
+    assert ask(opened, " ".join(kmers)).counts.tolist() == expected
+    # Between two slices a question can be taken back.
+    taken = []
+    question = Question(opened.state.session, "slices", taken.append)
+
+    def endless():
+        while True:
+            yield None
+
+    question.ask(endless)
+    job = question._job
+    question.drop()
+    wait(opened, lambda: job.has_ended)
+    assert taken == []
 
 
 def test_files_of_some_hits_say_so(opened, tmp_path, monkeypatch):

@@ -92,6 +92,23 @@ class Index:
         )
         return ranges if self.arrays is np else ranges.get()
 
+    def branch(self, sets, n_taken, ranges):
+        """Extend ranges of one k-mer to all its letters."""
+        xp = self.arrays
+        branches = xp.full((len(ranges), 4, 2), 7, self.dtype)
+        self.kernel.extend_branches(
+            self.lines,
+            self.super_counts,
+            self.super_shift,
+            self.start_table,
+            xp.asarray(np.array([9, *sets], np.uint8)),
+            *(xp.asarray(np.array([n], np.int64)) for n in (len(sets) + 1, n_taken, len(sets))),
+            xp.zeros(len(ranges), np.int64),
+            xp.asarray(np.array(ranges, self.dtype)),
+            branches,
+        )
+        return branches if xp is np else branches.get()
+
     def locate(self, rows, sample_rate):
         xp = self.arrays
         positions = xp.empty(len(rows), self.dtype)
@@ -306,3 +323,32 @@ def test_words_are_turned_to_the_other_strand(kmer, n_spare):
     turned = np.empty_like(words)
     reverse_complement_words(words, np.array([len(kmer)], np.int32), turned)
     assert turned.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("n_branches", [1, 200, 5_000])
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("table_k", [0, 2, 4])
+def test_branches_are_the_kmers_with_each_base_of_a_set(backend, table_k, wide, n_branches):
+    generator = np.random.default_rng(table_k)
+    symbols = random_symbols(generator, 700, 0.05)
+    index = Index(backend, symbols, table_k=table_k, super_shift=1, wide=wide)
+    for bases in (5, 8, 15):
+        for k in (1, 2, 3, 5, 6):
+            # All letters but the first one are of one base.
+            start = int(generator.integers(0, 690))
+            rest = [symbol % 4 for symbol in symbols[start : start + k - 1].tolist()]
+            sets = [bases, *(1 << symbol for symbol in rest)]
+            taken = [0, k - 1] if k > 1 else [0]
+            for n_taken in taken:
+                whole = index.find([rest])[0] if n_taken else [0, index.n]
+                found = index.branch(sets, n_taken, np.tile(whole, (n_branches, 1)))
+                expected = [
+                    index.find([[base, *rest]])[0].tolist() if bases >> base & 1 else [0, 0]
+                    for base in range(4)
+                ]
+                assert (found == expected).all()
+                sizes = (found[0, :, 1] - found[0, :, 0]).tolist()
+                assert sizes == [
+                    len(places(symbols, [base, *rest])) if bases >> base & 1 else 0
+                    for base in range(4)
+                ]

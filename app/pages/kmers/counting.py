@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from app.index_data import BuiltIndex
-from genoviz.analyses.kmer_queries import count_kmers
+from genoviz.analyses.kmer_queries import count_kmers, iter_count_kmers
 from genoviz.analyses.kmers import Kmer, parse_kmers
 from genoviz.analyses.pangenome_queries import count_per_path
 from genoviz.errors import GenovizError, ParameterError
@@ -46,24 +46,27 @@ class CountAnswer:
     problem: str = ""
 
 
-def count_text(built: BuiltIndex, text: str, strand: str) -> CountAnswer:
-    """Return the counts of the k-mers of a text, or why there are none."""
+def iter_count_text(
+    built: BuiltIndex, text: str, strand: str
+) -> Generator[CountAnswer | None, None, None]:
+    """Yield None while k-mers are counted, then their counts, or why there are none."""
     try:
         _check_length(text)
         kmers = parse_kmers(text)
         seconds = []
         for _ in range(N_TRIES if len(kmers) <= FEW else 1):
             start = time.perf_counter()
-            counts = _count(built, kmers, strand)
+            counts = yield from _count(built, kmers, strand)
             seconds.append(time.perf_counter() - start)
         forward = counts
         if strand == "canonical":
-            forward = _count(built, [canonical(kmer) for kmer in kmers], "forward")
+            forward = yield from _count(built, [canonical(kmer) for kmer in kmers], "forward")
         elif strand == "both":
-            forward = _count(built, kmers, "forward")
+            forward = yield from _count(built, kmers, "forward")
     except GenovizError as error:
-        return CountAnswer(strand=strand, problem=str(error))
-    return CountAnswer(kmers, strand, counts, np.minimum(forward, counts), min(seconds))
+        yield CountAnswer(strand=strand, problem=str(error))
+        return
+    yield CountAnswer(kmers, strand, counts, np.minimum(forward, counts), min(seconds))
 
 
 def _check_length(text: str) -> None:
@@ -74,11 +77,18 @@ def _check_length(text: str) -> None:
         )
 
 
-def _count(built: BuiltIndex, kmers: Sequence[Kmer], strand: str) -> np.ndarray:
-    """Return the hits of k-mers on all contigs, or on all paths of a graph."""
+def _count(
+    built: BuiltIndex, kmers: Sequence[Kmer], strand: str
+) -> Generator[None, None, np.ndarray]:
+    """Return the hits of k-mers on all contigs, or on all paths of a graph; stop now and then."""
     if built.pangenome is not None:
         return count_per_path(built.pangenome, kmers, strand=strand).sum(axis=1)
-    return count_kmers(built.index, kmers, strand=strand)
+    if len(kmers) == 1:
+        return count_kmers(built.index, kmers, strand=strand)
+    for step in iter_count_kmers(built.index, kmers, strand=strand):
+        if step.counts is None:
+            yield
+    return step.counts
 
 
 def canonical(kmer: Kmer) -> Kmer:

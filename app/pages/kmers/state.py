@@ -8,7 +8,7 @@ import param
 
 from app.address import MAX_K
 from app.index_files import OpenIndex
-from app.pages.kmers.counting import CountAnswer, count_text
+from app.pages.kmers.counting import CountAnswer, iter_count_text
 from app.pages.kmers.hits import HitSet, find_hits
 from app.parts.questions import Question
 from app.session import Session
@@ -86,7 +86,7 @@ class KmerState(param.Parameterized):
             self._finding.drop()
             self.param.update(answer=None, chosen=0, hits=None)
             return
-        self._counting.ask(count_text, self.index.built, self.text, self.strand)
+        self._counting.ask(iter_count_text, self.index.built, self.text, self.strand)
 
     def _take_answer(self, answer: CountAnswer) -> None:
         n = len(answer.kmers)

@@ -43,6 +43,17 @@ row_ranges       as start_table       out: first and last row of each k-mer, hal
                  (m, 2)               of absent ones
 counts           int64 (m,)           out: rows that begin with each k-mer
 symbols          uint8 (m,)           0 to 3 for A C G T
+sets             uint8 (total,)       k-mers one after the other, each letter the set of bases that
+                                      it stands for: A 1, C 2, G 4, T 8 in the sum
+set_ends         int64 (m,)           where each k-mer of ``sets`` ends
+n_taken          int64 (m,)           letters of each k-mer, from its last one, that were taken
+n_wanted         int64 (m,)           how many are to be taken, above ``n_taken``; all of these but
+                                      the last one stand for one base
+branch_kmers     int64 (b,)           which k-mer of ``sets`` a branch is of
+branch_ranges    as start_table       rows that begin with the letters taken; all rows where none
+                 (b, 2)               are
+branches         as start_table       out: likewise with the letters wanted, by the base that the
+                 (b, 4, 2)            last of these is; ``(0, 0)`` of those absent or not in the set
 samples          uint32 or int64      text positions of rows 0, ``sample_rate``,
                  (-(-n // rate),)     ``2 * sample_rate``, ...; all of them at rate 1
 sample_rate      int                  a power of two
@@ -56,8 +67,10 @@ Functions
 for the number of bases that its length says. ``find_row_ranges`` searches whole k-mers;
 ``count_kmers`` does so for the number of rows alone, and may compare the rest of a k-mer with the
 text, by ``samples`` at rate 1, when one row is left. ``extend_row_ranges`` does one step: in place,
-each range of rows becomes that of its k-mer with a base before it, or ``(0, 0)``. ``locate_rows``
-walks to the nearest sampled row, or to an exception.
+each range of rows becomes that of its k-mer with a base before it, or ``(0, 0)``.
+``extend_branches`` is for k-mers that stand for several: it takes letters of one base, and then one
+of several, at which a range of rows becomes up to four. ``locate_rows`` walks to the nearest
+sampled row, or to an exception.
 
 ``invert_bwt`` reads the text backward from the BWT. Chain ``i`` begins at row ``chain_rows[i]``,
 whose suffix is at ``chain_ends[i]`` (all int64), and writes

@@ -13,6 +13,7 @@ from genoviz.kernels.instructions import count_ones, prefetch
 __all__ = [
     "build_lines",
     "count_kmers",
+    "extend_branches",
     "extend_row_ranges",
     "fill_start_table",
     "find_row_ranges",
@@ -329,6 +330,114 @@ def _extend(lines, super_counts, super_shift, row_ranges, symbols):
             first, last = ZERO, ZERO
         row_ranges[i, 0] = first
         row_ranges[i, 1] = last
+
+
+# Branching ----------------------------------------------------------------------------------------
+
+
+def extend_branches(
+    lines,
+    super_counts,
+    super_shift,
+    start_table,
+    sets,
+    set_ends,
+    n_taken,
+    n_wanted,
+    branch_kmers,
+    branch_ranges,
+    branches,
+):
+    """Fill the rows of branches with the letters wanted, by the base of the last one."""
+    extend = _extend_few_branches if len(branch_kmers) <= FEW else _extend_many_branches
+    extend(
+        (lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)),
+        start_table,
+        (sets, set_ends, n_taken, n_wanted),
+        branch_kmers,
+        branch_ranges,
+        branches,
+    )
+
+
+@njit(nogil=True, cache=True)
+def _extend_few_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
+    for begin in range(0, len(branch_kmers), BATCH):
+        end = min(len(branch_kmers), begin + BATCH)
+        _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin, end, branches)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _extend_many_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
+    n = len(branch_kmers)
+    for batch in prange((n + BATCH - 1) // BATCH):
+        begin, end = batch * BATCH, min(n, (batch + 1) * BATCH)
+        _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin, end, branches)
+
+
+@njit(nogil=True, cache=True)
+def _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin, end, branches):
+    lines, super_counts, super_shift = index
+    sets, set_ends, n_taken, n_wanted = kmers
+    firsts, lasts = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
+    places, n_left = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
+    numbers = np.empty(BATCH, np.int64)
+    n_active = 0
+    for number in range(begin, end):
+        for symbol in range(4):
+            branches[number, symbol, 0] = 0
+            branches[number, symbol, 1] = 0
+        kmer = branch_kmers[number]
+        first, last = np.uint64(branch_ranges[number, 0]), np.uint64(branch_ranges[number, 1])
+        taken = n_taken[kmer]
+        if taken == 0:
+            first, last, taken = _start(start_table, sets, set_ends[kmer], n_wanted[kmer] - 1, last)
+        if first < last:
+            prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
+            prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
+            firsts[n_active], lasts[n_active] = first, last
+            places[n_active] = set_ends[kmer] - 1 - taken
+            n_left[n_active], numbers[n_active] = n_wanted[kmer] - taken, number
+            n_active += 1
+    while n_active > 0:
+        i = 0
+        while i < n_active:
+            first, last, bases = firsts[i], lasts[i], sets[places[i]]
+            is_end = n_left[i] == 1
+            above, below = ZERO, ZERO
+            for symbol in range(4):
+                if bases >> symbol & 1:
+                    c = np.uint64(symbol)
+                    above = _next_row(lines, super_counts, super_shift, c, first)
+                    below = _next_row(lines, super_counts, super_shift, c, last)
+                    if is_end and above < below:
+                        branches[numbers[i], symbol, 0] = above
+                        branches[numbers[i], symbol, 1] = below
+            if not is_end and above < below:
+                prefetch(lines, (above >> LINE_BITS) * LINE_WORDS)
+                prefetch(lines, (below >> LINE_BITS) * LINE_WORDS)
+                firsts[i], lasts[i] = above, below
+                places[i] -= 1
+                n_left[i] -= 1
+                i += 1
+                continue
+            n_active -= 1
+            firsts[i], lasts[i] = firsts[n_active], lasts[n_active]
+            places[i], n_left[i] = places[n_active], n_left[n_active]
+            numbers[i] = numbers[n_active]
+
+
+@njit(nogil=True, cache=True)
+def _start(start_table, sets, end, n_single, n_rows):
+    """Return the rows that begin with the last letters, by the table if these are of one base."""
+    code, table_k = 0, 0
+    while (1 << 2 * table_k) < len(start_table):
+        if table_k == n_single:
+            return ZERO, n_rows, 0
+        bases = sets[end - 1 - table_k]
+        code |= np.int64((bases >> 1) - (bases >> 3)) << 2 * table_k
+        table_k += 1
+    return np.uint64(start_table[code, 0]), np.uint64(start_table[code, 1]), table_k
 
 
 # Locating -----------------------------------------------------------------------------------------

@@ -118,6 +118,28 @@ def extend_row_ranges(lines, super_counts, super_shift, row_ranges, symbols):
     _launcher(row_ranges.dtype)("extend_rows", n, arguments)
 
 
+def extend_branches(
+    lines,
+    super_counts,
+    super_shift,
+    start_table,
+    sets,
+    set_ends,
+    n_taken,
+    n_wanted,
+    branch_kmers,
+    branch_ranges,
+    branches,
+):
+    """Fill the rows of branches with the letters wanted, by the base of the last one."""
+    table_k = (len(start_table).bit_length() - 1) // 2
+    index = (lines, super_counts, np.int32(super_shift), start_table, np.int32(table_k))
+    n_branches = len(branch_kmers)
+    kmers = (sets, set_ends, n_taken, n_wanted, branch_kmers, np.int64(n_branches))
+    arguments = (*index, *kmers, branch_ranges, branches)
+    _launcher(branches.dtype)("branch_rows", n_branches, arguments)
+
+
 def locate_rows(
     lines,
     super_counts,

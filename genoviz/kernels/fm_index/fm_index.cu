@@ -316,6 +316,51 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
+// Takes letters of one base, and then one of several, at which a range of rows becomes up to four.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    branch_rows(const u64* __restrict__ lines, const i64* __restrict__ super_counts,
+                int super_shift, const ROW* __restrict__ start_table, int table_k,
+                const unsigned char* __restrict__ sets, const i64* __restrict__ set_ends,
+                const i64* __restrict__ n_taken, const i64* __restrict__ n_wanted,
+                const i64* __restrict__ branch_kmers, i64 n_branches,
+                const ROW* __restrict__ branch_ranges, ROW* __restrict__ branches) {
+    const Index index = {lines, super_counts, super_shift};
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_branches; i += n_threads) {
+        const i64 kmer = branch_kmers[i];
+        const unsigned char* const last_set = sets + set_ends[kmer] - 1;
+        const i64 n_single = n_wanted[kmer] - 1;
+        i64 taken = n_taken[kmer];
+        u64 first = (u64)branch_ranges[2 * i], last = (u64)branch_ranges[2 * i + 1];
+        if (taken == 0 && n_single >= table_k) {
+            u64 code = 0;
+            for (int k = 0; k < table_k; k++) {
+                const u32 bases = *(last_set - k);
+                code |= (u64)((bases >> 1) - (bases >> 3)) << (2 * k);
+            }
+            first = (u64)start_table[2 * code];
+            last = (u64)start_table[2 * code + 1];
+            taken = table_k;
+        }
+        for (; taken < n_single && first < last; taken++) {
+            const u32 bases = *(last_set - taken), symbol = (bases >> 1) - (bases >> 3);
+            first = index.next_row(symbol, first);
+            last = index.next_row(symbol, last);
+        }
+        const u32 bases = *(last_set - n_single);
+        for (u32 symbol = 0; symbol < 4; symbol++) {
+            u64 above = 0, below = 0;
+            if (first < last && ((bases >> symbol) & 1)) {
+                above = index.next_row(symbol, first);
+                below = index.next_row(symbol, last);
+                if (above == below) above = below = 0;
+            }
+            branches[8 * i + 2 * symbol] = (ROW)above;
+            branches[8 * i + 2 * symbol + 1] = (ROW)below;
+        }
+    }
+}
+
 // ---- locating and inverting
 
 extern "C" __global__ void __launch_bounds__(THREADS)
