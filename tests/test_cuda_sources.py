@@ -102,6 +102,22 @@ def test_contracts_agree_on_constants_of_one_name():
     assert [key for key, different in values.items() if len(different) > 1] == []
 
 
+@pytest.mark.parametrize("limit", [99, 163, 227])
+def test_products_take_no_more_shared_memory_than_a_card_has(monkeypatch, limit):
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    from genoviz.kernels.genotype_product import cuda_digits, cuda_integers
+
+    # Of GeForce RTX 30 and 40, A100 and H100, as the programming guide has it.
+    for module in (cuda_digits, cuda_integers):
+        monkeypatch.setattr(module, "card_attribute", lambda _: limit << 10)
+    choices = cuda_digits.block_choices()
+    assert {1, 4} <= set(choices)
+    for n_blocks in choices:
+        n_buffers = cuda_integers._n_buffers(n_blocks)
+        assert n_buffers >= 2
+        assert cuda_integers._shared_bytes(n_blocks, n_buffers) <= limit << 10
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [("x[0] = 1u", ""), ("x[0] = y", "undefined"), ("int unused; x[0] = 1u", "never referenced")],

@@ -34,7 +34,9 @@ RULES = {
     "genoviz.errors": Rule(),
     "genoviz.backend": Rule(("genoviz.errors",)),
     "genoviz.model": Rule(("genoviz.errors", "genoviz.model")),
-    "genoviz.kernels": Rule(("genoviz.kernels.cuda_source", "genoviz.kernels.instructions")),
+    "genoviz.kernels": Rule(
+        tuple(f"genoviz.kernels.{name}" for name in ("cuda_card", "cuda_source", "instructions"))
+    ),
     "genoviz.io": Rule(("genoviz.errors", "genoviz.model", "genoviz.kernels", "genoviz.io")),
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),

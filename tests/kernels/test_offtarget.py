@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from genoviz.analyses.genome_planes import make_genome_planes
 from genoviz.backend import load_kernel
+from genoviz.kernels.offtarget.plan import plan_rows, shared_bytes_of, threads_within
 from genoviz.model.sequences import Sequences
 from tests.oracles.offtargets import find_sites, letter_masks, reverse_complement
 
@@ -129,3 +130,55 @@ def test_hits_beyond_the_capacity_are_counted(backend, method):
         search(method, backend, ["A" * 300], "NNN", ["AAA"], [0], block_words=5, capacity=10)
     hits, counts = search(method, backend, ["A" * 300], "NNN", ["AAA"], [0], block_words=5)
     assert len(hits) == counts[0, 0] == 298
+
+
+KIB = 1 << 10
+LETTERS = "ACGTRYSWKMBDHV"
+
+
+def plan_of(n_letters, length):
+    """A plan whose guides need a row of each of some letters at each place."""
+    words = [[letter] * length for letter in LETTERS[:n_letters]]
+    masks = np.array([letter_masks("".join(word)) for word in words])
+    return plan_rows(np.full(length, 15, np.uint8), masks)
+
+
+# Shared memory of a block as CUDA's programming guide has it: the least of any card, and that of
+# compute capabilities 8.6 and 8.9 (GeForce RTX 30 and 40), 8.0 (A100) and 9.0 (H100).
+@pytest.mark.parametrize(
+    ("n_letters", "length", "expected"),
+    [
+        (4, 20, {48: 64, 99: 64, 163: 64, 227: 64}),  # 81 rows of 64 x 8 bytes: 41 KiB
+        (4, 21, {48: 64, 99: 64, 163: 64, 227: 64}),
+        (8, 21, {48: 32, 99: 64, 163: 64, 227: 64}),
+        (14, 20, {48: 0, 99: 32, 163: 64, 227: 64}),
+        (14, 32, {48: 0, 99: 0, 163: 32, 227: 32}),
+        (14, 40, {48: 0, 99: 0, 163: 32, 227: 32}),
+        (14, 100, {48: 0, 99: 0, 163: 0, 227: 0}),
+        (4, 106, {48: 0, 99: 0, 163: 0, 227: 0}),  # more letters than kernels are compiled for
+    ],
+)
+def test_blocks_have_no_more_threads_than_the_card_has_shared_memory_for(
+    n_letters, length, expected
+):
+    plan = plan_of(n_letters, length)
+    assert len(plan.row_keys) == n_letters * length
+    for n_more in (0, 1):
+        found = {limit: threads_within(limit * KIB, plan, n_more) for limit in expected}
+        assert found == expected
+        for limit, n_threads in found.items():
+            assert n_threads == 0 or shared_bytes_of(plan, n_threads, n_more) <= limit * KIB
+            if plan.n_groups <= 5 and n_threads < 64:
+                assert shared_bytes_of(plan, n_threads + 32, n_more) > limit * KIB
+
+
+@pytest.mark.parametrize("limit", [0, 48, 99])
+@pytest.mark.parametrize("method", METHODS)
+def test_hits_are_the_same_on_cards_with_little_shared_memory(backend, monkeypatch, method, limit):
+    if backend == "cuda":
+        kernel = load_kernel("offtarget", backend)
+        monkeypatch.setattr(kernel, "card_attribute", lambda _: limit * KIB)
+    rng = np.random.default_rng(limit)
+    contigs = ["".join(rng.choice([*"ACGT"], 3_000)) for _ in range(2)]
+    guides = ["".join(rng.choice([*LETTERS], 24)) + "NN" for _ in range(30)]
+    check(method, backend, contigs, "N" * 24 + "GG", guides, [6] * 30, capacity=9_000)

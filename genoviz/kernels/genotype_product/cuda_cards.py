@@ -9,15 +9,11 @@ from pathlib import Path
 import cupy
 from cupy.cuda import nvrtc
 
+from genoviz.kernels.cuda_card import card_attribute
 from genoviz.kernels.cuda_source import STANDARD, load_module, read_source
 
 SOURCE = "integer_product.cu"
 WARPGROUP_OPTIONS = ("-arch=sm_90a",)
-
-
-def card_attribute(name):
-    """Return what CUDA tells of the current card."""
-    return _attributes(cupy.cuda.Device().id)[name]
 
 
 def uses_warpgroups():
@@ -31,12 +27,6 @@ def load_integer_product(n_blocks):
     if uses_warpgroups():
         return _load_for_warpgroups(options, cupy.cuda.Device().id)
     return load_module(__package__, SOURCE, options=options)
-
-
-@cache
-def _attributes(device):
-    card = cupy.cuda.Device(device)
-    return {**card.attributes, "ComputeCapability": card.compute_capability}
 
 
 @cache

@@ -6,15 +6,21 @@ Planes may lie on the host or on the GPU; hits lie on the host.
 import cupy
 import numpy as np
 
+from genoviz.kernels.cuda_card import card_attribute
 from genoviz.kernels.cuda_source import load_module
 from genoviz.kernels.offtarget import ANY
-from genoviz.kernels.offtarget.plan import GROUP, find_span, pack_masks, plan_rows
+from genoviz.kernels.offtarget.plan import (
+    MAX_GROUPS,
+    THREADS_PER_BLOCK,
+    find_span,
+    pack_masks,
+    plan_rows,
+    shared_bytes_of,
+    threads_within,
+)
 
-MAX_GROUPS = 5
-GUIDES_AT_ONCE = 32
 LETTER_SHIFT = 16
-THREADS_PER_BLOCK = 64
-MAX_SHARED_BYTES = 200 << 10
+SHARED_BYTES_UNASKED = 48 << 10
 HITS = np.dtype(
     [
         ("positions", np.uint64),
@@ -138,7 +144,7 @@ def find_sites_dense(
             hits.argument,
         ),
         n_threads,
-        _shared_bytes(plan, n_threads, 0),
+        shared_bytes_of(plan, n_threads, 0),
     )
     hits.copy_out()
 
@@ -163,10 +169,29 @@ def find_sites_pam_first(
     span = find_span(guides)
     n_span = span.stop - span.start
     plan = plan_rows(np.full_like(pattern[span], ANY), guides[:, span])
+    n_threads = _threads_for(plan, 1)
+    if n_threads == 0:
+        find_sites_dense(
+            low,
+            high,
+            other,
+            valid,
+            first_word,
+            block_words,
+            pattern,
+            guides,
+            max_mismatches,
+            positions,
+            guide_ids,
+            mismatches,
+            n_found,
+            counts,
+        )
+        return
     pam = plan_rows(pattern, pattern[None])
     low, high, other, valid = (cupy.asarray(plane) for plane in (low, high, other, valid))
     n_words = _stop_word(first_word, block_words, n_found, valid) - first_word
-    module, n_threads = _module(plan.n_groups), _threads_for(plan, 1)
+    module = _module(plan.n_groups)
     hits = _Hits(positions, guide_ids, mismatches, n_found, counts, len(guides))
     fits, n_fits = cupy.empty(n_words, np.uint64), cupy.empty(n_words, np.int32)
     words = np.int64(first_word), np.int64(n_words)
@@ -213,7 +238,7 @@ def find_sites_pam_first(
             hits.argument,
         ),
         n_threads,
-        _shared_bytes(plan, n_threads, 1),
+        shared_bytes_of(plan, n_threads, 1),
     )
     hits.copy_out()
 
@@ -267,24 +292,14 @@ def _row_offsets(plan, stride):
     return cupy.asarray(np.pad(offsets, ((0, 0), (0, -offsets.shape[1] % 4))))
 
 
-def _shared_bytes(plan, n_threads, n_more):
-    letters = GUIDES_AT_ONCE * (plan.n_groups * GROUP + 4) * 4 + 16
-    return (len(plan.row_keys) + 1) * (n_threads + n_more) * 8 + letters
-
-
 def _threads_for(plan, n_more):
-    """Return the most threads of a block whose rows fit in shared memory; 0 when none do."""
-    if plan.n_groups > MAX_GROUPS:
-        return 0
-    n_threads = THREADS_PER_BLOCK
-    while n_threads >= 32 and _shared_bytes(plan, n_threads, n_more) > MAX_SHARED_BYTES:
-        n_threads //= 2
-    return n_threads if n_threads >= 32 else 0
+    """Return the threads of a block for which this card has shared memory; 0 where it has none."""
+    return threads_within(card_attribute("MaxSharedMemoryPerBlockOptin"), plan, n_more)
 
 
 def _launch(kernel, n_items, arguments, n_threads=THREADS_PER_BLOCK, shared_bytes=0):
     if n_items <= 0:
         return
-    if shared_bytes > 48 << 10:
+    if shared_bytes > SHARED_BYTES_UNASKED:
         kernel.max_dynamic_shared_size_bytes = shared_bytes
     kernel((-(-n_items // n_threads),), (n_threads,), arguments, shared_mem=shared_bytes)

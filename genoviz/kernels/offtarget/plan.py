@@ -11,6 +11,9 @@ from genoviz.kernels.offtarget import ANY
 GROUP = 21
 """Letters that are added up together; a guide's rows fill whole groups."""
 
+MAX_GROUPS, GUIDES_AT_ONCE, THREADS_PER_BLOCK, WARP = 5, 32, 64, 32
+"""Of the kernels for GPUs: groups they are compiled for, and guides and threads of a block."""
+
 _PLAIN = (1, 2, 4, 8)
 
 
@@ -84,3 +87,32 @@ def pack_masks(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     plain = pack(np.where(is_plain, padded, 0))
     return plain, pack(np.where(is_plain, 0, ANY & ~padded)), is_plain.sum(axis=1)
+
+
+def shared_bytes_of(plan: RowPlan, n_threads: int, n_more: int) -> int:
+    """Return the shared memory of a block: eight bytes of each row and thread, and the guides.
+
+    Parameters
+    ----------
+    n_threads, n_more
+        Threads of the block, and how many more a row has room for.
+    """
+    letters = GUIDES_AT_ONCE * (plan.n_groups * GROUP + 4) * 4 + 16
+    return (len(plan.row_keys) + 1) * (n_threads + n_more) * 8 + letters
+
+
+def threads_within(limit: int, plan: RowPlan, n_more: int) -> int:
+    """Return the most threads of a block, whole warps, whose rows fit; 0 where not one warp's do.
+
+    Parameters
+    ----------
+    limit
+        Bytes of shared memory that a block may have: 99 KiB of a GeForce RTX 30 or 40, 163 of an
+        A100, 227 of an H100.
+    """
+    if plan.n_groups > MAX_GROUPS:
+        return 0
+    n_threads = THREADS_PER_BLOCK
+    while n_threads >= WARP and shared_bytes_of(plan, n_threads, n_more) > limit:
+        n_threads -= WARP
+    return max(n_threads, 0)
