@@ -24,9 +24,6 @@ SOURCES = [
 CITATION = re.compile(r"10\.\d{4,}/[\w./()-]*\w|arXiv:\d{4}\.\d{4,}\d")
 
 
-NOT_RUN = ("genoviz serve", "genoviz samples get")
-
-
 def short(path):
     return path.relative_to(ROOT).as_posix()
 
@@ -135,17 +132,3 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     exec(compile(block, "README.md", "exec"), {})
     assert "PathStress" in capsys.readouterr().out
     assert (tmp_path / "graph.lay").exists()
-
-
-def test_commands_of_the_readme_run(tmp_path, monkeypatch, capfd):
-    (block,) = readme_blocks("sh")
-    commands = [line.split("#")[0].strip() for line in block.splitlines()]
-    commands = [line for line in commands if not line.startswith(NOT_RUN)]
-    assert len(commands) >= 4
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
-    (tmp_path / "data_samples").symlink_to(ROOT / "data_samples")
-    for command in commands:
-        with pytest.raises(SystemExit) as exit_:
-            main.main(command.split()[1:])
-        assert not exit_.value.code, f"{command}\n{capfd.readouterr().err}"

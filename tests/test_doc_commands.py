@@ -1,0 +1,218 @@
+"""Every command in the documents runs, and finds something."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shlex
+import shutil
+
+import pytest
+
+from genoviz.cli.main import main
+from tests.conftest import ROOT
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCED = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"^ {4}(?:\.venv/bin/)?(genoviz [a-z].*)$", re.MULTILINE)
+COMMAND = re.compile(r"^(genoviz [a-z].*)$", re.MULTILINE)
+NOT_RUN = ("genoviz serve", "genoviz samples get")
+PATH = "REFA#0#chr1"
+PLACES = {"PATH": PATH, "grch38#chr6:31982057-32002681": f"{PATH}:2000-4000"}
+"""What stands in the documents for names of the reader's own graph, and of the sample's."""
+TELOMERE = "TTAGGG" * 30
+CAS12A = "ACCTGAATCGGCATTACGCAAGT"
+
+
+def commands_of(document):
+    text = document.read_text(encoding="utf-8")
+    lines = [*INDENTED.findall(text), *COMMAND.findall("\n".join(FENCED.findall(text)))]
+    found = [line.split(" #")[0].strip() for line in lines]
+    return [command for command in found if not command.startswith(NOT_RUN)]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder with all files that the documents name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    samples = ROOT / "data_samples"
+    (tmp_path / "data_samples").symlink_to(samples)
+    return Files(tmp_path, samples)
+
+
+class Files:
+    """Files that are made when a command names them."""
+
+    def __init__(self, folder, samples):
+        self.folder, self.samples = folder, samples
+
+    def make(self, word):
+        """Make a file that is not here yet; nothing for other words."""
+        make = getattr(self, "make_" + re.sub(r"\W", "_", word.strip("/")), None)
+        if make is not None and not (self.folder / word).exists():
+            make(self.folder / word)
+
+    def genome(self):
+        text = gzip.decompress((self.samples / "genome.fa.gz").read_bytes()).decode()
+        return f"{text}>end\n{TELOMERE}TTTA{CAS12A}\n"
+
+    def make_genome_fa_gz(self, path):
+        path.write_bytes(gzip.compress(self.genome().encode()))
+
+    def make_genomes(self, path):
+        path.mkdir()
+        (path / "genome.fa").write_text(self.genome())
+
+    def make_genome_2bit(self, path):
+        from tests.oracles.two_bit import write_two_bit
+
+        records = [part.partition("\n") for part in self.genome().split(">")[1:]]
+        letters = [(name, text.replace("\n", "")) for name, _, text in records]
+        path.write_bytes(write_two_bit(letters))
+
+    def make_input_txt(self, path):
+        self.make("genome.fa.gz")
+        path.write_text(f"genome.fa.gz\n{'N' * 21}GG\nACTTCAAATCCTATGCCACCNNN 3\n")
+
+    def make_guides_csv(self, path):
+        path.write_text(f"name,guide\ncas12a,{CAS12A}\n")
+
+    def make_guides_txt(self, path):
+        path.write_text("ACTTCAAATCCTATGCCACC\n")
+
+    def make_graph_gfa_gz(self, path):
+        shutil.copy(self.samples / "simulated.gfa.gz", path)
+
+    def make_graph_gfa(self, path):
+        path.write_bytes(gzip.decompress((self.samples / "simulated.gfa.gz").read_bytes()))
+
+    def make_layout_lay(self, path):
+        run("layout", "graph.gfa.gz", "--iterations", "2", "--output", path)
+
+    def make_exons_bed(self, path):
+        path.write_bytes(gzip.decompress((self.samples / "exons.bed.gz").read_bytes()))
+
+    def make_reads_bam(self, path):
+        pysam = pytest.importorskip("pysam")
+        lines = gzip.decompress((self.samples / "reads.bed.gz").read_bytes()).decode().splitlines()
+        rows = [line.split("\t") for line in lines]
+        names = sorted({row[0] for row in rows})
+        rows.sort(key=lambda row: (row[0], int(row[1])))
+        header = {"HD": {"VN": "1.6", "SO": "coordinate"},
+                  "SQ": [{"SN": name, "LN": 200_000} for name in names]}  # fmt: skip
+        with pysam.AlignmentFile(str(path), "wb", header=header) as out:
+            for number, row in enumerate(rows):
+                read = pysam.AlignedSegment()
+                read.query_name, read.reference_id = f"r{number}", names.index(row[0])
+                read.reference_start = int(row[1])
+                read.cigartuples = [(0, int(row[2]) - int(row[1]))]
+                out.write(read)
+
+    def make_cohort_bed(self, path):
+        for ending in ("bed", "bim", "fam"):
+            shutil.copy(self.samples / f"genotypes.{ending}", path.with_suffix(f".{ending}"))
+
+    def make_traits_csv(self, path):
+        text = (self.samples / "genotypes.pheno.csv").read_text()
+        rows = [line.split(",") for line in text.splitlines()]
+        lines = ["FID,IID,height,yield", *(",".join([*r[:2], r[3], r[3]]) for r in rows[1:])]
+        path.write_text("\n".join(lines) + "\n")
+
+    def make_effects_tsv(self, path):
+        self.make("cohort.bed")
+        n_variants = len((self.folder / "cohort.bim").read_text().splitlines())
+        path.write_text("".join(f"{number % 7 - 3}\n" for number in range(n_variants)))
+
+
+def run(*words):
+    with pytest.raises(SystemExit) as exit_:
+        main([str(word) for word in words])
+    return exit_.value.code or 0
+
+
+def is_nothing(text):
+    """Tell whether a text is empty, a header alone, or a table of which all counts are 0."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return True
+    if re.search(r"(?<![\d,.])0 hits\b", text):
+        return True
+    first = lines[0]
+    mark = "\t" if "\t" in first else ","
+    titles = first.removeprefix("#").split(mark)
+    # A header has no number and names of columns; comments begin with #.
+    has_header = first.startswith("#") or (
+        len(titles) > 1 and all(re.fullmatch(r"[A-Za-z_][\w. ]*", title) for title in titles)
+    )
+    rows = [line.split(mark) for line in lines if not line.startswith("#")]
+    rows = rows[1:] if has_header and not first.startswith("#") else rows
+    if not rows:
+        return True
+    counted = [at for at, title in enumerate(titles) if title in ("count", "hits")]
+    return has_header and bool(counted) and all(row[at] == "0" for row in rows for at in counted)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", True),
+        ("\n", True),
+        ("#name\tkmer\tcount\n", True),
+        ("#name\tkmer\tcount\n.\tGATTACA\t0\n", True),
+        ("#name\tkmer\tcount\n.\tGATTACA\t0\n.\tTTA\t10\n", False),
+        ("guide,contig,start\n", True),
+        ("guide,contig,start\nACGT,chr1,3\n", False),
+        ("0 hits of 1 guide in 3 contigs", True),
+        ("10 hits of 1 guide; 1,000 hits; 2.0 hits", False),
+        ("chr1\t5\t9\t0\n", False),
+        ("path stress 0.25", False),
+        ("wrote picture.png, 1600 x 502, 144 dpi", False),
+    ],
+)
+def test_what_is_nothing_is_found(text, expected):
+    assert is_nothing(text) == expected
+
+
+def text_of(path):
+    content = path.read_bytes()
+    content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return f"{len(content)} bytes"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [document for document in DOCUMENTS if commands_of(document)],
+    ids=lambda document: document.name,
+)
+def test_commands_run_and_find_something(document, files, capfd):
+    commands = commands_of(document)
+    for command in commands:
+        words = [PLACES.get(word, word).replace("PATH:", f"{PATH}:") for word in
+                 shlex.split(command)[1:]]  # fmt: skip
+        for word in words:
+            files.make(word)
+        if "layout.lay" in words:
+            files.make("graph.gfa.gz")
+        before = {path: path.stat().st_mtime_ns for path in files.folder.iterdir()}
+        capfd.readouterr()
+        code = run(*words)
+        out, err = capfd.readouterr()
+        assert code == 0, f"{command}\n{err}"
+        made = [
+            path
+            for path in files.folder.iterdir()
+            if path.is_file() and path.stat().st_mtime_ns != before.get(path)
+        ]
+        assert made or out, f"{command}: no output"
+        for text in [*([out] if out else []), *map(text_of, made)]:
+            assert not is_nothing(text), f"{command}\n{text[:500]}"
+        assert "0 hits" not in re.findall(r"[\d,.]+ hits", err), f"{command}\n{err}"
+
+
+def test_the_documents_have_commands():
+    assert len(commands_of(ROOT / "README.md")) >= 15
+    assert sum(len(commands_of(document)) for document in DOCUMENTS) >= 35
