@@ -41,7 +41,8 @@ no particular order. All functions find the same:
 
 References
 ----------
-Bae et al. 2014, Cas-OFFinder, doi:10.1093/bioinformatics/btu048 (the rules). Knuth, The Art of
+Bae et al. 2014, Cas-OFFinder, doi:10.1093/bioinformatics/btu048 (the rules). Accelerating
+CAS-Offinder, 2022 (four bits a base, AND and the count of bits: ``popcount``). Knuth, The Art of
 Computer Programming 4A, 7.1.2 (side addition by full adders).
 """
 

@@ -34,9 +34,10 @@ may leave some out:
 
 References
 ----------
-Zhao, Yin, Xiong 2012 (blocks by prefix, packed keys), doi:10.1109/BMEI.2012.6513199; Larsson,
-Sadakane 2007 (doubling), doi:10.1016/j.tcs.2007.07.017; Nong, Zhang, Chan 2011 (induction),
-doi:10.1109/TC.2010.188.
+Kärkkäinen 2007 (suffixes sorted block by block), doi:10.1016/j.tcs.2007.07.018; Jiang, Pei (the
+BWT in parallel, by blocks of a prefix) and Zhao, Yin, Xiong 2012 (likewise, packed keys),
+doi:10.1109/BMEI.2012.6513199; Larsson, Sadakane 2007 (doubling), doi:10.1016/j.tcs.2007.07.017;
+Nong, Zhang, Chan 2011 (induction), doi:10.1109/TC.2010.188.
 """
 
 import numpy as np
