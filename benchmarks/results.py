@@ -16,6 +16,36 @@ PAGE = HERE / "RESULTS.md"
 README = HERE.parent / "README.md"
 SPEED = ("<!-- speed -->\n", "<!-- /speed -->\n")
 TITLES = {"cpu": "CPU", "cuda": "GPU"}
+KERNEL, CALL, COMMAND, BROWSER = "kernel", "call", "command", "page"
+SCOPES = {
+    "100,000 samples at 50,000 variants, each step a command": (COMMAND, None),
+    "A graph of 10^6 nodes from file to picture": (CALL, None),
+    "Count of nodes in 1000 x 700 pixels, against Datashader's Canvas.line": (CALL, CALL),
+    "Counting 1,000,000 k-mers in 60,000,000 bases, against sa_search of pydivsufsort": (
+        CALL,
+        CALL,
+    ),
+    "Genotype products on one GPU, against the least time of float64 on an H100": (KERNEL, KERNEL),
+    "Interval counts on one GPU, against CuPy's sort and binary search": (KERNEL, KERNEL),
+    "Interval counts, against NumPy's sort and binary search": (CALL, CALL),
+    "K-mer queries on one GPU, 1,000,000 k-mers": (KERNEL, None),
+    "Layout: updates/s of the loop, against odgi": (KERNEL, KERNEL),
+    "Layout: updates/s on one GPU, against the kernel of Li et al. 2024": (KERNEL, KERNEL),
+    "Live picture, layout running, headless Chromium on the same cores": (BROWSER, BROWSER),
+    # The article times its program; its cards and patterns are others, too.
+    "Off-target kernels": (KERNEL, COMMAND),
+    "Off-targets as commands, against Cas-OFFinder 2.4.1": (COMMAND, COMMAND),
+    # A call on planes that are ready, against a program that reads its genome and writes rows.
+    "Off-targets in 100 Mb, hits sorted, against Cas-OFFinder 2.4.1": (CALL, COMMAND),
+    "Off-targets in 100 Mb: comparisons a second, hits sorted": (CALL, COMMAND),
+    "Off-targets in a genome of human size, planes on the host": (CALL, None),
+    "Products of packed genotypes, 20,000 samples x 50,000 variants": (CALL, CALL),
+    "Suffix arrays, against pydivsufsort": (CALL, CALL),
+    # Jiang and Pei time their program on a card of 2013, for another text.
+    "Suffix sorting on one GPU": (KERNEL, COMMAND),
+    "Tracks, headless Chromium on the same cores": (BROWSER, None),
+}
+"""What is timed of ours and of the peer, by table; a ratio has to be of two that are alike."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +103,8 @@ def render_page(runs: list[Run]) -> str:
         "# Results",
         "",
         "Written by `python -m benchmarks.run`; the numbers are medians. *Ratio* is how many times",
-        "better than the peer we are. README.md here says how to repeat them.",
+        "better than the peer we are; there is none where the peer's figure is of another scope,",
+        "such as a whole command beside a kernel. README.md here says how to repeat them.",
     ]
     for backend, of_backend in groupby(runs, key=lambda run: run.backend):
         lines += ["", f"## {TITLES[backend]}"]
@@ -88,14 +119,22 @@ def render_page(runs: list[Run]) -> str:
 
 def render_speed(runs: list[Run]) -> str:
     """Return the README's table, as Markdown."""
-    lines = ["| | on | genoviz | peer | unit | ratio |", "|---|---|---:|---:|---|---:|"]
+    lines = ["| | on | scope | genoviz | peer | unit | ratio |", "|---|---|---|---:|---:|---|---:|"]
     for run in runs:
         chosen = [row for row in run.rows if row.get("in_readme")]
         where = run.gpu.removeprefix("NVIDIA ") or "CPU"
         lines += [
-            f"| {row['benchmark']}: {row['case']} | {where} | {_cells(row)} |" for row in chosen
+            f"| {row['benchmark']}: {row['case']} | {where} | {SCOPES[row['benchmark']][0]} "
+            f"| {_cells(row if is_alike(row) else {**row, 'peer': None})} |"
+            for row in chosen
         ]
     return "\n".join(lines) + "\n"
+
+
+def is_alike(row: Row) -> bool:
+    """Return whether our figure and the peer's are of one scope."""
+    ours, peer = SCOPES.get(row["benchmark"], (None, None))
+    return peer is None or ours == peer
 
 
 def _tables(rows: list[Row]) -> dict[str, list[Row]]:
@@ -107,7 +146,8 @@ def _tables(rows: list[Row]) -> dict[str, list[Row]]:
 
 
 def _cells(row: Row) -> str:
-    ratio = "" if row["ratio"] is None else f"{_number(row['ratio'])}x"
+    has_ratio = row["ratio"] is not None and is_alike(row)
+    ratio = f"{_number(row['ratio'])}x" if has_ratio else ""
     return " | ".join([_number(row["ours"]), _number(row["peer"]), row["unit"], ratio])
 
 

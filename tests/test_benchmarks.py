@@ -6,9 +6,26 @@ import ast
 
 import pytest
 
-from benchmarks.results import Run, keep_runs, load_runs, write_tables
+from benchmarks import results
+from benchmarks.results import (
+    SCOPES,
+    Run,
+    keep_runs,
+    load_runs,
+    render_page,
+    render_speed,
+    write_tables,
+)
 from benchmarks.rows import make_row, median_seconds
 from tests.conftest import ROOT
+
+
+@pytest.fixture(autouse=True)
+def scopes(monkeypatch):
+    alike, other = ("call", "call"), ("call", "command")
+    known = {"Layout": alike, "Drawing": alike, "Searching": other}
+    monkeypatch.setattr(results, "SCOPES", SCOPES | known)
+
 
 RATE = make_row("Layout", "small", ours=30.0, peer=10.0, unit="M/s", in_readme=True)
 TIME = make_row("Drawing", "big", ours=2.0, peer=5.0, unit="ms", higher_is_better=False)
@@ -35,8 +52,8 @@ def test_a_run_on_the_gpu_keeps_the_tables_of_the_cpu(tmp_path):
     assert page.read_text().index("## CPU") < page.read_text().index("## GPU")
     assert "| small | 30 | 10 | M/s | 3x |  |" in page.read_text()
     assert readme.read_text() == (
-        "above\n<!-- speed -->\n| | on | genoviz | peer | unit | ratio |\n"
-        "|---|---|---:|---:|---|---:|\n| Layout: small | CPU | 30 | 10 | M/s | 3x |\n"
+        "above\n<!-- speed -->\n| | on | scope | genoviz | peer | unit | ratio |\n"
+        "|---|---|---|---:|---:|---|---:|\n| Layout: small | CPU | call | 30 | 10 | M/s | 3x |\n"
         "<!-- /speed -->\nbelow\n"
     )
 
@@ -50,6 +67,29 @@ def test_runs_on_other_gpus_stand_beside_each_other(tmp_path):
     assert [run.date[-1] for run in runs] == ["3", "4"]
     write_tables(runs, page, readme)
     assert [line.split(" | ")[1] for line in readme.read_text().splitlines()[3:-1]] == ["X1", "X2"]
+
+
+def test_there_is_a_ratio_only_of_what_is_alike():
+    options = {"ours": 0.04, "peer": 50.0, "unit": "s", "higher_is_better": False}
+    row = make_row("Searching", "100 guides", **options, in_readme=True)
+    run = Run("bench_a", "cpu", "two cores", "2026-01-01", [row])
+    assert "| Searching: 100 guides | CPU | call | 0.04 |  | s |  |" in render_speed([run])
+    assert "| 100 guides | 0.04 | 50 | s |  |  |" in render_page([run])
+
+
+def test_every_row_of_the_readme_names_its_scope():
+    for run in load_runs():
+        for row in run.rows:
+            if row.get("in_readme"):
+                assert row["benchmark"] in SCOPES, row["case"]
+                assert (row["peer"] is None) == (SCOPES[row["benchmark"]][1] is None), row["case"]
+    speed = (ROOT / "README.md").read_text(encoding="utf-8").split("<!-- speed -->\n")[1]
+    lines = [line.split(" | ") for line in speed.split("<!-- /speed -->")[0].splitlines()[2:]]
+    assert {line[2] for line in lines} <= {"kernel", "call", "command", "page"}
+    for line in lines:
+        if line[-1].endswith("x |"):
+            ours, peer = SCOPES[next(name for name in SCOPES if line[0].startswith(f"| {name}: "))]
+            assert ours == peer == line[2]
 
 
 def test_median_leaves_warm_ups_out():
