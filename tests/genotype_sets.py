@@ -24,7 +24,7 @@ def genotypes_of(codes: np.ndarray) -> Genotypes:
     numbers = np.arange(n_variants)
     n_first = -(-n_variants // 2)
     variants = VariantTable(
-        ("1", "X")[: 1 + (n_variants > 1)],
+        ("1", "2")[: 1 + (n_variants > 1)],
         (numbers >= n_first).astype(np.int32),
         10 * numbers,
         np.array([f"rs{number}" for number in numbers], np.str_),

@@ -24,15 +24,18 @@ class Plink:
             pytest.skip(f"{program} is not installed")
         self.program, self.folder = program, folder
 
-    def __call__(self, files: Path, *arguments: str) -> None:
+    def __call__(
+        self,
+        files: Path,
+        *arguments: str,
+        species: tuple[str, ...] = ("--chr-set", "40", "--allow-extra-chr"),
+    ) -> None:
         """Run it on PLINK 1 files of this prefix; all contigs count as autosomes up to 40."""
         command = [
             self.program,
             "--bfile",
             str(files),
-            "--chr-set",
-            "40",
-            "--allow-extra-chr",
+            *species,
             *COMMON,
         ]
         shown = subprocess.run(

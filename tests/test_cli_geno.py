@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import genoviz
+from genoviz import select_samples, variant_statistics
 from genoviz.cli.main import main
 
 
@@ -107,16 +108,73 @@ def test_families_tell_samples_of_the_same_name_apart(run, made):
 
 
 def test_variants_of_sex_chromosomes_are_noted(run, made):
-    assert "autosomes" not in run("freq", "made.bed", "-o", "f.tsv")[2]
+    assert "note" not in run("freq", "made.bed", "-o", "f.tsv")[2]
     bim = Path("made.bim")
     lines = bim.read_text().splitlines()
     names = ["chrX"] * 3 + ["1"] * (len(lines) - 4) + ["MT"]
     bim.write_text("".join(f"{name}\t{line.split(None, 1)[1]}\n"
                            for name, line in zip(names, lines, strict=True)))  # fmt: skip
-    assert (
-        "note: 4 variants count as on autosomes, with two alleles in males too: those of chrX, MT."
-        in run("freq", "made.bed", "-o", "f.tsv")[2]
+    sexes = made.samples.sexes.tolist()
+    told = (
+        "note: 3 variants are of X (chrX), 1 of MT; there are "
+        f"{sexes.count(1)} males, {sexes.count(2)} females."
     )
+    err = run("freq", "made.bed", "-o", "f.tsv")[2]
+    assert told in err
+    assert "Males have one copy of X and Y" in err
+    left_out = "note: 4 variants of X, Y or MT are left out: autosomes and XY alone are taken."
+    taken = "note: 4 variants of X, Y or MT are taken as they are in the file."
+    Path("w.txt").write_text("1\n" * 240)
+    for arguments, words in (
+        ("pca made.bed -k 2 -o p.tsv", left_out),
+        ("grm made.bed -o g.npy", left_out),
+        ("grm made.bed -o g.npy --contigs all", taken),
+        ("blup made.bed --pheno made.pheno.tsv -o b.tsv", left_out),
+        ("blup made.bed --pheno made.pheno.tsv -o b.tsv --contigs all", taken),
+        ("product made.bed w.txt -o v.tsv", taken),
+        ("gwas made.bed --pheno made.pheno.tsv -o g.tsv", "sex is a covariate"),
+        ("gwas made.bed --pheno made.pheno.tsv -o g.tsv --xchr-model 0", "X is not tested"),
+    ):
+        code, _, err = run(*arguments.split())
+        assert (code, told in err, words in err) == (0, True, True), err
+
+
+def test_numbers_beyond_those_of_a_species_ask_for_its_autosomes(run, made):
+    bim = Path("made.bim")
+    lines = [line.split(None, 1) for line in bim.read_text().splitlines()]
+    bim.write_text("".join(f"{29 + (k > 99)}\t{line[1]}\n" for k, line in enumerate(lines)))
+    for command in ("freq made.bed", "pca made.bed", "grm made.bed -o g.npy"):
+        code, out, err = run(*command.split())
+        assert (code, out) == (1, "")
+        assert "contig '29' is no chromosome of humans, whose numbers end with 26" in err
+        assert "--autosomes" in err
+    code, out, err = run("freq", "made.bed", "--autosomes", "29")
+    assert (code, "140 variants are of X (30); numbers are read as of 29 autosomes;" in err) == (
+        0,
+        True,
+    )
+    assert run("freq", "made.bed", "--autosomes", "30", "-o", "f.tsv")[2] == ""
+
+
+def test_simulated_contigs_beyond_those_of_humans_say_what_they_need(run):
+    code, _, err = run(*"simulate -n 9 -m 60 --contigs 24 -o many".split())
+    assert (code, "other commands need --autosomes 24" in err) == (0, True)
+
+
+def test_nonfounders_are_tested_for_hardy_weinberg_proportions_when_asked(run, made):
+    fam = Path("made.fam")
+    rows = [line.split() for line in fam.read_text().splitlines()]
+    for row in rows[50:]:
+        row[2] = rows[0][1]
+    fam.write_text("".join(" ".join(row) + "\n" for row in rows))
+    _, founders, err = run("freq", "made.bed")
+    assert "Hardy-Weinberg tests are of the 50 founders among 90 samples" in err
+    _, everybody, err = run("freq", "made.bed", "--nonfounders")
+    assert err == ""
+    for samples, text in ((50, founders), (90, everybody)):
+        counts = variant_statistics(select_samples(made, np.arange(samples)))
+        np.testing.assert_allclose(column(text, "HWE_P"), counts.hwe_p)
+    np.testing.assert_array_equal(column(founders, "A1_FREQ"), column(everybody, "A1_FREQ"))
 
 
 def test_samples_without_a_covariate_are_not_counted(run, made):

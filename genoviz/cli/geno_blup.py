@@ -100,6 +100,8 @@ def blup(
     max_missing: io.MissingOption = 1.0,
     region: io.RegionOption = None,
     keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
@@ -108,6 +110,7 @@ def blup(
     Samples without a phenotype are predicted, but not learned from.
     """
     from genoviz.analyses.genotypes.blup_training import Training
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
 
     is_single_step = method in _SINGLE_STEP
     if is_single_step != (pedigree is not None):
@@ -117,6 +120,7 @@ def blup(
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
     common = {
+        "contigs": contigs.value,
         "heritability": heritability,
         "preconditioner": preconditioner.value,
         "tolerance": tolerance,
@@ -124,9 +128,9 @@ def blup(
         "backend": backend.value,
     }
     with show_progress() as bar:
-        found = io.open_genotypes(
-            genotypes, bar, io.Filters(maf=maf, max_missing=max_missing, region=region, keep=keep)
-        )
+        filters = io.Filters(maf, max_missing, region=region, keep=keep, n_autosomes=autosomes)
+        found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_left_out(found, contigs.value))
         table = io.read_table(pheno, genotypes)
         if is_single_step:
             if covariate:
@@ -159,6 +163,7 @@ def blup(
                 covariates=covariates,
                 folds=cross_validate,
                 repeats=repeats,
+                contigs=contigs.value,
                 heritability=heritability,
                 seed=seed,
                 backend=backend.value,

@@ -12,6 +12,7 @@ from genoviz.cli.geno_tables import sample_columns, variant_columns, write_table
 from genoviz.cli.interval_options import OutputOption
 from genoviz.cli.options import BackendName, BackendOption, examples
 from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes
 
 EXAMPLES = examples(
     "genoviz geno freq cohort.bed -o freq.tsv",
@@ -33,20 +34,30 @@ def freq(
     hwe: io.HweOption = 0.0,
     region: io.RegionOption = None,
     keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    nonfounders: Annotated[
+        bool,
+        typer.Option(
+            "--nonfounders", help="Test Hardy-Weinberg proportions of those with known parents too."
+        ),
+    ] = False,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Count alleles and genotypes of each variant.
 
     A1_FREQ is the frequency of A1, column 5 of a .bim file and the alternative allele of a VCF;
-    HWE_P is the exact test's p.
+    HWE_P is the exact test's p, of samples without a known parent. Of X and Y males count with one
+    copy, and all samples of MT; at X, HWE_P is of females and males, and it is NA at Y and MT.
     """
+    from genoviz.analyses.genotypes.sex_chromosomes import note_counted
     from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
 
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_counted(found, nonfounders=nonfounders))
         bar.update("Counting", 0, None, "")
-        counts = variant_statistics(found, backend=backend.value)
+        counts = variant_statistics(found, nonfounders=nonfounders, backend=backend.value)
     hom1, missing, het, hom2 = counts.counts.T
     columns = variant_columns(found.variants) | {
         "A1_FREQ": counts.a1_frequency,

@@ -12,7 +12,7 @@ from genoviz.cli import geno_inputs as io
 from genoviz.cli.geno_tables import write_table
 from genoviz.cli.options import BackendName, BackendOption, examples
 from genoviz.cli.progress import show_progress
-from genoviz.cli.results import print_results
+from genoviz.cli.results import print_notes, print_results
 
 EXAMPLES = examples(
     "genoviz geno grm herd.bed -o herd.grm.bin",
@@ -54,17 +54,23 @@ def grm(
     hwe: io.HweOption = 0.0,
     region: io.RegionOption = None,
     keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Compute how related the samples are over all variants."""
+    """Compute how related the samples are over the variants of autosomes."""
     from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
     from genoviz.analyses.genotypes.relatives import relatives
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
     from genoviz.io.relationship_files import write_relationships
 
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
-        steps = iter_relationship_matrix(found, method=method.value, backend=backend.value)
+        print_notes(*note_left_out(found, contigs.value))
+        steps = iter_relationship_matrix(
+            found, method=method.value, contigs=contigs.value, backend=backend.value
+        )
         matrix = io.last_result(steps, bar)
         write_relationships(matrix.values, matrix.samples, matrix.n_variants, output)
     sentences = [

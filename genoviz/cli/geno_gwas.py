@@ -40,26 +40,38 @@ def gwas(
     model: Annotated[
         Model, typer.Option(help="Logistic is for a trait of two values.")
     ] = Model.linear,
+    xchr_model: Annotated[
+        int,
+        typer.Option(
+            "--xchr-model",
+            min=0,
+            max=2,
+            help="What the one A1 of a male counts as at X: 2, or 1; 0 leaves X out.",
+        ),
+    ] = 2,
     maf: io.MafOption = 0.0,
     max_missing: io.MissingOption = 1.0,
     max_sample_missing: io.SampleMissingOption = 1.0,
     hwe: io.HweOption = 0.0,
     region: io.RegionOption = None,
     keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Test each variant: BETA is the effect of one more A1 (log odds of the logistic model).
 
     Genotypes and phenotypes that are missing are left out, variant by variant; NA is what cannot
-    be tested. Trait, samples and lambda GC go to standard error.
+    be tested. At X sex is a further covariate, as in PLINK 2, Y is tested with males alone, and one
+    A1 of Y or MT counts as 1. Trait, samples and lambda GC go to standard error.
     """
     import numpy as np
 
     from genoviz.analyses.genotypes.association import iter_associate
+    from genoviz.analyses.genotypes.association_groups import X_MODELS
     from genoviz.analyses.genotypes.components import iter_principal_components
 
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         table = io.read_table(pheno, genotypes)
@@ -82,6 +94,7 @@ def gwas(
             covariates=covariates,
             covariate_names=names,
             model=model.value,
+            x_model=X_MODELS[xchr_model],
             backend=backend.value,
         )
         scan = io.last_result(steps, bar)
@@ -95,6 +108,7 @@ def gwas(
         "LOG10_P": scan.minus_log10_p,
     }
     write_table(columns, output)
+    print_notes(*scan.notes)
     n_tested = int(np.isfinite(scan.beta).sum())
     has_all = np.isfinite(phenotype)
     if covariates is not None:

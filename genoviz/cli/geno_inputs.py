@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,6 +80,28 @@ CovariateFileOption = Annotated[
     typer.Option("--covar", help="Table of covariates.", show_default="that of the traits"),
 ]
 
+
+class Contigs(StrEnum):
+    """Which variants an analysis takes."""
+
+    autosomes = "autosomes"
+    all = "all"
+
+
+AutosomesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--autosomes",
+        min=1,
+        help="Of the species; the next numbers are X, Y, XY and MT. Cattle have 29.",
+        show_default="22, as in humans",
+    ),
+]
+ContigsOption = Annotated[
+    Contigs,
+    typer.Option("--contigs", help="Leave X, Y and MT out, or take them as they are in the file."),
+]
+
 _HEADERS = ("#FID", "FID", "#IID", "IID")
 
 
@@ -92,16 +115,17 @@ class Filters:
     hwe: float = 0.0
     region: str | None = None
     keep: Path | None = None
+    n_autosomes: int | None = None
 
 
 def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
     """Return the genotypes of a file that pass the filters; notes go to standard error."""
     from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
     from genoviz.analyses.genotypes.selection import select_samples
-    from genoviz.analyses.genotypes.sex_chromosomes import note_sex_chromosomes
+    from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
     from genoviz.io.genotypes import iter_read_genotypes
 
-    for progress in iter_read_genotypes(path):
+    for progress in iter_read_genotypes(path, n_autosomes=filters.n_autosomes):
         bar.update(progress.stage, progress.n_done, progress.n_total or None, "")
     genotypes = progress.genotypes
     print_notes(*genotypes.notes)
@@ -120,7 +144,7 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
         kept = filter_genotypes(genotypes, options)
         print_notes(kept.sentence)
         genotypes = kept.genotypes
-    print_notes(*note_sex_chromosomes(genotypes.variants))
+    print_notes(*describe_chromosomes(genotypes))
     return genotypes
 
 

@@ -46,6 +46,8 @@ def pca(
     hwe: io.HweOption = 0.0,
     region: io.RegionOption = None,
     keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
@@ -54,14 +56,17 @@ def pca(
     The eigenvalues, and what they explain of the variance, go to standard error.
     """
     from genoviz.analyses.genotypes.components import iter_principal_components
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
 
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep)
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_left_out(found, contigs.value))
         steps = iter_principal_components(
             found,
             n_components=components,
             n_iterations=iterations,
+            contigs=contigs.value,
             seed=seed,
             backend=backend.value,
         )

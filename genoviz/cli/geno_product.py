@@ -18,6 +18,7 @@ from genoviz.cli.geno_tables import (
 from genoviz.cli.interval_options import OutputOption
 from genoviz.cli.options import BackendName, BackendOption, examples
 from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,21 +58,24 @@ def product(
             help="Dosages of A1 as they are, less twice its frequency, or that over its s.d."
         ),
     ] = Scale.centred,
+    autosomes: io.AutosomesOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Multiply the matrix of genotypes, samples by variants, with a dense matrix.
 
-    A missing genotype counts as the mean. An output .npy has the numbers alone, a table says which
-    sample or variant a row is of.
+    A missing genotype counts as the mean, and variants of X, Y and MT as they are in the file. An
+    output .npy has the numbers alone, a table says which sample or variant a row is of.
     """
     import numpy as np
 
     from genoviz.analyses.genotypes.products import GenotypeMatrix
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
     from genoviz.io.replace_file import replace_file
 
     dense = _read_dense(matrix)
     with show_progress() as bar:
-        found = io.open_genotypes(genotypes, bar, io.Filters())
+        found = io.open_genotypes(genotypes, bar, io.Filters(n_autosomes=autosomes))
+        print_notes(*note_left_out(found, "all"))
         bar.update("Multiplying", 0, None, "")
         operator = GenotypeMatrix(
             found,

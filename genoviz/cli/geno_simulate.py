@@ -11,6 +11,7 @@ from genoviz.cli.geno_inputs import last_result
 from genoviz.cli.geno_tables import sample_columns, write_table
 from genoviz.cli.options import SeedOption, examples
 from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes
 from genoviz.cli.streams import refuse_standard_output
 
 EXAMPLES = examples(
@@ -62,4 +63,8 @@ def simulate(
         write_plink(genotypes, output)
         values = {"trait": trait.phenotype, "breeding_value": trait.breeding_values}
         write_table(sample_columns(genotypes.samples) | values, Path(f"{output}.pheno.tsv"))
+    if genotypes.n_autosomes:
+        print_notes(
+            f"other commands need --autosomes {genotypes.n_autosomes} to read these contigs"
+        )
     typer.echo(f"wrote {output}.bed, .bim, .fam and .pheno.tsv: {genotypes!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
@@ -56,14 +56,16 @@ class GenotypesProgress:
     genotypes: Genotypes | None = None
 
 
-def read_genotypes(source: str | PathLike[str]) -> Genotypes:
+def read_genotypes(source: str | PathLike[str], *, n_autosomes: int | None = None) -> Genotypes:
     """Return the genotypes of a file; see :func:`iter_read_genotypes`."""
-    for progress in iter_read_genotypes(source):
+    for progress in iter_read_genotypes(source, n_autosomes=n_autosomes):
         found = progress.genotypes
     return found
 
 
-def iter_read_genotypes(source: str | PathLike[str]) -> Iterator[GenotypesProgress]:
+def iter_read_genotypes(
+    source: str | PathLike[str], *, n_autosomes: int | None = None
+) -> Iterator[GenotypesProgress]:
     """Yield how far the reading of genotypes is; the last report has them.
 
     The ending of the name tells what a file is. Dosages count allele A1, which is:
@@ -79,6 +81,13 @@ def iter_read_genotypes(source: str | PathLike[str]) -> Iterator[GenotypesProgre
 
     Notes of the genotypes say what was left out or treated in its own way, and how often.
 
+    Parameters
+    ----------
+    source
+        The file, or the prefix of a set of files.
+    n_autosomes
+        Of the species; the numbers after it are X, Y, XY and MT. If None, 22 as in humans.
+
     Raises
     ------
     FileFormatError
@@ -90,8 +99,9 @@ def iter_read_genotypes(source: str | PathLike[str]) -> Iterator[GenotypesProgre
         try:
             yield GenotypesProgress(*next(reading))
         except StopIteration as done:
-            n = done.value.n_variants
-            yield GenotypesProgress("Reading genotypes", n, n, done.value)
+            found = replace(done.value, n_autosomes=n_autosomes)
+            n = found.n_variants
+            yield GenotypesProgress("Reading genotypes", n, n, found)
             return
 
 

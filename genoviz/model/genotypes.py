@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.model.chromosomes import check_autosomes, chromosome_kinds
 
 MISSING_CODE, HETEROZYGOUS_CODE = 1, 2
+MALE, FEMALE = 1, 2
 DOSAGES = np.array([2, -1, 1, 0], np.int8)
 """Dosage, the count of allele A1, of each 2-bit code of a .bed file; -1 where it is missing."""
 
@@ -39,6 +41,21 @@ class SampleTable:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def is_male(self) -> np.ndarray:
+        """Whether samples are known to be male: bool, shape (n_samples,)."""
+        return self.sexes == MALE
+
+    @property
+    def is_female(self) -> np.ndarray:
+        """Whether samples are known to be female: bool, shape (n_samples,)."""
+        return self.sexes == FEMALE
+
+    @property
+    def is_founder(self) -> np.ndarray:
+        """Whether neither parent is known, as PLINK has it: bool, shape (n_samples,)."""
+        return (self.father_ids == "0") & (self.mother_ids == "0")
 
     @classmethod
     def from_ids(cls, ids: np.ndarray) -> SampleTable:
@@ -130,11 +147,14 @@ class Genotypes:
         Who and what they are.
     notes
         What a reader left out or treated in its own way, one sentence each.
+    n_autosomes
+        Of the species, which tells the numbers of X, Y, XY and MT; if None, 22 as in humans. See
+        `genoviz.model.chromosomes`.
 
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not fit each other, or no species has so many autosomes.
 
     Examples
     --------
@@ -151,8 +171,10 @@ class Genotypes:
     samples: SampleTable
     variants: VariantTable
     notes: tuple[str, ...] = ()
+    n_autosomes: int | None = None
 
     def __post_init__(self) -> None:
+        check_autosomes(self.n_autosomes)
         shape = (len(self.variants), (len(self.samples) + 3) // 4)
         if self.packed.shape != shape or self.packed.dtype != np.uint8:
             raise ParameterError(
@@ -177,6 +199,21 @@ class Genotypes:
         """Columns of the matrix of dosages."""
         return len(self.variants)
 
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """What chromosome each variant is of: uint8, shape (n_variants,), values of `Kind`.
+
+        Raises
+        ------
+        ParameterError
+            If a contig with variants is no chromosome of the species.
+        """
+        contigs, contig_ids = self.variants.contigs, self.variants.contig_ids
+        kinds = np.zeros(len(contigs), np.uint8)
+        used = np.flatnonzero(np.bincount(contig_ids, minlength=len(contigs)))
+        kinds[used] = chromosome_kinds([contigs[k] for k in used.tolist()], self.n_autosomes)
+        return kinds[contig_ids]
+
     def dosages(self, variants: slice | np.ndarray) -> np.ndarray:
         """Return the dosages of some variants: int8, shape (n_samples, m), -1 where missing."""
         rows = np.asarray(self.packed[variants])
@@ -186,7 +223,8 @@ class Genotypes:
 
     def take_variants(self, indices: np.ndarray | slice) -> Genotypes:
         """Return some variants, in this order; a slice copies nothing."""
-        return Genotypes(self.packed[indices], self.samples, self.variants.take(indices))
+        variants = self.variants.take(indices)
+        return replace(self, packed=self.packed[indices], variants=variants, notes=())
 
 
 def _check_lengths(table: SampleTable | VariantTable, n: int, what: str) -> None:

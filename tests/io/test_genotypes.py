@@ -49,13 +49,13 @@ def test_archives_and_tables_hold_what_is_documented(tmp_path):
     write_dosages(genotypes, tmp_path / "x.npz")
     with np.load(tmp_path / "x.npz") as archive:
         assert archive["dosages"].tolist() == [[0, 1], [-1, 2]]
-        assert archive["contigs"].tolist() == ["1", "X"]
+        assert archive["contigs"].tolist() == ["1", "2"]
         assert archive["positions"].tolist() == [0, 10]
     write_dosages(genotypes, tmp_path / "x.parquet")
     table = polars.read_parquet(tmp_path / "x.parquet")
     assert table.rows() == [
         ("1", 1, "rs0", "TTG", "T", 0.0, 0, None),
-        ("X", 11, "rs1", "A", "C", 0.125, 1, 2),
+        ("2", 11, "rs1", "A", "C", 0.125, 1, 2),
     ]
     assert table.columns[6:] == ["s0", "s1"]
 

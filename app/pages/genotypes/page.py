@@ -21,7 +21,7 @@ from app.parts.notices import notices_html
 from app.parts.styles import NOTICES, PICTURE_CARD
 from app.parts.views import Views
 from app.session import Session
-from genoviz.analyses.genotypes.sex_chromosomes import note_sex_chromosomes
+from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
 
 NOTHING = f"""<p style="margin: 60px auto 12px; max-width: 38em; text-align: center; opacity: 0.85">
 No genotypes are open. Open {GENOTYPE_FORMATS} at the left, with a table of phenotypes where there
@@ -130,7 +130,7 @@ class GenotypesPage:
         opened, table = self.state.opened, self.state.table
         notes = () if opened is None else opened.genotypes.notes
         subject = self.state.subject
-        sex = () if subject is None else note_sex_chromosomes(subject.variants)
+        sex = () if subject is None else describe_chromosomes(subject)
         kept = () if self.state.kept is None else (self.state.kept.sentence,)
         with pn.io.hold():
             self.nothing.visible = opened is None

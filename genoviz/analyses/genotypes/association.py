@@ -10,11 +10,13 @@ import numpy as np
 
 from genoviz.analyses.genotypes.association_design import Design, make_design
 from genoviz.analyses.genotypes.association_fits import Fits
+from genoviz.analyses.genotypes.association_groups import X_MODELS, XModel, variant_groups
 from genoviz.analyses.genotypes.linear_scan import iter_linear_scan
 from genoviz.analyses.genotypes.log_p_values import inflation_factor
 from genoviz.analyses.genotypes.logistic import iter_logistic_scan
 from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import Genotypes
@@ -47,6 +49,8 @@ class AssociationScan:
         ``"linear"`` or ``"logistic"``.
     sentence
         What was tested.
+    notes
+        What was done with variants of X, Y and mitochondria, a sentence each.
     """
 
     beta: np.ndarray
@@ -59,6 +63,7 @@ class AssociationScan:
     lambda_gc: float
     model: str
     sentence: str
+    notes: tuple[str, ...] = ()
 
 
 def associate(
@@ -68,6 +73,7 @@ def associate(
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
     model: Literal["linear", "logistic"] = "linear",
+    x_model: XModel = "diploid",
     backend: Backend = "auto",
 ) -> AssociationScan:
     """Return the tests of all variants; see `iter_associate`."""
@@ -77,6 +83,7 @@ def associate(
         covariates=covariates,
         covariate_names=covariate_names,
         model=model,
+        x_model=x_model,
         backend=backend,
     )
     *_, last = steps
@@ -90,12 +97,17 @@ def iter_associate(
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
     model: Literal["linear", "logistic"] = "linear",
+    x_model: XModel = "diploid",
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
     """Test each variant for association; the last step has the `AssociationScan`.
 
     The phenotype is regressed on an intercept, the covariates, and the dosage of A1. Each variant
     is tested with the samples that have its genotype, as ``plink2 --glm`` does.
+
+    So are sex chromosomes: at X sex is a further covariate where there are males and females, so
+    that samples of unknown sex are left out; Y is tested with males alone. One copy of A1 at Y and
+    MT counts as 1. Of the covariates those are left out there that say nothing new, as sex at Y.
 
     Parameters
     ----------
@@ -110,14 +122,18 @@ def iter_associate(
         What messages call them.
     model
         ``"linear"``: tested by t; ``"logistic"``: maximum likelihood, tested by Wald's z.
+    x_model
+        What the one A1 of a male counts as at X: ``"diploid"`` 2, as two of a female, of whose X
+        one is inactivated; ``"haploid"`` 1. ``"skip"``: X is not tested. These are 2, 1 and 0 of
+        ``--xchr-model``.
     backend
         Where it runs.
 
     Raises
     ------
     ParameterError
-        If the model is unknown, arguments do not fit each other, too few samples are left, the
-        phenotype does not vary, or covariates are collinear.
+        If a model is unknown, a contig is no chromosome of the species, arguments do not fit each
+        other, too few samples are left, the phenotype does not vary, or covariates are collinear.
 
     References
     ----------
@@ -125,22 +141,38 @@ def iter_associate(
     """
     if model not in SCANS:
         raise ParameterError(f"model is {model!r}, needs one of {', '.join(SCANS)}")
+    if x_model not in X_MODELS:
+        raise ParameterError(f"x_model is {x_model!r}, needs one of {', '.join(X_MODELS)}")
     names = tuple(covariate_names) if covariate_names is not None else None
-    design = make_design(
-        genotypes.n_samples, phenotype, covariates, names, is_binary=model == "logistic"
-    )
+    is_binary = model == "logistic"
+    design = make_design(genotypes.n_samples, phenotype, covariates, names, is_binary=is_binary)
     yield Progress(WHAT, 0.0)
-    subject = genotypes
-    if len(design.kept) < genotypes.n_samples:
-        subject = select_samples(genotypes, design.kept)
-    fits = Fits.empty(0)
-    if genotypes.n_variants:
-        steps = SCANS[model](subject, design, backend=backend)
-        fits = yield from report_steps(steps, WHAT)
-    yield Progress(WHAT, 1.0, _scan_of(fits, design, model, genotypes.n_samples))
+    groups = variant_groups(
+        genotypes, phenotype, covariates, design, is_binary=is_binary, x_model=x_model
+    )
+    fits, notes, done = Fits.empty(genotypes.n_variants), [], 0.0
+    for group in groups:
+        notes += [f"{group.note}."] if group.note else []
+        if group.design is None:
+            continue
+        part = genotypes.take_variants(group.variants)
+        end = done + part.n_variants / genotypes.n_variants
+        if len(group.design.kept) < part.n_samples:
+            part = select_samples(part, group.design.kept)
+        steps = SCANS[model](part, group.design, weights=group.weights, backend=backend)
+        found = yield from report_steps(steps, WHAT, done, min(end, 1.0))
+        fits.put(group.variants, found)
+        if group.is_haploid:
+            of_part = variant_statistics(part, nonfounders=True, backend=backend)
+            fits.a1_frequency[group.variants] = of_part.a1_frequency
+        done = min(end, 1.0)
+    scan = _scan_of(fits, design, model, genotypes.n_samples, tuple(notes))
+    yield Progress(WHAT, 1.0, scan)
 
 
-def _scan_of(fits: Fits, design: Design, model: str, n_samples: int) -> AssociationScan:
+def _scan_of(
+    fits: Fits, design: Design, model: str, n_samples: int, notes: tuple[str, ...]
+) -> AssociationScan:
     p = np.exp(fits.log_p)
     n_tested, n_covariates = int(np.isfinite(fits.beta).sum()), design.basis.shape[1] - 1
     return AssociationScan(
@@ -158,4 +190,5 @@ def _scan_of(fits: Fits, design: Design, model: str, n_samples: int) -> Associat
             f"tested with {len(design.kept):,} of "
             f"{n_samples:,} samples and {n_covariates} covariate{'s' * (n_covariates != 1)}."
         ),
+        notes=notes,
     )

@@ -23,3 +23,8 @@ class Fits:
         """Return fits of which nothing is known."""
         floats = [np.full(n_variants, np.nan) for _ in range(5)]
         return cls(*floats, np.zeros(n_variants, np.int64))
+
+    def put(self, variants: slice | np.ndarray, found: Fits) -> None:
+        """Take the fits of some variants."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[variants] = getattr(found, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from genoviz.analyses.genotypes.conjugate_gradient import (
     Products,
     iter_conjugate_gradient,
 )
+from genoviz.analyses.genotypes.sex_chromosomes import spread_rows
 
 PACE_SECONDS = 0.03
 
@@ -30,7 +31,7 @@ class BlupSnapshot:
     residuals
         float64, shape (iteration + 1,): squared norm of the residual over that of the right side.
     effects
-        float64, shape (n_variants,): effect of one allele A1.
+        float64, shape (n_variants,): effect of one allele A1; 0 of variants that are left out.
     breeding_values
         float64: of all samples, or of all animals of the pedigree, trained on or not.
     fixed_effects
@@ -93,3 +94,12 @@ def iter_blup(
             bool(step.is_converged),
             now - start,
         )
+
+
+def spread_effects(
+    snapshots: Iterator[BlupSnapshot], kept: slice | np.ndarray, n_variants: int
+) -> Iterator[BlupSnapshot]:
+    """Yield snapshots of some variants with effects of all: 0 of those that are left out."""
+    for snapshot in snapshots:
+        effects = spread_rows(snapshot.effects, kept, n_variants)
+        yield snapshot if effects is snapshot.effects else replace(snapshot, effects=effects)

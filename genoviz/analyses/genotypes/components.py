@@ -12,6 +12,7 @@ from genoviz.analyses.genotypes.block_products import BlockProducts
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import Genotypes
@@ -35,7 +36,8 @@ class PrincipalComponents:
     explained
         float64, shape (n_components,): their shares of all variance.
     loadings
-        float64, shape (n_variants, n_components): unit vectors; 0 where a variant does not vary.
+        float64, shape (n_variants, n_components): unit vectors; 0 where a variant does not vary,
+        or is left out.
     residuals
         float64, shape (n_components,): how far each is from an eigenvector, |G u - l u| / l.
     """
@@ -56,6 +58,7 @@ def principal_components(
     n_components: int = 10,
     n_iterations: int = 6,
     tolerance: float = 1e-3,
+    contigs: Contigs = "autosomes",
     seed: int = 0,
     backend: Backend = "auto",
 ) -> PrincipalComponents:
@@ -65,6 +68,7 @@ def principal_components(
         n_components=n_components,
         n_iterations=n_iterations,
         tolerance=tolerance,
+        contigs=contigs,
         seed=seed,
         backend=backend,
     )
@@ -78,6 +82,7 @@ def iter_principal_components(
     n_components: int = 10,
     n_iterations: int = 6,
     tolerance: float = 1e-3,
+    contigs: Contigs = "autosomes",
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
@@ -100,6 +105,9 @@ def iter_principal_components(
         The largest residual |G u - l u| / l with which to stop. An eigenvalue is then right to
         about its square; what ``plink2 --pca`` computes exactly needs 1e-6 and some iterations
         more where neighbouring eigenvalues are close.
+    contigs
+        ``"autosomes"``: variants of X, Y and mitochondria are left out; ``"all"``: they are taken
+        as they are in the file, with two copies in males too.
     seed
         Of the random start.
     backend
@@ -120,6 +128,8 @@ def iter_principal_components(
         name = "n_components" if n_components < 1 else "n_iterations"
         raise ParameterError(f"{name} is {min(n_components, n_iterations)}, needs to be 1 or more")
     yield Progress(WHAT, 0.0)
+    n_variants = genotypes.n_variants
+    genotypes, kept = take_autosomes(genotypes, contigs)
     counts = allele_counts(genotypes, backend=backend)
     p = frequencies_of_counts(counts)
     n_varied = int(((p > 0) & (p < 1)).sum())
@@ -148,7 +158,7 @@ def iter_principal_components(
         scores=vectors * np.sqrt(eigenvalues),
         eigenvalues=eigenvalues,
         explained=eigenvalues * n_varied / squares,
-        loadings=np.concatenate(loadings) / lengths,
+        loadings=spread_rows(np.concatenate(loadings) / lengths, kept, n_variants),
         residuals=lanczos.residuals,
     )
     yield Progress(WHAT, 1.0, result)

@@ -17,6 +17,7 @@ from genoviz.analyses.genotypes.fold_equations import FoldEquations
 from genoviz.analyses.genotypes.markers import Markers
 from genoviz.analyses.genotypes.preconditioners import variant_preconditioner
 from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import Genotypes
@@ -71,6 +72,7 @@ def cross_validate(
     repeats: int = 1,
     heritability: float = 0.5,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     seed: int = 0,
     tolerance: float = 1e-10,
     max_iterations: int = 1000,
@@ -84,6 +86,7 @@ def cross_validate(
         repeats=repeats,
         heritability=heritability,
         covariates=covariates,
+        contigs=contigs,
         seed=seed,
         tolerance=tolerance,
         max_iterations=max_iterations,
@@ -100,6 +103,7 @@ def iter_cross_validate(
     repeats: int = 1,
     heritability: float = 0.5,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     seed: int = 0,
     tolerance: float = 1e-10,
     max_iterations: int = 1000,
@@ -112,7 +116,7 @@ def iter_cross_validate(
 
     Parameters
     ----------
-    genotypes, phenotype, heritability, covariates, max_iterations, backend
+    genotypes, phenotype, heritability, covariates, contigs, max_iterations, backend
         As in `iter_snp_blup`. Frequencies, and with them the centre of dosages, are of all samples.
     folds
         Random parts of about the same size, of at least 3 samples each.
@@ -132,7 +136,7 @@ def iter_cross_validate(
     ratio = variance_ratio(heritability)
     whole = Training(values, covariates)
     _check_folds(folds, repeats, whole.n_trained)
-    markers = Markers(genotypes, backend)
+    markers = Markers(take_autosomes(genotypes, contigs)[0], backend)
     ridge = ratio * markers.scale
     trained = np.flatnonzero(whole.is_trained)
     precondition = variant_preconditioner("diagonal", markers, trained, ridge * folds / (folds - 1))

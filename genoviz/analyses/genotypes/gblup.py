@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from genoviz.analyses.genotypes.blup_run import BlupSnapshot, iter_blup
+from genoviz.analyses.genotypes.blup_run import BlupSnapshot, iter_blup, spread_effects
 from genoviz.analyses.genotypes.blup_training import (
     Training,
     check_phenotype_length,
@@ -21,6 +21,7 @@ from genoviz.analyses.genotypes.preconditioners import (
     sample_preconditioner,
 )
 from genoviz.analyses.genotypes.products import GenotypeMatrix
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.model.genotypes import Genotypes
 
@@ -30,6 +31,7 @@ def gblup(
     phenotype: np.ndarray,
     *,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
     tolerance: float = 1e-13,
@@ -41,6 +43,7 @@ def gblup(
         genotypes,
         phenotype,
         covariates=covariates,
+        contigs=contigs,
         heritability=heritability,
         preconditioner=preconditioner,
         tolerance=tolerance,
@@ -55,6 +58,7 @@ def iter_gblup(
     phenotype: np.ndarray,
     *,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
     tolerance: float = 1e-13,
@@ -73,7 +77,7 @@ def iter_gblup(
 
     Parameters
     ----------
-    genotypes, phenotype, covariates, heritability, tolerance, max_iterations, backend
+    genotypes, phenotype, covariates, contigs, heritability, tolerance, max_iterations, backend
         As in `iter_snp_blup`; the blocks of ``preconditioner="block"`` are 64 consecutive samples.
 
     Raises
@@ -90,11 +94,14 @@ def iter_gblup(
     check_preconditioner(preconditioner)
     ratio = variance_ratio(heritability)
     training = Training(check_phenotype_length(phenotype, genotypes.n_samples), covariates)
+    n_variants = genotypes.n_variants
+    genotypes, kept = take_autosomes(genotypes, contigs)
     markers = Markers(genotypes, backend)
     ridge = ratio * markers.scale
     precondition = sample_preconditioner(preconditioner, markers, ridge)
     equations = GenomicEquations(markers.matrix, training, ridge, precondition)
-    yield from iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
+    steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
+    yield from spread_effects(steps, kept, n_variants)
 
 
 class GenomicEquations:

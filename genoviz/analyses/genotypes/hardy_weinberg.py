@@ -5,17 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.kernels.hardy_weinberg.cpu import p_values
+from genoviz.kernels.hardy_weinberg.cpu import p_values, p_values_of_x
 
 
-def hardy_weinberg_p(counts: np.ndarray, *, mid_p: bool = False) -> np.ndarray:
+def hardy_weinberg_p(
+    counts: np.ndarray, *, of_males: np.ndarray | None = None, mid_p: bool = False
+) -> np.ndarray:
     """Return how likely so uneven a number of heterozygotes is at random mating.
 
     Parameters
     ----------
     counts
         Integers, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2, as of
-        `allele_counts`. Of autosomes, and best of unrelated samples.
+        `allele_counts`. Of autosomes, or of the females at X; best of unrelated samples.
+    of_males
+        The same of the males, who have one copy, at variants of X; a male that is heterozygous
+        counts as missing. The p value is then that of females and males together.
     mid_p
         Whether outcomes as likely as the observed one count half, as ``--hardy midp`` of PLINK: the
         test rejects less rarely than it promises.
@@ -35,6 +40,8 @@ def hardy_weinberg_p(counts: np.ndarray, *, mid_p: bool = False) -> np.ndarray:
     Wigginton et al. 2005, A note on exact tests of Hardy-Weinberg equilibrium, doi:10.1086/429864.
     Graffelman and Moreno 2013, The mid p-value in exact tests for Hardy-Weinberg equilibrium,
     doi:10.1515/sagmb-2012-0039.
+    Graffelman and Weir 2016, Testing for Hardy-Weinberg equilibrium at biallelic genetic markers on
+    the X chromosome, doi:10.1038/hdy.2016.20.
 
     Examples
     --------
@@ -44,4 +51,9 @@ def hardy_weinberg_p(counts: np.ndarray, *, mid_p: bool = False) -> np.ndarray:
     found = np.asarray(counts, np.int64)
     if found.ndim != 2 or found.shape[1] != 4:
         raise ParameterError(f"counts have shape {found.shape}, need (n_variants, 4)")
-    return p_values(found, mid_p)
+    if of_males is None:
+        return p_values(found, mid_p)
+    males = np.asarray(of_males, np.int64)
+    if males.shape != found.shape:
+        raise ParameterError(f"of_males has shape {males.shape}, needs {found.shape} as counts")
+    return p_values_of_x(found, males, mid_p)

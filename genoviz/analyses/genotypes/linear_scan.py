@@ -20,6 +20,7 @@ from genoviz.analyses.genotypes.association_fits import Fits
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.log_p_values import log_p_of_t
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
+from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
 from genoviz.backend import Backend
 from genoviz.kernels.missing_products.cpu import missing_products
@@ -30,7 +31,7 @@ UNVARIED = 1e-9
 
 
 def iter_linear_scan(
-    genotypes: Genotypes, design: Design, *, backend: Backend
+    genotypes: Genotypes, design: Design, *, weights: np.ndarray | None = None, backend: Backend
 ) -> Generator[float, None, Fits]:
     """Regress the phenotype on each variant; yields how much is done, returns the fits.
 
@@ -40,6 +41,8 @@ def iter_linear_scan(
         Of the samples of the design alone.
     design
         Phenotype and covariates.
+    weights
+        float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
     backend
         Where it runs.
     """
@@ -52,30 +55,47 @@ def iter_linear_scan(
         n_called = counts.sum(1) - counts[:, 1]
         fits.n_samples[block] = n_called
         fits.a1_frequency[block] = np.where(n_called, frequencies_of_counts(counts), np.nan)
-        _fit_block(part, counts, columns, fits, block, backend)
+        if weights is None:
+            matrix = GenotypeMatrix(part, counts=counts, backend=backend)
+            products = matrix.multiply_transposed(columns)
+            squares = (counts * matrix.values**2).sum(1)
+        else:
+            matrix = GenotypeMatrix(part, centre=False, missing="zero", backend=backend)
+            products = matrix.multiply_transposed(columns * weights[:, None])
+            squares = _weighted_squares(part, weights, backend)
+        _fit_block(part.packed, counts, columns, products, squares, fits, block)
         yield block.stop / genotypes.n_variants
     fits.log_p[:] = log_p_of_t(fits.statistic, fits.n_samples - design.basis.shape[1] - 1.0)
     return fits
 
 
+def _weighted_squares(genotypes: Genotypes, weights: np.ndarray, backend: Backend) -> np.ndarray:
+    """Return the sums of squared dosages times weights: float64 (n_variants,)."""
+    squares = np.zeros(genotypes.n_variants)
+    for weight in np.unique(weights):
+        part = select_samples(genotypes, weights == weight)
+        counts = allele_counts(part, backend=backend)
+        squares += weight**2 * (4 * counts[:, 0] + counts[:, 2])
+    return squares
+
+
 def _fit_block(
-    genotypes: Genotypes,
+    packed: np.ndarray,
     counts: np.ndarray,
     columns: np.ndarray,
+    products: np.ndarray,
+    squares: np.ndarray,
     fits: Fits,
     block: slice,
-    backend: Backend,
 ) -> None:
-    matrix = GenotypeMatrix(genotypes, counts=counts, backend=backend)
-    products = matrix.multiply_transposed(columns)
-    squares = (counts * matrix.values**2).sum(1)
+    """Fit a block from products of its dosages with the columns, and sums of their squares."""
     n_basis = columns.shape[1] - 1
     left = squares - (products[:, :-1] ** 2).sum(1)
     across = products[:, -1].copy()
     of_phenotype = np.full(len(left), columns[:, -1] @ columns[:, -1])
     holed = np.flatnonzero(counts[:, 1])
     if len(holed):
-        systems = _complete_systems(genotypes.packed[holed], columns, products[holed])
+        systems = _complete_systems(packed[holed], columns, products[holed])
         systems[:, -1, -1] = squares[holed]
         rest = _eliminate(systems, n_basis)
         of_phenotype[holed], across[holed], left[holed] = (

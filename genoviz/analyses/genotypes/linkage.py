@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.genotypes.statistics import VariantStatistics
+from genoviz.analyses.genotypes.sex_chromosomes import as_linked
+from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.errors import ParameterError
 from genoviz.kernels.linkage.cpu import make_planes, prune, squared_correlations
 from genoviz.model.genotypes import Genotypes
@@ -20,6 +20,9 @@ _STEP_WORDS = 1 << 24
 
 def linkage(genotypes: Genotypes, variants: np.ndarray | slice) -> np.ndarray:
     """Return r^2 of the dosages of each pair of some variants.
+
+    At X a male has A1 once or not at all, and Y is that of males alone; a male that is heterozygous
+    there is missing.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def linkage(genotypes: Genotypes, variants: np.ndarray | slice) -> np.ndarray:
     (3, 3)
     """
     part = genotypes.take_variants(_checked(variants, genotypes.n_variants))
-    planes = make_planes(part.packed, part.n_samples)
+    planes = make_planes(as_linked(part).packed, part.n_samples)
     first, second = np.triu_indices(part.n_variants)
     found = np.empty((part.n_variants, part.n_variants))
     found[first, second] = squared_correlations(planes, first, second)
@@ -74,7 +77,8 @@ def iter_linkage_windows(
     for start in range(0, genotypes.n_variants, block):
         end = min(start + block, genotypes.n_variants)
         last = min(end + window - 1, genotypes.n_variants)
-        planes = make_planes(genotypes.packed[start:last], genotypes.n_samples)
+        part = as_linked(genotypes.take_variants(slice(start, last)))
+        planes = make_planes(part.packed, part.n_samples)
         first, step = np.divmod(np.arange((end - start) * (window - 1)), window - 1)
         second = first + steps[step]
         is_there = second < last - start
@@ -98,7 +102,8 @@ def iter_prune_by_linkage(
     """Choose variants of which no two near ones are linked; the last step has bool (n_variants,).
 
     These are the variants that ``plink --indep-pairwise window step max_r2`` keeps: of a pair above
-    ``max_r2`` the one with the rarer minor allele goes; those that do not vary go first.
+    ``max_r2`` the one with the rarer minor allele goes; those that do not vary go first. At X and Y
+    the r^2 is that of `linkage`, where PLINK's pruning has another.
 
     Parameters
     ----------
@@ -121,11 +126,12 @@ def iter_prune_by_linkage(
         raise ParameterError(f"step is {step}, needs to be at least 1")
     if not 0 <= max_r2 <= 1:
         raise ParameterError(f"max_r2 is {max_r2}, needs to be 0 to 1")
-    counts = allele_counts(genotypes, backend="cpu")
-    frequencies = np.nan_to_num(VariantStatistics(counts).minor_allele_frequency)
+    statistics = variant_statistics(genotypes, nonfounders=True, backend="cpu")
+    frequencies = np.nan_to_num(statistics.minor_allele_frequency)
     is_kept, n_compared = frequencies > 0, np.zeros(genotypes.n_variants, np.int64)
     for variants, n_windows in _stretches(genotypes, window, step):
-        planes = make_planes(genotypes.packed[variants], genotypes.n_samples)
+        part = as_linked(genotypes.take_variants(variants))
+        planes = make_planes(part.packed, part.n_samples)
         states = frequencies[variants], is_kept[variants], n_compared[variants]
         prune(planes, *states, n_windows, window, step, max_r2)
         yield Progress("Pruning", min(variants.start / genotypes.n_variants, 1.0))

@@ -15,6 +15,7 @@ from genoviz.analyses.genotypes.association_design import Design
 from genoviz.analyses.genotypes.association_fits import Fits
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
 from genoviz.analyses.genotypes.log_p_values import log_p_of_z
+from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
 from genoviz.backend import Backend, array_module, load_kernel
@@ -29,7 +30,7 @@ CONVERGED = 1e-6
 
 
 def iter_logistic_scan(
-    genotypes: Genotypes, design: Design, *, backend: Backend
+    genotypes: Genotypes, design: Design, *, weights: np.ndarray | None = None, backend: Backend
 ) -> Generator[float, None, Fits]:
     """Fit cases and controls on each variant; yields how much is done, returns the fits.
 
@@ -41,6 +42,8 @@ def iter_logistic_scan(
         Of the samples of the design alone.
     design
         Phenotype and covariates.
+    weights
+        float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
     backend
         Where it runs.
     """
@@ -62,13 +65,23 @@ def iter_logistic_scan(
             scales = np.sqrt(squares[varied] / n_called[varied])
             of_codes = of_codes[varied] / scales[:, None]
             of_codes[:, MISSING_CODE] = np.nan
-            beta, error = model.fit(decode(part.packed[varied], part.n_samples, of_codes))
+            dosages = decode(part.packed[varied], part.n_samples, of_codes)
+            if weights is not None:
+                dosages = _weighted(dosages, 2 * frequencies[varied] / scales, weights)
+            beta, error = model.fit(dosages)
             fits.beta[block.start + varied] = beta / scales
             fits.standard_error[block.start + varied] = error / scales
         yield block.stop / genotypes.n_variants
     fits.statistic[:] = fits.beta / fits.standard_error
     fits.log_p[:] = log_p_of_z(fits.statistic)
     return fits
+
+
+def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
+    """Return dosages (m, n), that are less their means, with each sample's times its weight."""
+    xp = module_of(dosages)
+    means, weights = xp.asarray(means)[:, None], xp.asarray(weights)
+    return (dosages + means) * weights - means * weights.mean()
 
 
 class _Model:

@@ -18,6 +18,7 @@ from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.statistics import IS_CALLED
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
@@ -73,12 +74,13 @@ def relationship_matrix(
     *,
     method: Literal["vanraden", "gcta"] = "vanraden",
     samples: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     dtype: DTypeLike = np.float64,
     backend: Backend = "auto",
 ) -> RelationshipMatrix:
     """Return the genomic relationship matrix; see `iter_relationship_matrix`."""
     steps = iter_relationship_matrix(
-        genotypes, method=method, samples=samples, dtype=dtype, backend=backend
+        genotypes, method=method, samples=samples, contigs=contigs, dtype=dtype, backend=backend
     )
     *_, last = steps
     return last.result
@@ -89,6 +91,7 @@ def iter_relationship_matrix(
     *,
     method: Literal["vanraden", "gcta"] = "vanraden",
     samples: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     dtype: DTypeLike = np.float64,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
@@ -105,11 +108,14 @@ def iter_relationship_matrix(
     Parameters
     ----------
     genotypes
-        The genotypes; those of autosomes should come alone.
+        The genotypes.
     method
         Which matrix.
     samples
         Numbers of those that it is about, in this order; all if None.
+    contigs
+        ``"autosomes"``: variants of X, Y and mitochondria are left out; ``"all"``: they are taken
+        as they are in the file, with two copies in males too.
     dtype
         float64 or float32: of the products of a block of variants; sums of blocks are float64.
         float32 takes half the time and keeps six digits.
@@ -129,6 +135,7 @@ def iter_relationship_matrix(
     """
     if method not in METHODS:
         raise ParameterError(f"method is {method!r}, needs one of {', '.join(METHODS)}")
+    genotypes, _ = take_autosomes(genotypes, contigs)
     if samples is not None:
         genotypes = select_samples(genotypes, samples)
     yield Progress(WHAT, 0.0)

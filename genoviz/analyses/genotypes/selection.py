@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from genoviz.errors import ParameterError
@@ -29,7 +31,7 @@ def select_samples(genotypes: Genotypes, indices: np.ndarray) -> Genotypes:
     """
     indices = _check_indices(indices, genotypes.n_samples)
     packed = cpu.take_samples(genotypes.packed, indices)
-    return Genotypes(packed, genotypes.samples.take(indices), genotypes.variants, genotypes.notes)
+    return replace(genotypes, packed=packed, samples=genotypes.samples.take(indices))
 
 
 def genotypes_in_region(genotypes: Genotypes, contig: str, start: int, end: int) -> Genotypes:

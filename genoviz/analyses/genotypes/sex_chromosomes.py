@@ -1,34 +1,177 @@
-"""What has to be said of variants of sex chromosomes and mitochondria."""
+"""Variants of X, Y and mitochondria: who has one copy, who has none, and what is said of them.
+
+Males have one copy of X and one of Y, everybody has one mitochondrion, and only males have a Y.
+A sample of unknown sex counts as PLINK 2 counts it: as one that is not male.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 
-from genoviz.model.genotypes import VariantTable
+from genoviz.errors import ParameterError
+from genoviz.model.chromosomes import DIPLOID, HUMAN_AUTOSOMES, Kind
+from genoviz.model.genotypes import Genotypes
 
-NAMES = ("X", "Y", "XY", "M", "MT")
+Contigs = Literal["autosomes", "all"]
+CONTIGS = ("autosomes", "all")
+
+_FIRST_BITS = np.uint8(0b01_01_01_01)
 
 
-def note_sex_chromosomes(variants: VariantTable) -> tuple[str, ...]:
-    """Return that variants of X, Y or mitochondria count like others; nothing if there are none.
+def take_autosomes(
+    genotypes: Genotypes, contigs: Contigs = "autosomes"
+) -> tuple[Genotypes, slice | np.ndarray]:
+    """Return the variants of autosomes and pseudoautosomal regions, and which these are.
 
-    Contigs are known by name, ``chrX`` as ``X``; numbers of chromosomes mean one thing in one
-    species and another in the next.
+    Parameters
+    ----------
+    genotypes
+        The genotypes.
+    contigs
+        ``"all"``: take X, Y and mitochondria too, as they are in the file.
+
+    Raises
+    ------
+    ParameterError
+        If ``contigs`` is unknown, or there are variants, but none of autosomes.
+    """
+    if contigs not in CONTIGS:
+        raise ParameterError(f"contigs is {contigs!r}, needs one of {', '.join(CONTIGS)}")
+    kept = slice(None) if contigs == "all" else _of_kinds(genotypes, DIPLOID)
+    if isinstance(kept, slice) and kept == slice(None):
+        return genotypes, kept
+    taken = genotypes.take_variants(kept)
+    if not taken.n_variants:
+        raise ParameterError(
+            f"all {genotypes.n_variants:,} variants are of X, Y or mitochondria, and autosomes "
+            'alone are taken; contigs "all" takes these too'
+        )
+    return replace(taken, notes=genotypes.notes), kept
+
+
+def spread_rows(values: np.ndarray, kept: slice | np.ndarray, n: int) -> np.ndarray:
+    """Return values of kept variants as rows of all n; 0 for the others."""
+    if len(values) == n:
+        return values
+    spread = np.zeros((n, *values.shape[1:]), values.dtype)
+    spread[kept] = values
+    return spread
+
+
+def variants_of(genotypes: Genotypes, *kinds: Kind) -> np.ndarray:
+    """Return the numbers of the variants of some kinds: int64."""
+    return np.flatnonzero(np.isin(genotypes.kinds, kinds))
+
+
+def haploid_samples(genotypes: Genotypes, kind: Kind) -> np.ndarray:
+    """Return who has one copy at variants of a kind: bool, shape (n_samples,)."""
+    if kind in (Kind.X, Kind.Y):
+        return genotypes.samples.is_male
+    return np.full(genotypes.n_samples, kind == Kind.MT)
+
+
+def as_linked(genotypes: Genotypes) -> Genotypes:
+    """Return genotypes whose codes count the copies that there are, for linkage as of PLINK 1.9.
+
+    At X a male has one A1 or none; at Y all but males are missing; heterozygous calls of males at X
+    and Y are missing. Genotypes of other variants alone come back as they are.
+    """
+    others = variants_of(genotypes, Kind.X, Kind.Y)
+    if not len(others):
+        return genotypes
+    packed = np.array(genotypes.packed)
+    for kind in (Kind.X, Kind.Y):
+        rows = others[genotypes.kinds[others] == kind]
+        is_haploid = _packed_mask(haploid_samples(genotypes, kind))
+        low, high = packed[rows] & _FIRST_BITS, packed[rows] >> 1 & _FIRST_BITS
+        is_het, is_one = (high & ~low) * np.uint8(3), ~(high | low) & _FIRST_BITS
+        found = packed[rows] ^ is_het & is_haploid  # 10, heterozygous, becomes 01, missing
+        if kind == Kind.X:
+            found |= is_one << 1 & is_haploid  # 00, twice A1, becomes 10, once
+        if kind == Kind.Y:
+            found = found & is_haploid | ~is_haploid & _FIRST_BITS
+        packed[rows] = found
+    return replace(genotypes, packed=packed)
+
+
+def describe_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
+    """Return which contigs are taken for X, Y, XY and MT, in a sentence; nothing if none is.
 
     Examples
     --------
     >>> from genoviz import simulate_genotypes
-    >>> note_sex_chromosomes(simulate_genotypes(5, 4, seed=1).variants)
+    >>> describe_chromosomes(simulate_genotypes(5, 4, seed=1))
     ()
     """
-    counts = np.bincount(variants.contig_ids, minlength=len(variants.contigs))
-    found = {
-        name: int(count)
-        for name, count in zip(variants.contigs, counts, strict=True)
-        if count and name.lower().removeprefix("chr").upper() in NAMES
-    }
-    if not found:
+    kinds, contigs = genotypes.kinds, genotypes.variants.contigs
+    said, is_by_number = [], False
+    for kind in (Kind.X, Kind.Y, Kind.XY, Kind.MT):
+        rows = np.flatnonzero(kinds == kind)
+        contig_ids = np.unique(genotypes.variants.contig_ids[rows]).tolist()
+        names = [contigs[k] for k in contig_ids]
+        is_by_number |= any(name[-1:].isdigit() and "PAR" not in name.upper() for name in names)
+        if names:
+            other = "" if names == [kind.name] else f" ({', '.join(names)})"
+            verb = ("" if said else " variants are") if len(rows) != 1 or said else " variant is"
+            said.append(f"{len(rows):,}{verb} of {kind.name}{other}")
+    if not said:
         return ()
-    n = sum(found.values())
-    what = f"{n:,} variants count" if n > 1 else "1 variant counts"
-    return (f"{what} as on autosomes, with two alleles in males too: those of {', '.join(found)}.",)
+    sexes = genotypes.samples.sexes
+    n_male, n_female = int((sexes == 1).sum()), int((sexes == 2).sum())
+    who = f"{n_male:,} males, {n_female:,} females"
+    if n_male + n_female < len(sexes):
+        who += f", {len(sexes) - n_male - n_female:,} of unknown sex, who count as not male"
+    species = ""
+    if is_by_number:
+        n = genotypes.n_autosomes or HUMAN_AUTOSOMES
+        species = f"; numbers are read as of {n} autosomes"
+        species += ", as in humans" if genotypes.n_autosomes is None else ""
+    return (f"{', '.join(said)}{species}; there are {who}.",)
+
+
+def note_counted(genotypes: Genotypes, *, nonfounders: bool = False) -> tuple[str, ...]:
+    """Return how samples count in statistics of variants that are not of autosomes alone."""
+    said = []
+    if len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)):
+        said.append(
+            "Males have one copy of X and Y, others none of Y, all have one of MT; Hardy-Weinberg "
+            "tests of X are of females and males, and there are none of Y and MT."
+        )
+    n_founders = int(genotypes.samples.is_founder.sum())
+    if not nonfounders and n_founders < genotypes.n_samples:
+        said.append(
+            f"Hardy-Weinberg tests are of the {n_founders:,} founders among "
+            f"{genotypes.n_samples:,} samples, those without a known parent."
+        )
+    return tuple(said)
+
+
+def note_left_out(genotypes: Genotypes, contigs: Contigs = "autosomes") -> tuple[str, ...]:
+    """Return how many variants an analysis of autosomes leaves out; nothing if it takes all."""
+    n = len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT))
+    if not n:
+        return ()
+    if contigs == "all":
+        return (f"{n:,} variants of X, Y or MT are taken as they are in the file.",)
+    return (f"{n:,} variants of X, Y or MT are left out: autosomes and XY alone are taken.",)
+
+
+def _of_kinds(genotypes: Genotypes, kinds: tuple[Kind, ...]) -> slice | np.ndarray:
+    """Return the variants of some kinds; as a slice, that copies nothing, where they can be."""
+    is_in = np.isin(genotypes.kinds, kinds)
+    if is_in.all():
+        return slice(None)
+    found = np.flatnonzero(is_in)
+    if len(found) and found[-1] - found[0] + 1 == len(found):
+        return slice(int(found[0]), int(found[-1]) + 1)
+    return found
+
+
+def _packed_mask(is_in: np.ndarray) -> np.ndarray:
+    """Return both bits of some samples set: uint8, shape ((n_samples + 3) // 4,)."""
+    bits = np.zeros(-(-len(is_in) // 4) * 4, np.uint8)
+    bits[: len(is_in)] = is_in * 3
+    return (bits.reshape(-1, 4) << np.array([0, 2, 4, 6], np.uint8)).sum(1).astype(np.uint8)

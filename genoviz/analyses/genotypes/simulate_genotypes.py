@@ -9,6 +9,7 @@ import numpy as np
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.errors import ParameterError
 from genoviz.kernels.genotype_simulation import cpu
+from genoviz.model.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes import Genotypes, SampleTable, VariantTable
 
 MIN_MAF = 0.01
@@ -119,7 +120,9 @@ def iter_simulate_genotypes(
             classes,
             packed[rows],
         )
-    genotypes = Genotypes(packed, _make_samples(rng, offsets), variants)
+    n_autosomes = n_contigs if n_contigs > HUMAN_AUTOSOMES else None
+    samples = _make_samples(rng, offsets)
+    genotypes = Genotypes(packed, samples, variants, n_autosomes=n_autosomes)
     yield Progress("drawing genotypes", 1.0, genotypes)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
@@ -120,7 +122,7 @@ def drop_genotypes(pedigree: Pedigree, founders: Genotypes, *, seed: int = 0) ->
         np.zeros((2, n_animals), np.uint8),
         packed,
     )
-    return Genotypes(packed, _samples_of(pedigree), founders.variants)
+    return replace(founders, packed=packed, samples=_samples_of(pedigree), notes=())
 
 
 def _crossovers(variants: VariantTable) -> np.ndarray:

@@ -7,13 +7,14 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.blup_run import BlupSnapshot, iter_blup
+from genoviz.analyses.genotypes.blup_run import BlupSnapshot, iter_blup, spread_effects
 from genoviz.analyses.genotypes.blup_training import (
     Training,
     check_phenotype_length,
     variance_ratio,
 )
 from genoviz.analyses.genotypes.preconditioners import Preconditioner, check_preconditioner
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.single_step_animals import AnimalEquations, iter_factorise
 from genoviz.analyses.genotypes.single_step_parts import SingleStepParts
 from genoviz.analyses.genotypes.single_step_variants import VariantEquations
@@ -34,6 +35,7 @@ def single_step(
     form: Form = "ssSNPBLUP",
     polygenic_weight: float = 0.2,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
     tolerance: float = 1e-13,
@@ -48,6 +50,7 @@ def single_step(
         form=form,
         polygenic_weight=polygenic_weight,
         covariates=covariates,
+        contigs=contigs,
         heritability=heritability,
         preconditioner=preconditioner,
         tolerance=tolerance,
@@ -65,6 +68,7 @@ def iter_single_step(
     form: Form = "ssSNPBLUP",
     polygenic_weight: float = 0.2,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
     tolerance: float = 1e-13,
@@ -97,7 +101,7 @@ def iter_single_step(
         between 0 and 1.
     covariates
         float64, shape (n_animals,) or (n_animals, c): X after the intercept.
-    heritability, tolerance, max_iterations, backend
+    contigs, heritability, tolerance, max_iterations, backend
         As in `iter_snp_blup`.
     preconditioner
         ``"diagonal"``; ``"block"``, which differs from it in having blocks of 64 consecutive
@@ -134,15 +138,18 @@ def iter_single_step(
     ratio = variance_ratio(heritability)
     values = check_phenotype_length(phenotype, len(pedigree.ids), "animals")
     training = Training(values, covariates, "animals")
+    n_variants = genotypes.n_variants
+    genotypes, kept = take_autosomes(genotypes, contigs)
     parts = SingleStepParts(genotypes, pedigree, training, ratio, polygenic_weight, backend)
     if form == "ssSNPBLUP":
         equations = VariantEquations(parts, preconditioner)
     else:
         for factor in iter_factorise(parts):
             if factor is None:
-                yield _nothing_yet(parts)
+                yield from spread_effects(iter([_nothing_yet(parts)]), kept, n_variants)
         equations = AnimalEquations(parts, factor, preconditioner)
-    yield from iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
+    steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
+    yield from spread_effects(steps, kept, n_variants)
 
 
 def _nothing_yet(parts: SingleStepParts) -> BlupSnapshot:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from genoviz.analyses.genotypes.blup_run import BlupSnapshot, iter_blup
+from genoviz.analyses.genotypes.blup_run import BlupSnapshot, iter_blup, spread_effects
 from genoviz.analyses.genotypes.blup_training import (
     Training,
     check_phenotype_length,
@@ -21,6 +21,7 @@ from genoviz.analyses.genotypes.preconditioners import (
     variant_preconditioner,
 )
 from genoviz.analyses.genotypes.products import GenotypeMatrix
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.model.genotypes import Genotypes
 
@@ -30,6 +31,7 @@ def snp_blup(
     phenotype: np.ndarray,
     *,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
     tolerance: float = 1e-13,
@@ -41,6 +43,7 @@ def snp_blup(
         genotypes,
         phenotype,
         covariates=covariates,
+        contigs=contigs,
         heritability=heritability,
         preconditioner=preconditioner,
         tolerance=tolerance,
@@ -55,6 +58,7 @@ def iter_snp_blup(
     phenotype: np.ndarray,
     *,
     covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
     tolerance: float = 1e-13,
@@ -79,6 +83,9 @@ def iter_snp_blup(
     covariates
         float64, shape (n_samples,) or (n_samples, c): X after the intercept; a sample with a NaN
         is not trained on.
+    contigs
+        ``"autosomes"``: variants of X, Y and mitochondria are left out; ``"all"``: they are taken
+        as they are in the file, with two copies in males too. Effects of what is left out are 0.
     heritability
         vg / (vg + ve), between 0 and 1.
     preconditioner
@@ -105,12 +112,15 @@ def iter_snp_blup(
     check_preconditioner(preconditioner)
     ratio = variance_ratio(heritability)
     training = Training(check_phenotype_length(phenotype, genotypes.n_samples), covariates)
+    n_variants = genotypes.n_variants
+    genotypes, kept = take_autosomes(genotypes, contigs)
     markers = Markers(genotypes, backend)
     ridge = ratio * markers.scale
     trained = np.flatnonzero(training.is_trained)
     precondition = variant_preconditioner(preconditioner, markers, trained, ridge)
     equations = SnpEquations(markers.matrix, training, ridge, precondition)
-    yield from iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
+    steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
+    yield from spread_effects(steps, kept, n_variants)
 
 
 class SnpEquations:

@@ -11,8 +11,11 @@ from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.hardy_weinberg import hardy_weinberg_p
 from genoviz.analyses.genotypes.matrix_parts import to_host
 from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, variants_of
 from genoviz.analyses.genotypes.variant_blocks import packed_rows
 from genoviz.backend import Backend, load_kernel
+from genoviz.model.chromosomes import DIPLOID, Kind
 from genoviz.model.genotypes import Genotypes
 
 IS_MISSING = np.array([0.0, 1.0, 0.0, 0.0])
@@ -23,16 +26,27 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class VariantStatistics:
-    """Statistics of each variant.
+    """Statistics of each variant, as PLINK 2 has them.
+
+    Males have one copy at X and Y, and everybody one at MT; a heterozygous call of one copy counts
+    as half of each allele. At Y all but males are left out.
 
     Attributes
     ----------
     counts
         int64, shape (n_variants, 4): samples homozygous for A1, missing, heterozygous, homozygous
-        for A2.
+        for A2; at Y males alone.
+    haploid_counts
+        The same of those among them who have one copy; none if None.
+    hwe_counts, hwe_male_counts
+        The same of those whose Hardy-Weinberg proportions are tested: founders of both sexes, and
+        at X females, with the males apart. Rows of Y and MT are -1. As `counts` if None.
     """
 
     counts: np.ndarray
+    haploid_counts: np.ndarray | None = None
+    hwe_counts: np.ndarray | None = None
+    hwe_male_counts: np.ndarray | None = None
 
     @cached_property
     def n_called(self) -> np.ndarray:
@@ -40,10 +54,16 @@ class VariantStatistics:
         return self.counts.sum(1) - self.counts[:, 1]
 
     @cached_property
+    def n_alleles(self) -> np.ndarray:
+        """Copies of either allele among the called: int64, shape (n_variants,)."""
+        return 2 * self.n_called - (self._haploid.sum(1) - self._haploid[:, 1])
+
+    @cached_property
     def a1_frequency(self) -> np.ndarray:
         """Frequency of A1 among the called: float64, NaN where none is called."""
-        frequencies = frequencies_of_counts(self.counts)
-        return np.where(self.n_called > 0, frequencies, np.nan)
+        halves = 4 * self.counts[:, 0] + 2 * self.counts[:, 2]
+        halves -= 2 * self._haploid[:, 0] + self._haploid[:, 2]
+        return _share(halves / 2, self.n_alleles)
 
     @cached_property
     def minor_allele_frequency(self) -> np.ndarray:
@@ -57,60 +77,98 @@ class VariantStatistics:
 
     @cached_property
     def heterozygosity(self) -> np.ndarray:
-        """Share of heterozygotes among the called: float64, NaN where none is called."""
-        return _share(self.counts[:, 2], self.n_called)
+        """Share of heterozygotes among the called with two copies: float64, NaN without any."""
+        diploid = self.counts - self._haploid
+        return _share(diploid[:, 2], diploid.sum(1) - diploid[:, 1])
 
     @cached_property
     def hwe_p(self) -> np.ndarray:
-        """Exact p value of Hardy-Weinberg proportions: float64; see `hardy_weinberg_p`."""
-        return hardy_weinberg_p(self.counts)
+        """Exact p value of Hardy-Weinberg proportions: float64; see `hardy_weinberg_p`.
+
+        NaN at Y and MT, and where there is nobody to be tested, as at X where no sex is known.
+        """
+        if self.hwe_counts is None:
+            return hardy_weinberg_p(self.counts)
+        p = np.full(len(self.counts), np.nan)
+        has_males = self.hwe_male_counts.any(1)
+        of_both = np.flatnonzero((self.hwe_counts[:, 0] >= 0) & has_males)
+        others = np.flatnonzero((self.hwe_counts > 0).any(1) & ~has_males)
+        p[others] = hardy_weinberg_p(self.hwe_counts[others])
+        of_males = self.hwe_male_counts[of_both]
+        p[of_both] = hardy_weinberg_p(self.hwe_counts[of_both], of_males=of_males)
+        return p
+
+    @cached_property
+    def _haploid(self) -> np.ndarray:
+        none = np.zeros_like(self.counts)
+        return none if self.haploid_counts is None else self.haploid_counts
 
 
 @dataclass(frozen=True, eq=False)
 class SampleStatistics:
-    """Statistics of each sample, over all variants as if all were of autosomes.
+    """Statistics of each sample.
 
     Attributes
     ----------
-    n_called
-        int64, shape (n_samples,): variants at which the sample has a genotype.
-    n_heterozygous
-        int64, shape (n_samples,): those at which it is heterozygous.
-    n_expected_homozygous
-        float64, shape (n_samples,): sum of 1 - 2p(1 - p) over the called variants.
     n_variants
-        All variants.
+        int64, shape (n_samples,): all variants; of those who are not male, but those of Y.
+    n_called
+        int64, shape (n_samples,): those of them at which the sample has a genotype.
+    n_autosomal
+        int64, shape (n_samples,): those of autosomes and pseudoautosomal regions among the called.
+    n_heterozygous
+        int64, shape (n_samples,): those of these at which it is heterozygous.
+    n_expected_homozygous
+        float64, shape (n_samples,): sum of 1 - 2p(1 - p) over ``n_autosomal`` variants.
     """
 
+    n_variants: np.ndarray
     n_called: np.ndarray
+    n_autosomal: np.ndarray
     n_heterozygous: np.ndarray
     n_expected_homozygous: np.ndarray
-    n_variants: int
 
     @cached_property
     def missing_rate(self) -> np.ndarray:
         """Share of variants without a genotype: float64; 0 if there are no variants."""
-        return (self.n_variants - self.n_called) / max(self.n_variants, 1)
+        return (self.n_variants - self.n_called) / np.maximum(self.n_variants, 1)
 
     @cached_property
     def heterozygosity(self) -> np.ndarray:
-        """Share of heterozygous genotypes among the called: float64, NaN where none is called."""
-        return _share(self.n_heterozygous, self.n_called)
+        """Share of heterozygotes among the called of autosomes: float64, NaN where none is."""
+        return _share(self.n_heterozygous, self.n_autosomal)
 
     @cached_property
     def inbreeding(self) -> np.ndarray:
         """Method-of-moments F, as of ``plink --het``: float64, NaN where nothing varies.
 
-        (observed - expected homozygous) / (called - expected homozygous).
+        (observed - expected homozygous) / (called - expected homozygous), of autosomes.
         """
-        n_homozygous = self.n_called - self.n_heterozygous
-        n_mixed = self.n_called - self.n_expected_homozygous
+        n_homozygous = self.n_autosomal - self.n_heterozygous
+        n_mixed = self.n_autosomal - self.n_expected_homozygous
         is_rounding = n_mixed < ROUNDING * self.n_variants
         return _share(n_homozygous - self.n_expected_homozygous, np.where(is_rounding, 0, n_mixed))
 
 
-def variant_statistics(genotypes: Genotypes, *, backend: Backend = "auto") -> VariantStatistics:
+def variant_statistics(
+    genotypes: Genotypes, *, nonfounders: bool = False, backend: Backend = "auto"
+) -> VariantStatistics:
     """Return frequencies, missing rates and Hardy-Weinberg p values of the variants.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes. Their contigs tell what is of X, Y and MT, see `Genotypes.kinds`.
+    nonfounders
+        Whether samples with a known parent take part in the tests of Hardy-Weinberg proportions.
+        In frequencies and missing rates they do, as in PLINK told ``--nonfounders``.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ParameterError
+        If a contig is no chromosome of the species.
 
     Examples
     --------
@@ -122,13 +180,37 @@ def variant_statistics(genotypes: Genotypes, *, backend: Backend = "auto") -> Va
     >>> statistics.a1_frequency.tolist(), statistics.missing_rate.tolist()
     ([0.5], [0.25])
     """
-    return VariantStatistics(allele_counts(genotypes, backend=backend))
+    counts = allele_counts(genotypes, backend=backend)
+    is_tested = np.full(genotypes.n_samples, True) if nonfounders else genotypes.samples.is_founder
+    others = variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)
+    if not len(others) and is_tested.all():
+        return VariantStatistics(counts)
+    tested = counts.copy()
+    if not is_tested.all():
+        tested = _counts_of(genotypes, slice(None), is_tested, backend)
+    haploid, tested_males = np.zeros_like(counts), np.zeros_like(counts)
+    samples = genotypes.samples
+    for kind in (Kind.X, Kind.Y, Kind.MT):
+        rows = variants_of(genotypes, kind)
+        if not len(rows):
+            continue
+        haploid[rows] = _counts_of(genotypes, rows, haploid_samples(genotypes, kind), backend)
+        if kind == Kind.Y:
+            counts[rows] = haploid[rows]
+        tested[rows] = -1
+        if kind == Kind.X:
+            for found, who in ((tested, samples.is_female), (tested_males, samples.is_male)):
+                found[rows] = _counts_of(genotypes, rows, is_tested & who, backend)
+    return VariantStatistics(counts, haploid, tested, tested_males)
 
 
 def sample_statistics(
     genotypes: Genotypes, *, counts: np.ndarray | None = None, backend: Backend = "auto"
 ) -> SampleStatistics:
     """Return missing rates, heterozygosity and inbreeding of the samples.
+
+    Heterozygosity and inbreeding are those of autosomes and pseudoautosomal regions; at Y, only
+    males can miss a genotype.
 
     Parameters
     ----------
@@ -138,20 +220,42 @@ def sample_statistics(
         `VariantStatistics.counts` of the same genotypes, if they are known.
     backend
         Where it runs.
+
+    Raises
+    ------
+    ParameterError
+        If a contig is no chromosome of the species.
     """
     if counts is None:
         counts = allele_counts(genotypes, backend=backend)
+    is_autosomal = np.isin(genotypes.kinds, DIPLOID).astype(np.float64)
+    is_of_y = (genotypes.kinds == Kind.Y).astype(np.float64)
     p = frequencies_of_counts(counts)
-    homozygous = 1 - 2 * p * (1 - p)
+    homozygous = (1 - 2 * p * (1 - p)) * is_autosomal
     ones = np.ones(genotypes.n_variants)
-    missing = _sums(genotypes, IS_MISSING, np.column_stack([ones, homozygous]), backend)
-    heterozygous = _sums(genotypes, IS_HETEROZYGOUS, ones[:, None], backend)
+    weights = np.column_stack([ones, homozygous, is_autosomal, is_of_y])
+    missing = _sums(genotypes, IS_MISSING, weights, backend)
+    heterozygous = _sums(genotypes, IS_HETEROZYGOUS, is_autosomal[:, None], backend)
+    n_missing = np.rint(missing).astype(np.int64)
+    has_no_y = ~genotypes.samples.is_male
+    n_variants = genotypes.n_variants - has_no_y * int(is_of_y.sum())
     return SampleStatistics(
-        n_called=genotypes.n_variants - np.rint(missing[:, 0]).astype(np.int64),
+        n_variants=n_variants,
+        n_called=n_variants - (n_missing[:, 0] - has_no_y * n_missing[:, 3]),
+        n_autosomal=int(is_autosomal.sum()) - n_missing[:, 2],
         n_heterozygous=np.rint(heterozygous[:, 0]).astype(np.int64),
         n_expected_homozygous=homozygous.sum() - missing[:, 1],
-        n_variants=genotypes.n_variants,
     )
+
+
+def _counts_of(
+    genotypes: Genotypes, variants: np.ndarray | slice, who: np.ndarray, backend: Backend
+) -> np.ndarray:
+    """Return how many of some samples have each code at some variants: int64 (m, 4)."""
+    part = genotypes.take_variants(variants)
+    if not who.any():
+        return np.zeros((part.n_variants, 4), np.int64)
+    return allele_counts(part if who.all() else select_samples(part, who), backend=backend)
 
 
 def _sums(

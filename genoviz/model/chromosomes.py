@@ -1,0 +1,98 @@
+"""What a contig is of: an autosome, X, Y, a pseudoautosomal region, or a mitochondrion.
+
+Everything that treats these differently asks here, so that one name means one thing everywhere.
+
+References
+----------
+https://www.cog-genomics.org/plink/2.0/data#irreg_output (the codes of PLINK)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+
+HUMAN_AUTOSOMES = 22
+
+_PREFIX = re.compile(r"^(chromosome|chrom|chr)_?(?=.)", re.IGNORECASE)
+
+
+class Kind(IntEnum):
+    """What a contig is of; one of no other known name counts as an autosome."""
+
+    AUTOSOME = 0
+    X = 1
+    Y = 2
+    XY = 3
+    MT = 4
+
+
+DIPLOID = (Kind.AUTOSOME, Kind.XY)
+"""The kinds of which both sexes have two copies."""
+
+_KIND_OF_NAME = {
+    "X": Kind.X,
+    "Y": Kind.Y,
+    **dict.fromkeys(("XY", "PAR", "PAR1", "PAR2"), Kind.XY),
+    **dict.fromkeys(("MT", "M", "MITO"), Kind.MT),
+}
+_KINDS_OF_CODES = (Kind.X, Kind.Y, Kind.XY, Kind.MT)
+
+
+def chromosome_kinds(contigs: Sequence[str], n_autosomes: int | None = None) -> np.ndarray:
+    """Return the kind of each contig: uint8, shape (n_contigs,), values of `Kind`.
+
+    Contigs are known by name in any case, with ``chr`` before it or without: X, Y, XY or PAR1 and
+    PAR2, MT or M; and by PLINK's numbers, that follow those of the autosomes: of humans 23 is X,
+    24 Y, 25 XY, 26 MT.
+
+    Parameters
+    ----------
+    contigs
+        Names.
+    n_autosomes
+        Of the species, as ``--autosome-num`` of PLINK; if None, 22 as in humans.
+
+    Raises
+    ------
+    ParameterError
+        If a number is beyond that of MT, so that it is no chromosome of the species.
+
+    Examples
+    --------
+    >>> chromosome_kinds(["22", "23", "chrX", "chr24", "par1", "26", "M", "scaffold_9"]).tolist()
+    [0, 1, 1, 2, 3, 4, 4, 0]
+    >>> chromosome_kinds(["23", "29", "30", "X"], 29).tolist()
+    [0, 0, 1, 1]
+    """
+    n = HUMAN_AUTOSOMES if n_autosomes is None else n_autosomes
+    return np.array([_kind_of(name, n, n_autosomes is None) for name in contigs], np.uint8)
+
+
+def check_autosomes(n_autosomes: int | None) -> None:
+    """Raise `ParameterError` if no species can have so many autosomes."""
+    if n_autosomes is not None and n_autosomes < 1:
+        raise ParameterError(f"n_autosomes is {n_autosomes}, needs to be 1 or more")
+
+
+def _kind_of(contig: str, n_autosomes: int, is_default: bool) -> Kind:
+    name = _PREFIX.sub("", contig).upper()
+    name = name.lstrip("0") or name
+    if not (name.isascii() and name.isdigit()):
+        return _KIND_OF_NAME.get(name, Kind.AUTOSOME)
+    beyond = int(name) - n_autosomes
+    if beyond <= 0:
+        return Kind.AUTOSOME
+    if beyond > len(_KINDS_OF_CODES):
+        whose = "humans" if is_default else f"a species of {n_autosomes} autosomes"
+        raise ParameterError(
+            f"contig {contig!r} is no chromosome of {whose}, whose numbers end with "
+            f"{n_autosomes + len(_KINDS_OF_CODES)} (MT): needs the species' number of autosomes "
+            "(--autosomes; n_autosomes in Python), such as 29 for cattle"
+        )
+    return _KINDS_OF_CODES[beyond - 1]
