@@ -240,6 +240,7 @@ _MODULES = {
     "genoviz.model.genotypes": ("Genotypes", "SampleTable", "VariantTable"),
     "genoviz.model.pedigree": ("Pedigree",),
     "genoviz.model.phenotypes": ("PhenotypeTable",),
+    "genoviz.model.traits": ("Trait", "read_trait"),
     "genoviz.model": (
         "Annotations",
         "ByteStrings",

@@ -186,19 +186,64 @@ def test_samples_without_a_covariate_are_not_counted(run, made):
     assert column(out, "OBS_CT").max() <= 85
 
 
-def test_a_table_of_covariates_without_a_header_is_told(run, made):
+def test_a_table_without_a_header_keeps_its_first_sample(run, made):
     rows = [f"{name},{k * k % 7}" for k, name in enumerate(made.samples.ids)]
     Path("c.csv").write_text("\n".join(rows) + "\n")
     for command in ("gwas", "blup"):
         code, _, err = run(
-            *f"{command} made.bed --pheno made.pheno.tsv --covar c.csv --covariate 0 -o g".split()
+            *f"{command} made.bed --pheno made.pheno.tsv --covar c.csv".split(),
+            *"--covariate phenotype -o g".split(),
         )
         assert code == 0
-        assert "note: 89 of 90 samples are in the table." in err
-        assert (
-            f"c.csv: the first line is taken for the header, though its field '{rows[0][:-2]}'"
-            in err
-        )
+        assert "of 90 samples are in the table" not in err
+        assert "c.csv: the first line is a sample, for its ID is followed by numbers" in err
+
+
+def test_rows_are_taken_by_their_order_only_if_asked(run, made):
+    values = np.random.default_rng(0).normal(size=90)
+    for names, path in ((range(90), "strangers.csv"), (made.samples.ids, "own.csv")):
+        rows = [f"{name},{value}" for name, value in zip(names, values, strict=True)]
+        Path(path).write_text("\n".join(["IID,y", *rows]) + "\n")
+    for command in ("gwas made.bed --pheno", "blup made.bed --pheno",
+                    "gwas made.bed --pheno own.csv --covariate y --covar"):  # fmt: skip
+        code, out, err = run(*command.split(), "strangers.csv")
+        assert (code, out) == (1, "")
+        assert "no sample of the table, such as '0', is among those of the genotypes" in err
+        assert err.strip().endswith("--by-row-order")
+    wanted = run("gwas", "made.bed", "--pheno", "own.csv")[1]
+    code, out, err = run("gwas", "made.bed", "--pheno", "strangers.csv", "--by-row-order")
+    assert (code, out) == (0, wanted)
+    assert "rows are taken in the order of the samples" in err
+
+
+def test_one_rule_tells_cases_and_controls_in_files_of_all_kinds(run, made):
+    values = ["12"[k % 2] if k % 9 else "0" for k in range(90)]
+    names = made.samples.ids.tolist()
+    fam = [line.split()[:5] for line in Path("made.fam").read_text().splitlines()]
+    Path("made.fam").write_text(
+        "".join(" ".join([*row, value]) + "\n" for row, value in zip(fam, values, strict=True))
+    )
+    pairs = list(zip(names, values, strict=True))
+    Path("t.csv").write_text("IID,y\n" + "".join(f"{a},{b}\n" for a, b in pairs))
+    lines = (f"{row[0]} {a} {b}\n" for row, (a, b) in zip(fam, pairs, strict=True))
+    Path("t.phen").write_text("".join(lines))
+    scans = []
+    for table in ((), ("--pheno", "t.csv"), ("--pheno", "t.phen")):
+        code, out, err = run("gwas", "made.bed", *table, "--model", "logistic")
+        assert code == 0
+        assert " is 0 10 times, else 1 or 2: it is missing, 1 is control and 2 is case" in err
+        assert ": 80 samples, " in err
+        scans.append(out)
+        _, _, err = run("gwas", "made.bed", *table, "-o", "g.tsv")
+        assert "has two values and is tested as a number (linear)" in err
+        _, _, err = run("blup", "made.bed", *table, "-o", "b.tsv")
+        assert "has two values and is predicted as a number" in err
+        _, _, err = run("gwas", "made.bed", *table, "-o", "g.tsv", "--trait-type", "quantitative")
+        assert ": 90 samples, " in err
+        assert "two values" not in err
+    assert scans[0] == scans[1] == scans[2]
+    code, _, err = run(*"gwas made.bed --pheno made.pheno.tsv --trait-type case-control".split())
+    assert (code, "trait trait has 90 values, needs two: 1 for controls and 2" in err) == (1, True)
 
 
 @pytest.mark.parametrize("command", ["gwas", "blup", "blup --cross-validate 3"])

@@ -18,9 +18,12 @@ from genoviz.cli.results import print_notes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+
     from genoviz.analyses.genotypes.blup_run import BlupSnapshot
     from genoviz.model.genotypes import Genotypes
     from genoviz.model.phenotypes import PhenotypeTable
+    from genoviz.model.traits import Trait
 
 EXAMPLES = examples(
     "genoviz geno blup lines.bed --pheno yield.csv --trait site1 -o breeding_values.tsv",
@@ -54,8 +57,10 @@ def blup(
     output: OutputOption = None,
     pheno: io.PhenotypesOption = None,
     trait: io.TraitOption = None,
+    trait_type: io.TraitTypeOption = io.TraitType.auto,
     covar: io.CovariateFileOption = None,
     covariate: io.CovariatesOption = None,
+    by_row_order: io.RowOrderOption = False,
     heritability: Annotated[
         float, typer.Option("--heritability", min=0, max=1, help="Of the trait, within (0, 1).")
     ] = 0.5,
@@ -140,6 +145,8 @@ def blup(
                 pedigree,
                 table,
                 trait,
+                trait_type,
+                by_row_order,
                 bar,
                 form=method.value,
                 polygenic_weight=polygenic_weight,
@@ -148,10 +155,17 @@ def blup(
             _write(columns, output, found, last, effects)
             _print_end(name, last)
             return
-        name, phenotype = io.take_trait(table, found.samples, trait)
+        name, taken = io.take_trait(
+            table, found.samples, trait, trait_type, by_row_order=by_row_order
+        )
+        phenotype = _numbers(name, taken)
         covariate_table = table if covar is None else io.read_table(covar, genotypes)
         covariates, names = io.take_covariates(
-            covariate_table, found.samples, covariate, is_own=covar is not None
+            covariate_table,
+            found.samples,
+            covariate,
+            is_own=covar is not None,
+            by_row_order=by_row_order,
         )
         Training(phenotype, covariates, covariate_names=names)  # refuses them by name
         if cross_validate is not None:
@@ -203,6 +217,8 @@ def _solve_single_step(
     path: Path,
     table: PhenotypeTable,
     trait: str | None,
+    kind: io.TraitType,
+    by_row_order: bool,
     bar: ProgressBar,
     **options: Any,
 ) -> tuple[str, dict[str, Any], BlupSnapshot]:
@@ -219,7 +235,9 @@ def _solve_single_step(
     if not np.isin(pedigree.ids, genotypes.samples.ids).any():
         raise FileFormatError(path, f"has none of the {genotypes.n_samples:,} genotyped samples, "
                                     f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
-    name, phenotype = io.take_trait(table, SampleTable.from_ids(pedigree.ids), trait)
+    animals = SampleTable.from_ids(pedigree.ids)
+    name, taken = io.take_trait(table, animals, trait, kind, by_row_order=by_row_order)
+    phenotype = _numbers(name, taken)
     last = _solve(iter_single_step(genotypes, pedigree, phenotype, **options), bar)
     columns = {
         "#ID": pedigree.ids,
@@ -228,6 +246,13 @@ def _solve_single_step(
         "BREEDING_VALUE": last.breeding_values,
     }
     return name, columns, last
+
+
+def _numbers(name: str, trait: Trait) -> np.ndarray:
+    """Return a trait as numbers; of cases and controls, a note says so."""
+    if trait.is_binary:
+        print_notes(f"trait {name} has two values and is predicted as a number")
+    return trait.values
 
 
 def _solve(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:

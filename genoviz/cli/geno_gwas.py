@@ -32,8 +32,10 @@ def gwas(
     output: OutputOption = None,
     pheno: io.PhenotypesOption = None,
     trait: io.TraitOption = None,
+    trait_type: io.TraitTypeOption = io.TraitType.auto,
     covar: io.CovariateFileOption = None,
     covariate: io.CovariatesOption = None,
+    by_row_order: io.RowOrderOption = False,
     pcs: Annotated[
         int, typer.Option("--pcs", min=0, max=10_000, help="Principal components to correct for.")
     ] = 0,
@@ -75,11 +77,19 @@ def gwas(
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         table = io.read_table(pheno, genotypes)
-        name, phenotype = io.take_trait(table, found.samples, trait)
+        name, taken = io.take_trait(
+            table, found.samples, trait, trait_type, by_row_order=by_row_order
+        )
+        phenotype = taken.values
+        if taken.is_binary and model is Model.linear:
+            print_notes(
+                f"trait {name} has two values and is tested as a number (linear); "
+                "--model logistic tests its odds"
+            )
         if covar is not None:
             table = io.read_table(covar, genotypes)
         covariates, names = io.take_covariates(
-            table, found.samples, covariate, is_own=covar is not None
+            table, found.samples, covariate, is_own=covar is not None, by_row_order=by_row_order
         )
         if pcs:
             steps = iter_principal_components(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from genoviz.model.genotypes import Genotypes, SampleTable
     from genoviz.model.phenotypes import PhenotypeTable
+    from genoviz.model.traits import Trait
 
 GenotypesArgument = Annotated[
     Path,
@@ -100,6 +101,31 @@ AutosomesOption = Annotated[
 ContigsOption = Annotated[
     Contigs,
     typer.Option("--contigs", help="Leave X, Y and MT out, or take them as they are in the file."),
+]
+
+
+class TraitType(StrEnum):
+    """What the numbers of a trait are."""
+
+    auto = "auto"
+    quantitative = "quantitative"
+    case_control = "case-control"
+
+
+TraitTypeOption = Annotated[
+    TraitType,
+    typer.Option(
+        "--trait-type",
+        help="auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
+        "missing; of 0 and 1 alone, of controls (0) and cases (1).",
+    ),
+]
+RowOrderOption = Annotated[
+    bool,
+    typer.Option(
+        "--by-row-order",
+        help="Take rows of tables in the order of the samples where they name none of these.",
+    ),
 ]
 
 _HEADERS = ("#FID", "FID", "#IID", "IID")
@@ -206,12 +232,18 @@ def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:
 
 
 def take_trait(
-    table: PhenotypeTable, samples: SampleTable, trait: str | None
-) -> tuple[str, np.ndarray]:
+    table: PhenotypeTable,
+    samples: SampleTable,
+    trait: str | None,
+    kind: TraitType,
+    *,
+    by_row_order: bool = False,
+) -> tuple[str, Trait]:
     """Return the name and the values of a trait, NaN where missing, in the order of samples."""
     from genoviz.errors import ParameterError
+    from genoviz.model.traits import read_trait
 
-    aligned = table.align(samples)
+    aligned = align(table, samples, by_row_order=by_row_order)
     print_notes(*aligned.notes)
     names = ", ".join(aligned.numeric_names) or "none"
     if trait is None and not aligned.numeric_names:
@@ -219,11 +251,29 @@ def take_trait(
     name = aligned.numeric_names[0] if trait is None else trait
     if name not in aligned.numeric_names:
         raise ParameterError(f"--trait is {name!r}, the table has {names}")
-    return name, aligned.columns[name]
+    found = read_trait(aligned.columns[name], f"trait {name}", kind.value)
+    print_notes(*found.notes)
+    return name, found
+
+
+def align(table: PhenotypeTable, samples: SampleTable, *, by_row_order: bool) -> PhenotypeTable:
+    """Return a table in the order of samples; by its rows where that is asked for."""
+    from genoviz.errors import ParameterError
+    from genoviz.model.phenotypes import RowOrderError
+
+    try:
+        return table.align(samples, by_row_order=by_row_order)
+    except RowOrderError as error:
+        raise ParameterError(f"{error}: --by-row-order") from None
 
 
 def take_covariates(
-    table: PhenotypeTable, samples: SampleTable, names: list[str] | None, *, is_own: bool
+    table: PhenotypeTable,
+    samples: SampleTable,
+    names: list[str] | None,
+    *,
+    is_own: bool,
+    by_row_order: bool = False,
 ) -> tuple[np.ndarray | None, list[str]]:
     """Return columns as covariates, shape (n_samples, c), and their names.
 
@@ -234,7 +284,7 @@ def take_covariates(
 
     from genoviz.errors import ParameterError
 
-    aligned = table.align(samples)
+    aligned = align(table, samples, by_row_order=by_row_order)
     if is_own:
         print_notes(*aligned.notes)
     columns: dict[str, np.ndarray] = {}

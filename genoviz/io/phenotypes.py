@@ -13,14 +13,20 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.plink_files import read_fam_lines
-from genoviz.io.sample_fields import MISSING, read_sample_fields
+from genoviz.io.sample_fields import MISSING, names_samples, read_sample_fields
 from genoviz.io.text_encoding import check_text
 from genoviz.model.phenotypes import PhenotypeTable
+from genoviz.model.traits import read_trait
 
 if TYPE_CHECKING:
     import polars
 
 MISSING_NUMBER = -9.0
+
+_PLINKS = (".phen", ".pheno", ".cov", ".covar")
+"""Endings of tables that have no header, or one that begins with FID or IID."""
+
+_NUMBER = -9.0
 
 _ID_NAMES = frozenset(
     "iid id ids sample sample_id sampleid sample_name samples taxa taxon individual individual_id "
@@ -35,13 +41,14 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
     """Return the columns of a table of samples.
 
     Known are PLINK's and GCTA's ``.phen``, ``.pheno``, ``.cov`` and ``.covar`` (FID and IID, then
-    values; with a header or without), ``.psam``, ``.fam`` (column 6 and sex), and any table with
-    a header whose fields lie between commas, semicolons, tabs or blanks. Each may be gzipped.
+    values; with a header or without), ``.psam``, ``.fam`` (column 6, those after it, and sex), and
+    any table whose fields lie between commas, semicolons, tabs or blanks. A first line that is an
+    ID and numbers is no header, but a sample. Each may be gzipped.
 
     A column of numbers becomes float64; all others are categories. ``NA``, ``nan``, ``.`` and
     empty fields are missing values, and so are infinite numbers, and -9, as in PLINK. In
-    sexes (``sex``, ``SEX``), and in phenotypes of ``.fam`` that are 1 and 2 only, 0 is missing
-    too.
+    sexes (``sex``, ``SEX``) 0 is missing too. Which columns are of cases and controls is for
+    `genoviz.model.traits.read_trait` to say, of files of all kinds alike.
 
     Parameters
     ----------
@@ -71,6 +78,9 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
     if name != frame.columns[0] and _UNNAMED.fullmatch(frame.columns[0]):
         left_out.add(frame.columns[0])
     columns, notes = {}, []
+    if frame.columns[-1].startswith("phenotype") and path.suffix not in _PLINKS and lines[0] == 1:
+        told = "the first line is a sample, for its ID is followed by numbers"
+        notes.append(f"{path.name}: {told}; columns are named {', '.join(frame.columns[:4])}...")
     for title in frame.columns:
         if title not in left_out:
             columns[title] = _values(title, frame[title], notes)
@@ -82,20 +92,25 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
 
 
 def read_own_phenotypes(path: str | PathLike[str]) -> PhenotypeTable | None:
-    """Return column 6 and the sexes of a .fam file; None if column 6 has no two different values.
+    """Return the phenotypes and sexes of a .fam file; None if no phenotype has two values.
 
-    Sexes are left out where none is known.
+    A phenotype without two different values is left out, as are sexes where none is known.
     """
     table = _read_fam(Path(path))
-    known = {name: _known(values) for name, values in table.columns.items()}
-    if len(np.unique(known["phenotype"])) < 2:
+    names = [name for name in table.names if name != "sex" and _n_values(table, name) > 1]
+    if not names:
         return None
-    names = tuple(name for name in table.names if len(known[name]))
-    return replace(table, names=names, columns={name: table.columns[name] for name in names})
+    names += ["sex"] * (_n_values(table, "sex") > 0)
+    columns = {name: table.columns[name] for name in names}
+    return replace(table, names=tuple(names), columns=columns)
 
 
-def _known(values: np.ndarray) -> np.ndarray:
-    return values[~np.isnan(values)] if values.dtype.kind == "f" else values[values != ""]
+def _n_values(table: PhenotypeTable, name: str) -> int:
+    values = table.columns[name]
+    if values.dtype.kind != "f":
+        return len(np.unique(values[values != ""]))
+    values = values if name == "sex" else read_trait(values).values
+    return len(np.unique(values[~np.isnan(values)]))
 
 
 def _read_fam(path: Path) -> PhenotypeTable:
@@ -103,13 +118,12 @@ def _read_fam(path: Path) -> PhenotypeTable:
 
     lines = read_fam_lines(path)
     notes: list[str] = []
-    values, sexes = (
-        _values(name, polars.Series(lines.texts(column).tolist(), dtype=polars.String), notes)
-        for name, column in (("phenotype", 5), ("sex", 4))
-    )
-    if values.dtype.kind == "f" and np.isin(values[~np.isnan(values)], (0, 1, 2)).all():
-        values[values == 0] = np.nan
-    columns = {"phenotype": values, "sex": sexes}
+    n_fields = lines.starts.shape[1]
+    places = {f"phenotype {k - 4}" if k > 5 else "phenotype": k for k in range(5, n_fields)}
+    columns = {
+        name: _values(name, polars.Series(lines.texts(k).tolist(), dtype=polars.String), notes)
+        for name, k in (*places.items(), ("sex", 4))
+    }
     return PhenotypeTable(lines.texts(1), tuple(columns), columns, lines.texts(0), tuple(notes))
 
 
@@ -124,8 +138,7 @@ def _find_ids(path: Path, frame: polars.DataFrame, wanted: str | None) -> tuple[
     if "IID" in titles:
         return family, "IID"
     for title in titles:
-        is_known = re.sub(r"\W", "_", title).lower() in _ID_NAMES
-        if is_known and frame[title].n_unique() == frame.height:
+        if names_samples(title) and frame[title].n_unique() == frame.height:
             return None, title
     return None, titles[0]
 

@@ -68,13 +68,19 @@ def read_fam(path: Path) -> SampleTable:
 
 
 def read_fam_lines(path: Path) -> SpacedLines:
-    """Return the six fields of the lines of a .fam file."""
-    return _split_six(path, _FAM_FIELDS)
+    """Return the fields of the lines of a .fam file: six, or more where there are more traits."""
+    check_text(path)
+    data = read_bytes(path, may_be_empty=True)
+    first = data[: 1 << 16].tobytes().lstrip().partition(b"\n")[0]
+    n_fields = max(6, len(first.split()))
+    more = ", as the first line, where further ones are phenotypes too" * (n_fields > 6)
+    return split_lines(path, data, n_fields, _FAM_FIELDS + more)
 
 
 def read_bim(path: Path) -> VariantTable:
     """Return the variants of a .bim file; position 0 is not known, those below 0 too."""
-    lines = _split_six(path, _BIM_FIELDS)
+    check_text(path)
+    lines = split_lines(path, read_bytes(path, may_be_empty=True), 6, _BIM_FIELDS)
     contigs, contig_ids = lines.categories(0)
     return VariantTable(
         contigs,
@@ -85,11 +91,6 @@ def read_bim(path: Path) -> VariantTable:
         lines.texts(5),
         lines.numbers(2, "the place in centimorgans"),
     )
-
-
-def _split_six(path: Path, names: str) -> SpacedLines:
-    check_text(path)
-    return split_lines(path, read_bytes(path, may_be_empty=True), 6, names)
 
 
 def _check_once(lines: SpacedLines, family_ids: np.ndarray, ids: np.ndarray) -> None:

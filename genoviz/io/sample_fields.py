@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 MISSING = ("", ".", "NA", "na", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "none")
 
 
+_ID_TITLES = frozenset(
+    "iid id ids sample sample_id sampleid sample_name samples taxa taxon individual individual_id "
+    "animal animal_id subject subject_id subject_name name line accession accession_id eid "
+    "strain genotype".split()
+)
+
+
 def read_sample_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
     """Return all fields as text by column, and the line of each row: int64, shape (n_rows,).
 
@@ -51,7 +58,9 @@ def read_sample_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
         raise FileFormatError(path, "has no row below its header, needs one a sample") from None
     except polars.exceptions.PolarsError as error:
         raise FileFormatError(path, f"is no table: {str(error).splitlines()[0]}") from error
-    titles = _default_titles(frame.width) if header is None else header
+    titles = header
+    if header is None:
+        titles = _default_titles([field or "" for field in frame.row(0)], separator)
     titles = [""] * (frame.width - len(titles)) + titles
     _check_titles(path, titles, n_comments + 1)
     frame.columns = titles
@@ -85,7 +94,8 @@ def _separate(text: bytes) -> tuple[bytes, str]:
 def _header(text: bytes, separator: str) -> list[str] | None:
     """Return the titles of the first line; None if it is FID and IID, or IID, and numbers.
 
-    It is FID and IID, too, if both are the same, as titles cannot be.
+    It is FID and IID, too, if both are the same, as titles cannot be. Titles that are numbers need
+    one of samples before them, or none.
     """
     start = text.split(b"\n", 1)[0].decode("utf-8", "replace").strip("\r")
     fields = [field.strip().strip('"').removeprefix("#") for field in start.split(separator)]
@@ -93,9 +103,11 @@ def _header(text: bytes, separator: str) -> list[str] | None:
         return [f.upper() if f.upper() in ("FID", "IID") else f for f in fields]
     if len(fields) > 2 and fields[0] == fields[1] != "":
         return None
+    if separator != "\t" and (fields[0] == "" or names_samples(fields[0])):
+        return fields
     values = fields[2:] or fields[1:]
     has_values = values and all(f in MISSING or _is_number(f) for f in values)
-    return None if has_values and separator == "\t" else fields
+    return None if has_values else fields
 
 
 def _repair_header(text: bytes, separator: str, header: list[str] | None) -> bytes:
@@ -106,10 +118,24 @@ def _repair_header(text: bytes, separator: str, header: list[str] | None) -> byt
     return text
 
 
-def _default_titles(n_columns: int) -> list[str]:
-    if n_columns <= 3:
-        return ["FID", "IID", "phenotype"][-n_columns:]
-    return ["FID", "IID", *(f"phenotype {k}" for k in range(1, n_columns - 1))]
+def names_samples(title: str) -> bool:
+    """Return whether a title is one that columns of samples have."""
+    return re.sub(r"\W", "_", title).lower() in _ID_TITLES
+
+
+def _default_titles(fields: list[str], separator: str) -> list[str]:
+    """Return titles for rows without a header, of which one is given: IDs, then phenotypes.
+
+    FID stands before IID as in PLINK; between commas only where the second field is no number.
+    """
+    is_plinks = separator == "\t" or fields[0] == fields[1] or not _is_value(fields[1])
+    ids = ["FID", "IID"] if is_plinks and len(fields) > 2 else ["IID"]
+    n = len(fields) - len(ids)
+    return [*ids, *(["phenotype"] if n == 1 else [f"phenotype {k}" for k in range(1, n + 1)])]
+
+
+def _is_value(text: str) -> bool:
+    return text in MISSING or _is_number(text)
 
 
 def _is_number(text: str) -> bool:

@@ -11,6 +11,10 @@ from genoviz.errors import ParameterError
 from genoviz.model.genotypes import SampleTable
 
 
+class RowOrderError(ParameterError):
+    """A table names none of the samples, but could be taken by the order of its rows."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PhenotypeTable:
     """Columns of numbers and categories, one row a sample.
@@ -88,16 +92,25 @@ class PhenotypeTable:
         """Names of the columns of categories."""
         return tuple(name for name in self.names if self.columns[name].dtype.kind != "f")
 
-    def align(self, samples: SampleTable) -> PhenotypeTable:
+    def align(self, samples: SampleTable, *, by_row_order: bool = False) -> PhenotypeTable:
         """Return the table in the order of samples, missing values where it has no row of one.
 
         Rows are found by FID and IID, and by IID alone where no family of the table is known
-        there. If it has none of the samples but as many rows, these are taken to be in the order
-        of the samples; a note says so, as another says how many samples have a row if not all,
-        and a third that the title of the column of samples is itself one of the samples.
+        there. A note says how many samples have a row if not all, and another that the title of
+        the column of samples is itself one of the samples.
+
+        Parameters
+        ----------
+        samples
+            Those of genotypes.
+        by_row_order
+            Whether rows that name none of the samples, but are as many, are taken in the order of
+            the samples; a note says so.
 
         Raises
         ------
+        RowOrderError
+            If it has none of the samples but as many rows, and ``by_row_order`` is not asked for.
         ParameterError
             If it has none of the samples, and another number of rows.
         """
@@ -109,6 +122,11 @@ class PhenotypeTable:
             if len(self) != len(samples):
                 needed = "; ".join(["needs a column with their IDs", *self._untitled(samples)])
                 raise ParameterError(f"no {said}; {needed.removesuffix('.')}")
+            if not by_row_order:
+                raise RowOrderError(
+                    f"no {said}; as there are {len(self):,} of either, rows can be taken in the "
+                    "order of the samples, where that is asked for"
+                )
             rows = np.arange(len(self))
             note = f"No {said}; as there are {len(self):,} of either, rows are taken in the order "
             note += "of the samples."

@@ -6,8 +6,16 @@ import gzip
 import numpy as np
 import pytest
 
-from genoviz import FileFormatError, ParameterError, SampleTable, read_genotypes, read_phenotypes
+from genoviz import (
+    FileFormatError,
+    ParameterError,
+    SampleTable,
+    read_genotypes,
+    read_phenotypes,
+    read_trait,
+)
 from genoviz.io.phenotypes import read_own_phenotypes
+from genoviz.io.plink_files import read_fam
 from tests.conftest import real_data
 
 
@@ -37,7 +45,8 @@ def values(table):
 )
 def test_real_tables_fit_their_samples(name, genotypes, n_found, columns):
     table = read_phenotypes(real_data(f"genotypes/{name}"))
-    aligned = table.align(read_genotypes(real_data(f"genotypes/{genotypes}.bed")).samples)
+    samples = read_genotypes(real_data(f"genotypes/{genotypes}.bed")).samples
+    aligned = table.align(samples, by_row_order=genotypes == "wheat_bglr")
     assert columns <= {*aligned.names}
     has_value = np.zeros(len(aligned), bool)
     for title in aligned.names:
@@ -120,7 +129,7 @@ def test_the_column_of_samples_can_be_chosen(tmp_path):
 @pytest.mark.parametrize(
     ("header", "text"),
     [
-        ("id,y\n", "a,1.5\nb,2.5\nc,3.5\n"),
+        ("id,y\n", "a,u\nb,v\nc,u\n"),
         ("name height\n", "a x\nb y\nc x\n"),
         ('"id";"y"\n', '"a";"u"\n"b";"v"\n"c";"u"\n'),
     ],
@@ -138,7 +147,26 @@ def test_a_first_line_that_is_the_row_of_a_sample_is_told(tmp_path, header, text
 
 def test_a_first_line_of_which_no_other_is_known_is_told(tmp_path):
     with pytest.raises(ParameterError, match=r"; x\.txt: the first line is taken for the header"):
-        read(tmp_path, "a,1\nx,2\n").align(SampleTable.from_ids([*"abc"]))
+        read(tmp_path, "a,u\nx,v\n").align(SampleTable.from_ids([*"abc"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "wanted"),
+    [
+        ("a,1.5\nb,2\n", "ab", {"phenotype": [1.5, 2]}),
+        ("a;1.5;NA\nb;2;4\n", "ab", {"phenotype 1": [1.5, 2], "phenotype 2": ["-", 4]}),
+        ("f,a,1\ng,b,-9\n", "ab", {"phenotype": [1, "-"]}),
+        ("a,a,1\nb,b,2\n", "ab", {"phenotype": [1, 2]}),
+        (",1,2\na,3,4\n", "a", {"1": [3], "2": [4]}),
+        ("taxa,1,2\na,3,4\n", "a", {"1": [3], "2": [4]}),
+        ("IID,1,2\na,3,4\n", "a", {"1": [3], "2": [4]}),
+    ],
+)
+def test_a_first_line_of_numbers_is_a_sample(tmp_path, text, ids, wanted):
+    table = read(tmp_path, text, "x.csv")
+    assert (table.sample_ids.tolist(), values(table)) == ([*ids], wanted)
+    told = any("x.csv: the first line is a sample" in note for note in table.notes)
+    assert told == ("phenotype" in "".join(wanted))
 
 
 def test_infinite_values_are_noted(tmp_path):
@@ -158,11 +186,31 @@ def test_missing_values_are_noted(tmp_path):
 
 def test_phenotypes_of_cases_and_controls_may_be_missing(tmp_path):
     fam = "f a 0 0 1 0\nf b 0 0 2 1\nf c 0 0 0 2\n"
-    assert values(read(tmp_path, fam, "x.fam")) == {
-        "sex": [1, 2, "-"],
-        "phenotype": ["-", 1, 2],
-    }
-    assert values(read(tmp_path, fam.replace(" 2\n", " 2.5\n"), "x.fam"))["phenotype"][0] == 0
+    found = read(tmp_path, fam, "x.fam")
+    assert values(found) == {"sex": [1, 2, "-"], "phenotype": [0, 1, 2]}
+    phen = read(tmp_path, "f a 0\nf b 1\nf c 2\n", "x.phen")
+    for table in (found, phen, read(tmp_path, "IID,phenotype\na,0\nb,1\nc,2\n", "x.csv")):
+        trait = read_trait(table.columns["phenotype"])
+        np.testing.assert_array_equal(trait.values, [np.nan, 1, 2])
+        assert trait.is_binary
+
+
+@pytest.mark.parametrize("n_more", [1, 3])
+def test_a_fam_file_may_have_more_phenotypes(tmp_path, n_more):
+    """As GEMMA's has; PLINK v1.90b6.26 reads the first six fields of it."""
+    path = tmp_path / "x.fam"
+    names = "abcd"
+    rows = [[k * (j + 1) for j in range(n_more)] for k in range(len(names))]
+    path.write_text("".join(f"f {name} 0 0 1 -9 {' '.join(map(str, row))}\n"
+                            for name, row in zip(names, rows, strict=True)))  # fmt: skip
+    assert read_fam(path).ids.tolist() == [*names]
+    own = read_own_phenotypes(path)
+    assert own.names == (*(f"phenotype {k + 2}" for k in range(n_more)), "sex")
+    for k in range(n_more):
+        assert values(own)[f"phenotype {k + 2}"] == [row[k] for row in rows]
+    path.write_text(path.read_text() + "f e 0 0 1 -9\n")
+    with pytest.raises(FileFormatError, match=f"line 5: has 6 fields, needs {6 + n_more}: family"):
+        read_fam(path)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +234,7 @@ def test_genotypes_have_phenotypes_of_their_own(tmp_path):
     path.write_text("f a 0 0 1 2\nf b 0 0 2 1\nf c 0 0 0 -9\nf d 0 0 1 0\nf e 0 0 1 NA\n")
     own = read_own_phenotypes(path)
     assert own.names == ("phenotype", "sex")
-    assert values(own)["phenotype"] == [2, 1, "-", "-", "-"]
+    assert values(own)["phenotype"] == [2, 1, "-", 0, "-"]
     path.write_text("f a 0 0 0 2.5\nf b 0 0 0 0\n")
     assert values(read_own_phenotypes(path)) == {"phenotype": [2.5, 0]}
     for missing in ("-9", "0", "NA", "1"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from genoviz import ParameterError, PhenotypeTable, SampleTable
+from genoviz.model.phenotypes import RowOrderError
 
 
 def table(ids, families=None):
@@ -43,12 +44,17 @@ def test_names_do_where_families_are_named_otherwise():
     assert aligned.columns["y"].tolist() == [3, 1, 2]
 
 
-def test_rows_without_known_names_are_in_the_order_of_the_samples():
-    aligned = table("123").align(SampleTable.from_ids(["w0", "w1", "w2"]))
+def test_rows_without_known_names_are_in_the_order_of_the_samples_if_asked():
+    samples = SampleTable.from_ids(["w0", "w1", "w2"])
+    with pytest.raises(RowOrderError, match="'w0'; as there are 3 of either, rows can be taken in"):
+        table("123").align(samples)
+    aligned = table("123").align(samples, by_row_order=True)
     assert aligned.columns["y"].tolist() == [1, 2, 3]
     assert "such as '1', is among those of the genotypes, such as 'w0'" in aligned.notes[0]
     with pytest.raises(ParameterError, match="no sample of the table, such as '1', is among"):
-        table("12").align(SampleTable.from_ids(["w0", "w1", "w2"]))
+        table("12").align(samples, by_row_order=True)
+    aligned = table("213").align(SampleTable.from_ids(["1", "2", "3"]), by_row_order=True)
+    assert aligned.columns["y"].tolist() == [2, 1, 3]
 
 
 def test_columns_stand_beside_those_of_another_table():

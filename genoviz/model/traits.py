@@ -1,0 +1,82 @@
+"""Whether a column of numbers is a trait of cases and controls: one rule for files of all kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+
+TraitType = Literal["auto", "quantitative", "case-control"]
+TRAIT_TYPES = ("auto", "quantitative", "case-control")
+
+
+@dataclass(frozen=True, eq=False)
+class Trait:
+    """A column as it is analysed.
+
+    Attributes
+    ----------
+    values
+        float64, shape (n_samples,): NaN where missing.
+    is_binary
+        Whether there are two values, of which the higher is that of cases.
+    notes
+        How the column was read, one sentence each; none where numbers are just numbers.
+    """
+
+    values: np.ndarray
+    is_binary: bool
+    notes: tuple[str, ...] = ()
+
+
+def read_trait(values: np.ndarray, name: str = "the trait", kind: TraitType = "auto") -> Trait:
+    """Return a column of numbers as a trait.
+
+    The rule is PLINK's: a column of 0, 1 and 2 alone is of cases (2) and controls (1), and 0 is
+    missing. One of 0 and 1 alone, which PLINK takes for missing and control, is of controls (0)
+    and cases (1), as in PLINK told ``--1``. All else is quantitative.
+
+    Parameters
+    ----------
+    values
+        float64, shape (n_samples,): NaN where missing, as -9 is in all tables.
+    name
+        What messages call it.
+    kind
+        ``"quantitative"``: the numbers are numbers; ``"case-control"``: there have to be two.
+
+    Raises
+    ------
+    ParameterError
+        If ``kind`` is unknown, or the values do not fit it.
+
+    Examples
+    --------
+    >>> read_trait(np.array([1.0, 2.0, 0.0])).values.tolist()
+    [1.0, 2.0, nan]
+    >>> read_trait(np.array([1.0, 2.0, 0.0]), kind="quantitative").values.tolist()
+    [1.0, 2.0, 0.0]
+    """
+    if kind not in TRAIT_TYPES:
+        raise ParameterError(f"the type is {kind!r}, needs one of {', '.join(TRAIT_TYPES)}")
+    levels = np.unique(values[~np.isnan(values)])
+    notes: tuple[str, ...] = ()
+    if kind != "quantitative" and 2 in levels and np.isin(levels, (0, 1, 2)).all():
+        is_missing = values == 0
+        if is_missing.any():
+            n, others = int(is_missing.sum()), "it is missing, 1 is control and 2 is case"
+            times = f"{n:,} times" if n > 1 else "once"
+            notes = (f"{name} is 0 {times}, else 1 or 2: {others}, unless its type is set.",)
+        values = np.where(is_missing, np.nan, values)
+        levels = levels[levels > 0]
+    elif kind != "quantitative" and levels.tolist() == [0, 1]:
+        notes = (f"{name} is 0 or 1: 0 is control and 1 is case.",)
+    if kind == "case-control" and len(levels) != 2:
+        found = "value" if len(levels) == 1 else "values"
+        raise ParameterError(
+            f"{name} has {len(levels):,} {found}, needs two: 1 for controls and 2 for cases"
+        )
+    return Trait(values, len(levels) == 2 and kind != "quantitative", notes)
