@@ -15,7 +15,9 @@ from app.genotype_names import PARTS, companion_table, is_table
 from app.genotype_uploads import Arrivals
 from app.opening_files import OpeningFiles
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.model.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes import Genotypes
+from genoviz.model.phenotypes import RowOrderError
 from genoviz.samples import iter_get_sample
 
 if TYPE_CHECKING:
@@ -113,6 +115,10 @@ class GenotypeFiles(OpeningFiles):
 
     opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="The genotypes.")
     phenotypes = param.ClassSelector(class_=OpenPhenotypes, allow_None=True, doc="The table.")
+    strangers = param.ClassSelector(
+        class_=OpenPhenotypes, allow_None=True,
+        doc="A table that names no sample of the genotypes, but has as many rows.",
+    )  # fmt: skip
     awaited = param.String(doc="Which uploads are awaited yet; empty for none.")
 
     def __init__(self, session: Session, **params: Any) -> None:
@@ -197,6 +203,8 @@ class GenotypeFiles(OpeningFiles):
         if table is None and genotypes.own_table is not None:
             table = self._fit_or_complain(genotypes.own_table, genotypes)
         self._early = None
+        if self.strangers is not None and strangers_of(self.strangers, genotypes) is None:
+            self.strangers = None
         self.param.update(opened=genotypes, phenotypes=table)
 
     def _take_table(self, opened: OpenPhenotypes) -> None:
@@ -206,6 +214,7 @@ class GenotypeFiles(OpeningFiles):
                 self.awaited = f"{opened.title} is here; genotypes of its samples are needed."
             return
         table, problem = fit(opened, self.opened)
+        self.strangers = strangers_of(opened, self.opened)
         if table is not None:
             self.phenotypes = table
         elif opened.is_upload:
@@ -214,10 +223,25 @@ class GenotypeFiles(OpeningFiles):
         else:
             self._session.complain(f"{problem}.")
 
+    def take_by_row_order(self) -> None:
+        """Take the rows of the strangers' table in the order of the samples."""
+        table, self.strangers = self.strangers, None
+        if table is not None and self.opened is not None:
+            self.phenotypes = fit(table, self.opened, by_row_order=True)[0]
+
+    def set_autosomes(self, n_autosomes: int) -> None:
+        """Read the numbers of contigs as those of a species with so many autosomes."""
+        opened = self.opened
+        if opened is None or n_autosomes == (opened.genotypes.n_autosomes or HUMAN_AUTOSOMES):
+            return
+        genotypes = replace(opened.genotypes, n_autosomes=n_autosomes)
+        self.opened = replace(opened, genotypes=genotypes)
+
     def _fit_or_complain(
         self, table: OpenPhenotypes, genotypes: OpenGenotypes
     ) -> OpenPhenotypes | None:
         fitted, problem = fit(table, genotypes)
+        self.strangers = strangers_of(table, genotypes)
         if problem:
             self._session.complain(f"{problem}.")
         return fitted
@@ -292,11 +316,26 @@ def iter_open_table(
             yield OpeningProgress("Ready", 1.0, OpenPhenotypes(source, title, step, is_upload))
 
 
-def fit(table: OpenPhenotypes, genotypes: OpenGenotypes) -> tuple[OpenPhenotypes | None, str]:
+def strangers_of(table: OpenPhenotypes, genotypes: OpenGenotypes) -> OpenPhenotypes | None:
+    """Return a table whose rows can be taken in the order of the samples alone; None if others."""
+    try:
+        table.table.align(genotypes.genotypes.samples)
+    except RowOrderError:
+        return table
+    except ParameterError:
+        pass
+    return None
+
+
+def fit(
+    table: OpenPhenotypes, genotypes: OpenGenotypes, *, by_row_order: bool = False
+) -> tuple[OpenPhenotypes | None, str]:
     """Return a table for the samples of genotypes; None, and why, if it has none of them."""
     samples, own = genotypes.genotypes.samples, genotypes.own_table
     try:
-        aligned = table.table.align(samples)
+        aligned = table.table.align(samples, by_row_order=by_row_order)
+    except RowOrderError as error:
+        return None, f"{table.title}: {error}: press Take rows in order at the left"
     except ParameterError as error:
         return None, f"{table.title}: {error}"
     if own is not None and own.title != table.title:

@@ -93,6 +93,6 @@ def _kind_of(contig: str, n_autosomes: int, is_default: bool) -> Kind:
         raise ParameterError(
             f"contig {contig!r} is no chromosome of {whose}, whose numbers end with "
             f"{n_autosomes + len(_KINDS_OF_CODES)} (MT): needs the species' number of autosomes "
-            "(--autosomes; n_autosomes in Python), such as 29 for cattle"
+            "(--autosomes; on the page, Autosomes of the species), such as 29 for cattle"
         )
     return _KINDS_OF_CODES[beyond - 1]

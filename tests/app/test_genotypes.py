@@ -14,6 +14,7 @@ import pytest
 from app.address import Address
 from app.genotype_names import companion_table, find_sets
 from app.pages.genotypes import GenotypesPage
+from app.pages.genotypes.association_design import make_design
 from app.pages.genotypes.blup_steps import SNP_BLUP, BlupRequest
 from app.pages.genotypes.exports_panel import FORMATS
 from app.pages.genotypes.link import find_variant
@@ -213,7 +214,7 @@ def test_column_6_of_a_fam_file_is_a_trait(visit, folder, tmp_path):
     association = visit.page.views.view("Association")
     assert visit.state.trait == "phenotype"
     assert visit.state.column("phenotype")[3:7].tolist() == [1, 2, 1, 2]
-    assert np.isnan(visit.state.column("phenotype")[:3]).all()
+    assert np.isnan(make_design(visit.state).phenotype[:3]).all()
     assert list(association.form.model.options) == ["Linear", "Logistic"]
     visit.session.genotypes.open_phenotypes(str(folder / "herd.pheno.csv"))
     visit.until(lambda: "weight" in visit.state.table.names)
@@ -687,3 +688,80 @@ def test_colours_of_groups_numbers_and_nothing():
     numbers = colour_by("n", np.append(np.arange(99.0), np.nan), 100)
     assert numbers.ends == pytest.approx((0.98, 97.02))
     assert colour_by("", None, 3).legend is None
+
+
+def write_contigs(folder, path, names):
+    """Write the genotypes of the herd with other contigs; return their .bed file."""
+    genotypes = read_genotypes(folder / "herd.bed")
+    variants = replace(genotypes.variants, contigs=names)
+    return write_plink(replace(genotypes, variants=variants), path / "x")[0]
+
+
+def test_sex_chromosomes_are_told_and_the_species_is_asked(visit, folder, tmp_path):
+    visit.open(write_contigs(folder, tmp_path, ("1", "23")))
+    reading = visit.page.reading
+    assert reading.autosomes.visible
+    assert reading.autosomes.value == 22
+    assert "75 variants are of X (23)" in visit.page.notices.object
+    assert "75 variants of X, Y or MT are left out" in visit.page.notices.object
+    visit.state.want_quality()
+    visit.until(lambda: visit.state.quality is not None)
+    of_x = visit.state.quality.variants
+    males = visit.state.opened.genotypes.samples.is_male
+    assert (of_x.haploid_counts[75:].sum(1) == males.sum()).all()
+    reading.autosomes.value = 29
+    visit.poll()
+    assert visit.state.opened.genotypes.n_autosomes == 29
+    assert "of X" not in visit.page.notices.object
+    visit.state.want_quality()
+    visit.until(lambda: visit.state.quality is not None)
+    assert visit.state.quality.variants.haploid_counts is None
+
+
+def test_numbers_beyond_those_of_humans_wait_for_the_species(visit, folder, tmp_path):
+    visit.open(write_contigs(folder, tmp_path, ("1", "29")))
+    assert "contig &#x27;29&#x27; is no chromosome of humans" in visit.page.notices.object
+    visit.state.want_quality()
+    visit.until(lambda: visit.session.problem)
+    assert "is no chromosome of humans" in visit.session.problem
+    visit.page.reading.autosomes.value = 29
+    assert "no chromosome" not in visit.page.notices.object
+    visit.state.want_quality()
+    visit.until(lambda: visit.state.quality is not None)
+
+
+def test_a_table_of_strangers_waits_for_a_press(visit, folder, tmp_path):
+    visit.open(folder / "herd.bed")
+    assert not visit.page.reading.by_row_order.visible
+    before = visit.state.table
+    values = np.arange(N_SAMPLES) * 0.5
+    rows = "".join(f"z{k},{value}\n" for k, value in enumerate(values.tolist()))
+    (tmp_path / "strangers.csv").write_text(f"IID,score\n{rows}")
+    visit.session.genotypes.open_phenotypes(str(tmp_path / "strangers.csv"))
+    visit.until(lambda: visit.session.problem)
+    assert "press Take rows in order at the left" in visit.session.problem
+    assert visit.state.table is before
+    assert visit.page.reading.by_row_order.visible
+    visit.page.reading.by_row_order.param.trigger("clicks")
+    assert visit.state.table.columns["score"].tolist() == values.tolist()
+    assert not visit.page.reading.by_row_order.visible
+
+
+def test_the_type_of_a_trait_can_be_chosen(visit, folder, tmp_path):
+    values = [0, *(1 + k % 2 for k in range(N_SAMPLES - 1))]
+    names = read_genotypes(folder / "herd.bed").samples.ids
+    rows = "".join(f"{name},{value}\n" for name, value in zip(names, values, strict=True))
+    (tmp_path / "t.csv").write_text(f"IID,ill\n{rows}")
+    visit.open(folder / "herd.bed", phenotypes=str(tmp_path / "t.csv"))
+    association = visit.page.views.view("Association")
+    visit.until(lambda: visit.state.trait == "ill")
+    form = association.form
+    assert make_design(visit.state).n_samples == N_SAMPLES - 1
+    assert "Logistic" in form.model.options
+    form.run()
+    visit.until(lambda: visit.state.scan is not None)
+    assert "ill is 0 once, else 1 or 2" in form.said.object
+    assert "The trait has two values, tested as numbers" in form.said.object
+    form.fields.type.value = "quantitative"
+    assert make_design(visit.state).n_samples == N_SAMPLES
+    assert "Logistic" not in form.model.options

@@ -8,6 +8,7 @@ import numpy as np
 
 from app.pages.genotypes.state import GenotypeState
 from genoviz.errors import ParameterError
+from genoviz.model.traits import Trait, read_trait
 
 N_COMPONENTS = 10
 MOST_CATEGORIES = 50
@@ -83,7 +84,8 @@ def make_design(state: GenotypeState, *, with_covariates: bool = True) -> Design
     values = state.column(state.trait) if state.trait else None
     if values is None:
         raise ParameterError(NO_TRAIT)
-    phenotype = as_numbers(values).copy()
+    trait = trait_of(state, values)
+    phenotype = trait.values.copy()
     columns: list[np.ndarray] = []
     names: list[str] = []
     for name in state.covariates if with_covariates else ():
@@ -93,7 +95,7 @@ def make_design(state: GenotypeState, *, with_covariates: bool = True) -> Design
     matrix = np.column_stack(columns) if columns else np.empty((len(phenotype), 0))
     phenotype[~np.isfinite(matrix).all(axis=1)] = np.nan
     is_there = np.isfinite(phenotype)
-    check_trait(state.trait, as_numbers(values), is_there)
+    check_trait(state.trait, trait.values, is_there)
     kept, notes = independent_columns(matrix[is_there], names)
     n_needed = len(kept) + 3
     if is_there.sum() < n_needed:
@@ -103,7 +105,14 @@ def make_design(state: GenotypeState, *, with_covariates: bool = True) -> Design
         )
     matrix = np.where(is_there[:, None], matrix[:, kept], 0.0)
     chosen = tuple(names[place] for place in kept)
-    return Design(state.trait, phenotype, matrix if len(kept) else None, chosen, tuple(notes))
+    return Design(
+        state.trait, phenotype, matrix if len(kept) else None, chosen, (*trait.notes, *notes)
+    )
+
+
+def trait_of(state: GenotypeState, values: np.ndarray) -> Trait:
+    """Return a column as the trait that is chosen; see `read_trait`."""
+    return read_trait(as_numbers(values), state.trait, state.trait_types.get(state.trait, "auto"))
 
 
 def as_numbers(values: np.ndarray) -> np.ndarray:

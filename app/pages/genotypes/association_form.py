@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association import AssociationScan
 
 LINEAR, LOGISTIC = "linear", "logistic"
+TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
 NO_TRAIT_COLUMN = "The table has no trait: that needs a column of numbers, or of two groups."
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
@@ -41,7 +42,7 @@ class TraitFields:
 
     Attributes
     ----------
-    trait, covariates
+    trait, type, covariates
         The fields.
     """
 
@@ -51,6 +52,11 @@ class TraitFields:
             label="Trait", options=[], searchable=True, width=190,
             description="A column of the table of phenotypes", **FIELD,
         )  # fmt: skip
+        self.type = pmui.Select(
+            label="Read as", options=TYPES, value="auto", width=125, **FIELD,
+            description="Automatic: of 0, 1 and 2 alone, 1 is control, 2 is case and 0 is missing; "
+            "of 0 and 1 alone, 0 is control and 1 is case",
+        )  # fmt: skip
         self.covariates = pmui.MultiChoice(
             label="Covariates", options=[], searchable=True, width=230,
             description="Columns of the table, and PC1 to PC10 once the Samples tab has computed "
@@ -58,8 +64,12 @@ class TraitFields:
             visual_size="small", margin=FIELD["margin"], **LOW,
         )  # fmt: skip
         self.trait.param.watch(self._take_trait, "value")
+        self.type.param.watch(self._take_type, "value")
         self.covariates.param.watch(self._take_covariates, "value")
-        state.param.watch(self._follow, ["opened", "table", "components", "trait", "covariates"])
+        state.param.watch(
+            self._follow,
+            ["opened", "table", "components", "trait", "trait_types", "covariates"],
+        )
         self._follow()
 
     def _follow(self, *_events: Any) -> None:
@@ -73,12 +83,20 @@ class TraitFields:
             self.trait.param.update(
                 options=traits, value=state.trait if traits else None, disabled=not traits
             )
+            self.type.param.update(
+                value=state.trait_types.get(state.trait, "auto"), disabled=not traits
+            )
             if chosen != self.covariates.value or others != self.covariates.options:
                 self.covariates.param.update(options=others, value=chosen, disabled=not others)
 
     def _take_trait(self, event: Any) -> None:
         if event.new:
             self._state.trait = event.new
+
+    def _take_type(self, event: Any) -> None:
+        state = self._state
+        if state.trait and event.new != state.trait_types.get(state.trait, "auto"):
+            state.trait_types = {**state.trait_types, state.trait: event.new}
 
     def _take_covariates(self, event: Any) -> None:
         if tuple(event.new or ()) != self._state.covariates:
@@ -124,11 +142,11 @@ class AssociationForm:
         self.run_button.on_click(lambda _: self.run())
         self.cancel_button.on_click(lambda _: self.task.cancel())
         self.task.param.watch(self._show, "opening")
-        state.param.watch(self._follow_trait, ["trait", "table", "opened", "kept"])
+        state.param.watch(self._follow_trait, ["trait", "trait_types", "table", "opened", "kept"])
         state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
         self.panel = pmui.Row(
-            self.fields.trait, self.fields.covariates, self.model, self.run_button,
-            self.cancel_button, self.bar, self.said,
+            self.fields.trait, self.fields.type, self.fields.covariates, self.model,
+            self.run_button, self.cancel_button, self.bar, self.said,
             sizing_mode="stretch_width", margin=(0, 0, 0, 10),
         )  # fmt: skip
         self._follow_trait()
@@ -196,7 +214,10 @@ class AssociationForm:
         if design.names:
             words += f", {n_words(len(design.names), 'covariate column')}"
         is_old = design.trait != self._state.trait
-        words += ". " + " ".join(map(escape, design.notes))
+        notes = [*design.notes, *scan.notes]
+        if scan.model == LINEAR and design.is_binary:
+            notes.append("The trait has two values, tested as numbers; Logistic tests its odds.")
+        words += ". " + " ".join(map(escape, notes))
         return words + (" <b>Run</b> scans for the new trait." if is_old else "")
 
     def _say_problem(self, problem: str) -> None:

@@ -15,13 +15,20 @@ from app.pages.genotypes.link import LinkedPanels, LinkFollower, write_state
 from app.pages.genotypes.picker import GENOTYPE_FORMATS, GenotypePicker
 from app.pages.genotypes.prediction_panel import PredictionPanel
 from app.pages.genotypes.quality_panel import QualityPanel
+from app.pages.genotypes.reading_fields import ReadingFields
 from app.pages.genotypes.samples_panel import SamplesPanel
 from app.pages.genotypes.state import GenotypeState
 from app.parts.notices import notices_html
 from app.parts.styles import NOTICES, PICTURE_CARD
 from app.parts.views import Views
 from app.session import Session
-from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
+from genoviz.analyses.genotypes.sex_chromosomes import (
+    describe_chromosomes,
+    note_counted,
+    note_left_out,
+)
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes import Genotypes
 
 NOTHING = f"""<p style="margin: 60px auto 12px; max-width: 38em; text-align: center; opacity: 0.85">
 No genotypes are open. Open {GENOTYPE_FORMATS} at the left, with a table of phenotypes where there
@@ -47,6 +54,7 @@ class GenotypesPage:
         self._session = session
         self.state = GenotypeState(session)
         self.picker = GenotypePicker(session)
+        self.reading = ReadingFields(session)
         self.facts = Facts(self.state)
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         quality, samples = QualityPanel(self.state), SamplesPanel(self.state)
@@ -85,6 +93,7 @@ class GenotypesPage:
         return [
             pmui.Column(
                 self.picker.panel,
+                self.reading.panel,
                 self.facts.panel,
                 self.notices,
                 self.exports.panel,
@@ -130,7 +139,7 @@ class GenotypesPage:
         opened, table = self.state.opened, self.state.table
         notes = () if opened is None else opened.genotypes.notes
         subject = self.state.subject
-        sex = () if subject is None else describe_chromosomes(subject)
+        sex = () if subject is None else _say_chromosomes(subject)
         kept = () if self.state.kept is None else (self.state.kept.sentence,)
         with pn.io.hold():
             self.nothing.visible = opened is None
@@ -150,3 +159,13 @@ class GenotypesPage:
         if state.only is not None and state.kept is not None:
             said.append("A link to this page is without the choice of samples by hand.")
         return said
+
+
+def _say_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
+    """Return what is done with X, Y, XY and MT, or why their numbers cannot be read."""
+    try:
+        said = describe_chromosomes(genotypes) + note_counted(genotypes)
+    except ParameterError as error:
+        return (f"{error}.",)
+    left_out = note_left_out(genotypes)
+    return (*said, *(f"In components, relationships and predictions, {note}" for note in left_out))

@@ -67,7 +67,8 @@ class PredictionForm:
         self._make_fields()
         self._make_buttons()
         self.panel = pmui.Column(
-            self.fields.trait, self.fields.covariates, self.heritability, self.method,
+            self.fields.trait, self.fields.type, self.fields.covariates, self.heritability,
+            self.method,
             self.pedigree_path, self.pedigree_file, self.weight, self.preconditioner,
             self.tolerance,
             pmui.Row(self.run_button, self.pause_button, self.cancel_button, margin=0),

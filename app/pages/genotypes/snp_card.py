@@ -9,7 +9,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from app.graph_places import nodes_of
-from app.pages.genotypes.association_design import as_numbers
+from app.pages.genotypes.association_design import trait_of
 from app.pages.genotypes.snp_card_facts import SnpFacts, card_html, genotype_names
 from app.pages.genotypes.snp_card_paths import (
     GraphAlleles,
@@ -23,6 +23,7 @@ from app.parts.styles import NUMBERS
 from app.parts.turn import Turn
 from app.plots.genotype_boxes import GenotypeBoxes
 from genoviz.analyses.variation_sites import VariationSites
+from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 
 WIDTH = 330
@@ -169,7 +170,10 @@ class SnpCard:
         if facts is None or values is None or len(values) != len(facts.dosages):
             self.boxes.show_nothing()
             return
-        groups = facts.groups(as_numbers(values))
+        try:
+            groups = facts.groups(trait_of(state, values).values)
+        except ParameterError:  # of another type than it is read as; the form says so
+            groups = []
         if not any(map(len, groups)):
             self.boxes.show_nothing()
             return

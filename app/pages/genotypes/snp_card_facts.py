@@ -26,12 +26,15 @@ class SnpFacts:
     dosages
         int8, shape (n_samples,): counts of A1, -1 where missing.
     hwe_p
-        p-value of the exact test for Hardy-Weinberg equilibrium.
+        p-value of the exact test for Hardy-Weinberg equilibrium; NaN where there is none.
+    frequency
+        Share of A1 among the copies there are; NaN if no genotype is known.
     """
 
     variant: int
     dosages: np.ndarray
     hwe_p: float
+    frequency: float
 
     @classmethod
     def of(cls, genotypes: Genotypes, variant: int) -> SnpFacts:
@@ -39,7 +42,13 @@ class SnpFacts:
         from genoviz.analyses.genotypes.statistics import variant_statistics
 
         one = genotypes.take_variants(np.array([variant]))
-        return cls(variant, one.dosages(slice(None))[:, 0], float(variant_statistics(one).hwe_p[0]))
+        statistics = variant_statistics(one)
+        return cls(
+            variant,
+            one.dosages(slice(None))[:, 0],
+            float(statistics.hwe_p[0]),
+            float(statistics.a1_frequency[0]),
+        )
 
     @property
     def counts(self) -> np.ndarray:
@@ -50,13 +59,6 @@ class SnpFacts:
     def n_missing(self) -> int:
         """Samples without a genotype."""
         return int((self.dosages < 0).sum())
-
-    @property
-    def frequency(self) -> float:
-        """Share of A1; NaN if no genotype is known."""
-        counts = self.counts
-        n = int(counts.sum())
-        return float((2 * counts[0] + counts[1]) / (2 * n)) if n else np.nan
 
     def groups(self, phenotype: np.ndarray) -> list[np.ndarray]:
         """Return the values of a trait of samples with two, one and no copies of A1."""
@@ -95,7 +97,7 @@ def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
         "Alleles": f"{first} (A1, counted) / {second} (A2)",
         "Frequency of A1": f"{frequency:.4f} (MAF {min(frequency, 1 - frequency):.4f})",
         "Missing": f"{facts.n_missing:,} of {n_samples:,} ({share:.2f} %)",
-        "Hardy-Weinberg p": f"{facts.hwe_p:.3g}",
+        "Hardy-Weinberg p": "none" if np.isnan(facts.hwe_p) else f"{facts.hwe_p:.3g}",
     }
     if scan is not None:
         rows |= scan_rows(scan, variant)

@@ -56,6 +56,9 @@ class GenotypeState(param.Parameterized):
     variant = param.Integer(None, allow_None=True, doc="The variant of the subject looked at.")
     region = param.ClassSelector(class_=Region, allow_None=True, doc="The place on a contig.")
     trait = param.String(doc="Name of a numeric column of the table; empty for none.")
+    trait_types = param.Dict(
+        default={}, doc="How traits are read that are not read by the rule; see `read_trait`."
+    )
     covariates = param.ClassSelector(
         class_=tuple, default=(), doc='Names of columns, and of components: "PC1".'
     )
@@ -157,7 +160,7 @@ class GenotypeState(param.Parameterized):
         table = None if opened is None or phenotypes is None else phenotypes.table
         changes: dict[str, Any] = {"table": table}
         if table is None or self.trait not in table.numeric_names:
-            changes |= {"trait": "", "covariates": ()}
+            changes |= {"trait": "", "trait_types": {}, "covariates": ()}
         if is_other:
             self.measuring.cancel()
             changes |= {"opened": opened, "quality": None, "thresholds": Thresholds()}
