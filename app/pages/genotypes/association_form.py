@@ -53,7 +53,7 @@ class TraitFields:
             description="A column of the table of phenotypes", **FIELD,
         )  # fmt: skip
         self.type = pmui.Select(
-            label="Read as", options=TYPES, value="auto", width=125, **FIELD,
+            label="Read as", options=TYPES, value="auto", width=150, **FIELD,
             description="Automatic: of 0, 1 and 2 alone, 1 is control, 2 is case and 0 is missing; "
             "of 0 and 1 alone, 0 is control and 1 is case",
         )  # fmt: skip
