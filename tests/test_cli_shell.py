@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
         "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ta\tb\n"
         "1\t5\tx\tA\tC\t.\t.\t.\tGT\t0/1\t1/1\n"
     )
-    (folder / "q.txt").write_text("nobody\n")
+    (folder / "nodes.txt").write_text("1\n2\n17\n")
     return folder
 
 
@@ -228,6 +228,7 @@ def program(folder, monkeypatch, capfdbinary):
         ("stats g.gfa --layout {}", "g.lay"),
         ("position {} --node 1", "g.gfa"),
         ("extract {} --nodes 1,2 -o -", "g.gfa"),
+        ("extract g.gfa --nodes {} -o -", "nodes.txt"),
         ("sites {} -o -", "g.gfa"),
         ("stress {} g.lay --exact --json", "g.gfa"),
         ("stress g.gfa {} --exact --json", "g.lay"),
@@ -311,6 +312,7 @@ def test_standard_output_gets_what_a_file_would(program, folder, command, name):
         ("coverage - -", "A and B are both -"),
         ("position - --file -", "GRAPH and --file are both -"),
         ("draw - g.lay --annotations - -o x.png", "GRAPH and --annotations are both -"),
+        ("extract - --nodes - -o x.gfa", "GRAPH and --nodes are both -"),
         ("layout g.gfa -o - --tsv -", "--output and --tsv are both -"),
         ("geno freq g.bed -o - --samples -", "--output and --samples are both -"),
         ("bwt build s.fa -o -", "-o - is standard output"),

@@ -20,7 +20,7 @@ from genoviz.cli.options import (
 )
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
-from genoviz.cli.streams import is_standard_output
+from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +67,11 @@ def extract(
     ] = None,
     nodes: Annotated[
         str | None,
-        typer.Option("--nodes", metavar="FILE|NAMES", help="Nodes: a file, or names with commas."),
+        typer.Option(
+            "--nodes",
+            metavar="FILE|NAMES",
+            help="Nodes: a file (- is standard input), or names with commas.",
+        ),
     ] = None,
     detour_bp: Annotated[
         int,
@@ -101,6 +105,10 @@ def extract(
     (0-based half-open).
     """
     kind = _check_output(output, region, nodes, fasta)
+    if nodes is not None and is_dash(nodes):
+        if is_copy(graph):
+            raise typer.BadParameter("GRAPH and --nodes are both -, but one can be; name a file")
+        nodes = str(as_file(Path(nodes)))
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache, sequences=kind != "list")
         bar.update("Extracting", 0, None, "")
