@@ -51,7 +51,8 @@ def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Cal
         dashes = [name for name in paths if is_dash(values[name])]
         for name in (name for name in dashes if name in OUTPUTS):
             shown = getattr(by_name[name], "show_default", None)
-            values[name] = None if shown == BY_DEFAULT else STANDARD_OUTPUT
+            is_default = shown == BY_DEFAULT or name == "output_file"
+            values[name] = None if is_default else STANDARD_OUTPUT
         take_standard_output(STANDARD_OUTPUT in [values[name] for name in dashes])
         _refuse_two([by_name[name] for name in dashes if name in OUTPUTS], "output", "written")
         _refuse_two([by_name[name] for name in dashes if name not in OUTPUTS], "input", "read")
