@@ -18,9 +18,9 @@ import pytest
 
 from genoviz.cli.main import main
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE, wait_until
 
 PROGRAM = [sys.executable, "-m", "genoviz"]
-WAIT_SECONDS = 300
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def start(folder: Path, command: str, **options) -> subprocess.Popen:
 
 def finish(process: subprocess.Popen, code: int, given: bytes | None = None) -> tuple[bytes, bytes]:
     """Return standard output and error of a process that ends with a code."""
-    out, err = process.communicate(given, timeout=WAIT_SECONDS)
+    out, err = process.communicate(given, timeout=PATIENCE)
     assert process.returncode == code, err.decode()
     return out, err
 
@@ -77,13 +77,6 @@ def finish(process: subprocess.Popen, code: int, given: bytes | None = None) -> 
 def run(folder: Path, command: str, code: int = 0, given: bytes | None = None):
     stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
     return finish(start(folder, command, stdin=stdin), code, given)
-
-
-def wait_until(condition) -> None:
-    end = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +172,7 @@ def test_path_stress_is_stopped_while_it_shows_how_far_it_is(folder, options, nu
     os.close(slave)
     shown = ""
     pattern = re.compile(r"Path stress [^%]* \d+ % .*pairs/s")
-    end = time.monotonic() + WAIT_SECONDS
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end and not pattern.search(shown):
         if select.select([master], [], [], 0.1)[0]:
             shown += re.sub(r"\x1b\[[?\d;]*\w", "", os.read(master, 1 << 16).decode("latin1"))
@@ -190,7 +183,7 @@ def test_path_stress_is_stopped_while_it_shows_how_far_it_is(folder, options, nu
             with contextlib.suppress(OSError):
                 os.read(master, 1 << 16)
     os.close(master)
-    out, _ = process.communicate(timeout=WAIT_SECONDS)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (code, b"")
 
 
@@ -349,7 +342,7 @@ def test_a_reader_that_goes_ends_the_program_in_silence(folder, command):
     os.close(reader)
     process = start(folder, command, stdout=writer)
     os.close(writer)
-    _, err = process.communicate(timeout=WAIT_SECONDS)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert b"Traceback" not in err
     assert b"Broken" not in err
@@ -364,6 +357,6 @@ def test_a_broken_standard_error_does_not_keep_a_file_from_being_written(folder,
         folder, f"geno gwas g.bed --pheno g.pheno.tsv --trait trait -o {output}", stderr=writer
     )
     os.close(writer)
-    process.communicate(timeout=WAIT_SECONDS)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert len(output.read_bytes().splitlines()) == 61

@@ -12,6 +12,7 @@ import pytest
 from genoviz.errors import FileFormatError
 from genoviz.io.replace_file import replace_file
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 
 WRITER = """
 import sys
@@ -45,7 +46,7 @@ def start_writer(path: Path) -> subprocess.Popen:
 def end(process: subprocess.Popen) -> int:
     process.stdin.close()
     process.stdout.close()
-    return process.wait(timeout=120)
+    return process.wait(timeout=PATIENCE)
 
 
 def write(path: Path, content: bytes) -> None:
