@@ -299,6 +299,17 @@ def test_grm_is_written_as_gcta_numpy_and_text(run, made):
     assert len(Path("pairs.tsv").read_text().splitlines()) == above + 1
 
 
+def test_grm_of_gcta_has_the_variants_that_each_pair_shares(run, made):
+    code, out, _ = run(*"grm made.bed --method gcta -o g.grm.bin".split())
+    dosages = inflated(made)
+    called = ~np.isnan(dosages[:, np.nanvar(dosages, axis=0) > 0])
+    shared = called.astype(int) @ called.T
+    assert code == 0
+    assert f"of which a pair has {shared.min()} to {shared.max()}" in out
+    counts = np.fromfile("g.grm.N.bin", "<f4")
+    assert np.array_equal(counts, shared[np.tril_indices(90)])
+
+
 def test_pca_finds_the_axes_of_the_dense_matrix(run, made):
     code, out, err = run("pca", "made.bed", "-k", 2, "--iterations", 6, "--loadings", "l.tsv")
     p = np.nanmean(inflated(made), axis=0) / 2

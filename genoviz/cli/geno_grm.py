@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from genoviz.cli.geno_tables import write_table
 from genoviz.cli.options import BackendName, BackendOption, examples
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.relationships import RelationshipMatrix
 
 EXAMPLES = examples(
     "genoviz geno grm herd.bed -o herd.grm.bin",
@@ -34,8 +37,8 @@ def grm(
         typer.Option(
             "-o",
             "--output",
-            help="File to write: .grm.bin (GCTA's, with .grm.N.bin and .grm.id), .npy, or .tsv; "
-            ".npy and .tsv have the order of the samples.",
+            help="File to write: .grm.bin (GCTA's, with .grm.id, and .grm.N.bin: how many variants "
+            "each pair has), .npy, or .tsv; .npy and .tsv have the order of the samples.",
         ),
     ],
     method: Annotated[
@@ -72,9 +75,9 @@ def grm(
             found, method=method.value, contigs=contigs.value, backend=backend.value
         )
         matrix = io.last_result(steps, bar)
-        write_relationships(matrix.values, matrix.samples, matrix.n_variants, output)
+        write_relationships(matrix.values, matrix.samples, matrix.pair_variants, output)
     sentences = [
-        f"{len(matrix.samples):,} samples, {matrix.n_variants:,} variants",
+        f"{len(matrix.samples):,} samples, {matrix.n_variants:,} variants{_shared(matrix)}",
         f"wrote {output}",
     ]
     if pairs is not None:
@@ -84,3 +87,10 @@ def grm(
         write_table(columns | {"RELATIONSHIP": related.relationship}, pairs)
         sentences.append(f"{len(related.first):,} pairs of at least {at_least:g} in {pairs}")
     print_results({}, sentences, as_json=False)
+
+
+def _shared(matrix: RelationshipMatrix) -> str:
+    """Return how many variants the pairs have, where that differs."""
+    if matrix.n_shared is None:
+        return ""
+    return f", of which a pair has {matrix.n_shared.min():,} to {matrix.n_shared.max():,}"

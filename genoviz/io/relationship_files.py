@@ -24,7 +24,7 @@ ENDINGS = (GCTA_ENDING, ".npy", ".tsv")
 
 
 def write_relationships(
-    values: np.ndarray, samples: SampleTable, n_variants: int, path: str | PathLike[str]
+    values: np.ndarray, samples: SampleTable, pair_variants: np.ndarray, path: str | PathLike[str]
 ) -> None:
     """Write a relationship matrix.
 
@@ -34,8 +34,8 @@ def write_relationships(
         float64, shape (n, n), symmetric.
     samples
         The n samples.
-    n_variants
-        How many variants it was computed from.
+    pair_variants
+        Integers, shape (n, n): how many variants each relationship was computed from.
     path
         ``.grm.bin`` writes GCTA's lower triangle in float32 with ``.grm.N.bin`` and ``.grm.id``
         beside it; ``.npy`` the matrix in float64; ``.tsv`` a table with IIDs above and before,
@@ -48,7 +48,7 @@ def write_relationships(
     """
     path = Path(path)
     if path.name.endswith(GCTA_ENDING):
-        _write_gcta(values, samples, n_variants, str(path).removesuffix(GCTA_ENDING))
+        _write_gcta(values, samples, pair_variants, str(path).removesuffix(GCTA_ENDING))
         return
     if path.suffix not in ENDINGS and not is_open_stream(path):
         raise ParameterError(f"{path.name} ends in {path.suffix!r}, needs {', '.join(ENDINGS)}")
@@ -59,13 +59,13 @@ def write_relationships(
             _write_table(values, samples.ids, file)
 
 
-def _write_gcta(values: np.ndarray, samples: SampleTable, n_variants: int, prefix: str) -> None:
-    with replace_file(prefix + GCTA_ENDING) as file:
-        for row in range(len(values)):
-            file.write(values[row, : row + 1].astype("<f4").tobytes())
-    with replace_file(prefix + ".grm.N.bin") as file:
-        for row in range(len(values)):
-            file.write(np.full(row + 1, n_variants, "<f4").tobytes())
+def _write_gcta(
+    values: np.ndarray, samples: SampleTable, pair_variants: np.ndarray, prefix: str
+) -> None:
+    for ending, matrix in ((GCTA_ENDING, values), (".grm.N.bin", pair_variants)):
+        with replace_file(prefix + ending) as file:
+            for row in range(len(matrix)):
+                file.write(matrix[row, : row + 1].astype("<f4").tobytes())
     with replace_file(prefix + ".grm.id") as file:
         pairs = zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True)
         file.writelines(f"{family}\t{name}\n".encode() for family, name in pairs)

@@ -16,6 +16,8 @@ from genoviz import (
     relationship_matrix,
     relatives,
 )
+from genoviz.io.plink_writer import write_plink
+from genoviz.io.relationship_files import write_relationships
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from tests.analyses.test_genotype_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
@@ -60,6 +62,9 @@ def test_matrix_is_its_formula(method, of_panels, backend, monkeypatch):
     np.testing.assert_allclose(matrix.values, expected, rtol=1e-10, atol=1e-12)
     assert (matrix.values == matrix.values.T).all()
     assert matrix.n_variants == 44
+    called = dosages_of(genotypes.packed, 131)[:, np.arange(45) != 7] >= 0
+    shared = called.astype(int) @ called.T
+    assert (matrix.pair_variants == (shared if method == "gcta" else 44)).all()
     rough = relationship_matrix(genotypes, method=method, dtype=np.float32, backend=backend)
     np.testing.assert_allclose(rough.values, expected, atol=1e-5)
 
@@ -84,6 +89,55 @@ def test_matrix_is_plinks_also_where_genotypes_are_missing(name, tmp_path):
     matrix = relationship_matrix(genotypes, method="gcta", samples=chosen)
     expected = np.fromfile(tmp_path / "out.rel.bin").reshape(matrix.values.shape)
     np.testing.assert_allclose(matrix.values, expected, rtol=1e-9, atol=1e-9)
+
+
+HOLED = """
+0 1 3 2 2 0 3 1 3 2
+1 1 2 3 0 2 2 3 1 0
+3 2 1 1 1 3 0 2 1 3
+2 0 0 3 1 1 1 1 2 2
+3 3 2 0 2 1 3 0 0 1
+"""
+"""2-bit codes of five samples at ten variants."""
+HOLED_COUNTS = 8, 6, 7, 4, 4, 6, 5, 3, 3, 6, 6, 5, 4, 5, 8
+HOLED_VALUES = (
+    1.3645834, -0.21666667, 0.90476191, -1.5, -0.33333334, 1.4222223, -0.34666666, 0.4,
+    -0.13333334, 0.8888889, -0.31388888, -0.98, -0.2, -0.88, 1.4979167,
+)  # fmt: skip
+"""Lower triangles of plink1.9 v1.90b6.26 --make-grm-bin --mac 1."""
+
+
+def test_counts_of_pairs_are_written_as_plinks(tmp_path):
+    codes = np.array([line.split() for line in HOLED.split("\n")[1:-1]], int)
+    genotypes = genotypes_of(codes)
+    matrix = relationship_matrix(genotypes, method="gcta")
+    own = tmp_path / "own.grm.bin"
+    write_relationships(matrix.values, matrix.samples, matrix.pair_variants, own)
+    counts = np.fromfile(tmp_path / "own.grm.N.bin", "<f4")
+    assert counts.tolist() == list(HOLED_COUNTS)
+    np.testing.assert_allclose(np.fromfile(own, "<f4"), HOLED_VALUES, rtol=1e-6)
+    plink = Plink("plink1.9", tmp_path)
+    write_plink(genotypes, tmp_path / "in")
+    plink(tmp_path / "in", "--make-grm-bin", "--mac", "1")
+    for ending in ("grm.bin", "grm.N.bin"):
+        written, expected = (tmp_path / f"{name}.{ending}" for name in ("own", "out"))
+        assert written.read_bytes() == expected.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["gcta_test", "maize_mdp"])
+def test_counts_of_real_pairs_are_plinks(name, tmp_path):
+    files, plink = plink_files(name), Plink("plink1.9", tmp_path)
+    genotypes = read_real(files)
+    chosen = np.arange(0, genotypes.n_samples, 1 + genotypes.n_samples // 200)
+    kept = genotypes.samples.take(chosen)
+    who = write_table(tmp_path / "keep.txt", (kept.family_ids, kept.ids), {})
+    plink(files, "--keep", str(who), "--make-grm-bin", "--mac", "1")
+    matrix = relationship_matrix(genotypes, method="gcta", samples=chosen)
+    lower = np.tril_indices(len(chosen))
+    counts = np.fromfile(tmp_path / "out.grm.N.bin", "<f4")
+    assert np.array_equal(matrix.pair_variants[lower], counts)
+    values = np.fromfile(tmp_path / "out.grm.bin", "<f4")
+    np.testing.assert_allclose(matrix.values[lower], values, rtol=1e-5, atol=1e-6)
 
 
 def test_clusters_lie_together():

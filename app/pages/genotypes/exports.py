@@ -103,10 +103,10 @@ def write_matrix(path: Path, view: RelationshipView) -> None:
     """Write a matrix: as a table or NumPy array, or in a ``.zip`` as GCTA has it."""
     matrix = view.matrix
     if path.suffix != ".zip":
-        write_relationships(matrix.values, matrix.samples, matrix.n_variants, path)
+        write_relationships(matrix.values, matrix.samples, matrix.pair_variants, path)
         return
     target = path.with_suffix(".grm.bin")
-    write_relationships(matrix.values, matrix.samples, matrix.n_variants, target)
+    write_relationships(matrix.values, matrix.samples, matrix.pair_variants, target)
     zip_files(path, sorted(path.parent.glob(f"{path.stem}.grm.*")))
 
 

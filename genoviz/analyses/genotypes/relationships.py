@@ -43,12 +43,22 @@ class RelationshipMatrix:
         ``"vanraden"`` or ``"gcta"``.
     n_variants
         Variants that vary: those that count.
+    n_shared
+        int32, shape (n_samples, n_samples): variants at which both samples have a genotype, where
+        the relationship is a mean over these; None where all n_variants count for each pair.
     """
 
     values: np.ndarray
     samples: SampleTable
     method: str
     n_variants: int
+    n_shared: np.ndarray | None = None
+
+    @property
+    def pair_variants(self) -> np.ndarray:
+        """How many variants each relationship is from: int32, like `values`, read-only."""
+        counts = np.int32(self.n_variants) if self.n_shared is None else self.n_shared
+        return np.broadcast_to(counts, self.values.shape)
 
     def order_by_clusters(self) -> np.ndarray:
         """Return the samples so that relatives are neighbours: int64, shape (n_samples,).
@@ -156,6 +166,7 @@ def iter_relationship_matrix(
     share = n_variants / (n_variants + len(has_missing))
     steps = iter_crossproducts(genotypes, values, dtype=dtype, backend=backend)
     products = yield from report_steps(steps, WHAT, 0.0, share)
+    n_shared = None
     if method == "vanraden":
         products /= (2 * p * (1 - p)).sum()
     elif not len(has_missing):
@@ -168,5 +179,6 @@ def iter_relationship_matrix(
         n_both += n_variants - len(has_missing)
         with np.errstate(invalid="ignore"):
             products /= n_both
-    matrix = RelationshipMatrix(products, genotypes.samples, method, n_variants)
+        n_shared = n_both.astype(np.int32)
+    matrix = RelationshipMatrix(products, genotypes.samples, method, n_variants, n_shared)
     yield Progress(WHAT, 1.0, matrix)
