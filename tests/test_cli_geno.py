@@ -323,6 +323,23 @@ def test_pca_finds_the_axes_of_the_dense_matrix(run, made):
     assert len(rows_of(Path("l.tsv").read_text())) == 240
 
 
+def test_pca_says_how_exact_it_is(run, made):
+    code, _, err = run("pca", "made.bed", "-o", "p.tsv")
+    found = re.search(r"(\d+) iterations, largest residual (\S+)$", err, re.MULTILINE)
+    assert code == 0
+    assert float(found[2]) <= 1e-4
+    code, _, err = run("pca", "made.bed", "--iterations", 2, "-o", "p.tsv")
+    assert code == 3
+    assert re.search(r"2 iterations, largest residual .*, not converged: .*raise --iterations", err)
+    assert len(rows_of(Path("p.tsv").read_text())) == 90
+    code, _, err = run("pca", "made.bed", "--iterations", 0)
+    assert code == 2
+    assert "--iterations" in err
+    components = genoviz.principal_components(made)
+    scores = column(run("pca", "made.bed")[1], "PC9")
+    np.testing.assert_allclose(scores, components.scores[:, 8])
+
+
 def test_gwas_is_the_regression_of_each_variant(run, made):
     code, out, err = run("gwas", "made.bed", "--pheno", "made.pheno.tsv", "--trait", "trait")
     trait = column(Path("made.pheno.tsv").read_text(), "trait")

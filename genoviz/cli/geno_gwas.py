@@ -95,7 +95,8 @@ def gwas(
             steps = iter_principal_components(
                 found, n_components=pcs, seed=seed, backend=backend.value
             )
-            scores = io.last_result(steps, bar).scores
+            components = io.last_result(steps, bar)
+            scores = components.scores
             covariates = scores if covariates is None else np.hstack([covariates, scores])
             names += [f"PC{k + 1}" for k in range(scores.shape[1])]
         steps = iter_associate(
@@ -127,6 +128,12 @@ def gwas(
         f"trait {name}: {int(has_all.sum()):,} samples, {n_tested:,} of {found.n_variants:,} "
         f"variant{'s' * (found.n_variants != 1)} tested, " + _inflation(n_tested, scan.lambda_gc)
     )
+    if pcs and not components.is_converged:
+        io.tell_end(
+            f"components: {components.sentence}",
+            is_converged=False,
+            remedy="compute them by genoviz geno pca, and give them as covariates",
+        )
 
 
 def _inflation(n_tested: int, lambda_gc: float) -> str:

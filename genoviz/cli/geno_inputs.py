@@ -1,4 +1,4 @@
-"""What the commands of ``genoviz geno`` read: genotypes, filtered, and columns of tables."""
+"""What the commands of ``genoviz geno`` read, and how what iterates ends."""
 
 from __future__ import annotations
 
@@ -127,6 +127,8 @@ RowOrderOption = Annotated[
         help="Take rows of tables in the order of the samples where they name none of these.",
     ),
 ]
+NOT_CONVERGED = 3
+"""Exit status of a command that wrote what an iteration had not finished."""
 
 _HEADERS = ("#FID", "FID", "#IID", "IID")
 
@@ -308,3 +310,10 @@ def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:
     for progress in steps:
         bar.update(progress.what, progress.fraction, 1.0, "")
     return progress.result
+
+
+def tell_end(sentence: str, *, is_converged: bool, remedy: str) -> None:
+    """Tell how an iteration ended; one that did not converge makes the exit status 3."""
+    print_notes(sentence if is_converged else f"{sentence}; {remedy}")
+    if not is_converged:
+        raise typer.Exit(NOT_CONVERGED)

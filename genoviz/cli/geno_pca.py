@@ -33,10 +33,12 @@ def pca(
     ] = 10,
     iterations: Annotated[
         int,
-        typer.Option(
-            min=0, max=10_000, help="Power iterations; more separate close components better."
-        ),
-    ] = 3,
+        typer.Option(min=1, max=10_000, help="Products with the relationship matrix at most."),
+    ] = 100,
+    tolerance: Annotated[
+        float,
+        typer.Option(min=0, help="Residual of a component, |Gu - lu| / l, with which to stop."),
+    ] = 1e-4,
     loadings: Annotated[
         Path | None, typer.Option(help="Also write the loadings of the variants.")
     ] = None,
@@ -51,9 +53,10 @@ def pca(
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Compute the main axes along which samples differ, by randomised SVD of packed genotypes.
+    """Compute the main axes along which samples differ, by block Lanczos on packed genotypes.
 
-    The eigenvalues, and what they explain of the variance, go to standard error.
+    The eigenvalues, what they explain of the variance, and how exact they are go to standard
+    error. If the tolerance is not reached, the exit status is 3.
     """
     from genoviz.analyses.genotypes.components import iter_principal_components
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
@@ -66,6 +69,7 @@ def pca(
             found,
             n_components=components,
             n_iterations=iterations,
+            tolerance=tolerance,
             contigs=contigs.value,
             seed=seed,
             backend=backend.value,
@@ -78,3 +82,5 @@ def pca(
     pairs = zip(result.eigenvalues, result.explained, strict=True)
     print_notes(*(f"PC{k}: eigenvalue {value:.4g}, {part:.2%} of the variance"
                   for k, (value, part) in enumerate(pairs, 1)))  # fmt: skip
+    remedy = "raise --iterations or --tolerance"
+    io.tell_end(result.sentence, is_converged=result.is_converged, remedy=remedy)

@@ -35,7 +35,7 @@ from genoviz.threading_layer import find_fault_of_layer
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed (one sentence says why), 2 wrong usage, "
-    "130 interrupted, 143 terminated."
+    "3 written, but an iteration has not converged, 130 interrupted, 143 terminated."
 )
 
 cli = typer.Typer(

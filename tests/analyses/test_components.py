@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 from genoviz import (
     ParameterError,
@@ -60,6 +61,53 @@ def test_components_are_eigenvectors(backend, monkeypatch):
     np.testing.assert_allclose(z @ found.loadings, found.scores, atol=1e-8)
     assert (found.loadings[5] == 0).all()
     assert (found.residuals <= 1e-9).all()
+
+
+def check_usual_components(genotypes):
+    """Compare what is found without options with a dense decomposition."""
+    z = standardised(genotypes)
+    n = len(z)
+    values, vectors = eigh(z @ z.T, subset_by_index=[n - 10, n - 1])
+    found = principal_components(genotypes)
+    np.testing.assert_allclose(found.eigenvalues, values[::-1], rtol=1e-6)
+    alike = np.abs((found.scores / np.sqrt(found.eigenvalues) * vectors[:, ::-1]).sum(0))
+    assert (alike > 0.99999).all()
+    rest = z @ (z.T @ found.scores) - found.scores * found.eigenvalues
+    lengths = np.linalg.norm(rest, axis=0) / found.eigenvalues**1.5
+    np.testing.assert_allclose(found.residuals, lengths, rtol=1e-3, atol=1e-9)
+    assert found.is_converged
+    assert found.residual == found.residuals.max() <= 1e-4
+
+
+@pytest.mark.parametrize("kind", ["groups", "unrelated"])
+def test_usual_components_are_those_of_the_dense_matrix(kind):
+    codes = population_codes(200, 600)
+    if kind == "unrelated":
+        codes = np.random.default_rng(2).choice([0, 2, 3], codes.shape)
+    check_usual_components(genotypes_of(codes))
+
+
+@pytest.mark.parametrize("name", ["mice_bglr", "wheat_bglr", "maize_mdp"])
+def test_usual_components_of_real_data_are_those_of_the_dense_matrix(name):
+    genotypes = read_real(plink_files(name))
+    step = 1 + genotypes.n_variants // 4000
+    check_usual_components(genotypes.take_variants(np.arange(0, genotypes.n_variants, step)))
+
+
+def test_components_that_are_not_exact_enough_say_so():
+    genotypes = genotypes_of(np.random.default_rng(1).choice([0, 2, 3], (200, 60)))
+    found = principal_components(genotypes, n_components=2, n_iterations=2)
+    assert not found.is_converged
+    assert found.n_iterations == 2
+    assert found.sentence == (
+        f"2 iterations, largest residual {found.residual:.2g}, not converged: the last "
+        "components may be far off"
+    )
+    exact = principal_components(genotypes, n_components=2)
+    assert (
+        exact.sentence == f"{exact.n_iterations} iterations, largest residual {exact.residual:.2g}"
+    )
+    assert 2 < exact.n_iterations < 30
 
 
 def test_residuals_tell_how_exact_components_are():
@@ -130,3 +178,5 @@ def test_what_has_no_components_says_so():
         principal_components(genotypes_of([[3], [3], [1]]))
     with pytest.raises(ParameterError, match="n_components is 0, needs to be 1 or more"):
         principal_components(genotypes_of([[3], [0]]), n_components=0)
+    with pytest.raises(ParameterError, match="tolerance is nan, needs to be 0 or more"):
+        principal_components(genotypes_of([[3], [0]]), tolerance=np.nan)

@@ -23,6 +23,7 @@ QUICK = 30_000_000
 """Genotypes whose components are computed unasked."""
 
 FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
+STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
 
 
 class ComponentsPanel:
@@ -32,8 +33,8 @@ class ComponentsPanel:
     ----------
     colour
         Name of the column that samples are coloured by; empty for none.
-    figure, x, y, by, run_button, panel
-        The figure, the fields, and the Panel object.
+    figure, x, y, by, run_button, said, panel
+        The figure, the fields, how exact the components are, and the Panel object.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -56,6 +57,9 @@ class ComponentsPanel:
         self.run_button.on_click(lambda _: self.run())
         self.progress = TaskBar(self.task)
         self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
+        self.said = pn.pane.HTML(
+            "", stylesheets=[STYLE], sizing_mode="stretch_width", margin=(0, 8, 2, 8)
+        )
         for field in (self.x, self.y):
             field.param.watch(lambda _: self._turn.ask(), "value")
         self.by.param.watch(lambda _: self._turn.ask(), "value")
@@ -66,6 +70,7 @@ class ComponentsPanel:
             self.progress.panel,
             pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),
             self.legend,
+            self.said,
             sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
         )  # fmt: skip
         state.param.watch(self._offer, ["table", "opened"])
@@ -109,6 +114,7 @@ class ComponentsPanel:
 
     def _follow(self) -> None:
         components = self._state.components
+        self.said.object = "" if components is None else f"{components.sentence}."
         if components is not None:
             names = {f"PC{number + 1}": number for number in range(components.scores.shape[1])}
             for field, usual in ((self.x, 0), (self.y, 1)):

@@ -18,6 +18,8 @@ from genoviz.errors import ParameterError
 from genoviz.model.genotypes import Genotypes
 
 OVERSAMPLING = 10
+USUAL_ITERATIONS = 10
+"""What most data need; the bar moves a tenth of what is left each time."""
 WHAT = "Principal components"
 
 
@@ -40,6 +42,10 @@ class PrincipalComponents:
         or is left out.
     residuals
         float64, shape (n_components,): how far each is from an eigenvector, |G u - l u| / l.
+    n_iterations
+        How often vectors were multiplied by G.
+    is_converged
+        Whether all residuals are within the tolerance.
     """
 
     scores: np.ndarray
@@ -47,17 +53,33 @@ class PrincipalComponents:
     explained: np.ndarray
     loadings: np.ndarray
     residuals: np.ndarray
+    n_iterations: int
+    is_converged: bool
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
+
+    @property
+    def residual(self) -> float:
+        """The largest residual; 0 where no component is left."""
+        return float(self.residuals.max(initial=0.0))
+
+    @property
+    def sentence(self) -> str:
+        """How exact the components are, in words."""
+        plural = "s" * (self.n_iterations != 1)
+        words = f"{self.n_iterations} iteration{plural}, largest residual {self.residual:.2g}"
+        if self.is_converged:
+            return words
+        return f"{words}, not converged: the last components may be far off"
 
 
 def principal_components(
     genotypes: Genotypes,
     *,
     n_components: int = 10,
-    n_iterations: int = 6,
-    tolerance: float = 1e-3,
+    n_iterations: int = 100,
+    tolerance: float = 1e-4,
     contigs: Contigs = "autosomes",
     seed: int = 0,
     backend: Backend = "auto",
@@ -80,8 +102,8 @@ def iter_principal_components(
     genotypes: Genotypes,
     *,
     n_components: int = 10,
-    n_iterations: int = 6,
-    tolerance: float = 1e-3,
+    n_iterations: int = 100,
+    tolerance: float = 1e-4,
     contigs: Contigs = "autosomes",
     seed: int = 0,
     backend: Backend = "auto",
@@ -100,11 +122,11 @@ def iter_principal_components(
     n_components
         How many; fewer come back where there are fewer samples or variants.
     n_iterations
-        How often to multiply by G at most, at least 1.
+        How often to multiply by G at most, at least 1. 10 are usual, 25 are needed where
+        neighbouring eigenvalues are close, as those of samples without structure are.
     tolerance
-        The largest residual |G u - l u| / l with which to stop. An eigenvalue is then right to
-        about its square; what ``plink2 --pca`` computes exactly needs 1e-6 and some iterations
-        more where neighbouring eigenvalues are close.
+        The largest residual |G u - l u| / l with which to stop, 0 or more. An eigenvalue is then
+        right to about its square. If it is not reached, the result says so.
     contigs
         ``"autosomes"``: variants of X, Y and mitochondria are left out; ``"all"``: they are taken
         as they are in the file, with two copies in males too.
@@ -127,6 +149,8 @@ def iter_principal_components(
     if n_components < 1 or n_iterations < 1:
         name = "n_components" if n_components < 1 else "n_iterations"
         raise ParameterError(f"{name} is {min(n_components, n_iterations)}, needs to be 1 or more")
+    if not tolerance >= 0:
+        raise ParameterError(f"tolerance is {tolerance:g}, needs to be 0 or more")
     yield Progress(WHAT, 0.0)
     n_variants = genotypes.n_variants
     genotypes, kept = take_autosomes(genotypes, contigs)
@@ -141,17 +165,18 @@ def iter_principal_components(
     products = BlockProducts(genotypes, counts, backend)
     n_columns = n_components + OVERSAMPLING
     lanczos = BlockLanczos(genotypes.n_samples, n_components, n_columns, seed)
-    for iteration in range(n_iterations):
-        start = iteration / (n_iterations + 1)
-        image = yield from _applied(products, lanczos.newest, start, 1 / (n_iterations + 1))
+    shown, is_converged, n_done = 0.0, False, 0
+    while not is_converged and n_done < n_iterations:
+        share = (1 - shown) / USUAL_ITERATIONS
+        image = yield from _applied(products, lanczos.newest, shown, share)
         lanczos.add(image / n_varied)
-        if not lanczos.newest.shape[1] or lanczos.residuals.max() <= tolerance:
-            break
+        shown, n_done = shown + share, n_done + 1
+        is_converged = not lanczos.newest.shape[1] or lanczos.residuals.max() <= tolerance
     vectors, eigenvalues = lanczos.vectors(), lanczos.eigenvalues
     loadings = []
     for done, rows in products.iter_transposed(vectors):
         loadings.append(rows)
-        yield Progress(WHAT, (n_iterations + done) / (n_iterations + 1))
+        yield Progress(WHAT, shown + (1 - shown) * done)
     lengths = np.sqrt(eigenvalues * n_varied)
     squares = (counts * products.values**2).sum()
     result = PrincipalComponents(
@@ -160,6 +185,8 @@ def iter_principal_components(
         explained=eigenvalues * n_varied / squares,
         loadings=spread_rows(np.concatenate(loadings) / lengths, kept, n_variants),
         residuals=lanczos.residuals,
+        n_iterations=n_done,
+        is_converged=bool(is_converged),
     )
     yield Progress(WHAT, 1.0, result)
 
