@@ -11,7 +11,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.file_bytes import read_bytes
 from genoviz.io.plink_files import read_fam
 from genoviz.io.text_encoding import check_text
-from genoviz.model.pedigree import NOT_KNOWN, Pedigree
+from genoviz.model.pedigree import Pedigree, is_unknown_parent
 
 _TITLES = {
     "id": ("id", "iid", "animal", "individual", "calf", "progeny", "name", "ind"),
@@ -26,14 +26,15 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
     Its columns are animal, sire and dam, in this order or as a header names them (``id``,
     ``sire``/``father``, ``dam``/``mother``...); further ones are passed over. Fields lie between
     commas, semicolons, tabs or blanks; lines that begin with ``#`` are comments unless they are
-    the header. ``0``, ``.``, ``NA`` and empty fields are parents that are not known. Of a
-    ``.fam`` file columns 2 to 4 are read. The file may be gzipped. A note names an animal that
-    is a sire here and a dam there.
+    the header. ``0``, ``00``, ``.``, ``*``, ``NA``, ``unknown``, ``-9``, empty fields and what
+    else `is_unknown_parent` knows are parents that are not known. Of a ``.fam`` file columns 2 to 4
+    are read. The file may be gzipped. A note names an animal that is a sire here and a dam there.
 
     Raises
     ------
     FileFormatError
-        If a line has fewer than three fields, an animal is there twice or is its own ancestor.
+        If a line has fewer than three fields, an animal is there twice or is its own ancestor, or
+        parents are groups of unknown parents (negative numbers).
     """
     path = Path(path)
     check_text(path)
@@ -55,12 +56,12 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
 
 def _find_line(error: str, ids: list[str], numbers: list[int]) -> int | None:
     """Return the last line of the animal that an error begins with."""
-    rows = [row for row, name in enumerate(ids) if error.startswith(f"animal {name!r} is ")]
+    rows = [row for row, name in enumerate(ids) if error.startswith(f"animal {name!r} ")]
     return numbers[rows[-1]] if rows else None
 
 
 def _note_both_sexes(sires: list[str], dams: list[str]) -> list[str]:
-    both = sorted({*sires} & {*dams} - NOT_KNOWN)
+    both = sorted(name for name in {*sires} & {*dams} if not is_unknown_parent(name))
     if not both:
         return []
     who = f"{both[0]} is" if len(both) == 1 else f"{len(both):,} animals, such as {both[0]}, are"

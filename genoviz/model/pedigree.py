@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,8 +11,30 @@ from numba import njit
 
 from genoviz.errors import ParameterError
 
-NOT_KNOWN = frozenset({"", "0", ".", "NA", "na", "nan", "NaN", "-9", "-"})
-"""What stands for a parent that is not known."""
+_SIGNS = frozenset({"", ".", "-", "--", "*", "?", "-9", "N/A", "n/a", "NaN"})
+_WORDS = frozenset({"na", "nan", "null", "none", "unknown", "unk", "missing"})
+_ZERO = re.compile(r"0+(\.0*)?")
+_GROUP = re.compile(r"-\d+(\.0*)?")
+
+
+def is_unknown_parent(name: str) -> bool:
+    """Tell whether a name stands for a parent that is not known.
+
+    These do, as in the files of PLINK (``0``; ``-9`` is its missing value), BLUPF90 and DMU (``0``,
+    in herd books of some digits), ASReml and nadiv (``0``, ``*``, ``NA``) and R: the empty text,
+    zeros alone, ``.``, ``-``, ``*``, ``?``, ``-9``, and NA, N/A, NaN, null, none, unknown, unk and
+    missing in lower or upper case; words may have a capital.
+
+    Examples
+    --------
+    >>> [is_unknown_parent(name) for name in ("0", "00", "*", "Unknown", "007", "Nan")]
+    [True, True, True, True, False, False]
+    """
+    if name in _SIGNS or _ZERO.fullmatch(name):
+        return True
+    lower = name.lower()
+    is_written_so = name in (lower, name.upper()) or (len(name) > 3 and name == name.capitalize())
+    return lower in _WORDS and is_written_so
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,13 +97,15 @@ class Pedigree:
         """Return the pedigree of animals whose parents are named.
 
         Animals that come after their parents stay in their order. Parents without a row of their
-        own are founders, before all others; a note counts them. ``0``, ``.``, ``NA`` and the
-        empty text stand for a parent that is not known.
+        own are founders, before all others; a note counts them. What stands for a parent that is
+        not known, `is_unknown_parent` says.
 
         Raises
         ------
         ParameterError
-            If an animal is there twice, or is its own ancestor.
+            If an animal is there twice, is its own ancestor or is named like a parent that is not
+            known; if a parent is a negative number, which stands for a group of unknown parents in
+            the files of DMU and MiX99.
         """
         ids, sire_ids, dam_ids = (
             [str(name) for name in names] for names in (ids, sire_ids, dam_ids)
@@ -90,13 +115,15 @@ class Pedigree:
             raise ParameterError(f"ids, sires and dams have lengths {lengths}, need one length")
         known = set(ids)
         parents = dict.fromkeys([*sire_ids, *dam_ids])
-        added = [name for name in parents if name not in known and name not in NOT_KNOWN]
+        unknown = {name for name in parents if is_unknown_parent(name)}
+        _check_codes(ids, sire_ids, dam_ids, unknown)
+        added = [name for name in parents if name not in known and name not in unknown]
         names = added + ids
         number_of = {name: number for number, name in enumerate(names)}
         if len(number_of) < len(names):
             twice = next(name for k, name in enumerate(names) if number_of[name] != k)
             raise ParameterError(f"animal {twice!r} is there twice, needs one row")
-        number_of.update(dict.fromkeys(NOT_KNOWN, -1))
+        number_of.update(dict.fromkeys(unknown, -1))
         none = [-1] * len(added)
         sires, dams = (
             np.array(none + [number_of[name] for name in column], np.int64)
@@ -108,6 +135,8 @@ class Pedigree:
         places = np.full(len(names) + 1, -1, np.int64)
         places[order] = np.arange(len(order))
         note = f"{len(added):,} parents without a row of their own are founders."
+        if len(added) == 1:
+            note = "1 parent without a row of its own is a founder."
         return cls(
             np.array(names, np.str_)[order],
             places[sires[order]],
@@ -116,8 +145,23 @@ class Pedigree:
         )
 
 
-def _to_texts(names: Sequence[str]) -> list[str]:
-    return np.asarray(names, np.str_).tolist()
+def _check_codes(
+    ids: list[str], sire_ids: list[str], dam_ids: list[str], unknown: set[str]
+) -> None:
+    """Refuse codes that are both an animal and no parent, and those of groups of parents."""
+    both = next((name for name in ids if name in unknown), None)
+    if both is not None:
+        raise ParameterError(
+            f"animal {both!r} is named like a parent that is not known, needs another name"
+        )
+    for what, column in (("sire", sire_ids), ("dam", dam_ids)):
+        for name, parent in zip(ids, column, strict=True):
+            if _GROUP.fullmatch(parent) and parent not in unknown:
+                raise ParameterError(
+                    f"animal {name!r} has the {what} {parent!r}; negative numbers are groups of "
+                    "unknown parents, which are not supported: write 0 for a parent that is not "
+                    "known"
+                )
 
 
 def _explain_cycle(names: list[str], sires: np.ndarray, dams: np.ndarray, order: np.ndarray) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -147,9 +149,28 @@ def test_single_step_needs_a_pedigree(panel):
     assert panel._rows.hidden == ()
 
 
+def test_parents_of_samples_that_make_no_pedigree_are_told_where_one_is_needed(session, bed):
+    fam = bed.with_suffix(".fam")
+    lines = [line.split() for line in fam.read_text().splitlines()]
+    lines[4][2] = "-1"
+    fam.write_text("".join(" ".join(line) + "\n" for line in lines))
+    state = GenotypeState(session)
+    panel = PredictionPanel(state)
+    session.genotypes.open(str(bed))
+    poll_until(
+        lambda: (session.poll(), state.poll(), panel.poll()), lambda: state.table is not None
+    )
+    assert "pedigree" not in panel.form.said.object
+    panel.form.method.value = next(iter(SINGLE_STEP))
+    assert "in the .fam file animal " in panel.form.said.object
+    assert "negative numbers are groups of unknown parents" in panel.form.said.object
+
+
 def test_pedigrees_are_made_of_parents_and_found_by_name():
     samples = SampleTable.from_ids(["a", "b", "c"])
     assert pedigree_of(samples) is None
+    nobody = np.array(["-9", "0", "NA"])
+    assert pedigree_of(replace(samples, father_ids=nobody, mother_ids=nobody)) is None
     fathers = np.array(["0", "0", "a"])
     family = SampleTable(samples.family_ids, samples.ids, fathers, samples.mother_ids,
                          samples.sexes)  # fmt: skip

@@ -13,6 +13,10 @@ TEXTS = {
     "order.tsv": "#dam\tyear\tanimal\tsire\ny\t1\tc\tb\nNA\t2\tb\tx\n",
     "semicolons.csv": '"animal";"father";"mother";"sex"\n"c";"b";"y";1\n"b";"x";0;1\n',
     "animals.fam": "f c b y 1 -9\nf b x 0 1 -9\n",
+    "padded.txt": "c b y\nb x 00\n",
+    "asreml.ped": "c b y\nb x *\n",
+    "words.csv": "id,sire,dam\nc,b,y\nb,x,unknown\n",
+    "other.fam": "f c b y 1 -9\nf b x -9 1 -9\n",
 }
 
 
@@ -33,6 +37,8 @@ def test_tables_of_any_form_are_read(tmp_path, name):
         ("a 0 0\na 0 0\n", "x.txt, line 2: animal 'a' is there twice, needs one row"),
         ("a b 0\nb 0 a\n", "x.txt, line 1: animal 'a' is its own ancestor (a < b < ...), needs"),
         ("id sire dam\n\n# none\n", "x.txt: has no animal, needs one a line: animal, sire, dam"),
+        ("a 0 0\nb -1 a\n", "x.txt, line 2: animal 'b' has the sire '-1'; negative numbers are"),
+        ("0 0 0\nb 0 a\n", "x.txt, line 1: animal '0' is named like a parent that is not known"),
         ("a\0 0 0\n", "x.txt, line 1: has a byte of zero, so it is no text"),
         ("", "x.txt: the file is empty, needs at least one line"),
         (None, "x.txt: there is no such file in "),
@@ -53,7 +59,7 @@ def test_an_animal_of_both_sexes_is_noted(tmp_path):
     assert read_pedigree(path).notes == (
         "2 animals, such as d, are both sire and dam, as only plants can be.",
     )
-    path.write_text("a s d\nb s d\nd 0 0\ns 0 0\n")
+    path.write_text("a s d\nb s d\nd * 00\ns 00 *\n")
     assert read_pedigree(path).notes == ()
 
 

@@ -48,6 +48,34 @@ def test_parents_without_a_row_are_founders():
     assert repr(pedigree) == "Pedigree(4 animals, 2 founders)"
 
 
+CODES = ["0", "00", "000000", "0.0", "", ".", "-", "--", "*", "?", "-9", "NA", "na", "N/A", "n/a",
+         "NaN", "nan", "NULL", "null", "None", "none", "unknown", "Unknown", "UNKNOWN", "unk",
+         "missing"]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_codes_of_unknown_parents_are_no_animals(code):
+    pedigree = Pedigree.from_parents(["a", "b", "c"], [code, code, "a"], [code, "0", code])
+    assert pedigree.ids.tolist() == ["a", "b", "c"]
+    assert pedigree.sires.tolist() == [-1, -1, 0]
+    assert pedigree.dams.tolist() == [-1, -1, -1]
+    assert pedigree.notes == ()
+
+
+@pytest.mark.parametrize("name", ["007", "10", "Nan", "Nana", "A0", "0a", "unknown7", "-x"])
+def test_names_that_look_like_codes_are_animals(name):
+    pedigree = Pedigree.from_parents(["a", "b"], [name, name], ["0", "0"])
+    assert pedigree.ids.tolist() == [name, "a", "b"]
+    assert pedigree.sires.tolist() == [-1, 0, 0]
+    assert pedigree.notes == ("1 parent without a row of its own is a founder.",)
+
+
+def test_an_animal_may_have_a_code_as_name_that_no_parent_has():
+    pedigree = Pedigree.from_parents(["0", "1", "2"], ["NA", "NA", "1"], ["NA", "NA", "NA"])
+    assert pedigree.ids.tolist() == ["0", "1", "2"]
+    assert pedigree.sires.tolist() == [-1, -1, 1]
+
+
 def test_a_long_line_of_descent_is_sorted():
     n = 50_000
     ids = [f"a{k}" for k in range(n)]
@@ -62,6 +90,14 @@ def test_a_long_line_of_descent_is_sorted():
         ([("a", "a", "0")], r"animal 'a' is its own ancestor \(a < ...\)"),
         ([("x", "a", "0"), ("a", "0", "b"), ("b", "a", "0")], r"animal '[ab]' is its own ancestor"),
         ([("a", "0", "0"), ("a", "0", "0")], "animal 'a' is there twice, needs one row"),
+        ([("0", "0", "0"), ("a", "0", "0")], "animal '0' is named like a parent that is not known"),
+        (
+            [("a", "0", "0"), ("b", "-1", "0")],
+            "animal 'b' has the sire '-1'; negative numbers are "
+            "groups of unknown parents, which are not supported: write 0 for",
+        ),
+        ([("a", "-9", "-12")], "animal 'a' has the dam '-12'; negative numbers are groups"),
+        ([("-3", "0", "0"), ("b", "a", "-3")], "animal 'b' has the dam '-3'; negative numbers"),
     ],
 )
 def test_what_cannot_be_is_refused(rows, words):

@@ -179,10 +179,16 @@ def find_animals(pedigree: Pedigree, samples: SampleTable) -> np.ndarray:
 
 
 def pedigree_of(samples: SampleTable) -> Pedigree | None:
-    """Return the pedigree that the samples' own parents make, or None if none are known."""
-    from genoviz.model.pedigree import Pedigree
+    """Return the pedigree that the samples' own parents make, or None if none are known.
 
-    is_known = (samples.father_ids != "0") | (samples.mother_ids != "0")
-    if not is_known.any() or len(np.unique(samples.ids)) < len(samples):
+    Raises
+    ------
+    ParameterError
+        If they make none.
+    """
+    from genoviz.model.pedigree import Pedigree, is_unknown_parent
+
+    parents = {*samples.father_ids.tolist(), *samples.mother_ids.tolist()}
+    if all(map(is_unknown_parent, parents)) or len(np.unique(samples.ids)) < len(samples):
         return None
     return Pedigree.from_parents(samples.ids, samples.father_ids, samples.mother_ids)

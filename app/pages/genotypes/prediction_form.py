@@ -57,6 +57,7 @@ class PredictionForm:
         self._pedigree: Any = None
         self._pedigree_title = ""
         self._is_own_pedigree = True
+        self._why_none = ""
         self.pedigree_source = ""
         self.run: BlupRun | None = None
         self.task = BlupTask(state.session, self._take_snapshot)
@@ -190,9 +191,17 @@ class PredictionForm:
             self._is_own_pedigree, self.pedigree_source, self._pedigree_title = True, "", ""
             self._reads.drop()
         if self._is_own_pedigree:
-            subject = self._state.subject
-            self._pedigree = None if subject is None else pedigree_of(subject.samples)
+            self._take_own_pedigree()
         self._follow_method()
+
+    def _take_own_pedigree(self) -> None:
+        """Take the pedigree of the samples' own parents, or keep why there is none."""
+        subject = self._state.subject
+        self._pedigree, self._why_none = None, "the .fam file names no parents"
+        try:
+            self._pedigree = None if subject is None else pedigree_of(subject.samples)
+        except GenovizError as error:
+            self._why_none = f"in the .fam file {error}"
 
     def _follow_method(self, *_events: Any) -> None:
         is_single = self.method.value in SINGLE_STEP
@@ -248,7 +257,7 @@ class PredictionForm:
         if self.method.value not in SINGLE_STEP:
             return ""
         if self._pedigree is None:
-            return "Single-step needs a pedigree; the .fam file names no parents."
+            return escape(f"Single-step needs a pedigree; {self._why_none}.")
         name = " ".join(filter(None, ("Pedigree", self._pedigree_title)))
         words = [f"{name} of {len(self._pedigree.ids):,} animals.", *self._pedigree.notes]
         if not (self._is_own_pedigree or self.pedigree_source):
