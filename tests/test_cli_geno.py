@@ -355,6 +355,7 @@ def test_gwas_is_the_regression_of_each_variant(run, made):
         assert column(out, "BETA")[variant] == pytest.approx(fit.slope)
         assert column(out, "SE")[variant] == pytest.approx(fit.stderr)
         assert column(out, "P")[variant] == pytest.approx(fit.pvalue)
+        assert column(out, "NEG_LOG10_P")[variant] == pytest.approx(-np.log10(fit.pvalue))
         assert column(out, "OBS_CT")[variant] == is_called.sum()
     _, out, _ = run(
         *"gwas made.bed --pheno made.pheno.tsv --covariate breeding_value --pcs 2 -o g.tsv".split()
@@ -397,6 +398,41 @@ def test_effects_times_genotypes_are_breeding_values(run, made):
     code, out, _ = run("blup", "made.bed", *options[:4], "--cross-validate", 3)
     assert code == 0
     assert -1 <= float(re.search(r"accuracy (\S+),", out)[1]) <= 1
+
+
+def test_what_a_prediction_assumes_is_told(run, made):
+    command = "blup made.bed --pheno made.pheno.tsv --trait trait -o b.tsv".split()
+    code, _, err = run(*command)
+    assert code == 0
+    assert "note: heritability 0.5 is assumed, not estimated; --heritability sets it" in err
+    assert "polygenic" not in err
+    assumed = column(Path("b.tsv").read_text(), "BREEDING_VALUE")
+    code, _, err = run(*command, "--heritability", 0.5)
+    assert "note: heritability 0.5, as given" in err
+    assert (column(Path("b.tsv").read_text(), "BREEDING_VALUE") == assumed).all()
+    _, _, err = run(*command, "--cross-validate", 3, "--heritability", 0.25)
+    assert "note: heritability 0.25, as given" in err
+    ids = made.samples.ids.tolist()
+    Path("herd.ped").write_text("".join(f"{name} 0 0\n" for name in ids))
+    _, _, err = run(*command, "--pedigree", "herd.ped", "--method", "ssSNPBLUP")
+    assert "note: polygenic weight 0.2 is assumed, not estimated; --polygenic-weight" in err
+
+
+def test_equations_that_are_not_solved_are_told(run, made):
+    command = "blup made.bed --pheno made.pheno.tsv --trait trait".split()
+    files = "-o b.tsv --effects e.tsv".split()
+    for iterations, status, word in ((2, 3, "no"), (500, 0, "yes")):
+        code, _, err = run(*command, *files, "--max-iterations", iterations)
+        assert code == status
+        assert ("not converged; raise --max-iterations or --tolerance" in err) == (status == 3)
+        for path in ("b.tsv", "e.tsv"):
+            assert {row["CONVERGED"] for row in rows_of(Path(path).read_text())} == {word}
+    code, out, err = run(*command, "--cross-validate", 3, "--max-iterations", 2)
+    assert code == 3
+    assert out.rstrip().endswith(", not converged")
+    assert "not converged; raise --max-iterations" in err
+    code, out, _ = run(*command, "--cross-validate", 3, "--max-iterations", 2, "--tolerance", 0.9)
+    assert (code, "converged" in out) == (0, False)
 
 
 def test_single_step_predicts_animals_without_genotypes(run, made):

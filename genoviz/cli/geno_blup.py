@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from genoviz.analyses.genotypes.blup_run import BlupSnapshot
+    from genoviz.analyses.genotypes.cross_validation import CrossValidation
     from genoviz.model.genotypes import Genotypes
     from genoviz.model.phenotypes import PhenotypeTable
     from genoviz.model.traits import Trait
@@ -49,6 +50,7 @@ class Preconditioner(StrEnum):
     none = "none"
 
 
+ASSUMED_HERITABILITY, ASSUMED_WEIGHT = 0.5, 0.2
 _SINGLE_STEP = (Method.ss_snp_blup, Method.ss_gta_blup)
 
 
@@ -62,8 +64,15 @@ def blup(
     covariate: io.CovariatesOption = None,
     by_row_order: io.RowOrderOption = False,
     heritability: Annotated[
-        float, typer.Option("--heritability", min=0, max=1, help="Of the trait, within (0, 1).")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            "--heritability",
+            min=0,
+            max=1,
+            help="Of the trait, within (0, 1). It is not estimated.",
+            show_default=f"{ASSUMED_HERITABILITY:g}, with a note",
+        ),
+    ] = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -77,14 +86,26 @@ def blup(
         typer.Option(help="Animal, sire and dam a line; for the single-step forms."),
     ] = None,
     polygenic_weight: Annotated[
-        float, typer.Option(min=0, max=1, help="Part that the pedigree has beside the markers.")
-    ] = 0.2,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Part that the pedigree has beside the markers.",
+            show_default=f"{ASSUMED_WEIGHT:g}, with a note",
+        ),
+    ] = None,
     preconditioner: Annotated[
         Preconditioner, typer.Option(help="Of the conjugate gradients.")
     ] = Preconditioner.diagonal,
     tolerance: Annotated[
-        float, typer.Option(min=1e-30, max=1, help="Squared relative residual at which to stop.")
-    ] = 1e-13,
+        float | None,
+        typer.Option(
+            min=1e-30,
+            max=1,
+            help="Squared relative residual at which to stop.",
+            show_default="1e-13, or 1e-10 to cross-validate",
+        ),
+    ] = None,
     max_iterations: Annotated[
         int, typer.Option(min=1, max=10**9, help="Stop there at the latest.")
     ] = 5000,
@@ -112,7 +133,9 @@ def blup(
 ) -> None:
     """Predict breeding values by best linear unbiased prediction.
 
-    Samples without a phenotype are predicted, but not learned from.
+    Samples without a phenotype are predicted, but not learned from. Notes on standard error say
+    what was assumed. If the equations are not solved to the tolerance, tables have CONVERGED no,
+    and the exit status is 3.
     """
     from genoviz.analyses.genotypes.blup_training import Training
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
@@ -126,12 +149,12 @@ def blup(
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
     common = {
         "contigs": contigs.value,
-        "heritability": heritability,
-        "preconditioner": preconditioner.value,
-        "tolerance": tolerance,
+        "heritability": ASSUMED_HERITABILITY if heritability is None else heritability,
         "max_iterations": max_iterations,
         "backend": backend.value,
     }
+    if tolerance is not None:
+        common["tolerance"] = tolerance
     with show_progress() as bar:
         filters = io.Filters(maf, max_missing, region=region, keep=keep, n_autosomes=autosomes)
         found = io.open_genotypes(genotypes, bar, filters)
@@ -149,11 +172,14 @@ def blup(
                 by_row_order,
                 bar,
                 form=method.value,
-                polygenic_weight=polygenic_weight,
+                polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
+                preconditioner=preconditioner.value,
                 **common,
             )
             _write(columns, output, found, last, effects)
-            _print_end(name, last)
+            _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
+            _tell_assumed("polygenic weight", polygenic_weight, ASSUMED_WEIGHT)
+            _tell_end(f"trait {name}: {last.sentence}", last)
             return
         name, taken = io.take_trait(
             table, found.samples, trait, trait_type, by_row_order=by_row_order
@@ -177,19 +203,24 @@ def blup(
                 covariates=covariates,
                 folds=cross_validate,
                 repeats=repeats,
-                contigs=contigs.value,
-                heritability=heritability,
                 seed=seed,
-                backend=backend.value,
+                **common,
             )
             checked = io.last_result(steps, bar)
-            typer.echo(f"trait {name}: accuracy {checked.accuracy:.4f}, bias {checked.bias:.4f}")
+            end = "" if checked.is_converged else ", not converged"
+            typer.echo(
+                f"trait {name}: accuracy {checked.accuracy:.4f}, bias {checked.bias:.4f}{end}"
+            )
+            _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
+            _tell_end(f"largest squared relative residual {checked.residual:.2g}{end}", checked)
             return
+        common["preconditioner"] = preconditioner.value
         steps = _iter_solve(method, found, phenotype, covariates=covariates, **common)
         last = _solve(steps, bar)
     values = {"PHENOTYPE": phenotype, "BREEDING_VALUE": last.breeding_values}
     _write(sample_columns(found.samples) | values, output, found, last, effects)
-    _print_end(name, last)
+    _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
+    _tell_end(f"trait {name}: {last.sentence}", last)
 
 
 def _write(
@@ -199,9 +230,16 @@ def _write(
     last: BlupSnapshot,
     effects: Path | None,
 ) -> None:
-    write_table(values, output)
+    import numpy as np
+
+    def with_end(columns: dict[str, Any]) -> dict[str, Any]:
+        word = "yes" if last.is_converged else "no"
+        return columns | {"CONVERGED": np.full(len(next(iter(columns.values()))), word)}
+
+    write_table(with_end(values), output)
     if effects is not None:
-        write_table(variant_columns(genotypes.variants) | {"EFFECT": last.effects}, effects)
+        columns = variant_columns(genotypes.variants) | {"EFFECT": last.effects}
+        write_table(with_end(columns), effects)
 
 
 def _iter_solve(method: Method, *arguments: Any, **options: Any) -> Iterator[BlupSnapshot]:
@@ -262,9 +300,15 @@ def _solve(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
     return snapshot
 
 
-def _print_end(name: str, last: BlupSnapshot) -> None:
-    residual = last.residuals[-1] if len(last.residuals) else 0.0
-    how = "" if last.is_converged else ", not converged: raise --max-iterations or --tolerance"
-    print_notes(
-        f"trait {name}: {last.iteration} iterations, squared relative residual {residual:.2g}{how}"
-    )
+def _tell_assumed(what: str, given: float | None, assumed: float) -> None:
+    """Tell what a number is that predictions depend on, and whether somebody chose it."""
+    if given is None:
+        option = what.replace(" ", "-")
+        print_notes(f"{what} {assumed:g} is assumed, not estimated; --{option} sets it")
+    else:
+        print_notes(f"{what} {given:g}, as given")
+
+
+def _tell_end(sentence: str, result: BlupSnapshot | CrossValidation) -> None:
+    remedy = "raise --max-iterations or --tolerance"
+    io.tell_end(sentence, is_converged=result.is_converged, remedy=remedy)

@@ -116,7 +116,7 @@ def gwas(
         "SE": scan.standard_error,
         "STAT": scan.statistic,
         "P": scan.p,
-        "LOG10_P": scan.minus_log10_p,
+        "NEG_LOG10_P": scan.minus_log10_p,
     }
     write_table(columns, output)
     print_notes(*scan.notes)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genoviz import inbreeding, relationship_inverse, simulate_pedigree
+from genoviz import ParameterError, inbreeding, relationship_inverse, simulate_pedigree
+from genoviz.analyses.genotypes import genotyped_inverse
 from genoviz.analyses.genotypes.genotyped_inverse import GenotypedInverse
 from genoviz.model.pedigree import Pedigree
 from tests.oracles.pedigree import relationships
@@ -52,6 +53,15 @@ def test_nobody_and_deep_inbreeding():
     assert relationship_inverse(nobody).shape == (0, 0)
     selfed = Pedigree(np.arange(30).astype(np.str_), *[np.arange(30) - 1] * 2)
     np.testing.assert_allclose(inbreeding(selfed), 1 - 0.5 ** np.arange(30.0))
+
+
+def test_an_inner_solution_that_is_not_reached_is_refused(monkeypatch):
+    monkeypatch.setattr(genotyped_inverse, "_INNER_ITERATIONS", 1)
+    pedigree = simulate_pedigree(40, 3, seed=2)
+    genotyped = np.arange(len(pedigree) - 20, len(pedigree))
+    inverse = GenotypedInverse(pedigree, genotyped, max_factorised=0)
+    with pytest.raises(ParameterError, match="genotypes are not solved after 1 iterations"):
+        inverse.multiply(np.ones(20))
 
 
 @pytest.mark.parametrize("max_factorised", [0, 1_000])

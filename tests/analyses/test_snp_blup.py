@@ -129,6 +129,12 @@ def test_variants_that_do_not_vary_are_no_basis():
         gblup(genotypes, np.arange(8.0))
 
 
+def test_numbers_that_are_too_large_are_not_converged():
+    found = snp_blup(GENOTYPES, 1e200 * PHENOTYPE, backend="cpu")
+    assert not found.is_converged
+    assert found.sentence.endswith("not converged")
+
+
 @settings(max_examples=30)
 @given(st.integers(1, 12), st.integers(0, 3), st.integers(0, 2**32 - 1))
 def test_conjugate_gradients_solve_all_columns(n, k, seed):

@@ -79,6 +79,7 @@ def test_a_prediction_is_run_drawn_and_written(panel, session, tmp_path):
     assert panel.residuals.source.data["y"][-1] <= 1e-13
     assert len(panel.scatter.figure.dots.data["x"]) == N - 1
     assert "converged" in panel.form.said.object
+    assert "from 59 samples; heritability 0.6, as set" in panel.form.said.object
     poll_until(panel.test_poll, lambda: panel.table.listed is not None)
     assert len(panel.table.listed.rows) == N
     poll_until(panel.test_poll, lambda: panel.effects.shown is not None)
@@ -93,6 +94,8 @@ def test_a_prediction_is_run_drawn_and_written(panel, session, tmp_path):
     values = next(tmp_path.glob("*.values.tsv")).read_text().splitlines()
     best = int(np.argmax(state.blup.breeding_values))
     assert values[1].split("\t")[2] == str(state.subject.samples.ids[best])
+    assert values[0].split("\t")[-1] == "converged"
+    assert {line.split("\t")[-1] for line in values[1:]} == {"yes"}
     assert len(next(tmp_path.glob("*.effects.tsv")).read_text().splitlines()) == M + 1
     assert next(tmp_path.glob("*.svg")).read_bytes().startswith(b"<svg")
     assert session.problem == ""
@@ -112,6 +115,7 @@ def test_hidden_phenotypes_are_predicted(panel, session):
     poll_until(panel.test_poll, lambda: panel.check.result is not None, 90)
     assert panel.scatter.source.value == CHECKED
     assert f"Accuracy {panel.check.result.accuracy:.3f} ±" in panel.check.said.object
+    assert "heritability 0.5, assumed, not estimated." in panel.check.said.object
     predicted, observed, label = panel.scatter.pairs
     assert len(predicted) == len(observed) == N
     assert "other folds" in label

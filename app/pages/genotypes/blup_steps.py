@@ -42,6 +42,19 @@ class BlupRequest:
     tolerance: float = 1e-13
     polygenic_weight: float = 0.2
 
+    @property
+    def assumed(self) -> str:
+        """The shares of the variance that predictions depend on, and who chose them, in words."""
+        words = [_chosen("heritability", self.heritability, BlupRequest.heritability)]
+        if self.method in SINGLE_STEP:
+            weight = self.polygenic_weight
+            words.append(_chosen("polygenic weight", weight, BlupRequest.polygenic_weight))
+        return ", ".join(words)
+
+
+def _chosen(what: str, value: float, usual: float) -> str:
+    return f"{what} {value:g}, {'assumed, not estimated' if value == usual else 'as set'}"
+
 
 @dataclass(frozen=True, eq=False)
 class BlupRun:

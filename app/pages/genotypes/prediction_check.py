@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 
 from app.pages.genotypes.association_design import Design, make_design
 from app.pages.genotypes.association_form import WORDS
+from app.pages.genotypes.blup_steps import BlupRequest
 from app.pages.genotypes.prediction_form import PredictionForm
 from app.pages.genotypes.state import GenotypeState
 from genoviz.errors import GenovizError
@@ -103,9 +104,11 @@ class PredictionCheck:
     def words(self) -> str:
         """Accuracy with its standard deviation over folds, and the bias."""
         result = self.result
+        request = BlupRequest(heritability=result.heritability)
         found = result.accuracies[np.isfinite(result.accuracies)]
         deviation = f" ± {found.std(ddof=1):.3f} (s.d. of folds)" if len(found) > 1 else ""
         return (
             f"Accuracy {result.accuracy:.3f}{deviation}, bias {result.bias:.2f} "
-            "(slope of observed on predicted; 1 is none)."
+            f"(slope of observed on predicted; 1 is none); {request.assumed}."
+            f"{'' if result.is_converged else ' Not converged: these numbers may be off.'}"
         )

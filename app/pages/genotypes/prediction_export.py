@@ -13,12 +13,14 @@ from app.pages.genotypes.manhattan_points import Track
 from app.pages.genotypes.prediction_numbers import Agreement, rank_high, scatter_dots
 from app.plots.prediction import padded_ends
 from app.plots.printed_plots import PrintedPlot, print_plots
+from genoviz.analyses.genotypes.blup_run import BlupSnapshot
 from genoviz.analyses.track_figures import track_figure_bytes
 from genoviz.model.genotypes import VariantTable
 
 
-def write_values(path: Path, run: BlupRun, values: np.ndarray) -> None:
+def write_values(path: Path, run: BlupRun, snapshot: BlupSnapshot) -> None:
     """Write breeding values as a table with tabs, the highest first."""
+    values = snapshot.breeding_values
     order = np.argsort(-values, kind="stable")
     frame = pd.DataFrame(
         {
@@ -28,12 +30,13 @@ def write_values(path: Path, run: BlupRun, values: np.ndarray) -> None:
             "breeding_value": values[order],
             "phenotype": run.phenotype[order],
             "genotyped": run.is_genotyped[order].astype(int),
+            "converged": "yes" if snapshot.is_converged else "no",
         }
     )
     frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.8g")
 
 
-def write_effects(path: Path, variants: VariantTable, effects: np.ndarray) -> None:
+def write_effects(path: Path, variants: VariantTable, snapshot: BlupSnapshot) -> None:
     """Write effects of variants as a table with tabs; positions from 1."""
     frame = pd.DataFrame(
         {
@@ -42,7 +45,8 @@ def write_effects(path: Path, variants: VariantTable, effects: np.ndarray) -> No
             "id": variants.ids,
             "effect_allele": variants.allele1,
             "other_allele": variants.allele2,
-            "effect": effects,
+            "effect": snapshot.effects,
+            "converged": "yes" if snapshot.is_converged else "no",
         }
     )
     frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.8g")
@@ -63,7 +67,7 @@ def prediction_figure(
     )  # fmt: skip
     title = f"{run.request.method} of {run.design.trait}"
     caption = (
-        f"Heritability {run.request.heritability:g}; {agreement.n:,} samples; correlation "
+        f"{run.request.assumed.capitalize()}; {agreement.n:,} samples; correlation "
         f"{agreement.correlation:.3f}; effects are of one copy of A1."
     )
     return track_figure_bytes(print_plots([printed_track(track), scatter], title, caption), ending)

@@ -250,8 +250,8 @@ class PredictionForm:
             words += ", stopped before it had converged"
         n = int(np.isfinite(run.phenotype).sum())
         whom = "animals" if run.request.method in SINGLE_STEP else "samples"
-        words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} {whom}"
-        return words + ". " + " ".join(map(escape, run.design.notes))
+        words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} {whom}; "
+        return f"{words}{run.request.assumed}. " + " ".join(map(escape, run.design.notes))
 
     def _pedigree_words(self) -> str:
         if self.method.value not in SINGLE_STEP:

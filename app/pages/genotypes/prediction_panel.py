@@ -192,9 +192,9 @@ class PredictionPanel:
             stem = file_stem(f"{run.request.method}_{run.design.trait}_{self._state.opened.title}")
             name = f"{stem}.{ending}"
             if ending == "values.tsv":
-                return name, lambda path: write_values(path, run, snapshot.breeding_values)
+                return name, lambda path: write_values(path, run, snapshot)
             if ending == "effects.tsv":
-                return name, lambda path: write_effects(path, track.variants, snapshot.effects)
+                return name, lambda path: write_effects(path, track.variants, snapshot)
             values = snapshot.breeding_values
             return name, write_bytes(
                 lambda: prediction_figure(run, values, run.phenotype, track, f".{ending}")

@@ -50,6 +50,13 @@ class BlupSnapshot:
     is_converged: bool
     seconds: float
 
+    @property
+    def sentence(self) -> str:
+        """How exact the prediction is, in words."""
+        plural = "s" * (self.iteration != 1)
+        words = f"{self.iteration:,} iteration{plural}, squared relative residual "
+        return f"{words}{self.residuals[-1]:.2g}{'' if self.is_converged else ', not converged'}"
+
 
 class Equations(Protocol):
     """Symmetric positive definite equations, after fixed effects were projected out."""
@@ -80,8 +87,7 @@ def iter_blup(
         max_iterations=max_iterations,
     ):
         now = time.perf_counter()
-        is_last = step.is_converged or step.iteration == max_iterations
-        if step.iteration > 0 and not is_last and now - shown < PACE_SECONDS:
+        if step.iteration > 0 and not step.is_last and now - shown < PACE_SECONDS:
             continue
         shown = now
         effects, breeding_values = equations.read(step)
@@ -91,7 +97,7 @@ def iter_blup(
             effects,
             breeding_values,
             equations.training.fixed_effects(breeding_values),
-            bool(step.is_converged),
+            step.is_converged,
             now - start,
         )
 

@@ -28,7 +28,9 @@ class GradientStep:
         float64, shape (iteration + 1,) or (iteration + 1, k): squared norm of the residual over
         that of the right side, from the start on.
     is_converged
-        Whether all columns are as exact as asked for.
+        Whether all columns are as exact as asked for; never where numbers became too large.
+    is_last
+        Whether no other follows.
     """
 
     iteration: int
@@ -36,6 +38,7 @@ class GradientStep:
     images: Products
     residuals: np.ndarray
     is_converged: bool
+    is_last: bool
 
 
 def iter_conjugate_gradient(
@@ -88,20 +91,25 @@ def iter_conjugate_gradient(
     images: Products | None = None
     iteration = 0
     while True:
-        is_open = history[-1] > tolerance
+        is_open = ~(history[-1] <= tolerance)
         is_converged = not is_open.any()
-        yield GradientStep(iteration, solution, images or (), np.array(history), is_converged)
-        if is_converged or iteration == max_iterations:
+        is_finite = np.isfinite(history[-1]).all()
+        is_last = is_converged or iteration == max_iterations or not is_finite
+        yield GradientStep(
+            iteration, solution, images or (), np.array(history), bool(is_converged), bool(is_last)
+        )
+        if is_last:
             return
-        product, *others = multiply(direction)
-        length = _ratio(slope, _dot(direction, product), is_open)
-        solution = solution + length * direction
-        residual = residual - length * product
-        images = _sum_up(images, others, length)
-        prepared = precondition(residual)
-        slope, old_slope = _dot(residual, prepared), slope
-        direction = prepared + _ratio(slope, old_slope, is_open) * direction
-        history.append(_ratio(_dot(residual, residual), scale, scale > 0))
+        with np.errstate(over="ignore", invalid="ignore"):  # the residual tells
+            product, *others = multiply(direction)
+            length = _ratio(slope, _dot(direction, product), is_open)
+            solution = solution + length * direction
+            residual = residual - length * product
+            images = _sum_up(images, others, length)
+            prepared = precondition(residual)
+            slope, old_slope = _dot(residual, prepared), slope
+            direction = prepared + _ratio(slope, old_slope, is_open) * direction
+            history.append(_ratio(_dot(residual, residual), scale, scale > 0))
         iteration += 1
 
 

@@ -12,7 +12,7 @@ from genoviz.analyses.genotypes.blup_training import (
     check_phenotype_length,
     variance_ratio,
 )
-from genoviz.analyses.genotypes.conjugate_gradient import iter_conjugate_gradient
+from genoviz.analyses.genotypes.conjugate_gradient import GradientStep, iter_conjugate_gradient
 from genoviz.analyses.genotypes.fold_equations import FoldEquations
 from genoviz.analyses.genotypes.markers import Markers
 from genoviz.analyses.genotypes.preconditioners import variant_preconditioner
@@ -48,6 +48,10 @@ class CrossValidation:
         (less) nor deflated (more).
     heritability
         That predictions were made with.
+    residual
+        The largest squared relative residual that an iteration ended with.
+    is_converged
+        Whether all folds were solved to the tolerance.
     """
 
     predicted: np.ndarray
@@ -57,6 +61,8 @@ class CrossValidation:
     accuracy: float
     bias: float
     heritability: float
+    residual: float
+    is_converged: bool
 
     @property
     def reliability(self) -> float:
@@ -141,7 +147,7 @@ def iter_cross_validate(
     trained = np.flatnonzero(whole.is_trained)
     precondition = variant_preconditioner("diagonal", markers, trained, ridge * folds / (folds - 1))
     rng = np.random.default_rng(seed)
-    found = []
+    found, ends = [], []
     for repeat in range(repeats):
         fold_of = _draw_folds(rng, trained, folds, len(values))
         equations = FoldEquations(markers.matrix, values, covariates, fold_of, folds, ridge)
@@ -155,7 +161,8 @@ def iter_cross_validate(
             share = _share_done(step.residuals[-1].max(), tolerance)
             yield Progress(f"repeat {repeat + 1} of {repeats}", (repeat + share) / repeats)
         found.append((fold_of, *equations.compare(step)))
-    yield Progress("cross-validation", 1.0, _summarise(found, folds, heritability))
+        ends.append(step)
+    yield Progress("cross-validation", 1.0, _summarise(found, ends, folds, heritability))
 
 
 def _check_folds(folds: int, repeats: int, n_trained: int) -> None:
@@ -182,7 +189,10 @@ def _share_done(residual: float, tolerance: float) -> float:
 
 
 def _summarise(
-    found: list[tuple[np.ndarray, np.ndarray, np.ndarray]], folds: int, heritability: float
+    found: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    ends: list[GradientStep],
+    folds: int,
+    heritability: float,
 ) -> CrossValidation:
     shape = len(found), folds
     accuracies, slopes = np.full(shape, np.nan), np.full(shape, np.nan)
@@ -201,6 +211,8 @@ def _summarise(
         float(accuracies.mean()),
         float(slopes.mean()),
         heritability,
+        max(float(step.residuals[-1].max()) for step in ends),
+        all(step.is_converged for step in ends),
     )
 
 

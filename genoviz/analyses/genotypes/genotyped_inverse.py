@@ -9,6 +9,7 @@ import numpy as np
 
 from genoviz.analyses.genotypes.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.pedigree_inverse import inverse_of, mendelian_variances
+from genoviz.errors import ParameterError
 from genoviz.model.pedigree import Pedigree
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 MAX_FACTORISED = 10_000
 _INNER_TOLERANCE = 1e-28
 _INNER_ITERATIONS = 2_000
+_LARGEST_RESIDUAL = 1e-20
+"""Of the squared relative ones: what is worse would be seen in the breeding values."""
 
 
 class GenotypedInverse:
@@ -98,6 +101,11 @@ def _iterate(matrix: csr_array) -> Callable[[np.ndarray], np.ndarray]:
             tolerance=_INNER_TOLERANCE,
             max_iterations=_INNER_ITERATIONS,
         )
+        if not last.residuals[-1].max(initial=0.0) <= _LARGEST_RESIDUAL:
+            raise ParameterError(
+                f"the relationships of {len(diagonal):,} ancestors without genotypes are not "
+                f"solved after {last.iteration:,} iterations; needs a pedigree of fewer generations"
+            )
         return last.solution
 
     return solve
