@@ -79,6 +79,21 @@ def test_five_variants_in_a_byte_are_the_same_matrix(shape, k):
     np.testing.assert_allclose(matrix.T @ left, wanted.T @ left, **near)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("packing", ["2bit", "5codes"])
+def test_what_is_not_finite_comes_out_as_of_numpy(packing):
+    genotypes = make_genotypes(60, 31)
+    options = {"centre": False, "missing": "zero"}
+    matrix = GenotypeMatrix(genotypes, packing=packing, **options, backend="cpu")
+    wanted = dense_matrix(genotypes, standardise=False, **options)
+    right, left = np.ones((31, 4)), np.ones((60, 4))
+    for array in (right, left):
+        array[7, 0], array[9, 1], array[11, 2], array[13, 2] = np.inf, np.nan, np.inf, -np.inf
+        array[17, 3] = 1e15
+    np.testing.assert_allclose(matrix @ right, wanted @ right, rtol=1e-12)
+    np.testing.assert_allclose(matrix.T @ left, wanted.T @ left, rtol=1e-12)
+
+
 def test_five_variants_in_a_byte_cannot_say_that_a_genotype_is_missing():
     genotypes = make_genotypes()
     with pytest.raises(ParameterError, match=r"there are .*: it needs missing 'zero'"):

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.backend import array_module, cuda_is_available, load_kernel
-from genoviz.kernels.genotype_product import cpu, cpu_integers
+from genoviz.kernels.genotype_product import cpu, cpu_float64, cpu_integers
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
+from genoviz.kernels.genotype_product.wide_columns import find_wide_columns
 from tests.oracles.genotypes import codes_of, dense
 
 SHAPES = [(0, 3), (3, 0), (1, 1), (4, 2), (5, 7), (37, 65), (130, 33), (67, 1)]
@@ -164,18 +165,139 @@ def test_columns_of_any_size_are_multiplied(backend, power):
         assert not product[:, 2].any()
 
 
+NOT_FINITE = {"nan": [np.nan], "inf": [np.inf], "-inf": [-np.inf], "both": [np.inf, -np.inf]}
+
+
 @pytest.mark.filterwarnings("ignore:invalid value")
-@pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_a_column_with_no_number_becomes_nan_and_others_do_not(backend, number):
-    packed, values, right, left = make_case(40, 50, 3, seed=9)
-    right[7, 1] = left[11, 1] = number
-    kernel = load_kernel("genotype_product", backend)
-    for product in (
-        kernel.multiply(packed, 40, values, right),
-        kernel.multiply_transposed(packed, 40, values, left),
+@pytest.mark.parametrize("coding", ["any", "dosages"])
+@pytest.mark.parametrize("numbers", NOT_FINITE)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_not_finite_comes_out_as_of_numpy(backend, numbers, coding, dtype):
+    packed, values, right, left = make_case(40, 50, 3, seed=9, dtype=dtype)
+    if coding == "dosages":
+        values[:] = DOSAGES
+    for k, number in enumerate(NOT_FINITE[numbers]):
+        right[7 + 5 * k, 1] = left[11 + 3 * k, 1] = number
+    kernel, matrix = load_kernel("genotype_product", backend), dense(packed, 40, values)
+    for product, expected in (
+        (kernel.multiply(packed, 40, values, right), matrix @ right),
+        (kernel.multiply_transposed(packed, 40, values, left), matrix.T @ left),
     ):
-        assert not np.isfinite(product[:, 1]).any()
+        for wrong in (np.isnan, np.isposinf, np.isneginf):
+            assert (wrong(product[:, 1]) == wrong(expected[:, 1])).all()
         assert np.isfinite(product[:, [0, 2]]).all()
+
+
+DOSAGES = 2.0, 0.0, 1.0, 0.0
+WIDE = {
+    "one large number": lambda x: np.put(x, 3, 1e15),
+    "many sizes": lambda x: np.multiply(x, 10.0 ** np.linspace(-9, 9, len(x)), out=x),
+    "a tenth is small": lambda x: np.multiply(x, np.where(np.arange(len(x)) % 10, 1e6, 1), out=x),
+}
+
+
+def check_columns(multiply, multiply_transposed, seed=13):
+    """See that each product is within 1e-12 of the magnitudes of its own terms."""
+    packed, values, right, left = make_case(300, 400, 4, seed)
+    values[:] = DOSAGES
+    for column, make_wide in enumerate(WIDE.values()):
+        for array in (right, left):
+            make_wide(array[:, column])
+    matrix = dense(packed, 300, values).astype(np.longdouble)
+    for product, wide, array in (
+        (multiply(packed, 300, values, right), matrix, right),
+        (multiply_transposed(packed, 300, values, left), matrix.T, left),
+    ):
+        error = np.abs(product - wide @ array.astype(np.longdouble))
+        assert (error <= 1e-12 * (np.abs(wide) @ np.abs(array))).all(0).tolist() == [True] * 4
+
+
+def test_entries_that_count_nothing_add_no_error(backend):
+    kernel = load_kernel("genotype_product", backend)
+    check_columns(kernel.multiply, kernel.multiply_transposed)
+
+
+def emulate_integers(packed, n_samples, values, right):
+    """Return Z @ right as sums of integers make it: numbers rounded alike within a column."""
+    offsets, (slopes, *rests) = cpu_integers.split_values(values)
+    codes = codes_of(packed, n_samples)
+    counts = np.array([0, 1, 1, 2])[codes]
+    out = np.tile(offsets @ right, (n_samples, 1))
+    for weights, matrix in zip((slopes, *rests), (counts, codes == 1, codes == 2), strict=True):
+        rows = weights[:, None] * right
+        quantum = np.ldexp(1.0, np.frexp(np.abs(rows).max(0))[1] - 54)
+        out += matrix @ (np.rint(rows / quantum) * quantum)
+    return out
+
+
+def emulate_integers_transposed(packed, n_samples, values, left):
+    codes = codes_of(packed, n_samples)
+    quantum = np.ldexp(1.0, np.frexp(np.abs(left).max(0))[1] - 54)
+    rows = np.rint(left / quantum) * quantum
+    out = values[:, :1] * left.sum(0)
+    for code in (1, 2, 3):
+        out += (values[:, code] - values[:, 0])[:, None] * ((codes == code).T @ rows)
+    return out
+
+
+def test_wide_columns_never_become_integers(monkeypatch):
+    monkeypatch.setattr(cpu, "has_amx", lambda: True)
+    monkeypatch.setattr(cpu_integers, "multiply", emulate_integers)
+    monkeypatch.setattr(cpu_integers, "multiply_transposed", emulate_integers_transposed)
+    check_columns(cpu.multiply, cpu.multiply_transposed)
+    with pytest.raises(AssertionError):
+        check_columns(emulate_integers, emulate_integers_transposed)
+
+
+@pytest.mark.parametrize("module", ["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def test_columns_are_wide_where_many_numbers_are_small(module):
+    module = pytest.importorskip(module)
+    if module is not np and not cuda_is_available():
+        pytest.skip("no NVIDIA GPU can be used here")
+    rng = np.random.default_rng(14)
+    columns = {
+        "normal": (rng.normal(size=5000), False),
+        "heavy tails": (rng.standard_t(3, 5000), False),
+        "zeros": (np.zeros(5000), False),
+        "one number": (np.eye(5000)[0], False),
+        "subnormal": (np.ldexp(rng.normal(size=5000), -1060), False),
+        "few are small": (np.where(np.arange(5000) % 20, 1.0, 1e-7), False),
+        "many are small": (np.where(np.arange(5000) % 15, 1.0, 1e-7), True),
+        "one large": (np.where(np.arange(5000), rng.normal(size=5000), 1e15), True),
+        "NaN": (np.where(np.arange(5000) == 7, np.nan, 1.0), True),
+        "infinity": (np.where(np.arange(5000) == 7, -np.inf, 1.0), True),
+    }
+    array = module.asarray(np.column_stack([column for column, _ in columns.values()]))
+    found = find_wide_columns(array).tolist()
+    if module is np:
+        assert cpu.find_wide(array, np.ones(5000)).tolist() == found
+    assert dict(zip(columns, found, strict=True)) == {name: v for name, (_, v) in columns.items()}
+    weights = module.asarray(np.where(np.arange(5000), 1.0, 1e9))
+    assert find_wide_columns(array[:, :1], weights).tolist() == [True]
+    if module is np:
+        assert cpu.find_wide(array[:, :1], weights).tolist() == [True]
+
+
+def test_ordinary_columns_stay_with_the_fast_way(monkeypatch):
+    def refuse(*_arguments):
+        raise AssertionError("a column of normal numbers was taken for a wide one")
+
+    monkeypatch.setattr(cpu.cpu_float64, "multiply", refuse)
+    monkeypatch.setattr(cpu.cpu_float64, "multiply_transposed", refuse)
+    packed, values, right, left = make_case(900, 700, 10, seed=15)
+    cpu.multiply(packed, 900, values, right)
+    cpu.multiply_transposed(packed, 900, values, left)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("k", [1, 3])
+def test_products_genotype_by_genotype_are_those_of_the_dense_matrix(shape, k):
+    packed, values, right, left = make_case(*shape, k, seed=16)
+    matrix = inflate(packed, shape[0], values)
+    found = cpu_float64.multiply(packed, shape[0], values, right)
+    np.testing.assert_allclose(found, matrix @ right, rtol=1e-11, atol=1e-12)
+    found = cpu_float64.multiply_transposed(packed, shape[0], values, left)
+    np.testing.assert_allclose(found, matrix.T @ left, rtol=1e-11, atol=1e-12)
 
 
 def test_sums_that_might_not_fit_are_taken_in_between(monkeypatch):

@@ -104,15 +104,20 @@ def test_other_cards_find_the_same(monkeypatch, card, k):
     check(packed, 1601, make_values("any", 530, 2), k)
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_a_column_that_is_not_finite_becomes_nan(wrong):
-    packed = make_packed(50, 70, 1)
-    right = np.ones((70, 3))
-    right[11, 1] = wrong
-    kernel = load_kernel("genotype_product", "cuda")
-    product = kernel.multiply(packed, 50, make_values("mean", 70, 1), right)
-    assert np.isnan(product).all(0).tolist() == [False, True, False]
-    assert np.isfinite(product[:, [0, 2]]).all()
+@pytest.mark.parametrize("block_bytes", [None, 1, 4_000])
+@pytest.mark.parametrize("shape", [(1003, 401), (5, 3000), (300_001, 3)])
+def test_wide_columns_are_those_of_the_cpu(shape, block_bytes):
+    n_samples, n_variants = shape
+    packed = make_packed(n_samples, n_variants, 8, n_variants // 2)
+    values = make_values("any", n_variants, 8)
+    rng = np.random.default_rng(8)
+    cpu, cuda = (load_kernel("genotype_product", backend) for backend in ("cpu", "cuda"))
+    for name, n_rows in (("multiply", n_variants), ("multiply_transposed", n_samples)):
+        dense = rng.normal(size=(n_rows, 5))
+        dense[0, 1], dense[n_rows // 2, 3] = 1e15, 1e12
+        expected = getattr(cpu, name)(packed, n_samples, values, dense)
+        product = getattr(cuda, name)(packed, n_samples, values, dense, block_bytes=block_bytes)
+        np.testing.assert_allclose(product, expected, rtol=1e-9, atol=1e-11 * n_rows**0.5)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-300, 1e300])

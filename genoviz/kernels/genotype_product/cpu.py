@@ -1,15 +1,17 @@
 """Genotype products on all cores; the contract is in this folder's ``__init__``.
 
 Where the processor has a matrix unit, products are sums of integers; else they are made of tables.
+Those of wide columns are made genotype by genotype.
 """
 
 import numpy as np
 from numba import njit, prange
 
-from genoviz.kernels.genotype_product import cpu_integers
+from genoviz.kernels.genotype_product import cpu_float64, cpu_integers
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from genoviz.kernels.genotype_product.cpu_blocks import BlockedProduct, read_only
 from genoviz.kernels.genotype_product.cpu_tables import ALL_CODES, HETEROZYGOUS, MISSING
+from genoviz.kernels.genotype_product.wide_columns import MOST_SMALL, SMALL
 
 FEW_MISSING = 0.008
 """Up to which share missing genotypes are added one by one, which costs less than a product."""
@@ -23,6 +25,39 @@ def multiply(packed, n_samples, values, right):
     """Return Z @ right."""
     if not (n_samples and right.size):
         return np.zeros((n_samples, right.shape[1]), right.dtype)
+    is_wide = find_wide(right, np.abs(values).max(1))
+    ways = _multiply_narrow, cpu_float64.multiply
+    return _by_width(ways, is_wide, packed, n_samples, values, right)
+
+
+def multiply_transposed(packed, n_samples, values, left):
+    """Return Z.T @ left."""
+    if not (len(packed) and left.size):
+        return np.zeros((len(packed), left.shape[1]), left.dtype)
+    ways = _multiply_narrow_transposed, cpu_float64.multiply_transposed
+    return _by_width(ways, find_wide(left, np.ones(len(left))), packed, n_samples, values, left)
+
+
+def find_wide(dense, weights):
+    """Return what `find_wide_columns` does, faster."""
+    largest, n_small, n_some = _measure(dense, weights, SMALL)
+    return ~(largest < np.inf) | (n_small > MOST_SMALL * n_some)
+
+
+def _by_width(ways, is_wide, packed, n_samples, values, dense):
+    """Return the product, of narrow columns by the first way and of wide ones by the second."""
+    if is_wide.all() or not is_wide.any():
+        return ways[int(is_wide[0])](packed, n_samples, values, dense)
+    narrow, wide = (
+        way(packed, n_samples, values, np.ascontiguousarray(dense[:, chosen]))
+        for way, chosen in zip(ways, (~is_wide, is_wide), strict=True)
+    )
+    out = np.empty((len(wide), dense.shape[1]), dense.dtype)
+    out[:, ~is_wide], out[:, is_wide] = narrow, wide
+    return out
+
+
+def _multiply_narrow(packed, n_samples, values, right):
     if has_amx():
         return cpu_integers.multiply(packed, n_samples, values, right)
     product = BlockedProduct(packed, n_samples, True, right)
@@ -37,14 +72,12 @@ def multiply(packed, n_samples, values, right):
     return out
 
 
-def multiply_transposed(packed, n_samples, values, left):
+def _multiply_narrow_transposed(packed, n_samples, values, left):
     """Return Z.T @ left.
 
     The tables are those of dosages, for all variants: their sums are scaled for each variant. What
     is not linear in the dosage, such as codes of dominance, takes a product more.
     """
-    if not (len(packed) and left.size):
-        return np.zeros((len(packed), left.shape[1]), left.dtype)
     if has_amx():
         return cpu_integers.multiply_transposed(packed, n_samples, values, left)
     base, slopes = values[:, 3], (values[:, 0] - values[:, 3]) / 2
@@ -81,6 +114,25 @@ def _has_few_missing(packed):
     some = packed[:: max(1, len(packed) // SAMPLED_VARIANTS)]
     n_missing = np.bitwise_count(some & ~(some >> 1) & 0x55).sum()
     return n_missing <= FEW_MISSING * 4 * some.size
+
+
+@njit(nogil=True, cache=True)
+def _measure(dense, weights, small):
+    """Return each column's largest size, and how many are small, and not 0."""
+    k = dense.shape[1]
+    largest, n_small, n_some = np.zeros(k), np.zeros(k, np.int64), np.zeros(k, np.int64)
+    for i in range(len(dense)):
+        for column in range(k):
+            size = abs(dense[i, column]) * weights[i]
+            if not size <= largest[column] and not np.isnan(largest[column]):
+                largest[column] = size
+    limits = small * largest
+    for i in range(len(dense)):
+        for column in range(k):
+            size = abs(dense[i, column]) * weights[i]
+            n_some[column] += size > 0
+            n_small[column] += (size > 0) & (size < limits[column])
+    return largest, n_small, n_some
 
 
 @njit(nogil=True, cache=True, parallel=True)

@@ -3,7 +3,7 @@
 It is the way of the GPU: each number of a column of the dense matrix is rounded to 2^-54 (float32:
 2^-30) of the power of two above the column's largest, and split into digits of 8 bits, whose
 products with the states of genotypes are summed up exactly in 32 bits. So errors are relative to
-the largest number of a column, and a column with an infinity or NaN becomes NaN.
+the largest number of a column; columns that are wide do not come here.
 
 Sums of 256 samples or variants at a time are made with digits that stay in the L1 cache. The dot
 products of vectors that AVX-512 has (VNNI) were tried on the same tiles, and took longer than

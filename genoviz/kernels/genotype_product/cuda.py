@@ -3,9 +3,9 @@
 Products are of integers, on tensor cores (compute capability 8.0 or newer). Each number of a column
 of the dense matrix is rounded to 2^-55 (float32: 2^-31) of the power of two above the column's
 largest, and split into digits of 8 bits, whose products with genotypes are summed up exactly in
-32 bits. So errors are relative to the largest number of a column, and a column with an infinity
-or NaN becomes NaN. Missing genotypes that count as no dosage cost a second product, of the blocks
-of 512 rows that have some.
+32 bits. So errors are relative to the largest number of a column; wide columns are multiplied
+anew in float64, genotype by genotype. Missing genotypes that count as no dosage cost a second
+product, of the blocks of 512 rows that have some.
 
 References
 ----------
@@ -16,6 +16,7 @@ import cupy
 import numpy as np
 
 from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.genotype_product import cuda_float64
 from genoviz.kernels.genotype_product.cuda_blocks import iter_blocks
 from genoviz.kernels.genotype_product.cuda_digits import (
     BLOCK_CHOICES,
@@ -24,6 +25,7 @@ from genoviz.kernels.genotype_product.cuda_digits import (
     sum_columns,
 )
 from genoviz.kernels.genotype_product.cuda_integers import IntegerProduct
+from genoviz.kernels.genotype_product.wide_columns import find_wide_columns
 
 COMPILE_OPTIONS = tuple((f"-DN_BLOCKS={n}",) for n in BLOCK_CHOICES)
 COUNT_THREADS = 128
@@ -37,7 +39,9 @@ def multiply(packed, n_samples, values, right, *, block_bytes=None):
     dense = cupy.asarray(right, np.float64)
     out = cupy.zeros((n_samples, dense.shape[1]))
     if out.size and len(packed):
-        values = Values(cupy.asarray(values))
+        of_codes = cupy.asarray(values, np.float64)
+        is_wide = find_wide_columns(dense, abs(of_codes).max(1))
+        values = Values(of_codes)
         out += sum_columns(dense, values.offsets)
         for variants, block in iter_blocks(packed, block_bytes):
             rows, weights = dense[variants], values.weights[:, variants]
@@ -46,6 +50,12 @@ def multiply(packed, n_samples, values, right, *, block_bytes=None):
                 own = weights[component]
                 for digits in split_columns(rows, own, right.dtype, is_transposed=False):
                     product.add(digits, component, None, out)
+        # The host waits for what is wide only when the product of the others is under way.
+        wide = cupy.flatnonzero(is_wide)
+        if wide.size:
+            out[:, wide] = cuda_float64.multiply(
+                packed, n_samples, of_codes, dense[:, wide], block_bytes
+            )
     return _placed_like(right, out)
 
 
@@ -57,7 +67,9 @@ def multiply_transposed(packed, n_samples, values, left, *, block_bytes=None):
     dense = cupy.asarray(left, np.float64)
     out = cupy.zeros((len(packed), dense.shape[1]))
     if out.size and n_samples:
-        values = Values(cupy.asarray(values))
+        of_codes = cupy.asarray(values, np.float64)
+        is_wide = find_wide_columns(dense)
+        values = Values(of_codes)
         cupy.multiply(values.offsets[:, None], sum_columns(dense, None), out)
         groups = list(split_columns(dense, None, left.dtype, is_transposed=True))
         for variants, block in iter_blocks(packed, block_bytes):
@@ -66,6 +78,11 @@ def multiply_transposed(packed, n_samples, values, left, *, block_bytes=None):
             for component in values.iter_components():
                 for digits in groups:
                     product.add(digits, component, weights[component], rows)
+        wide = cupy.flatnonzero(is_wide)
+        if wide.size:
+            out[:, wide] = cuda_float64.multiply_transposed(
+                packed, n_samples, of_codes, dense[:, wide], block_bytes
+            )
     return _placed_like(left, out)
 
 
