@@ -56,7 +56,7 @@ def panel(session, bed):
 
 def run(panel):
     panel.form.begin()
-    poll_until(panel.test_poll, lambda: panel.state.blup and panel.state.blup.is_converged, 90)
+    poll_until(panel.test_poll, lambda: panel.state.blup and panel.state.blup.is_converged)
     poll_until(panel.test_poll, lambda: not panel.form.task.is_running)
 
 
@@ -112,7 +112,7 @@ def test_gblup_gives_the_same_breeding_values(panel):
 def test_hidden_phenotypes_are_predicted(panel, session):
     panel.check.folds.value = 3
     panel.check.begin()
-    poll_until(panel.test_poll, lambda: panel.check.result is not None, 90)
+    poll_until(panel.test_poll, lambda: panel.check.result is not None)
     assert panel.scatter.source.value == CHECKED
     assert f"Accuracy {panel.check.result.accuracy:.3f} ±" in panel.check.said.object
     assert "heritability 0.5, assumed, not estimated." in panel.check.said.object

@@ -386,6 +386,7 @@ def test_components_and_relationships_lead_to_samples(herd):
     assert np.ptp(list(means.values())) > 3 * scores[breeds == "red", 0].std()
     assert panel.components.by.value == "breed"
     assert "breed" in panel.components.legend.object
+    assert f"largest residual {state.components.residual:.2g}" in panel.components.said.object
     first = panel.relationships.pairs.listed.source.pairs
     panel.relationships._take_pair(0)
     assert state.chosen.tolist() == sorted([int(first.first[0]), int(first.second[0])])
