@@ -37,7 +37,9 @@ def pca(
     ] = 100,
     tolerance: Annotated[
         float,
-        typer.Option(min=0, help="Residual of a component, |Gu - lu| / l, with which to stop."),
+        typer.Option(
+            min=0, max=1, help="Residual of a component, |Gu - lu| / l, with which to stop."
+        ),
     ] = 1e-4,
     loadings: Annotated[
         Path | None, typer.Option(help="Also write the loadings of the variants.")
