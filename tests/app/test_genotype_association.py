@@ -179,13 +179,13 @@ def test_positions_are_written_where_one_contig_is_seen(panel, state):
     state.trait = "height"
     panel.form.run()
     plot, axis = panel.manhattan, panel.manhattan.figure.plot.xaxis[0]
-    poll_until(panel.test_poll, lambda: plot.shown is not None, 90)
+    poll_until(panel.test_poll, lambda: plot.shown is not None)
     assert sorted(axis.major_label_overrides.values()) == ["1", "2"]
     variants = state.subject.variants
     row = int(np.flatnonzero(variants.contig_ids == 1)[-1])
     place = float(plot.track.axis.places[row])
     plot.zoom_to((place - 40_000, place + 20_000))
-    poll_until(panel.test_poll, lambda: axis.axis_label == "Position on 2 (bp)", 90)
+    poll_until(panel.test_poll, lambda: axis.axis_label == "Position on 2 (bp)")
     assert len(axis.major_label_overrides) > 1
     for tick, text in axis.major_label_overrides.items():
         position = int(text.replace(",", ""))
@@ -205,7 +205,7 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
     state.trait, state.covariates = "height", ("farm",)
     panel.form.run()
     assert panel.form.run_button.disabled
-    poll_until(panel.test_poll, lambda: panel.manhattan.shown is not None, 90)
+    poll_until(panel.test_poll, lambda: panel.manhattan.shown is not None)
     scan, design = state.scan, panel.form.design
     dosages = state.subject.dosages(slice(None)).astype(float)
     variant = 7
@@ -281,7 +281,7 @@ def test_a_case_can_be_scanned_by_logistic_regression(panel, state):
     assert list(panel.form.model.options) == ["Linear", "Logistic"]
     panel.form.model.value = "logistic"
     panel.form.run()
-    poll_until(panel.test_poll, lambda: state.scan is not None, 90)
+    poll_until(panel.test_poll, lambda: state.scan is not None)
     assert state.scan.model == "logistic"
     poll_until(panel.test_poll, lambda: panel.card.facts is not None)
     assert "Odds ratio" in panel.card.text.object
@@ -365,7 +365,7 @@ def test_genes_stand_in_rows_without_overlap():
 def test_rows_are_searched_among_all_and_written(state, panel, tmp_path):
     state.trait = "height"
     panel.form.run()
-    poll_until(panel.test_poll, lambda: state.scan is not None, 90)
+    poll_until(panel.test_poll, lambda: state.scan is not None)
     rows = ScanRows(state.subject.variants, state.scan)
     p = state.scan.p[rows.order]
     assert (np.diff(p) >= 0).all()
