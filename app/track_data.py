@@ -77,8 +77,7 @@ class TrackData:
     def contig_lengths(self) -> dict[str, int]:
         """Length of each contig, bp; where the file does not tell it, the furthest end."""
         lengths = self.intervals.contig_lengths
-        ends = contig_ends(self.intervals)
-        known = ends if lengths is None else np.maximum(lengths, ends)
+        known = contig_ends(self.intervals) if lengths is None else lengths
         return dict(zip(self.contigs, known.tolist(), strict=True))
 
     @cached_property

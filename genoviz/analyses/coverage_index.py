@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.analyses.interval_coverage import without_empty
-from genoviz.analyses.linear_coordinates import contig_ends, linear_intervals
+from genoviz.analyses.interval_coverage import check_sum, without_empty
+from genoviz.analyses.linear_coordinates import contig_ends, linear_intervals, on_contigs
 from genoviz.errors import ParameterError
 from genoviz.kernels.interval_count import cpu_depth
 from genoviz.kernels.interval_count.cpu_sort import sort_arrays
@@ -25,9 +25,10 @@ class CoverageBins:
     edges
         int64, shape (n_bins + 1,), bp: bin i goes from edge i to edge i + 1.
     means
-        float64, shape (n_bins,): depth averaged over the bases of the bin.
+        float64, shape (n_bins,): depth averaged over the bases of the bin that the contig has; 0
+        where it has none there.
     minima, maxima
-        int64, shape (n_bins,): depth of the lowest and of the highest base of the bin.
+        int64, shape (n_bins,): depth of the lowest and of the highest of these bases.
     counts
         int64, shape (n_bins,): intervals that overlap the bin.
     """
@@ -91,6 +92,9 @@ class CoverageIndex:
         Names of the contigs.
     contig_ends
         int64, shape (n_contigs,), bp: the largest end on each; there is no depth beyond it.
+    contig_lengths
+        int64, shape (n_contigs,), bp: bases beyond are none, and intervals end there; None where
+        lengths are not known, and contigs go on beyond the last interval.
     n_intervals
         Number of intervals that have a base.
 
@@ -108,6 +112,7 @@ class CoverageIndex:
 
     contigs: tuple[str, ...]
     contig_ends: np.ndarray
+    contig_lengths: np.ndarray | None
     _offsets: np.ndarray
     _starts: np.ndarray
     _ends: np.ndarray
@@ -127,11 +132,14 @@ class CoverageIndex:
         ParameterError
             If an interval is reversed or begins before its contig.
         """
+        intervals = on_contigs(intervals)
         starts, ends, offsets = linear_intervals(intervals)
         starts, ends = sort_arrays(without_empty(starts, ends))
+        check_sum(starts, ends)
         return cls(
             contigs=intervals.contigs,
             contig_ends=contig_ends(intervals),
+            contig_lengths=intervals.contig_lengths,
             _offsets=offsets,
             _starts=starts,
             _ends=ends,
@@ -159,7 +167,8 @@ class CoverageIndex:
         contig
             Name of the contig.
         edges
-            Integers, shape (n_bins + 1,), bp, ascending. They may lie outside the contig.
+            Integers, shape (n_bins + 1,), bp, ascending. They may lie outside the contig, of
+            which only the bases count.
 
         Raises
         ------
@@ -179,11 +188,11 @@ class CoverageIndex:
             *self._minima.arrays(),
             inside,
         )
-        widths, inner_widths = np.diff(edges), np.diff(inside)
+        widths, inner_widths = np.diff(self._on_contig(contig, edges)), np.diff(inside)
         return CoverageBins(
             edges=edges,
-            means=sums / widths,
-            minima=np.where(inner_widths == widths, minima, 0),
+            means=sums / np.maximum(widths, 1),
+            minima=np.where((inner_widths == widths) & (widths > 0), minima, 0),
             maxima=np.where(inner_widths > 0, maxima, 0),
             counts=counts,
         )
@@ -274,6 +283,12 @@ class CoverageIndex:
 
     def _end_of(self, contig: str) -> int:
         return int(self.contig_ends[self._rank_of(contig)])
+
+    def _on_contig(self, contig: str, positions: np.ndarray) -> np.ndarray:
+        """Return positions, those outside the contig moved to its first or behind its last base."""
+        rank = self._rank_of(contig)
+        length = None if self.contig_lengths is None else self.contig_lengths[rank]
+        return np.clip(positions, 0, length)
 
     def _linear(self, contig: str, positions: np.ndarray) -> np.ndarray:
         """Return linear coordinates of positions, those outside moved to the contig's ends."""

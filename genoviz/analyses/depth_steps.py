@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from genoviz.analyses.interval_coverage import without_empty
-from genoviz.analyses.linear_coordinates import linear_intervals
+from genoviz.analyses.linear_coordinates import linear_intervals, on_contigs
 from genoviz.errors import ParameterError
 from genoviz.kernels.interval_count import cpu_depth
 from genoviz.kernels.interval_count.cpu_sort import sort_arrays
@@ -17,7 +17,8 @@ from genoviz.model import Intervals
 def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
     """Return the stretches of one depth, which is their score, in the order of the contigs.
 
-    Neighbours differ. Empty intervals cover no base.
+    Neighbours differ. Empty intervals cover no base, and those that reach beyond a contig of known
+    length end with it.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
     Raises
     ------
     ParameterError
-        If an interval begins before its contig, or lengths are needed and not known or too small.
+        If an interval begins before its contig, or lengths are needed and not known.
 
     Examples
     --------
@@ -37,6 +38,7 @@ def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
     >>> steps.starts.tolist(), steps.ends.tolist(), steps.scores.tolist()
     ([0, 5, 8, 4], [5, 8, 9, 6], [1.0, 2.0, 1.0, 1.0])
     """
+    intervals = on_contigs(intervals)
     linear_starts, linear_ends, offsets = linear_intervals(intervals)
     sorted_starts, sorted_ends = sort_arrays(without_empty(linear_starts, linear_ends))
     top = int(offsets[-1])
@@ -72,13 +74,6 @@ def _fill_gaps(
         raise ParameterError("stretches of depth 0 need the lengths of the contigs")
     last_ends = np.zeros(intervals.n_contigs, np.int64)
     last_ends[ids] = ends
-    wrong = np.flatnonzero(last_ends > lengths)
-    if len(wrong):
-        contig = int(wrong[0])
-        raise ParameterError(
-            f"an interval ends at {last_ends[contig]:,} of {intervals.contigs[contig]}, "
-            f"whose length is given as {lengths[contig]:,}"
-        )
     is_first = np.append(True, ids[1:] != ids[:-1])[: len(ids)]
     before = np.where(is_first, 0, np.append(0, ends)[:-1])
     has_gap = before < starts

@@ -9,6 +9,7 @@ import numpy as np
 from genoviz.analyses.intervals import Method, count_linear
 from genoviz.analyses.linear_coordinates import Strand, ZeroLength, linear_pair
 from genoviz.backend import Backend
+from genoviz.errors import ParameterError
 from genoviz.kernels.interval_count import cpu_depth
 from genoviz.kernels.interval_count.cpu_pairs import order_of
 from genoviz.kernels.interval_count.cpu_sort import sort_arrays
@@ -76,6 +77,7 @@ def coverage_fraction(
     if zero_length == "bedtools":
         lengths = np.where(lengths == 0, 2, lengths)
     starts, ends = sort_arrays(without_empty(pair.starts, pair.ends))
+    check_sum(starts, ends)
     stretches = cpu_depth.find_covered(starts, ends)
     prepared = (
         starts,
@@ -91,6 +93,16 @@ def coverage_fraction(
     )
     summed, covered = before_end - before_start
     return IntervalCoverage(counts, covered, lengths, summed)
+
+
+def check_sum(starts: np.ndarray, ends: np.ndarray) -> None:
+    """Raise a ParameterError if intervals have more bases than can be added up."""
+    if len(starts) and int(ends.max()) * len(ends) >= 2**62:
+        total = float(np.subtract(ends, starts).sum(dtype=np.float64))
+        if total >= 2**62:
+            raise ParameterError(
+                f"{len(starts):,} intervals have more than 2^62 bases together, too many to add up"
+            )
 
 
 def without_empty(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

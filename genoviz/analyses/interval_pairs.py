@@ -15,6 +15,7 @@ from genoviz.analyses.linear_coordinates import (
     ZeroLength,
     linear_pair,
 )
+from genoviz.analyses.ordered_coordinates import ordered_pair
 from genoviz.errors import ParameterError
 from genoviz.kernels.interval_count import cpu_pairs
 from genoviz.model.intervals import Intervals
@@ -103,7 +104,7 @@ def iter_overlap_pairs(
     """
     if pairs_per_chunk < 1:
         raise ParameterError(f"pairs_per_chunk is {pairs_per_chunk}, needs at least 1")
-    pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
+    pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     return _iter_pairs(pair, zero_length, pairs_per_chunk)
 
 
@@ -148,7 +149,8 @@ def nearest_intervals(
     """Return the nearest subject of each query, an overlapping one if there is one.
 
     Of several that overlap it is the first by start, and of two that are as far away the one
-    before the query. Options and errors as for `count_overlaps`.
+    before the query. Options and errors as for `count_overlaps`; distances are in bases, so that
+    real and negative coordinates are refused.
     """
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     rows, distances = np.full((2, len(pair.query_starts)), cpu_pairs.NO_SUBJECT, np.int64)

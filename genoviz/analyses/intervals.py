@@ -11,8 +11,8 @@ from genoviz.analyses.linear_coordinates import (
     Strand,
     ZeroLength,
     check_option,
-    linear_pair,
 )
+from genoviz.analyses.ordered_coordinates import ordered_pair
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
@@ -38,16 +38,19 @@ def count_overlaps(
     Parameters
     ----------
     queries, subjects
-        Contigs of the same name are the same; others have nothing in common.
+        Contigs of the same name are the same; others have nothing in common. Coordinates may be
+        real numbers, negative, and of any size: they are compared exactly, never rounded.
     closed
-        Whether ends belong to their intervals; otherwise intervals are half-open.
+        Whether ends belong to their intervals; otherwise intervals are half-open. Real ones
+        [10.2, 11.7) and [11.7, 12) have nothing in common, closed they have 11.7.
     strand
         ``"same"`` counts subjects on the query's strand, ``"opposite"`` those on the other one;
         intervals without a strand then count nowhere. None looks at no strand.
     zero_length
         What empty intervals overlap: ``"bedtools"`` widens them by a base on both sides, as
         ``bedtools intersect -c`` does; ``"strict"``: nothing; ``"interior"``: what has bases on
-        both sides of them, and no other empty interval.
+        both sides of them, and no other empty interval. Real coordinates have no bases to widen
+        by: with ``"bedtools"`` an empty interval is then refused, unless ``closed``.
     method
         ``"sweep"`` is the two-array algorithm of Marzolla et al., ``"merge"`` and ``"search"``
         sort less; see ``genoviz.kernels.interval_count``. The counts are the same.
@@ -62,8 +65,8 @@ def count_overlaps(
     Raises
     ------
     ParameterError
-        If an option is unknown, an interval is reversed or negative, or the strands that are asked
-        for are not known.
+        If an option is unknown, an interval is reversed, the strands that are asked for are not
+        known, or an empty interval of real coordinates is to be widened.
 
     Examples
     --------
@@ -78,7 +81,7 @@ def count_overlaps(
     doi:10.1016/j.future.2024.05.039.
     """
     check_option("method", method, get_args(Method))
-    pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
+    pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     return count_linear(pair, zero_length=zero_length, method=method, backend=backend)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -16,6 +16,7 @@ Strand = Literal["same", "opposite"]
 ZeroLength = Literal["bedtools", "strict", "interior"]
 
 MARGIN = 2
+MAX_TOP = 2**62
 EMPTY = {
     "bedtools": cpu_linear.WIDEN,
     "strict": cpu_linear.LEAVE_OUT,
@@ -76,11 +77,9 @@ def linear_pair(
         strands are asked for and not known.
     """
     check_option("zero_length", zero_length, get_args(ZeroLength))
-    check_option("strand", strand, (None, *get_args(Strand)))
+    check_strands(queries, subjects, strand)
     for name, intervals in (("queries", queries), ("subjects", subjects)):
         check_intervals(intervals, name)
-        if strand is not None and intervals.strands is None:
-            raise ParameterError(f"the {name} have no strands, needs them for strand {strand!r}")
     ranks = {name: rank for rank, name in enumerate(queries.contigs)}
     for name in subjects.contigs:
         ranks.setdefault(name, len(ranks))
@@ -103,6 +102,24 @@ def linear_pair(
         query_groups=query_groups,
         subject_groups=subject_groups,
     )
+
+
+def check_strands(queries: Intervals, subjects: Intervals, strand: Strand | None) -> None:
+    """Raise a ParameterError where strands are asked for and not known."""
+    check_option("strand", strand, (None, *get_args(Strand)))
+    for name, intervals in (("queries", queries), ("subjects", subjects)):
+        if strand is not None and intervals.strands is None:
+            raise ParameterError(f"the {name} have no strands, needs them for strand {strand!r}")
+
+
+def fits_on_line(queries: Intervals, subjects: Intervals, *, strand: Strand | None) -> bool:
+    """Tell whether coordinates are whole, not negative, and few enough for one line."""
+    total = 0
+    for intervals in (queries, subjects):
+        if intervals.is_real or cpu_linear.find_wrong(intervals.starts, intervals.ends)[0]:
+            return False
+        total += sum(contig_ends(intervals).tolist()) + 4 * MARGIN * (intervals.n_contigs + 1)
+    return total * (1 if strand is None else 2) < MAX_TOP
 
 
 def linear_intervals(intervals: Intervals) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -128,8 +145,34 @@ def contig_ends(intervals: Intervals) -> np.ndarray:
     return cpu_linear.contig_ends(intervals.contig_ids, intervals.ends, intervals.n_contigs)
 
 
+def on_contigs(intervals: Intervals) -> Intervals:
+    """Return intervals without what reaches beyond a contig of known length.
+
+    A read that overhangs its contig ends with it, as ``bedtools genomecov`` has it; what lies
+    beyond as a whole is empty. Where nothing does, these are the intervals themselves.
+    """
+    if intervals.contig_lengths is None or len(intervals) == 0:
+        return intervals
+    if (contig_ends(intervals) <= intervals.contig_lengths).all():
+        return intervals
+    limits = intervals.contig_lengths[intervals.contig_ids]
+    starts, ends = (np.minimum(column, limits) for column in (intervals.starts, intervals.ends))
+    return replace(intervals, starts=starts, ends=ends)
+
+
 def group_offsets(sizes: np.ndarray) -> np.ndarray:
-    """Return where groups of these sizes begin, with room for widened intervals, and the top."""
+    """Return where groups of these sizes begin, with room for widened intervals, and the top.
+
+    Raises
+    ------
+    ParameterError
+        If the kernels cannot add up so many bases.
+    """
+    total = sum(sizes.tolist())
+    if total + 4 * MARGIN * (len(sizes) + 1) >= MAX_TOP:
+        raise ParameterError(
+            f"the contigs have {total:,} bp in all, needs fewer than 2^62 ({MAX_TOP:,})"
+        )
     return 2 * MARGIN + np.concatenate([[0], np.cumsum(sizes + 2 * MARGIN)]).astype(np.int64)
 
 
@@ -145,6 +188,7 @@ def check_intervals(intervals: Intervals, name: str) -> None:
 
     ``Intervals`` refuses reversed ones when it is made; arrays may have been written to since.
     """
+    intervals.check_whole("what measures bases", name)
     n_wrong, row = cpu_linear.find_wrong(intervals.starts, intervals.ends)
     if n_wrong:
         start, end = int(intervals.starts[row]), int(intervals.ends[row])

@@ -140,6 +140,7 @@ def place_intervals(
     ParameterError
         If the graph has no path of ``sample``.
     """
+    intervals.check_whole("a place on paths")
     n = len(intervals)
     nothing = ByteStrings.from_texts([""] * n)
     annotations = Annotations(

@@ -69,6 +69,7 @@ class SignalIndex:
         ParameterError
             If there are no scores, or stretches overlap.
         """
+        steps.check_whole("a signal")
         if steps.scores is None:
             raise ParameterError("a signal needs intervals with scores, these have none")
         kept = steps.select((steps.lengths > 0) & ~np.isnan(steps.scores))

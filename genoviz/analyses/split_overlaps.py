@@ -58,6 +58,8 @@ def count_split_overlaps(
     >>> count_split_overlaps(introns, read, subject_owners=np.array([0, 0])).tolist()
     [0]
     """
+    for name, intervals in (("queries", queries), ("subjects", subjects)):
+        intervals.check_whole("counting by blocks", name)
     of_query = _checked(query_owners, len(queries))
     of_subject = _checked(subject_owners, len(subjects))
     options = {"strand": strand, "zero_length": zero_length}

@@ -118,7 +118,7 @@ def depth(
         results = {
             "n_steps": len(steps),
             "covered_bases": int(steps.lengths[steps.scores > 0].sum()),
-            "summed_bases": int((steps.lengths * steps.scores).sum()),
+            "summed_bases": int((steps.lengths * steps.scores.astype("int64")).sum()),
             "max_depth": int(steps.scores.max(initial=0)),
             "files": [str(output)] if output else [],
         }

@@ -46,6 +46,7 @@ def iter_bed(intervals: Intervals, extras: BedExtras = NO_EXTRAS) -> Iterator[by
     >>> b"".join(iter_bed(genes, blocks)).decode().split()[6:]
     ['5', '30', '0', '2', '4,10', '0,15']
     """
+    intervals.check_whole("BED")
     n_columns = _n_columns(intervals, extras)
     columns = (intervals.contig_ids, intervals.starts, intervals.ends)
     for row, (contig, start, end) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):

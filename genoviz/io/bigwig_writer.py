@@ -42,6 +42,7 @@ def write_bigwig(
         If the file cannot be written.
     """
     tools = import_reader("pybigtools", "bigWig and bigBed files")
+    steps.check_whole("bigWig")
     if steps.scores is None:
         raise ParameterError("bigWig needs intervals with scores, these have none")
     if contig_lengths is None:

@@ -69,16 +69,20 @@ def iter_table(
     decimals = np.zeros(len(columns), np.int64)
     for first in range(0, len(contig_ids), _ROWS):
         ids = contig_ids[first : first + _ROWS]
-        values = np.stack([column[first : first + _ROWS] for column in columns], axis=1)
+        values = np.empty((len(ids), len(columns)), np.int64)
+        for k, column in enumerate(columns):
+            # One by one: beside floats, NumPy would round positions beyond 2^53.
+            values[:, k] = column[first : first + _ROWS]
         n_bytes = int((ends - starts)[ids].sum())
         n_bytes += len(ids) * (1 + len(columns) * MAX_NUMBER_BYTES)
         into = np.empty(n_bytes, np.uint8)
-        size = write_lines(text, starts[ids], ends[ids], values.astype(np.int64), decimals, into)
+        size = write_lines(text, starts[ids], ends[ids], values, decimals, into)
         yield into[:size].tobytes()
 
 
 def rows_of(intervals: Intervals) -> IntervalRows:
     """Return intervals with the lines of BED that they would be; for files that have none."""
+    intervals.check_whole("BED")
     parts = [f"{contig}\t".encode() for contig in intervals.contigs]
     lines = []
     signs = (".", "+", "-")
@@ -134,6 +138,7 @@ def iter_bedgraph(steps: Intervals) -> Iterator[bytes]:
     ParameterError
         If there are no scores.
     """
+    steps.check_whole("bedGraph")
     if steps.scores is None:
         raise ParameterError("bedGraph needs intervals with scores, these have none")
     kept = np.flatnonzero(~np.isnan(steps.scores))

@@ -10,11 +10,15 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model.byte_strings import ByteStrings
+from genoviz.model.coordinates import coordinate_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intervals:
     """Intervals in the order of their rows; 0-based, half-open, bp.
+
+    Real coordinates (float64) and negative ones are for counting overlaps; what measures bases
+    or writes files refuses them.
 
     Parameters
     ----------
@@ -23,7 +27,8 @@ class Intervals:
     contig_ids
         int32, shape (n,): the contig of each interval.
     starts, ends
-        int64, shape (n,): ``starts <= ends``. An empty interval lies between two bases.
+        int64, shape (n,): ``starts <= ends``. An empty interval lies between two bases. Or both
+        float64 and finite, where coordinates are real numbers.
     strands
         int8, shape (n,): 1 forward, -1 reverse, 0 neither; or None where no strand is known.
     names
@@ -75,10 +80,11 @@ class Intervals:
 
     def _check_shapes(self) -> None:
         n = len(self.starts)
+        coordinate = np.float64 if self.is_real else np.int64
         expected = {
             "contig_ids": (np.int32, n),
-            "starts": (np.int64, n),
-            "ends": (np.int64, n),
+            "starts": (coordinate, n),
+            "ends": (coordinate, n),
             "strands": (np.int8, n),
             "scores": (np.float64, n),
             "contig_lengths": (np.int64, len(self.contigs)),
@@ -103,6 +109,14 @@ class Intervals:
         if low < 0 or high >= len(self.contigs):
             wrong = low if low < 0 else high
             raise ParameterError(f"contig {wrong} is not one of the {len(self.contigs):,} contigs")
+        if self.is_real:
+            is_finite = np.isfinite(self.starts) & np.isfinite(self.ends)
+            if not is_finite.all():
+                row = int(np.argmin(is_finite))
+                raise ParameterError(
+                    f"interval {row:,} goes from {self.starts[row]} to {self.ends[row]}, "
+                    "needs finite numbers"
+                )
         is_reversed = self.ends < self.starts
         if is_reversed.any():
             row = int(np.argmax(is_reversed))
@@ -124,16 +138,21 @@ class Intervals:
     ) -> Intervals:
         """Return the intervals of columns with one value for each row.
 
-        Contigs are numbered as they first appear. Strands may be given as ``+``, ``-`` and other
-        text, or as numbers.
+        Contigs are numbered as they first appear. Coordinates become int64 where all are whole,
+        and float64 where one is not. Strands may be given as ``+``, ``-`` and other text, or as
+        numbers.
+
+        Raises
+        ------
+        ParameterError
+            As for `Intervals`, or if a coordinate is not finite or cannot be held exactly.
         """
         ranks: dict[str, int] = {}
         ids = np.fromiter((ranks.setdefault(str(name), len(ranks)) for name in contigs), np.int32)
         return cls(
             tuple(ranks),
             ids,
-            np.array(starts, np.int64),
-            np.array(ends, np.int64),
+            *coordinate_columns(starts, ends),
             strands=None if strands is None else _strand_numbers(strands),
             names=None if names is None else ByteStrings.from_texts(names),
             scores=None if scores is None else np.array(scores, np.float64),
@@ -152,8 +171,23 @@ class Intervals:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Length of each interval; int64, shape (n,), bp."""
+        """Length of each interval; of the dtype of starts and ends, shape (n,), bp."""
         return self.ends - self.starts
+
+    @property
+    def is_real(self) -> bool:
+        """Whether coordinates are real numbers: float64 in place of int64."""
+        return self.starts.dtype == np.float64
+
+    def check_whole(self, what: str, name: str = "intervals") -> None:
+        """Raise a ParameterError if coordinates are real, for ``what`` that needs whole ones."""
+        if self.is_real:
+            row = int(np.argmax((self.starts % 1 != 0) | (self.ends % 1 != 0))) if len(self) else 0
+            where = f", as {self.starts[row]:g} to {self.ends[row]:g} in row {row:,}"
+            raise ParameterError(
+                f"{what} needs whole coordinates, and the {name} have real ones"
+                f"{where if len(self) else ''}; only overlaps of these can be counted"
+            )
 
     @cached_property
     def _contig_ranks(self) -> dict[str, int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from genoviz.analyses.coverage_index import CoverageIndex
+from genoviz.analyses.depth_steps import depth_steps
 from genoviz.analyses.interval_coverage import coverage_fraction
 from genoviz.errors import ParameterError
 from genoviz.model.intervals import Intervals
@@ -46,6 +48,22 @@ def test_covered_and_summed_bases_are_those_of_all_pairs(options):
         assert coverage.covered_bases.tolist() == covered
         assert coverage.summed_bases.tolist() == summed
         assert coverage.counts.tolist() == expected_counts(queries, subjects, **options)
+        lengths = queries.ends - queries.starts + options["closed"]
+        lengths[(lengths == 0) & (options["zero_length"] == "bedtools")] = 2
+        assert coverage.lengths.tolist() == lengths.tolist()
+        bases = np.maximum(lengths, 1)
+        assert coverage.fractions.tolist() == (np.array(covered) / bases).tolist()
+        assert coverage.mean_depths.tolist() == (np.array(summed) / bases).tolist()
+
+
+def test_closed_intervals_have_their_last_base():
+    # Bases 10 to 19 and 15 to 24, both counted: 5 of 10 in common; half-open 4 of 9.
+    queries = Intervals.from_columns(["c"], [10], [19])
+    subjects = Intervals.from_columns(["c"], [15], [24])
+    closed = coverage_fraction(queries, subjects, closed=True, backend="cpu")
+    assert (closed.covered_bases[0], closed.lengths[0], closed.fractions[0]) == (5, 10, 0.5)
+    half_open = coverage_fraction(queries, subjects, backend="cpu")
+    assert (half_open.covered_bases[0], half_open.lengths[0]) == (4, 9)
 
 
 def test_coverage_without_intervals_is_zero():
@@ -101,13 +119,16 @@ def test_depth_of_a_real_file_is_that_of_bedtools(tmp_path):
 
 
 def check_bins(index, contig, depths, intervals, edges):
-    """Compare bins with depths base by base; nothing lies outside these."""
+    """Compare bins with depths base by base; a contig of known length ends with it."""
     bins = index.bins(contig, edges)
     rank = index.contigs.index(contig)
     on_contig = intervals.contig_ids == rank
+    lengths = intervals.contig_lengths
+    limit = None if lengths is None else int(lengths[rank])
     for i, (low, high) in enumerate(pairwise(edges)):
-        inside = [depths[b] if 0 <= b < len(depths) else 0 for b in range(low, high)]
-        assert bins.means[i] == pytest.approx(sum(inside) / (high - low), rel=1e-12)
+        bases = range(max(low, 0), high if limit is None else min(high, limit))
+        inside = [depths[b] if b < len(depths) else 0 for b in bases] or [0]
+        assert bins.means[i] == pytest.approx(sum(inside) / len(inside), rel=1e-12)
         assert bins.maxima[i] == max(inside)
         assert bins.minima[i] == min(inside)
         touches = on_contig & (intervals.starts < high) & (intervals.ends > low)
@@ -148,6 +169,48 @@ def test_bins_and_steps_of_any_intervals_are_those_of_their_bases():
                 assert np.concatenate([[], *again]).tolist() == depths[:size]
                 joined = np.concatenate([[], *(part.depths for part in parts)])
                 assert (np.diff(joined) != 0).all()
+
+    check()
+
+
+def test_the_bases_of_a_contig_alone_are_averaged():
+    # One read over each base: the depth is 1 in every bin, wherever bins begin and end.
+    reads = Intervals(
+        ("c",), *np.array([[0]], np.int32), np.array([0]), np.array([517]),
+        contig_lengths=np.array([517]),
+    )  # fmt: skip
+    for edges in ([-100, 0, 500, 1000], [-50, 50, 450, 517], [0, 10_000], [516, 518, 600]):
+        bins = CoverageIndex.of(reads).bins("c", edges)
+        is_there = np.array([low < 517 and high > 0 for low, high in pairwise(edges)])
+        for values in (bins.means, bins.minima, bins.maxima, bins.counts):
+            assert values.tolist() == is_there.astype(int).tolist()
+
+
+def test_bins_of_contigs_of_known_length_are_those_of_their_bases():
+    hypothesis = pytest.importorskip("hypothesis")
+    from hypothesis import strategies as st
+
+    @hypothesis.given(
+        interval_strategy(),
+        st.integers(1, 40),
+        st.lists(st.integers(-5, 50), min_size=2, max_size=9, unique=True).map(sorted),
+    )
+    def check(intervals, length, edges):
+        lengths = np.full(intervals.n_contigs, length)
+        known = replace(intervals, contig_lengths=lengths)
+        cut = replace(
+            known,
+            starts=np.minimum(known.starts, length),
+            ends=np.minimum(known.ends, length),
+        )
+        index = CoverageIndex.of(known)
+        steps = depth_steps(known, zeros=True)
+        for rank, contig in enumerate(index.contigs):
+            depths = base_depths(intervals, contig, length)
+            check_bins(index, contig, depths, cut, edges)
+            on_contig = steps.contig_ids == rank
+            again = np.repeat(steps.scores[on_contig], steps.lengths[on_contig])
+            assert again.tolist() == depths
 
     check()
 

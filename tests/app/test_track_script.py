@@ -72,18 +72,21 @@ def test_ticks_stand_at_round_positions_as_people_count_them(start, end, expecte
 @needs_node
 def test_the_step_at_a_position_is_found_among_edges_and_among_bins():
     edges = np.array([0, 3, 10, 11, 40])
-    (by_edges, by_bins) = run(
+    (by_edges, by_bins, ends) = run(
         f"""
         const edges = {{ mean: [1, 2, 3, 4], edges: {edges.tolist()} }};
         const steps = new m.Steps({{ name: "", first: 1000, size: 0 }}, edges, 1000);
         print(Array.from({{ length: 40 }}, (_, i) => steps.find(1000 + i)));
-        const bins = new m.Steps({{ name: "", first: 500, size: 10 }}, {{ mean: [1, 2, 3, 4] }});
+        const bins = new m.Steps({{ name: "", first: 500, size: 10, end: 533 }},
+                                {{ mean: [1, 2, 3, 4] }});
         print(Array.from({{ length: 40 }}, (_, i) => bins.find(500 + i)));
+        print(Array.from({{ length: 5 }}, (_, i) => bins.edge(i)));
         """,
         "values",
     )
     assert by_edges == (np.searchsorted(edges, np.arange(40), "right") - 1).tolist()
     assert by_bins == (np.arange(40) // 10).tolist()
+    assert ends == [500, 510, 520, 530, 533]  # the last bin of a contig ends with it
 
 
 @needs_node

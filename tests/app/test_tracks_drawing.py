@@ -152,6 +152,41 @@ def test_bins_are_sent_with_their_range_and_without_edges():
     assert message["said"].startswith("Mean and range of")
 
 
+@pytest.mark.parametrize("kind", ["bam", "bedgraph"])
+@pytest.mark.parametrize("length", [100_001, 123_457, 199_999])
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("width", [100, 333, 700])
+def test_a_depth_of_one_is_one_in_the_last_bin_of_a_contig_too(kind, length, is_known, width):
+    ends = np.array([length // 3, length])
+    data = prepare(
+        Intervals(
+            ("c",), np.zeros(2, np.int32), np.append(0, ends[:1]), ends, scores=np.ones(2),
+            contig_lengths=np.array([length]) if is_known else None,
+        ),
+        kind,
+    )  # fmt: skip
+    track = Track("a", data, new_look(data.kind, 0))
+    for view in ((0, length), (length // 2, length), (length - 60_000, length)):
+        drawing = TrackDrawer().draw([track], View("c", *view, width), length)
+        (summary, _), = drawing.rows[0].parts  # fmt: skip
+        assert drawing.bin_bp > 1
+        assert summary.edges[-1] == length
+        assert (np.diff(summary.edges)[:-1] == drawing.bin_bp).all()
+        assert (np.diff(summary.edges) > 0).all()
+        for values in (summary.low, summary.mean, summary.high):
+            assert (values == 1).all()
+        (part,) = frame_message(drawing, chosen=None)["lanes"][0]["rows"][0]["parts"]
+        assert part["end"] == length
+
+
+def test_a_bin_before_the_end_of_a_view_keeps_its_whole_length():
+    track = make_track("a", [1] * 2000)
+    drawing = TrackDrawer().draw([track], View("c", 10_000, 80_000, 300), 200_000)
+    (summary, _), = drawing.rows[0].parts  # fmt: skip
+    assert (np.diff(summary.edges) == drawing.bin_bp).all()
+    assert summary.edges[-1] >= drawing.bounds[1]
+
+
 def test_a_feature_is_found_under_the_pointer():
     genes = make_track("g", [1, 2, 3], "bed")
     drawing = draw([genes])

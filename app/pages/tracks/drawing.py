@@ -63,12 +63,12 @@ class TrackDrawer:
         bounds = (start, max(int(np.ceil(min(view.end + margin, max(length, 1)))), start + 1))
         rows = [TrackRow(track, 0, 0) for track in tracks if not track.look.is_hidden]
         for row in rows:
-            self._fill(row, view, bounds)
+            self._fill(row, view, bounds, max(length, 1))
         lanes, height = stack(rows, [row.features is None for row in rows])
         self._scaler.set_scales(lanes, view)
         return Drawing(rows, lanes, height, view, bounds)
 
-    def _fill(self, row: TrackRow, view: View, bounds: tuple[int, int]) -> None:
+    def _fill(self, row: TrackRow, view: View, bounds: tuple[int, int], length: int) -> None:
         track = row.track
         own = track.find_contig(view.contig)
         if own is None:
@@ -78,7 +78,7 @@ class TrackDrawer:
         if self._is_boxes(track, own, view):
             row.features = self._place(track, own, view, bounds)
         if row.features is None:
-            row.parts = _summarise(track, own, view, bounds)
+            row.parts = _summarise(track, own, view, bounds, length)
             return
         n_hidden = row.features.n_hidden
         row.note = f"{n_hidden:,} more than fit" if n_hidden else ""
@@ -99,12 +99,12 @@ class TrackDrawer:
 
 
 def _summarise(
-    track: Track, own: tuple[str, int], view: View, bounds: tuple[int, int]
+    track: Track, own: tuple[str, int], view: View, bounds: tuple[int, int], length: int
 ) -> list[tuple[Summary, bool]]:
     contig, shift = own
     start = min(max(bounds[0], -shift), bounds[1] - 1)
     width = int(view.width * (bounds[1] - start) / max(view.end - view.start, 1e-9))
-    stretch = (contig, shift, start, bounds[1], max(width, 1))
+    stretch = (contig, shift, start, bounds[1], max(width, 1), max(length, bounds[1]))
     data, factor = track.data, factor_of(track)
     if track.look.is_mirrored and data.strands is not None:
         found = [summarise_index(index, *stretch) for index in data.strands]

@@ -101,7 +101,7 @@ def _row(row: TrackRow, is_chosen: bool, origin: int, arrays: Arrays) -> Message
 
 
 def _values(name: str, summary: Summary, is_down: bool, origin: int, arrays: Arrays) -> Message:
-    """Add the values of a part; bins of one length need no edges."""
+    """Add the values of a part; bins of one length need no edges but the end of the last."""
     arrays[f"{name}mean"] = summary.mean.astype(np.float32)
     if summary.bin_bp == 0:
         arrays[f"{name}edges"] = (summary.edges - origin).astype(np.int32)
@@ -112,6 +112,7 @@ def _values(name: str, summary: Summary, is_down: bool, origin: int, arrays: Arr
         "name": name,
         "is_down": is_down,
         "first": int(summary.edges[0]),
+        "end": int(summary.edges[-1]),
         "size": summary.bin_bp,
     }
 

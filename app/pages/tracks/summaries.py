@@ -48,17 +48,19 @@ class Summary:
         )
 
 
-def choose_edges(start: int, end: int, width: int) -> np.ndarray:
-    """Return edges of bins of equal length, about two pixels wide; multiples of that length.
+def choose_edges(start: int, end: int, width: int, length: int) -> tuple[np.ndarray, int]:
+    """Return edges of bins of equal length, about two pixels wide, and that length.
 
-    So a bin keeps its place, and its values, while the view moves.
+    Edges are its multiples, so that a bin keeps its place, and its values, while the view moves;
+    only the last bin of a contig, which has ``length`` bp, is shorter.
     """
     size = max(-(-(end - start) * PIXELS_PER_BIN // max(width, 1)), 1)
-    return np.arange(start // size * size, end + size, size, dtype=np.int64)
+    edges = np.arange(start // size * size, min(end, length), size, dtype=np.int64)
+    return np.append(edges, min(int(edges[-1]) + size, length)), size
 
 
 def summarise(
-    data: TrackData, contig: str, shift: int, start: int, end: int, width: int
+    data: TrackData, contig: str, shift: int, start: int, end: int, width: int, length: int
 ) -> Summary:
     """Return the values of a track from ``start`` to ``end``, drawn ``width`` pixels wide.
 
@@ -66,13 +68,21 @@ def summarise(
     ----------
     contig, shift
         The track's own name of the contig, and where base 0 of the shown one is on it.
+    length
+        Of the contig that is shown, bp; ``start`` lies on it.
     """
     index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
-    return summarise_index(index, contig, shift, start, end, width)
+    return summarise_index(index, contig, shift, start, end, width, length)
 
 
 def summarise_index(
-    index: CoverageIndex | SignalIndex, contig: str, shift: int, start: int, end: int, width: int
+    index: CoverageIndex | SignalIndex,
+    contig: str,
+    shift: int,
+    start: int,
+    end: int,
+    width: int,
+    length: int,
 ) -> Summary:
     """As `summarise`, of one index."""
     if end - start <= EXACT_BP:
@@ -80,10 +90,10 @@ def summarise_index(
         if len(found[1]) <= width:
             edges, values = found
             return Summary(edges - shift, values, values, values, 0)
-    edges = choose_edges(start, end, width)
+    edges, size = choose_edges(start, end, width, length)
     bins = index.bins(contig, edges + shift)
     values = [np.nan_to_num(v.astype(np.float64)) for v in (bins.minima, bins.means, bins.maxima)]
-    return Summary(edges, *values, bin_bp=int(edges[1] - edges[0]))
+    return Summary(edges, *values, bin_bp=size)
 
 
 def _steps(

@@ -47,7 +47,10 @@ export class Steps {
   }
 
   edge(i) {
-    return this.edges === null ? this.first + i * this.size : this.origin + this.edges[i];
+    if (this.edges === null) {
+      return Math.min(this.first + i * this.size, this.end);
+    }
+    return this.origin + this.edges[i];
   }
 
   // The step that has a position, as far as there is one.
