@@ -140,13 +140,14 @@ def test_bases_without_depth_are_written_on_demand(run, tmp_path):
     out = run("depth", path, "--per-base", "--zeros", "-g", tmp_path / "a.genome")[1]
     assert out.split() == "b 1 0 c 1 0 c 2 2 c 3 1 c 4 1 c 5 0".split()
     code, _, err = run("depth", path, "--zeros")
-    assert (code, "need the lengths of the contigs" in err) == (1, True)
+    assert (code, "a.bed: does not say how long its contigs are" in err) == (1, True)
     (tmp_path / "a.genome").write_text("c\t3\n")
-    code, _, err = run("depth", path, "-g", tmp_path / "a.genome")
-    assert (code, "ends at 4 of 'c', which has 3 bp" in err) == (1, True)
+    code, out, err = run("depth", path, "-g", tmp_path / "a.genome")
+    assert (code, out.split()) == (0, "c 1 2 2 c 2 3 1".split())
+    assert "a.bed: 1 interval reaches beyond its contig" in err
     (tmp_path / "a.genome").write_text("d\t3\n")
     assert (
-        "contig 'c' of the intervals is not in"
+        "a.bed: has intervals on 'c', which a.genome has not"
         in run("depth", path, "-g", tmp_path / "a.genome")[2]
     )
 
@@ -270,9 +271,9 @@ def test_usage_errors(run, tmp_path):
     assert run("count", path)[0] == 2
     assert run("count", path, path, "--of", "x")[0] == 2
     code, _, err = run("count", path, path, "-s")
-    assert (code, "have no strands" in err) == (1, True)
+    assert (code, "a.bed: has no strands" in err) == (1, True)
     code, _, err = run("depth", path, "--strand", "+")
-    assert (code, "the intervals have no strands" in err) == (1, True)
+    assert (code, "a.bed: has no strands" in err) == (1, True)
     path.write_text("c\t0\n")
     code, _, err = run("count", path, path)
     assert (code, err) == (1, "genoviz: a.bed, line 1: has 2 columns, BED needs 3\n")

@@ -8,11 +8,8 @@ import numpy as np
 
 from genoviz.analyses.intervals import Method, count_linear
 from genoviz.analyses.linear_coordinates import Strand, ZeroLength, linear_pair
-from genoviz.backend import Backend
+from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
-from genoviz.kernels.interval_count import cpu_depth
-from genoviz.kernels.interval_count.cpu_pairs import order_of
-from genoviz.kernels.interval_count.cpu_sort import sort_arrays
 from genoviz.model.intervals import Intervals
 
 
@@ -31,12 +28,15 @@ class IntervalCoverage:
     summed_bases
         int64, shape (n_queries,): bases of all subjects inside the query, overlaps of these
         repeated.
+    backend
+        Where all of it was computed: ``"cpu"`` or ``"cuda"``.
     """
 
     counts: np.ndarray
     covered_bases: np.ndarray
     lengths: np.ndarray
     summed_bases: np.ndarray
+    backend: str
 
     @property
     def fractions(self) -> np.ndarray:
@@ -76,23 +76,11 @@ def coverage_fraction(
     lengths = queries.lengths + closed
     if zero_length == "bedtools":
         lengths = np.where(lengths == 0, 2, lengths)
-    starts, ends = sort_arrays(without_empty(pair.starts, pair.ends))
+    starts, ends = without_empty(pair.starts, pair.ends)
     check_sum(starts, ends)
-    stretches = cpu_depth.find_covered(starts, ends)
-    prepared = (
-        starts,
-        ends,
-        cpu_depth.block_sums(starts),
-        cpu_depth.block_sums(ends),
-        *stretches,
-        np.concatenate([[0], np.cumsum(stretches[1] - stretches[0])]),
-    )
-    before_start, before_end = (
-        cpu_depth.sum_before(*prepared, edges, order_of(edges))
-        for edges in (pair.query_starts, pair.query_ends)
-    )
-    summed, covered = before_end - before_start
-    return IntervalCoverage(counts, covered, lengths, summed)
+    kernel = load_kernel("interval_count", backend)
+    summed, covered = kernel.measure_cover(pair.query_starts, pair.query_ends, starts, ends)
+    return IntervalCoverage(counts, covered, lengths, summed, resolve_backend(backend))
 
 
 def check_sum(starts: np.ndarray, ends: np.ndarray) -> None:

@@ -160,6 +160,13 @@ def on_contigs(intervals: Intervals) -> Intervals:
     return replace(intervals, starts=starts, ends=ends)
 
 
+def count_beyond(intervals: Intervals) -> int:
+    """Return how many intervals reach beyond a contig of known length."""
+    if intervals.contig_lengths is None or len(intervals) == 0:
+        return 0
+    return int((intervals.ends > intervals.contig_lengths[intervals.contig_ids]).sum())
+
+
 def group_offsets(sizes: np.ndarray) -> np.ndarray:
     """Return where groups of these sizes begin, with room for widened intervals, and the top.
 

@@ -10,6 +10,7 @@ import typer
 
 from genoviz.cli.kmer_index import is_graph, read_sequences
 from genoviz.cli.options import BackendName, BackendOption, JsonOption, examples
+from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import quantity, show_progress
 from genoviz.cli.results import print_results
 from genoviz.cli.streams import as_file, is_dash, refuse_standard_output
@@ -135,6 +136,7 @@ def _check_output(sequences: Path, output: Path | None) -> Path:
         while Path(name).suffix.lower() in _ENDINGS:
             name = Path(name).stem
         output = sequences.with_name(f"{name}.gvfm")
+    choose_kind(output, {"index": (".gvfm",)}, default="index", binary=("index",))
     if not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
     if output.exists() and sequences.exists() and output.samefile(sequences):

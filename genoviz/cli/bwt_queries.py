@@ -13,6 +13,7 @@ import typer
 from genoviz.cli import kmer_index as io
 from genoviz.cli.interval_options import OutputOption, as_file, write_output
 from genoviz.cli.options import MAX_COUNT, BackendName, BackendOption, JsonOption, examples
+from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 
@@ -56,7 +57,7 @@ def count(
     ] = False,
     max_branches: io.MaxBranchesOption = 4096,
     check: io.CheckOption = True,
-    output: OutputOption = None,
+    output: TableOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
@@ -149,8 +150,11 @@ def locate(
     nodes.
     """
     bed = as_format is HitFormat.bed
-    if as_format is None and output is not None:
-        bed = output.name.lower().removesuffix(".gz").endswith(".bed")
+    forms = {"bed": BED, "tsv": TABLE}
+    if as_format is None:
+        bed = choose_kind(output, forms, default="tsv") == "bed"
+    else:
+        choose_kind(output, {as_format.value: forms[as_format.value]}, default=as_format.value)
     if bed and context:
         raise typer.BadParameter("--context needs --format tsv")
     queries = io.read_kmers(kmers, file)

@@ -16,6 +16,7 @@ from genoviz.cli.options import (
     JsonOption,
     examples,
 )
+from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_results
 
@@ -45,7 +46,7 @@ def spectrum(
             help="Instead, count distinct and unique k-mers for each k up to MAX (forward).",
         ),
     ] = None,
-    output: OutputOption = None,
+    output: TableOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
@@ -101,6 +102,7 @@ def multiplicity(
     Where no k-mer begins, because another letter than A C G T or the end of the contig comes too
     soon, there is no line. The index needs all rows located (--sample-rate 1).
     """
+    choose_kind(output, {"bedGraph": (*BEDGRAPH, *TABLE)}, default="bedGraph")
     with show_progress() as bar:
         repeats = io.open_repeats(index, bar, backend=backend.value)
         io.check_k("-k", k, repeats)

@@ -10,6 +10,7 @@ import typer
 
 from genoviz.cli import interval_options as io
 from genoviz.cli.options import BackendName, BackendOption, JsonOption, examples, help_of
+from genoviz.cli.output_kinds import BED, TABLE, choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_results
 
@@ -79,7 +80,12 @@ def count(
         raise typer.BadParameter("--of goes with --graph and without B")
     if split and graph is not None:
         raise typer.BadParameter("--split does not go with --graph")
+    if backend is BackendName.cuda and (split or subjects is None):
+        what = "--split" if split else "counting paths (--graph without B)"
+        raise typer.BadParameter(f"{what} runs on the CPU, leave out --backend cuda")
+    queries = io.as_file(queries)
     if graph is not None:
+        choose_kind(output, {"BED": BED, "table": TABLE}, default="table")
         options = {
             "strand": strand,
             "zero_length": zero_length.value,
@@ -87,6 +93,7 @@ def count(
         }
         _count_on_graph(graph, queries, subjects, of, options, output, as_json)
         return
+    io.check_lines_output(output, queries)
     reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     options = {"strand": strand, "zero_length": zero_length.value}
     with show_progress() as bar:
@@ -98,7 +105,13 @@ def count(
             )
         else:
             rows, found = io.read_pair(
-                queries, subjects, bar, blocks=False, map_contigs=map_contigs, reads=reads
+                queries,
+                subjects,
+                bar,
+                blocks=False,
+                map_contigs=map_contigs,
+                reads=reads,
+                strand=strand,
             )
             from genoviz.analyses.intervals import count_overlaps
 

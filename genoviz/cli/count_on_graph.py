@@ -70,20 +70,24 @@ def count_on_graph(
     from genoviz.analyses.path_depth import depths_of_intervals
 
     graph = read_graph(graph_file, bar, cache=True)
-    placed = _place(graph, queries, bar, names=True)
+    strand = None if subjects is None else options["strand"]
+    placed = _place(graph, queries, bar, names=True, strand=strand)
     bar.update("Counting", 0, None, "")
     if subjects is None:
         depths = depths_of_intervals(graph, placed.intervals, of or None)
         return GraphCounts(placed, {"n_paths": depths.n_paths, "mean_depth": depths.mean_depths})
-    others = _place(graph, subjects, bar, names=False)
+    others = _place(graph, subjects, bar, names=False, strand=strand)
     counts = count_overlaps(placed.intervals, others.intervals, **options)
     return GraphCounts(placed, {"count": counts})
 
 
-def _place(graph: PangenomeGraph, path: Path, bar: ProgressBar, *, names: bool) -> PlacedIntervals:
+def _place(
+    graph: PangenomeGraph, path: Path, bar: ProgressBar, *, names: bool, strand: str | None
+) -> PlacedIntervals:
     from genoviz.analyses.path_depth import place_intervals
 
     intervals = io.read(path, bar, names=names, blocks=False)
+    io.need_strands(strand, path, intervals)
     placed = place_intervals(graph, intervals)
     print_notes(*placed.intervals.notes[len(intervals.notes) :])
     return placed

@@ -57,10 +57,18 @@ def coverage(
     writes, for reads after 'samtools view -F 1796'.
     """
     strand = io.strand_rule(same_strand, opposite_strand)
+    queries = io.as_file(queries)
+    io.check_lines_output(output, queries)
     reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     with show_progress() as bar:
         rows, found = io.read_pair(
-            queries, subjects, bar, blocks=split, map_contigs=map_contigs, reads=reads
+            queries,
+            subjects,
+            bar,
+            blocks=split,
+            map_contigs=map_contigs,
+            reads=reads,
+            strand=strand,
         )
         from genoviz.analyses.interval_coverage import coverage_fraction
 
@@ -91,6 +99,7 @@ def coverage(
         results = {
             "n_queries": len(rows.intervals),
             "n_subjects": len(found),
+            "backend": result.backend,
             "n_queries_covered": int((result.covered_bases > 0).sum()),
             "covered_bases": int(result.covered_bases.sum()),
             "length": int(result.lengths.sum()),

@@ -13,8 +13,9 @@ import typer
 from genoviz.cli import interval_options as io
 from genoviz.cli.graph_file import read_graph
 from genoviz.cli.options import JsonOption, examples, help_of
+from genoviz.cli.output_kinds import BEDGRAPH, BIGWIG, TABLE, choose_kind
 from genoviz.cli.progress import ProgressBar, show_progress
-from genoviz.cli.results import print_results
+from genoviz.cli.results import print_notes, print_results
 
 if TYPE_CHECKING:
     from genoviz.model import Intervals
@@ -23,6 +24,7 @@ EXAMPLES = examples(
     "genoviz depth reads.bam > depth.bedgraph",
     "genoviz depth reads.bam --region chr9:4000000-6000000 --per-base",
     "genoviz depth peaks.bed -g hg19.genome --zeros -o depth.bedgraph",
+    "genoviz depth reads.bam -o depth.bw",
     "genoviz depth graph.gfa.gz --path 'GRCh38#0#chr6' --of 'CHM13#0#chr6'",
 )
 
@@ -61,8 +63,9 @@ def depth(
         str | None,
         typer.Option(
             "--region",
-            metavar="CONTIG:START-END",
-            help="Only there; 0-based, half-open. An index is used if there is one.",
+            metavar="CONTIG[:START[-END]]",
+            help="Only there: a contig, a base or a stretch; 0-based, half-open. An index is used "
+            "if there is one.",
         ),
     ] = None,
     strand: Annotated[
@@ -93,27 +96,34 @@ def depth(
 
     It is that of 'bedtools genomecov -bg -split', for reads after 'samtools view -F 1796'; with
     --per-base it is that of 'samtools depth', but for its lines of depth 0. Where mates overlap
-    they count twice. Intervals without length cover nothing.
+    they count twice. Intervals without length cover nothing, and what reaches beyond the end of
+    its contig is cut off there. With -o, .bw writes bigWig.
 
     With --path, FILE is a graph, and the depth is the number of visits of its paths (those of
     --of) to the bases of that path.
     """
     if path is None and (of or once):
         raise typer.BadParameter("--of and --once go with --path")
+    if path is not None:
+        _refuse_with_path(genome, region, strand)
+    kind = _kind_of(output, per_base)
     with show_progress() as bar:
         if path is not None:
             steps = _along_path(file, path, of, once, bar)
         else:
             options = {"exclude_flags": exclude_flags, "min_quality": min_quality}
             found = io.read(file, bar, names=False, blocks=split, region=region, **options)
-            found = _choose(found, strand, genome)
+            found = _choose(found, strand, genome, file)
             bar.update("Depth", 0, None, "")
-            steps = _depth(found, zeros, region)
+            steps = _depth(found, zeros, region, file)
     if not zeros:
         steps = steps.select(steps.scores > 0)
-    lines = _iter_bases(steps) if per_base else _iter_steps(steps)
-    if output is not None or not as_json:
-        io.write_output(lines, output)
+    if kind == "bigWig":
+        from genoviz.io.bigwig_writer import write_bigwig
+
+        write_bigwig(output, steps)
+    elif output is not None or not as_json:
+        io.write_output(_iter_bases(steps) if per_base else _iter_steps(steps), output)
     if as_json:
         results = {
             "n_steps": len(steps),
@@ -135,30 +145,68 @@ def _along_path(
     return path_depth_along(graph, path, of or None, once=once)
 
 
-def _choose(found: Intervals, strand: StrandName | None, genome: Path | None) -> Intervals:
+def _kind_of(output: Path | None, per_base: bool) -> str:
+    """Return what is written; the ending of a file decides, or is refused."""
+    if per_base:
+        return choose_kind(output, {"table": TABLE}, default="table")
+    writes = {"bedGraph": (*BEDGRAPH, *TABLE), "bigWig": BIGWIG}
+    return choose_kind(output, writes, default="bedGraph", binary=("bigWig",))
+
+
+def _refuse_with_path(genome: Path | None, region: str | None, strand: StrandName | None) -> None:
+    given = {"--genome": genome, "--region": region, "--strand": strand}
+    wrong = [option for option, value in given.items() if value is not None]
+    if wrong:
+        raise typer.BadParameter(f"{wrong[0]} does not go with --path")
+
+
+def _choose(
+    found: Intervals, strand: StrandName | None, genome: Path | None, file: Path
+) -> Intervals:
     """Return the intervals of a strand, on the contigs of a genome."""
-    from genoviz.errors import ParameterError
+    from genoviz.analyses.linear_coordinates import count_beyond
+    from genoviz.errors import FileFormatError
     from genoviz.io.genome_file import on_genome, read_genome
 
     if strand is not None:
         if found.strands is None:
-            raise ParameterError("the intervals have no strands, needs them for --strand")
+            raise FileFormatError(
+                file,
+                "has no strands, which --strand needs: leave it out, or give BED with 6 columns",
+            )
         found = found.select(found.strands == (1 if strand == StrandName.forward else -1))
-    return found if genome is None else on_genome(found, read_genome(genome))
+    if genome is not None:
+        n_notes = len(found.notes)
+        found = on_genome(found, read_genome(genome), file=file, genome=genome)
+        print_notes(*found.notes[n_notes:])
+    n_beyond = count_beyond(found)
+    if n_beyond:
+        they = "interval reaches beyond its contig, and is"
+        if n_beyond > 1:
+            they = "intervals reach beyond their contigs, and are"
+        print_notes(f"{file.name}: {n_beyond:,} {they} cut off at the end")
+    return found
 
 
-def _depth(found: Intervals, zeros: bool, region: str | None) -> Intervals:
+def _depth(found: Intervals, zeros: bool, region: str | None, file: Path) -> Intervals:
     import numpy as np
 
     from genoviz.analyses.depth_steps import depth_steps
+    from genoviz.errors import FileFormatError
     from genoviz.io.intervals import to_region
 
+    if zeros and found.contig_lengths is None:
+        raise FileFormatError(
+            file, "does not say how long its contigs are, which --zeros needs: give --genome"
+        )
     steps = depth_steps(found, zeros=zeros)
     if region is None:
         return steps
-    place = to_region(region)
+    place = to_region(region, steps.contigs)
     if place.path not in steps.contigs:
         return steps
+    if to_region(region, ()).path != place.path:
+        print_notes(f"--region {region} is taken for {place.path}")
     steps = steps.within(place.path, place.start, place.end)
     return replace(
         steps,

@@ -30,6 +30,7 @@ from genoviz.cli.options import (
     examples,
     help_of,
 )
+from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 from genoviz.cli.streams import is_standard_output
@@ -250,9 +251,7 @@ def draw(
 def _check_output(output: Path) -> str:
     if is_standard_output(output):
         return ".png"
-    ending = output.suffix.lower()
-    if ending not in ENDINGS:
-        raise typer.BadParameter(f"-o {output} needs one of the endings {', '.join(ENDINGS)}")
+    ending = choose_kind(output, {e: (e,) for e in ENDINGS}, default=None, binary=ENDINGS)
     if not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
     return ending

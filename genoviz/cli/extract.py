@@ -18,6 +18,7 @@ from genoviz.cli.options import (
     examples,
     help_of,
 )
+from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
 from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output
@@ -34,7 +35,7 @@ EXAMPLES = examples(
     "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 -o c4a.fa",
     "genoviz extract graph.gfa.gz --nodes picked.txt --fasta paths -o haplotypes.fa.gz",
 )
-_KINDS = {".gfa": "graph", ".fa": "fasta", ".fasta": "fasta", ".fna": "fasta", ".txt": "list"}
+_KINDS = {"graph": (".gfa",), "fasta": (".fa", ".fasta", ".fna"), "list": (".txt",)}
 
 
 class FastaOf(StrEnum):
@@ -127,13 +128,9 @@ def _check_output(
     """Return the kind of file to write; what cannot work is refused before anything is read."""
     if not regions and nodes is None:
         raise typer.BadParameter("give --region or --nodes")
-    kind = _KINDS.get(Path(output.name.lower().removesuffix(".gz")).suffix)
+    kind = choose_kind(output, _KINDS, default=None)
     if is_standard_output(output):
         kind = "graph" if fasta is None else "fasta"
-    if kind is None:
-        raise typer.BadParameter(
-            f"-o {output} needs one of the endings {', '.join(_KINDS)}, also with .gz"
-        )
     if not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
     if fasta is not None and kind != "fasta":

@@ -10,8 +10,8 @@ import typer
 
 from genoviz.cli import geno_inputs as io
 from genoviz.cli.geno_tables import sample_columns, variant_columns, write_table
-from genoviz.cli.interval_options import OutputOption
 from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes
 
@@ -56,7 +56,7 @@ _SINGLE_STEP = (Method.ss_snp_blup, Method.ss_gta_blup)
 
 def blup(
     genotypes: io.GenotypesArgument,
-    output: OutputOption = None,
+    output: TableOption = None,
     pheno: io.PhenotypesOption = None,
     trait: io.TraitOption = None,
     trait_type: io.TraitTypeOption = io.TraitType.auto,

@@ -9,8 +9,8 @@ import typer
 
 from genoviz.cli import geno_inputs as io
 from genoviz.cli.geno_tables import sample_columns, variant_columns, write_table
-from genoviz.cli.interval_options import OutputOption
 from genoviz.cli.options import BackendName, BackendOption, examples
+from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes
 
@@ -23,7 +23,7 @@ EXAMPLES = examples(
 
 def freq(
     genotypes: io.GenotypesArgument,
-    output: OutputOption = None,
+    output: TableOption = None,
     samples: Annotated[
         Path | None,
         typer.Option(help="Also write missing genotypes, heterozygosity and F of the samples."),

@@ -11,6 +11,7 @@ import typer
 from genoviz.cli import geno_inputs as io
 from genoviz.cli.geno_tables import write_table
 from genoviz.cli.options import BackendName, BackendOption, examples
+from genoviz.cli.output_kinds import choose_kind, table_only
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 
@@ -65,8 +66,12 @@ def grm(
     from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
     from genoviz.analyses.genotypes.relatives import relatives
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
-    from genoviz.io.relationship_files import write_relationships
+    from genoviz.io.relationship_files import ENDINGS, write_relationships
 
+    choose_kind(
+        output, {ending: (ending,) for ending in ENDINGS}, default=None, binary=(".npy", ".grm.bin")
+    )
+    table_only(pairs, option="--pairs")
     filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)

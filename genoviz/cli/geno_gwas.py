@@ -9,8 +9,8 @@ import typer
 
 from genoviz.cli import geno_inputs as io
 from genoviz.cli.geno_tables import variant_columns, write_table
-from genoviz.cli.interval_options import OutputOption
 from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes
 
@@ -29,7 +29,7 @@ class Model(StrEnum):
 
 def gwas(
     genotypes: io.GenotypesArgument,
-    output: OutputOption = None,
+    output: TableOption = None,
     pheno: io.PhenotypesOption = None,
     trait: io.TraitOption = None,
     trait_type: io.TraitTypeOption = io.TraitType.auto,

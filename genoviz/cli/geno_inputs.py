@@ -50,7 +50,7 @@ HweOption = Annotated[
 RegionOption = Annotated[
     str | None,
     typer.Option(
-        "--region", metavar="CONTIG[:START-END]", help="Only variants there; 0-based, half-open."
+        "--region", metavar="CONTIG[:START[-END]]", help="Only variants there; 0-based, half-open."
     ),
 ]
 KeepOption = Annotated[
@@ -179,20 +179,13 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
 def _take_region(genotypes: Genotypes, region: str) -> Genotypes:
     from genoviz.analyses.genotypes.selection import genotypes_in_region
     from genoviz.errors import ParameterError
+    from genoviz.model.region_text import parse_region
 
-    contig, colon, place = region.rpartition(":")
-    if not colon:
-        contig, place = region, ""
-    start, end = 0, 2**62
-    if place:
-        ends = place.replace(",", "").split("-")
-        if len(ends) != 2 or not all(text.isdigit() for text in ends):
-            raise ParameterError(f"--region is {region!r}, needs CONTIG or CONTIG:START-END")
-        start, end = map(int, ends)
-    if contig not in genotypes.variants.contigs:
+    place = parse_region(region, genotypes.variants.contigs)
+    if place.path not in genotypes.variants.contigs:
         known = ", ".join(genotypes.variants.contigs[:5])
-        raise ParameterError(f"--region names contig {contig!r}, the genotypes have {known}")
-    return genotypes_in_region(genotypes, contig, start, end)
+        raise ParameterError(f"--region names contig {place.path!r}, the genotypes have {known}")
+    return genotypes_in_region(genotypes, place.path, place.start, place.end)
 
 
 def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:

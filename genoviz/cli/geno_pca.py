@@ -14,8 +14,8 @@ from genoviz.cli.geno_tables import (
     variant_columns,
     write_table,
 )
-from genoviz.cli.interval_options import OutputOption
 from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes
 
@@ -27,7 +27,7 @@ EXAMPLES = examples(
 
 def pca(
     genotypes: io.GenotypesArgument,
-    output: OutputOption = None,
+    output: TableOption = None,
     components: Annotated[
         int, typer.Option("-k", "--components", min=1, max=10_000, help="How many.")
     ] = 10,

@@ -17,6 +17,7 @@ from genoviz.cli.geno_tables import (
 )
 from genoviz.cli.interval_options import OutputOption
 from genoviz.cli.options import BackendName, BackendOption, examples
+from genoviz.cli.output_kinds import TABLE, choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes
 
@@ -72,6 +73,8 @@ def product(
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
     from genoviz.io.replace_file import replace_file
 
+    writes = {"NumPy": (".npy",), "table": TABLE}
+    kind = choose_kind(output, writes, default="table", binary=("NumPy",))
     dense = _read_dense(matrix)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, io.Filters(n_autosomes=autosomes))
@@ -84,7 +87,7 @@ def product(
             backend=backend.value,
         )
         result = operator.T @ dense if transpose else operator @ dense
-    if output is not None and output.suffix == ".npy":
+    if kind == "NumPy":
         with replace_file(output) as file:
             np.save(file, result)
         return

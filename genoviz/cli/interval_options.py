@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from genoviz.cli.output_kinds import BED, GFF, TABLE, choose_kind
 from genoviz.cli.progress import ProgressBar
 from genoviz.cli.results import print_notes
 from genoviz.cli.streams import as_file, until_nobody_reads
@@ -77,6 +78,27 @@ def strand_rule(same: bool, opposite: bool) -> str | None:
     return "same" if same else "opposite" if opposite else None
 
 
+def need_strands(strand: str | None, file: Path, intervals: Intervals) -> None:
+    """Refuse a file without strands where -s or -S asks for them."""
+    from genoviz.errors import FileFormatError
+
+    if strand is not None and intervals.strands is None:
+        raise FileFormatError(
+            file,
+            "has no strands, which -s and -S need: leave these out, or give BED with 6 columns, "
+            "GFF or reads",
+        )
+
+
+def check_lines_output(output: Path | None, queries: Path) -> None:
+    """Refuse the name of another kind of file for the lines of A."""
+    from genoviz.io.interval_kinds import find_kind
+
+    if output is not None:
+        lines = {"GFF": GFF} if find_kind(queries) == "gff" else {"BED": BED}
+        choose_kind(output, {**lines, "table": TABLE}, default="table")
+
+
 def read_rows(path: Path, bar: ProgressBar, **options) -> IntervalRows:
     """Return the intervals of a file and their lines, those of BED for files without lines."""
     from genoviz.io.interval_kinds import ROW_FORMATS, find_kind
@@ -121,6 +143,7 @@ def read_pair(
     blocks: bool,
     map_contigs: bool,
     reads: dict[str, int],
+    strand: str | None,
 ) -> tuple[IntervalRows, Intervals]:
     """Return the lines of A, and the intervals of B under the contigs' names of A.
 
@@ -130,9 +153,13 @@ def read_pair(
         Whether the intervals of B are the blocks of reads and features.
     reads
         Options of `read_intervals` for files of reads.
+    strand
+        The rule for strands, which both files then need.
     """
     rows = read_rows(queries, bar, **reads)
+    need_strands(strand, queries, rows.intervals)
     found = read(subjects, bar, names=False, blocks=blocks, **reads)
+    need_strands(strand, subjects, found)
     return rows, match_contigs(found, rows.intervals) if map_contigs else found
 
 

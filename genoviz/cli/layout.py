@@ -21,6 +21,7 @@ from genoviz.cli.options import (
     examples,
     help_of,
 )
+from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import ProgressBar, quantity, show_progress
 from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
 from genoviz.cli.streams import is_standard_output
@@ -35,7 +36,7 @@ EXAMPLES = examples(
     "genoviz layout graph.gfa -o better.lay --start graph.lay --first-iteration 20",
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
 )
-ENDINGS = {"-o": (".lay", ".tsv", ".tsv.gz"), "--tsv": (".tsv", ".tsv.gz")}
+ENDINGS = {"-o": {"layout": (".lay",), "text": (".tsv",)}, "--tsv": {"text": (".tsv",)}}
 
 
 def register(cli: typer.Typer) -> None:
@@ -130,9 +131,7 @@ def _check_outputs(outputs: dict[str, Path | None]) -> dict[str, Path]:
     for option, path in given.items():
         if is_standard_output(path):
             continue
-        if not path.name.lower().endswith(ENDINGS[option]):
-            needed = ", ".join(ENDINGS[option])
-            raise typer.BadParameter(f"{option} {path} needs one of the endings {needed}")
+        choose_kind(path, ENDINGS[option], default=None, option=option, binary=("layout",))
         if not path.absolute().parent.is_dir():
             raise typer.BadParameter(f"{option} {path}: there is no folder {path.parent}")
     return given

@@ -82,8 +82,8 @@ def offtarget(
         raise typer.BadParameter("--closest goes neither with --count-only nor with bulges")
     if output_file is not None and output is not None:
         raise typer.BadParameter("give OUTPUT or -o, not both")
-    form = results.find_format(as_format and as_format.value, output, query, count_only)
     output = None if str(output_file or output) == "-" else output_file or output
+    form = results.find_format(as_format and as_format.value, output, query, count_only)
     results.check_output(output, form, input_file, query)
     if placements is None:
         placements = io.PlacementName.all if query.is_input_file else io.PlacementName.best

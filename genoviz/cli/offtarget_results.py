@@ -11,6 +11,7 @@ import typer
 from genoviz.cli.interval_options import write_output
 from genoviz.cli.offtarget_query import Query
 from genoviz.cli.offtarget_search import Answer
+from genoviz.cli.output_kinds import BED, TABLE, choose_kind
 from genoviz.cli.results import print_notes
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from genoviz.io.hit_table import HitTable
     from genoviz.model.genome_planes import GenomePlanes
 
-_ENDINGS = ("bed", "csv", "tsv", "parquet")
+_ENDINGS = {"bed": BED, "csv": (".csv",), "tsv": (".tsv",), "parquet": (".parquet",)}
+_ROWS = (".txt", ".tsv")
 _SHOWN = 20
 NOT_FOUND = "not found in this genome"
 
@@ -29,12 +31,12 @@ def find_format(chosen: str | None, output: Path | None, query: Query, count_onl
     if count_only:
         if chosen is not None:
             raise typer.BadParameter("--count-only writes a table of its own, without --format")
-        return "tsv"
-    if chosen is None and output is not None:
-        ending = output.name.lower().removesuffix(".gz").rpartition(".")[2]
-        chosen = ending if ending in _ENDINGS else None
+        return choose_kind(output, {"tsv": TABLE}, default="tsv")
     if chosen is None:
-        return "bulge" if query.has_bulges else "v2"
+        rows = "bulge" if query.has_bulges else "v2"
+        kinds = {**_ENDINGS, rows: (".txt",)}
+        return choose_kind(output, kinds, default=rows, binary=("parquet",))
+    choose_kind(output, {chosen: _ENDINGS.get(chosen, _ROWS)}, default=chosen, binary=("parquet",))
     if chosen == "v2" and (query.dna_bulge or query.rna_bulge):
         raise typer.BadParameter("--format v2 has no bulges, take bulge or another")
     return chosen

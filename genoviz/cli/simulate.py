@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from genoviz.cli.options import MAX_COUNT, JsonOption, SeedOption, examples, help_of
+from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
 
@@ -72,6 +73,7 @@ def simulate(
     """
     if preset is None and (nodes is None or paths is None):
         raise typer.BadParameter("give -n and -p, or a --preset")
+    choose_kind(output, {"graph": (".gfa",)}, default="graph")
     if not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
     from genoviz.analyses.simulate import SIMULATION_PRESETS, simulate_pangenome

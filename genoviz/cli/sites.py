@@ -18,6 +18,7 @@ from genoviz.cli.options import (
     examples,
     help_of,
 )
+from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
 from genoviz.cli.streams import is_standard_output
@@ -31,7 +32,7 @@ EXAMPLES = examples(
     "genoviz sites graph.gfa --reference chm13 --min-size 50 -o large.bed",
     "genoviz sites graph.gfa --gaps tangles.bed --json",
 )
-ENDINGS = {".tsv": "tsv", ".tsv.gz": "tsv", ".bed": "bed", ".bed.gz": "bed"}
+FORMS = ("tsv", "bed")
 
 
 def register(cli: typer.Typer) -> None:
@@ -74,8 +75,8 @@ def sites(
     """
     from genoviz.analyses.site_table import iter_gap_lines, iter_site_lines
 
-    form = _check_output("-o", output, ENDINGS)
-    _check_output("--gaps", gaps, (".bed", ".bed.gz"))
+    form = _check_output("-o", output, FORMS)
+    _check_output("--gaps", gaps, ("bed",))
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
         began = time.perf_counter()
@@ -102,16 +103,14 @@ def sites(
     print_results(results, _sentences(results), as_json=as_json)
 
 
-def _check_output(option: str, output: Path | None, endings: Iterable[str]) -> str:
+def _check_output(option: str, output: Path | None, forms: Iterable[str]) -> str:
     """Return the form of a table; a file that cannot be is refused before anything is done."""
     if output is None or is_standard_output(output):
         return "tsv"
-    ending = next((e for e in endings if output.name.lower().endswith(e)), None)
-    if ending is None:
-        raise typer.BadParameter(f"{option} {output} needs one of the endings {', '.join(endings)}")
+    form = choose_kind(output, {e: (f".{e}",) for e in forms}, default=None, option=option)
     if not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"{option} {output}: there is no folder {output.parent}")
-    return ENDINGS[ending]
+    return form
 
 
 def _find(graph: PangenomeGraph, reference: str | int, bar: ProgressBar) -> VariationSites:

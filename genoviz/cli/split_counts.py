@@ -40,7 +40,10 @@ def count_split(
     queries = io.as_file(queries)
     rows = io.read_rows(queries, bar, **reads)
     of_queries = _read(queries, bar, reads)
-    of_subjects = _read(io.as_file(subjects), bar, reads)
+    io.need_strands(options["strand"], queries, of_queries.blocks)
+    subjects = io.as_file(subjects)
+    of_subjects = _read(subjects, bar, reads)
+    io.need_strands(options["strand"], subjects, of_subjects.blocks)
     blocks = of_subjects.blocks
     if map_contigs:
         blocks = io.match_contigs(blocks, of_queries.blocks)

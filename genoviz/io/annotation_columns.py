@@ -169,20 +169,26 @@ def _read_blocks(table: pl.DataFrame, notes: list[str]) -> tuple[np.ndarray, np.
     has_blocks = pl.col("block_starts").is_not_null()
     read = table.select(
         "first",
+        "last",
         pl.when(fits & has_blocks).then(count).otherwise(0).fill_null(0).alias("count"),
         sizes.alias("sizes"),
         starts.alias("starts"),
         has_blocks.alias("has_blocks"),
     )
     counts = read["count"].to_numpy().astype(np.int64)
-    n_wrong = int((read["has_blocks"].to_numpy() & (counts == 0)).sum())
+    has_blocks_column = read["has_blocks"].to_numpy()
+    read = read.with_row_index("row").filter(pl.col("count") > 0).explode("sizes", "starts")
+    begins = (read["first"] + read["starts"]).to_numpy().astype(np.int64)
+    bounds = np.stack([begins, begins + read["sizes"].to_numpy()], axis=1).astype(np.int64)
+    rows = read["row"].to_numpy()
+    is_outside = (begins < read["first"].to_numpy()) | (bounds[:, 1] > read["last"].to_numpy())
+    counts[rows[is_outside | (bounds[:, 1] < begins)]] = 0
+    n_wrong = int((has_blocks_column & (counts == 0)).sum())
     if n_wrong:
         notes.append(f"{n_wrong:,} features have block columns that do not fit; they are left out.")
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
-    read = read.filter(pl.col("count") > 0).explode("sizes", "starts")
-    begins = (read["first"] + read["starts"]).to_numpy().astype(np.int64)
-    return offsets, np.stack([begins, begins + read["sizes"].to_numpy()], axis=1).astype(np.int64)
+    return offsets, bounds[counts[rows] > 0]
 
 
 def _categories(texts: pl.Series, *, is_escaped: bool = False) -> Categories:

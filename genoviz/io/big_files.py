@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -103,12 +103,20 @@ class BigWig:
 
 
 def read_big_file(
-    path: Path, kind: str, *, region: PathRegion | None = None, names: bool = True
+    path: Path,
+    kind: str,
+    *,
+    find_region: Callable[[Iterable[str]], PathRegion] | None = None,
+    names: bool = True,
 ) -> Generator[Progress, None, Intervals]:
-    """Return what a bigWig or bigBed file holds, values and scores as scores; yields progress."""
+    """Return what a bigWig or bigBed file holds, values and scores as scores; yields progress.
+
+    ``find_region`` is given the contigs, and returns the only region that is wanted.
+    """
     title = {"bigwig": "bigWig", "bigbed": "bigBed"}[kind]
     file = _open(path, title)
     lengths = dict(file.chroms())
+    region = None if find_region is None else find_region(lengths)
     if region is not None and region.path not in lengths:
         known = ", ".join([*lengths][:3]) or "none at all"
         raise FileFormatError(path, f"has no contig {region.path!r}, it has {known}")

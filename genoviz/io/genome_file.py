@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError
 from genoviz.io.file_bytes import read_bytes
 from genoviz.io.gfa_errors import show
 from genoviz.model import Intervals
+from genoviz.model.contig_names import map_contigs
 
 
 def read_genome(path: str | PathLike[str]) -> dict[str, int]:
@@ -39,28 +40,45 @@ def read_genome(path: str | PathLike[str]) -> dict[str, int]:
     return lengths
 
 
-def on_genome(intervals: Intervals, lengths: dict[str, int]) -> Intervals:
+def on_genome(
+    intervals: Intervals, lengths: dict[str, int], *, file: Path, genome: Path
+) -> Intervals:
     """Return the intervals with the contigs of a genome, in its order, and their lengths.
+
+    Contigs are known under their other names, too, and intervals may reach beyond an end.
+
+    Parameters
+    ----------
+    file, genome
+        Where the intervals and the lengths are from, for messages.
 
     Raises
     ------
-    ParameterError
-        If an interval lies on a contig that the genome has not, or beyond its end.
+    FileFormatError
+        If an interval lies on a contig that the genome has not, or beyond its end as a whole.
     """
+    intervals = map_contigs(intervals, lengths)
     ranks = {name: rank for rank, name in enumerate(lengths)}
     renumbered = np.array([ranks.get(name, -1) for name in intervals.contigs], np.int32)
     ids = renumbered[intervals.contig_ids] if len(intervals) else intervals.contig_ids
     missing = np.flatnonzero(ids < 0)
     if len(missing):
         name = intervals.contigs[intervals.contig_ids[missing[0]]]
-        raise ParameterError(f"contig {name!r} of the intervals is not in the genome file")
+        raise FileFormatError(
+            file,
+            f"has intervals on {name!r}, which {genome.name} has not: "
+            "give a genome file with all contigs",
+        )
     sizes = np.array([*lengths.values()], np.int64)
-    beyond = np.flatnonzero(intervals.ends > sizes[ids]) if len(intervals) else missing
-    if len(beyond):
-        row = int(beyond[0])
+    is_outside = (intervals.starts > sizes[ids]) if len(intervals) else missing
+    outside = np.flatnonzero(is_outside)
+    if len(outside):
+        row = int(outside[0])
         name = intervals.contigs[intervals.contig_ids[row]]
-        raise ParameterError(
-            f"an interval ends at {intervals.ends[row]:,} of {name!r}, "
-            f"which has {lengths[name]:,} bp in the genome file"
+        raise FileFormatError(
+            file,
+            f"has an interval from {intervals.starts[row]:,} to {intervals.ends[row]:,} on "
+            f"{name!r}, which has {lengths[name]:,} bp in {genome.name}: "
+            "give the genome file of the same assembly",
         )
     return replace(intervals, contigs=tuple(lengths), contig_ids=ids, contig_lengths=sizes)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from genoviz.io.interval_kinds import READ_KINDS, ROW_FORMATS, SIGNAL_KINDS, fin
 from genoviz.io.interval_rows import IntervalRows, parse_intervals
 from genoviz.io.interval_tables import intervals_from_table, read_interval_table
 from genoviz.io.read_blocks import EXCLUDE_FLAGS, read_blocks
-from genoviz.io.tabix import fetch_lines
+from genoviz.io.tabix import fetch_lines, indexed_contigs
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.contig_names import map_contigs
+from genoviz.model.region_text import parse_region
 
 __all__ = [
     "EXCLUDE_FLAGS",
@@ -91,9 +93,10 @@ def iter_read_intervals(
         One of ``genoviz.io.interval_kinds.KINDS``; by default it is told from the first bytes,
         the name, and the first row.
     region
-        Only intervals that touch it: a `PathRegion`, ``(contig, start, end)`` or the text
-        ``contig:start-end``; 0-based half-open. It is found by an index (``.bai``, ``.csi``,
-        ``.crai``, ``.tbi``) where there is one.
+        Only intervals that touch it: a `PathRegion`, ``(contig, start, end)`` or a text:
+        ``contig``, ``contig:position`` or ``contig:start-end``; 0-based half-open. In a text a
+        contig may have its other name (1 for chr1), as for `map_contigs`. It is found by an index
+        (``.bai``, ``.csi``, ``.crai``, ``.tbi``) where there is one.
     names
         Whether to keep the names; by default those of rows, not of reads.
     blocks
@@ -118,7 +121,8 @@ def iter_read_intervals(
         If ``kind`` or ``region`` is none.
     """
     path = Path(path)
-    region = None if region is None else to_region(region)
+    if region is not None:
+        to_region(region, ())
     kind = find_kind(path, kind)
     with_names = names is not False
     reading: Generator[tuple[str, int, int], None, Intervals]
@@ -130,7 +134,7 @@ def iter_read_intervals(
         reading = read_blocks(
             path,
             kind,
-            region=region,
+            find_region=None if region is None else partial(to_region, region),
             exclude_flags=exclude_flags,
             min_quality=min_quality,
             blocks=blocks is not False,
@@ -139,7 +143,12 @@ def iter_read_intervals(
             reads_of_blocks=reads_of_blocks,
         )
     elif kind in SIGNAL_KINDS:
-        reading = read_big_file(path, kind, region=region, names=with_names)
+        reading = read_big_file(
+            path,
+            kind,
+            find_region=None if region is None else partial(to_region, region),
+            names=with_names,
+        )
     else:
         reading = _read_table(path, kind, region)
     while True:
@@ -168,8 +177,13 @@ def read_interval_rows(
     return _finish(_parse(path, kind, names=names, lines=True))
 
 
-def to_region(region: Region) -> PathRegion:
+def to_region(region: Region, contigs: Iterable[str]) -> PathRegion:
     """Return a region of any spelling; 0-based half-open.
+
+    Parameters
+    ----------
+    contigs
+        Those that there are; in a text, another name of one of them is taken for it.
 
     Raises
     ------
@@ -179,7 +193,7 @@ def to_region(region: Region) -> PathRegion:
     if isinstance(region, PathRegion):
         return region
     if isinstance(region, str):
-        return PathRegion.parse(region)
+        return parse_region(region, contigs)
     try:
         contig, start, end = region
         return PathRegion(str(contig), int(start), int(end))
@@ -188,7 +202,7 @@ def to_region(region: Region) -> PathRegion:
 
 
 def _read_rows(
-    path: Path, kind: str, region: PathRegion | None, **options: Any
+    path: Path, kind: str, region: Region | None, **options: Any
 ) -> Generator[tuple[str, int, int], None, Intervals]:
     index = None if region is None else find_index(path, TEXT_ENDINGS)
     if region is None or index is None:
@@ -196,6 +210,7 @@ def _read_rows(
         found = rows.intervals
         return found if region is None else _within(found, region)
     notes = check_index(index, path)
+    region = to_region(region, indexed_contigs(path, index))
     lines = fetch_lines(path, index, region)
     text = np.frombuffer(lines, np.uint8)
     # An error counts the lines of the region, so it says that it is of these.
@@ -219,15 +234,16 @@ def _parse(
 
 
 def _read_table(
-    path: Path, kind: str, region: PathRegion | None
+    path: Path, kind: str, region: Region | None
 ) -> Generator[tuple[str, int, int], None, Intervals]:
     yield "Reading the table", 0, path.stat().st_size if path.exists() else 0
     found = read_interval_table(path, kind)
     return found if region is None else _within(found, region)
 
 
-def _within(intervals: Intervals, region: PathRegion) -> Intervals:
+def _within(intervals: Intervals, region: Region) -> Intervals:
     """Return what touches a region, of which the file need not have the contig."""
+    region = to_region(region, intervals.contigs)
     if region.path not in intervals.contigs:
         note = f"No interval lies on {region.path}."
         none = intervals.select(np.empty(0, np.int64))

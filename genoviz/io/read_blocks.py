@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import re
 from array import array
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def read_blocks(
     path: Path,
     kind: str,
     *,
-    region: PathRegion | None = None,
+    find_region: Callable[[tuple[str, ...]], PathRegion] | None = None,
     exclude_flags: int = EXCLUDE_FLAGS,
     min_quality: int = 0,
     blocks: bool = True,
@@ -59,15 +59,17 @@ def read_blocks(
         The file.
     kind
         ``"sam"``, ``"bam"`` or ``"cram"``.
-    region
-        Only what touches it is read, by the index if there is one.
+    find_region
+        Given the contigs, returns the region that is wanted; only what touches it is read, by the
+        index if there is one. None reads all.
     exclude_flags
         Reads with any of these bits are left out: unmapped (4), secondary (256), failed (512),
         duplicate (1024).
     min_quality
         Smallest mapping quality.
     blocks
-        Whether reads are cut at D and N; else each is one interval from first base to last.
+        Whether reads are cut at D and N, and those without an aligned base (151I, 151S) left out;
+        else each is one interval from first base to last, or an empty one.
     names
         Whether to keep the reads' names.
     reference
@@ -84,12 +86,13 @@ def read_blocks(
     """
     pysam = import_reader("pysam", "SAM, BAM and CRAM files")
     n_bytes = path.stat().st_size if path.exists() else 0
-    index = None if region is None else find_index(path, READ_ENDINGS[kind])
+    index = None if find_region is None else find_index(path, READ_ENDINGS[kind])
     notes = () if index is None else check_index(index, path)
     with _no_messages(pysam), _open(pysam, path, kind, reference, index) as file:
         taken = _Taken(exclude_flags, min_quality, blocks, names, cuts)
         contigs = tuple(file.references)
         lengths = np.array(file.lengths, np.int64)
+        region = None if find_region is None else find_region(contigs)
         try:
             reads = iter(_fetch(file, path, contigs, region, index is not None))
             while taken.take(islice(reads, _BATCH)):
@@ -154,7 +157,9 @@ def _fetch(
         known = ", ".join(contigs[:3]) or "none at all"
         raise FileFormatError(path, f"has no contig {region.path!r}, it has {known}")
     if by_index:
-        return file.fetch(region.path, region.start, region.end)
+        length = file.lengths[contigs.index(region.path)]
+        # An overhanging read ends behind its contig, but begins on it.
+        return file.fetch(region.path, min(region.start, length), min(region.end, length))
     return (read for read in file.fetch(until_eof=True) if read.reference_name == region.path)
 
 
@@ -238,11 +243,12 @@ class _Taken:
             strands=_as_array(self.strands, np.int8)[read_of],
             names=None if self.names is None else ByteStrings.from_texts(self.names).take(read_of),
             contig_lengths=lengths,
-            notes=(self._note(), *notes),
+            notes=(self._note(int((table[rows, 1] == 0).sum() + (n_of_read == 0).sum())), *notes),
             n_reads=int((n_of_read > 0).sum()),
         )
 
-    def _note(self) -> str:
+    def _note(self, n_without_base: int) -> str:
+        """Return what was taken; ``n_without_base`` reads have no base of the contig."""
         rules = [f"-F {self.exclude_flags}"]
         if self.min_quality:
             rules.append(f"-q {self.min_quality}")
@@ -251,7 +257,14 @@ class _Taken:
         )
         rules.append("mates not merged")
         n_taken = len(self.starts)
-        return f"Reads: {', '.join(rules)}; {n_taken:,} of {self.n_seen:,} reads are taken."
+        taken = f"{n_taken:,} of {self.n_seen:,} reads are taken"
+        if n_without_base:
+            have = "has" if n_without_base == 1 else "have"
+            become = "cover nothing" if self.blocks else "are empty intervals"
+            if n_without_base == 1:
+                become = "covers nothing" if self.blocks else "is an empty interval"
+            taken += f", of which {n_without_base:,} {have} no aligned base and {become}"
+        return f"Reads: {', '.join(rules)}; {taken}."
 
 
 def _as_array(values: array, dtype: type) -> np.ndarray:
@@ -266,7 +279,8 @@ def cut_cigar(cigar: str, *, blocks: bool = True, cuts: str = "DN") -> list[tupl
     cigar
         As SAM writes it.
     blocks
-        Whether to cut; else there is one block, or none.
+        Whether to cut; else there is one block, of length 0 where no base is aligned, as bedtools
+        takes such reads.
     cuts
         The operations to cut at.
 
@@ -291,6 +305,6 @@ def cut_cigar(cigar: str, *, blocks: bool = True, cuts: str = "DN") -> list[tupl
             at += int(length)
             if is_cut:
                 begin = at
-    if at > begin:
+    if at > begin or not blocks:
         found.append((begin, at - begin))
     return found

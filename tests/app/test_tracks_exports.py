@@ -121,6 +121,23 @@ def test_a_track_of_values_has_no_features(signal, tmp_path):
         run_all(iter_write_features(tmp_path / "x.bed", signal, PathRegion("c", 0, 60)))
 
 
+def test_bins_of_a_path_are_those_of_its_place_on_the_contig(reads, signal, tmp_path):
+    # The path begins at base 15 of the contig, where both tracks have their values.
+    path, name = tmp_path / "bins.tsv", "s#0#c:15-60"
+    for track in (reads, signal):
+        track._found[name] = ("c", 15)
+    run_all(iter_write_bins(path, [reads, signal], PathRegion(name, 0, 35), 5))
+    rows = [line.split("\t") for line in path.read_text().splitlines()[1:]]
+    depth = depth_of(reads.data.intervals, 15, 50).reshape(7, 5)
+    values = np.array([1.5, 3, 3, np.nan, np.nan, -2, -2])
+    assert [float(row[3]) for row in rows] == pytest.approx(depth.mean(axis=1).tolist())
+    assert [int(row[4]) for row in rows] == depth.min(axis=1).tolist()
+    assert [int(row[5]) for row in rows] == depth.max(axis=1).tolist()
+    for column in (7, 8, 9):
+        found = [float(row[column] or "nan") for row in rows]
+        np.testing.assert_array_equal(found, values)
+
+
 def test_bins_have_means_and_extremes_of_all_tracks(reads, signal, tmp_path):
     path, region = tmp_path / "bins.tsv", PathRegion("c", 5, 58)
     run_all(iter_write_bins(path, [reads, signal], region, 10))

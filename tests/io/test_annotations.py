@@ -114,6 +114,15 @@ def test_columns_that_are_no_bed12_are_left_out(write):
     assert read.notes == ("2 features have block columns that do not fit; they are left out.",)
 
 
+def test_blocks_that_reach_beyond_their_row_are_left_out(write):
+    row = "c\t100\t200\t{}\t0\t+\t100\t200\t0\t2\t10,{}\t{},80\n"
+    text = row.format("fits", 20, 0) + row.format("beyond", 21, 0) + row.format("before", 20, -1)
+    read = read_annotations(write("a.bed", text + row.format("fits", 10, 5)))
+    assert read.block_offsets.tolist() == [0, 2, 2, 2, 4]
+    assert read.blocks.tolist() == [[100, 110], [180, 200], [105, 115], [180, 190]]
+    assert read.notes == ("2 features have block columns that do not fit; they are left out.",)
+
+
 def real_text(name):
     return real_data(f"intervals/{name}_narrow4_peaks.narrowPeak").read_text()
 

@@ -58,8 +58,10 @@ def test_a_region_is_a_part(tmp_path):
     assert len(part) > 10
     assert part.ends[1:-1].tolist() == whole.ends[1:-1].tolist()
     assert part.scores.tolist() == whole.scores.tolist()
-    with pytest.raises(FileFormatError, match="has no contig '9', it has chr9"):
-        read_intervals(path, region="9:1-2")
+    with pytest.raises(FileFormatError, match="has no contig '99', it has chr9"):
+        read_intervals(path, region="99:1-2")
+    assert len(read_intervals(path, region="9:5,000,000-5,100,000")) == len(part)
+    assert read_intervals(path, region="9").starts.tolist() == read_intervals(path).starts.tolist()
 
 
 def test_a_signal_comes_back(tmp_path):
@@ -198,3 +200,17 @@ def test_bigbed_rows_have_names_scores_and_strands(tmp_path):
     assert found.scores.tolist() == [5, 0, 7]
     assert found.strands.tolist() == [1, -1, 0]
     assert read_intervals(path, region="chr2:0-9", names=False).contig_ids.tolist() == [1]
+
+
+def test_stretches_without_length_are_left_out_of_a_bigwig(tmp_path):
+    # An empty stretch, alone on its place, inside another, and between two that touch.
+    steps = Intervals.from_columns(
+        ["a"] * 6, [0, 5, 7, 10, 10, 30], [5, 10, 7, 10, 20, 30], scores=[1, 2, 9, 9, 3, 9]
+    )
+    path = tmp_path / "x.bw"
+    write_bigwig(path, steps)
+    found = read_intervals(path)
+    assert (found.starts.tolist(), found.ends.tolist()) == ([0, 5, 10], [5, 10, 20])
+    assert found.scores.tolist() == [1, 2, 3]
+    with pytest.raises(ParameterError, match="needs a stretch with a value, there is none"):
+        write_bigwig(path, steps.select(steps.lengths == 0))

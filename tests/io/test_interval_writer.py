@@ -117,13 +117,25 @@ def test_a_genome_orders_the_contigs(folder):
     path.write_text("#name\tlength\nb\t10\r\na\t20\textra\n")
     lengths = read_genome(path)
     assert list(lengths.items()) == [("b", 10), ("a", 20)]
-    found = on_genome(Intervals.from_columns(["a", "b"], [0, 5], [20, 6]), lengths)
+    names = {"file": folder / "x.bed", "genome": path}
+    found = on_genome(Intervals.from_columns(["a", "chrb"], [0, 5], [20, 6]), lengths, **names)
     assert (found.contigs, found.contig_ids.tolist()) == (("b", "a"), [1, 0])
     assert found.contig_lengths.tolist() == [10, 20]
-    with pytest.raises(ParameterError, match="contig 'c' of the intervals is not in the genome"):
-        on_genome(Intervals.from_columns(["a", "c"], [0, 5], [20, 6]), lengths)
-    with pytest.raises(ParameterError, match="ends at 11 of 'b', which has 10 bp"):
-        on_genome(Intervals.from_columns(["b"], [0], [11]), lengths)
+    message = r"x.bed: has intervals on 'c', which a.genome has not: give a genome file with all"
+    with pytest.raises(FileFormatError, match=message):
+        on_genome(Intervals.from_columns(["a", "c"], [0, 5], [20, 6]), lengths, **names)
+    message = r"x.bed: has an interval from 11 to 12 on 'b', which has 10 bp in a.genome: give the"
+    with pytest.raises(FileFormatError, match=message):
+        on_genome(Intervals.from_columns(["b"], [11], [12]), lengths, **names)
+    over = on_genome(Intervals.from_columns(["b"], [9], [12]), lengths, **names)
+    assert over.ends.tolist() == [12]
+
+
+def test_positions_beyond_what_a_float_holds_are_written_exactly():
+    start = 2**53 + 1
+    columns = [np.array([start]), np.array([start + 2]), np.array([3.0])]
+    table = iter_table(("c",), np.zeros(1, np.int32), columns)
+    assert b"".join(table) == b"c\t9007199254740993\t9007199254740995\t3\n"
 
 
 @pytest.mark.parametrize(

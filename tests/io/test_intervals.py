@@ -186,6 +186,14 @@ def test_blocks_of_bed12_become_intervals(folder):
     assert len(read_intervals(folder / "a.bed12")) == 3
 
 
+def test_a_block_may_end_with_its_row_and_no_base_later(folder):
+    text = "c\t100\t200\ta\t1\t+\t0\t0\t0\t2\t10,{}\t0,80\n"
+    found = read_intervals(write(folder, "fits.bed", text.format(20)), blocks=True)
+    assert found.ends.tolist() == [110, 200]
+    with pytest.raises(FileFormatError, match=r"line 1: has the blocks .*, needs a number of"):
+        read_intervals(write(folder, "beyond.bed", text.format(21)), blocks=True)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -226,7 +234,18 @@ def test_a_byte_order_mark_is_no_part_of_the_first_contig(folder):
 
 @pytest.mark.parametrize(
     "row",
-    ["0\t1\t1", "2\t10\t0,1", "1\t200\t0", "2\t10,20\t0", "2\t10;20\t0,50", "x\t1\t1", "2", "1\t5"],
+    [
+        "1\t100\t1",
+        "2\t10,51\t0,50",
+        "0\t1\t1",
+        "2\t10\t0,1",
+        "1\t200\t0",
+        "2\t10,20\t0",
+        "2\t10;20\t0,50",
+        "x\t1\t1",
+        "2",
+        "1\t5",
+    ],
 )
 def test_wrong_blocks_are_named(folder, row):
     text = f"#\nc\t100\t200\ta\t1\t+\t0\t0\t0\t{row}\n"
@@ -303,8 +322,13 @@ def test_a_region_is_cut_out(folder):
         assert read_intervals(path, region=region).starts.tolist() == [5]
     none = read_intervals(path, region=("x", 5, 9))
     assert (len(none), none.notes) == (0, ("No interval lies on x.",))
-    with pytest.raises(ParameterError, match="needs path:start-end"):
-        read_intervals(path, region="c")
+    assert read_intervals(path, region="c").starts.tolist() == [1, 5, 9]
+    assert read_intervals(path, region="chrc:19").starts.tolist() == [9]
+    assert read_intervals(path, region="c:5").starts.tolist() == [5]
+    with pytest.raises(ParameterError, match="region is empty, needs CONTIG, CONTIG:POSITION or"):
+        read_intervals(path, region=" ")
+    with pytest.raises(ParameterError, match="region 'c:9-5' ends at 5, needs an end after its"):
+        read_intervals(path, region="c:9-5")
 
 
 @pytest.mark.parametrize("is_csi", [False, True])

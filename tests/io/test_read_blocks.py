@@ -109,8 +109,71 @@ def test_a_region_has_the_blocks_that_touch_it(tmp_path):
         found = read_intervals(file, region="chr9:4,500,000-4,600,000")
         assert found.starts.tolist() == whole.starts.tolist()
         assert found.ends.tolist() == whole.ends.tolist()
-    with pytest.raises(FileFormatError, match="has no contig '9', it has chr"):
-        read_intervals(path, region="9:1-2")
+    with pytest.raises(FileFormatError, match="has no contig '99', it has chr"):
+        read_intervals(path, region="99:1-2")
+
+
+SAM = """@SQ\tSN:c\tLN:100
+@SQ\tSN:d\tLN:50
+r1\t0\tc\t11\t30\t10M\t*\t0\t0\tAAAAAAAAAA\t*
+insertion\t0\tc\t15\t30\t10I\t*\t0\t0\tAAAAAAAAAA\t*
+clip\t0\tc\t20\t30\t10S\t*\t0\t0\tAAAAAAAAAA\t*
+deletion\t0\tc\t30\t30\t5S3D5S\t*\t0\t0\tAAAAAAAAAA\t*
+over\t0\tc\t96\t30\t10M\t*\t0\t0\tAAAAAAAAAA\t*
+unmapped\t4\tc\t96\t0\t*\t*\t0\t0\tAAAAAAAAAA\t*
+d1\t0\td\t1\t30\t5M\t*\t0\t0\tAAAAA\t*
+"""
+
+
+def test_reads_without_an_aligned_base_are_empty_intervals(tmp_path):
+    path = tmp_path / "a.sam"
+    path.write_text(SAM)
+    # What `bedtools bamtobed` 2.30.0 gives.
+    found = read_intervals(path, blocks=False, names=True)
+    rows = zip(list(found.names), found.starts.tolist(), found.ends.tolist(), strict=True)
+    assert list(rows) == [
+        ("r1", 10, 20),
+        ("insertion", 14, 14),
+        ("clip", 19, 19),
+        ("deletion", 29, 32),
+        ("over", 95, 105),
+        ("d1", 0, 5),
+    ]
+    assert found.notes[0].endswith(
+        "6 of 7 reads are taken, of which 2 have no aligned base and are empty intervals."
+    )
+    blocks = read_intervals(path)
+    assert blocks.ends.tolist() == [20, 105, 5]
+    assert blocks.notes[0].endswith("of which 3 have no aligned base and cover nothing.")
+    assert read_intervals(path, region="c:14-15", blocks=False).starts.tolist() == [10, 14]
+
+
+@pytest.mark.parametrize(
+    ("region", "starts"),
+    [
+        ("d", [0]),
+        ("chrd", [0]),
+        (" c ", [10, 95]),
+        ("c:19", [10]),
+        ("c:20", []),
+        ("chrc:95-1,000", [95]),
+        ("c:100-110", [95]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["sam", "bam", "indexed"])
+def test_a_region_is_a_contig_a_base_or_a_stretch(tmp_path, region, starts, kind):
+    pysam = pytest.importorskip("pysam")
+    path = tmp_path / "a.sam"
+    path.write_text(SAM)
+    if kind != "sam":
+        path = tmp_path / "a.bam"
+        path.write_bytes(b"")
+        pysam.view("-b", "-o", str(path), str(tmp_path / "a.sam"), catch_stdout=False)
+        if kind == "indexed":
+            pysam.index(str(path))
+    if region == "c:100-110" and kind == "indexed":
+        starts = []  # An index knows of nothing beyond the contig.
+    assert read_intervals(path, region=region).starts.tolist() == starts
 
 
 def test_what_is_left_out_is_said():
@@ -136,7 +199,7 @@ def test_blocks_of_a_cigar_are_its_aligned_bases(operations):
     assert bases == sorted(covered)
     has_gap = {a + b for a, b in blocks} & {a for a, _ in blocks}
     assert not has_gap or any(operation in "DN" for _, operation in operations)
-    assert cut_cigar(text, blocks=False) == ([(0, at)] if at else [])
+    assert cut_cigar(text, blocks=False) == [(0, at)]
 
 
 DAMAGE = """

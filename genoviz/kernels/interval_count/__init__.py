@@ -13,6 +13,10 @@ ends           (m,)              have one dtype; int64 stays below 2^62
 method         str               one of ``METHODS``, or ``"auto"`` for the fastest
 ============== ================= ==============================================================
 
+``measure_cover`` returns int64 (2, n): the bases of all subjects inside each query, overlaps of
+subjects repeated, and those that at least one covers. It is given subjects that have a base, in
+any order, whose starts and ends may be of another dtype than the queries'.
+
 ``count_overlaps`` returns int32 (n,), or int64 where there are 2^31 subjects or more. All methods
 return the same.
 

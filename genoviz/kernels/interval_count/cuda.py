@@ -41,6 +41,44 @@ def count_overlaps(query_starts, query_ends, starts, ends, method, *, cell_bits=
     return counts if isinstance(query_starts, cupy.ndarray) else counts.get()
 
 
+def measure_cover(query_starts, query_ends, starts, ends):
+    """Return the bases of all subjects inside each query, and those that one covers."""
+    cover = cupy.zeros((2, len(query_starts)), np.int64)
+    if len(query_starts) and len(starts):
+        arrays = (query_starts, query_ends, starts, ends)
+        arrays = [cupy.asarray(array).astype(np.int64) for array in arrays]
+        prepared = _prepare_cover(cupy.sort(arrays[2]), cupy.sort(arrays[3]))
+        cover = _sum_before(*prepared, arrays[1]) - _sum_before(*prepared, arrays[0])
+    return cover if isinstance(query_starts, cupy.ndarray) else cover.get()
+
+
+def _prepare_cover(starts, ends):
+    """Return sorted starts and ends with their running sums, and the stretches that are covered.
+
+    A stretch begins at the i-th start where i ends are no larger.
+    """
+    firsts = cupy.flatnonzero(starts[1:] >= ends[:-1]) + 1
+    covered_starts = cupy.concatenate([starts[:1], starts[firsts]])
+    covered_ends = cupy.concatenate([ends[firsts - 1], ends[-1:]])
+    sums = [_running_sum(keys) for keys in (starts, ends, covered_ends - covered_starts)]
+    return starts, ends, *sums, covered_starts, covered_ends
+
+
+def _running_sum(values):
+    return cupy.concatenate([cupy.zeros(1, np.int64), cupy.cumsum(values)])
+
+
+def _sum_before(
+    starts, ends, start_sums, end_sums, covered_sums, covered_starts, covered_ends, values
+):
+    """Return the sum of depths and the number of covered bases before each value."""
+    i, j, k = (cupy.searchsorted(keys, values) for keys in (starts, ends, covered_starts))
+    total = (i - j) * values - (start_sums[i] - end_sums[j])
+    last = cupy.maximum(k - 1, 0)
+    inside = cupy.minimum(values, covered_ends[last]) - covered_starts[last]
+    return cupy.stack([total, cupy.where(k > 0, covered_sums[last] + inside, 0)])
+
+
 def _count_by_search(query_starts, query_ends, starts, ends, counts, cell_bits):
     _count_below(query_ends, 0, cupy.sort(starts), False, counts, cell_bits)
     _count_below(query_starts, 1, cupy.sort(ends), True, counts, cell_bits)
