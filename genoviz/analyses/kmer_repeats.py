@@ -286,6 +286,9 @@ class KmerRepeats:
 def iter_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> Iterator[RepeatsProgress]:
     """Find the common prefixes of an index's text, and give the progress.
 
+    ``backend`` says where neighbours in the suffix array are compared, which takes nearly all of
+    the time; what is asked of the result is counted on the CPU.
+
     Raises
     ------
     ParameterError

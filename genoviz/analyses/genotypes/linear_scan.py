@@ -44,7 +44,8 @@ def iter_linear_scan(
     weights
         float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
     backend
-        Where it runs.
+        Where genotypes are counted and multiplied; sums over the samples whose genotype is missing
+        are added up on the CPU.
     """
     residual = design.phenotype - design.basis @ (design.basis.T @ design.phenotype)
     columns = np.column_stack([design.basis, residual])
