@@ -40,10 +40,11 @@ def coverage_by_bases(queries, subjects, **options):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))
-def test_covered_and_summed_bases_are_those_of_all_pairs(options):
+def test_covered_and_summed_bases_are_those_of_all_pairs(backend, options):
     for seed in range(4):
         queries, subjects = random_intervals(seed, 40), random_intervals(seed + 9, 30)
-        coverage = coverage_fraction(queries, subjects, backend="cpu", **options)
+        coverage = coverage_fraction(queries, subjects, backend=backend, **options)
+        assert coverage.backend == backend
         covered, summed = coverage_by_bases(queries, subjects, **options)
         assert coverage.covered_bases.tolist() == covered
         assert coverage.summed_bases.tolist() == summed

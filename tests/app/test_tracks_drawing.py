@@ -179,6 +179,25 @@ def test_a_depth_of_one_is_one_in_the_last_bin_of_a_contig_too(kind, length, is_
         assert part["end"] == length
 
 
+@pytest.mark.parametrize("kind", ["bam", "bedgraph"])
+def test_a_path_has_what_lies_at_its_place_on_the_contig(kind):
+    # The path is the second half of a contig, of which only the last quarter has depth.
+    data = prepare(
+        Intervals(
+            ("c",), np.zeros(1, np.int32), np.array([150_000]), np.array([200_000]),
+            scores=np.ones(1), contig_lengths=np.array([200_000]),
+        ),
+        kind,
+    )  # fmt: skip
+    track = Track("a", data, new_look(data.kind, 0))
+    name = "s#0#c:100000-200000"
+    assert track.find_contig(name) == ("c", 100_000)
+    drawing = TrackDrawer().draw([track], View(name, 0, 100_000, 400), 100_000)
+    (summary, _), = drawing.rows[0].parts  # fmt: skip
+    assert drawing.bin_bp == 500
+    assert summary.mean.tolist() == [0] * 100 + [1] * 100
+
+
 def test_a_bin_before_the_end_of_a_view_keeps_its_whole_length():
     track = make_track("a", [1] * 2000)
     drawing = TrackDrawer().draw([track], View("c", 10_000, 80_000, 300), 200_000)

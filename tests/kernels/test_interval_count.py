@@ -50,6 +50,27 @@ def test_counts_are_those_of_all_pairs(backend, method, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("n", "m", "span", "longest"),
+    [(0, 3, 9, 5), (3, 0, 9, 5), (1, 1, 3, 2), (300, 200, 900, 30), (500, 90_000, 300_000, 40)],
+)
+def test_bases_inside_queries_are_those_of_each_base(backend, dtype, n, m, span, longest):
+    kernel = load_kernel("interval_count", backend)
+    generator = np.random.default_rng(n + m)
+    queries = random_linear(generator, n, span, longest, dtype=dtype)
+    starts, ends = random_linear(generator, m, span, longest, dtype=dtype)
+    found = kernel.measure_cover(*queries, starts, ends)
+    assert (found.dtype, found.shape) == (np.int64, (2, n))
+    changes = np.zeros(span + longest + 1, np.int64)
+    np.add.at(changes, starts.astype(np.int64), 1)
+    np.add.at(changes, ends.astype(np.int64), -1)
+    depths = np.cumsum(changes)
+    rows = [depths[a:b] for a, b in zip(*(array.tolist() for array in queries), strict=True)]
+    assert found[0].tolist() == [int(row.sum()) for row in rows]
+    assert found[1].tolist() == [int((row > 0).sum()) for row in rows]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape", ["uniform", "dense", "clustered", "sorted"])
 def test_counts_of_many_intervals(backend, method, dtype, shape):
