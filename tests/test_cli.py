@@ -154,7 +154,7 @@ def test_help_has_examples_and_exit_is_zero(run, command):
         (["layout", "GRAPH"], "give -o or --tsv"),
         (
             ["layout", "GRAPH", "-o", "x.png"],
-            "-o x.png needs one of the endings .lay, .tsv, .tsv.gz",
+            "-o x.png needs one of the endings .lay, .tsv (.tsv also with .gz)",
         ),
         (["layout", "GRAPH", "--tsv", "x.lay"], "--tsv x.lay needs one of the endings .tsv,"),
         (["layout", "GRAPH", "-o", "no/x.lay"], "there is no folder no"),

@@ -132,7 +132,11 @@ def test_long_tables_are_written_in_blocks(monkeypatch):
     [
         (["sites", "GRAPH", "--reference", "Z"], 1, "no path or contig is named 'Z'"),
         (["sites", "GRAPH", "--reference", "chr1"], 1, "chr1"),
-        (["sites", "GRAPH", "-o", "x.vcf"], 2, "needs one of the endings .tsv, .tsv.gz, .bed"),
+        (
+            ["sites", "GRAPH", "-o", "x.vcf"],
+            2,
+            "needs one of the endings .tsv, .bed, also with .gz",
+        ),
         (["sites", "GRAPH", "-o", "no/x.tsv"], 2, "there is no folder no"),
         (["sites", "GRAPH", "--gaps", "x.tsv"], 2, "--gaps x.tsv needs one of the endings .bed"),
         (["stats", "GRAPH", "--tsv", "--json"], 2, "give --tsv or --json, not both"),

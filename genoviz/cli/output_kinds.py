@@ -95,14 +95,26 @@ def choose_kind(
                     f"{option} {output}: {kind} is compressed in itself, leave out the .gz"
                 )
             return kind
+    needed = _in_words(writes, binary)
     if default is None:
-        raise typer.BadParameter(f"{option} {output} needs one of the endings {', '.join(endings)}")
+        raise typer.BadParameter(f"{option} {output} needs one of the endings {needed}")
     if ending in _KIND_OF:
         raise typer.BadParameter(
             f"{option} {output}: {ending} is the ending of {_KIND_OF[ending]}, which is not "
-            f"written here; needs one of {', '.join(endings)}"
+            f"written here; needs one of {needed}"
         )
     return default
+
+
+def _in_words(writes: Mapping[str, Sequence[str]], binary: Sequence[str]) -> str:
+    """Return the endings that can be written, and which of these also compressed."""
+    texts = [ending for kind, of_kind in writes.items() if kind not in binary for ending in of_kind]
+    endings = ", ".join(ending for of_kind in writes.values() for ending in of_kind)
+    if not texts:
+        return endings
+    if set(binary).isdisjoint(writes):
+        return f"{endings}, also with .gz"
+    return f"{endings} ({', '.join(texts)} also with .gz)"
 
 
 def table_only(output: Path | None, *, option: str = "-o") -> Path | None:
