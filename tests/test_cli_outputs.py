@@ -120,7 +120,11 @@ def test_no_command_writes_one_kind_under_the_name_of_another(run, command, name
 
 
 def test_depth_is_written_as_bigwig(run):
-    assert run("depth", "a.bed", "-o", "x.bw") == (0, "", "")
+    code, out, err = run("depth", "a.bed", "-o", "x.bw")
+    assert (code, out) == (0, "")
+    assert err.startswith(
+        "note: a.bed does not say how long its contigs are; in x.bw they end with"
+    )
     steps, text = read_intervals("x.bw"), run("depth", "a.bed")[1]
     rows = zip(steps.contig_ids, steps.starts, steps.ends, steps.scores, strict=True)
     assert text == "".join(
@@ -128,7 +132,8 @@ def test_depth_is_written_as_bigwig(run):
         for contig, start, end, value in rows
     )
     assert text == "c\t0\t5\t1\nc\t5\t10\t2\nc\t10\t20\t1\nd\t3\t4\t1\n"
-    run("depth", "a.bed", "-g", "a.genome", "--zeros", "-o", "y.bigWig")
+    err = run("depth", "a.bed", "-g", "a.genome", "--zeros", "-o", "y.bigWig")[2]
+    assert "does not say" not in err
     assert BigWig(Path("y.bigWig")).contig_lengths == {"c": 15, "d": 5}
     assert read_intervals("y.bigWig").scores.tolist() == [1, 2, 1, 0, 1, 0]
 

@@ -121,6 +121,11 @@ def depth(
     if kind == "bigWig":
         from genoviz.io.bigwig_writer import write_bigwig
 
+        if steps.contig_lengths is None:
+            print_notes(
+                f"{file.name} does not say how long its contigs are; in {output.name} they end "
+                "with their last intervals (--genome says where they do)"
+            )
         write_bigwig(output, steps)
     elif output is not None or not as_json:
         io.write_output(_iter_bases(steps) if per_base else _iter_steps(steps), output)
