@@ -108,7 +108,7 @@ def test_without_a_default_every_other_ending_is_refused():
             ("x.csv", "x.parquet"),
         ),
         ("geno freq none.bed", ("x.csv", "x.npy", "x.bed")),
-        ("geno grm none.bed", ("x.csv", "x.npy.gz", "x")),
+        ("geno grm none.bed", ("x.csv", "x.xlsx", "x.npy.gz", "x.tsv.gz", "x")),
         ("geno product none.bed none.npy", ("x.csv", "x.npy.gz")),
     ],
 )

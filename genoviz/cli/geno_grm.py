@@ -68,9 +68,7 @@ def grm(
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
     from genoviz.io.relationship_files import ENDINGS, write_relationships
 
-    choose_kind(
-        output, {ending: (ending,) for ending in ENDINGS}, default=None, binary=(".npy", ".grm.bin")
-    )
+    choose_kind(output, {ending: (ending,) for ending in ENDINGS}, default=None, binary=ENDINGS)
     table_only(pairs, option="--pairs")
     filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
