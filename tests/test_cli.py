@@ -82,7 +82,7 @@ def test_layout_is_written_measured_and_goes_on_from_a_file(run, graph_path, tmp
     more = ["--start", tsv, "--first-iteration", 28, "--json", "--path", "REFA#0#chr1"]
     _, out, err = run("layout", graph_path, "-o", tmp_path / "b.lay", *more)
     again = json.loads(out)
-    assert "lie on no path" in err
+    assert "nodes lie only on paths that do not guide and stay where they began" in err
     assert again["note"] in err
     assert again["options"]["first_iteration"] == 28
     assert again["n_updates"] < 3 * 10 * 3_500

@@ -234,8 +234,27 @@ def _move_records(records: PathRecords, xp: Any) -> PathRecords:
 
 
 def _note_untouched_nodes(graph: PangenomeGraph, records: PathRecords) -> str:
-    """Say how many nodes no used path visits: path-guided SGD never moves them."""
-    n_untouched = graph.n_nodes - records.n_nodes_visited
+    """Say which nodes path-guided SGD never moves: those without a used path of two steps."""
+    is_untouched = ~records.is_visited
+    n_untouched = int(is_untouched.sum())
     if n_untouched == 0:
         return ""
-    return f"{n_untouched:,} of {graph.n_nodes:,} nodes lie on no path and stay where they began."
+    has_path, has_guide = np.zeros((2, graph.n_nodes), bool)
+    has_path[graph.steps >> 1] = True
+    is_long = np.repeat(np.diff(graph.path_offsets) > 1, np.diff(graph.path_offsets))
+    has_guide[graph.steps[is_long] >> 1] = True
+    groups = {
+        "on no path": is_untouched & ~has_path,
+        "only on paths of one step": is_untouched & has_path & ~has_guide,
+        "only on paths that do not guide": is_untouched & has_guide,
+    }
+    counts = {where: int(nodes.sum()) for where, nodes in groups.items()}
+    found = {where: count for where, count in counts.items() if count}
+    nodes = f"{n_untouched:,} of {graph.n_nodes:,} nodes"
+    if len(found) > 1:
+        parts = ", ".join(f"{count:,} {where}" for where, count in found.items())
+        return f"{nodes} stay where they began: {parts}."
+    (where,) = found
+    if n_untouched == 1:
+        return f"{nodes} lies {where} and stays where it began."
+    return f"{nodes} lie {where} and stay where they began."

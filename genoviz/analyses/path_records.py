@@ -24,8 +24,8 @@ class PathRecords:
         Steps of all paths used.
     longest_path
         Most steps of a path; 0 without paths.
-    n_nodes_visited
-        Nodes that these paths visit.
+    is_visited
+        bool, shape (n_nodes,): whether one of these paths visits a node.
     """
 
     records: np.ndarray
@@ -33,7 +33,7 @@ class PathRecords:
     block_paths: np.ndarray
     n_steps: int
     longest_path: int
-    n_nodes_visited: int
+    is_visited: np.ndarray
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -99,5 +99,5 @@ def build_path_records(
         block_paths=block_paths.astype(np.int32),
         n_steps=int(counts.sum()),
         longest_path=int(counts.max(initial=0)),
-        n_nodes_visited=int(is_visited.sum()),
+        is_visited=is_visited,
     )

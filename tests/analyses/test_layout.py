@@ -148,6 +148,25 @@ def test_nodes_off_the_paths_are_told_of():
     assert path_sgd_layout(graph, backend="cpu").note.startswith("2 of 5 nodes lie on no path")
 
 
+@pytest.mark.parametrize(
+    ("node_paths", "used", "note"),
+    [
+        ([[1, 2, 3], [4]], None, "1 of 4 nodes lies only on paths of one step and stays where it"),
+        ([[1, 2], [3, 4], [3]], ["path0"], "2 of 4 nodes lie only on paths that do not guide and"),
+        ([[1, 2, 3], [4], [4]], ["path0"], "1 of 4 nodes lies only on paths of one step and"),
+        ([[1, 2, 3]], None, "1 of 4 nodes lies on no path and stays where it began."),
+        (
+            [[1, 2], [3]],
+            None,
+            "2 of 4 nodes stay where they began: 1 on no path, 1 only on paths of one step.",
+        ),
+    ],
+)
+def test_what_is_said_of_nodes_that_stay_is_true(node_paths, used, note):
+    graph = make_graph([3] * 4, node_paths)
+    assert path_sgd_layout(graph, paths=used, backend="cpu").note.startswith(note)
+
+
 def test_a_subset_of_paths_guides_alone():
     graph = make_graph([10] * 6, [[1, 2, 3], [4, 5, 6]])
     layout = path_sgd_layout(graph, paths=["path1"], backend="cpu")
