@@ -47,17 +47,22 @@ def _sum_path_lengths(step_starts, counts, steps, node_lengths):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _fill_records(records, is_visited, path_starts, step_starts, steps, node_lengths):
+    column = records.shape[1] // 2
     for path in prange(len(path_starts) - 1):
         position = 0
         offset = step_starts[path] - path_starts[path]
-        for record in range(path_starts[path], path_starts[path + 1] - 1):
-            handle = steps[record + offset]
+        for record in range(path_starts[path], path_starts[path + 1]):
+            handle = np.int64(CLOSING)
+            if record < path_starts[path + 1] - 1:
+                handle = np.int64(steps[record + offset])
+                is_visited[handle >> 1] = True
             records[record, 0] = handle
-            records[record, 1] = position
-            is_visited[handle >> 1] = True
-            position += node_lengths[handle >> 1]
-        records[path_starts[path + 1] - 1, 0] = CLOSING
-        records[path_starts[path + 1] - 1, 1] = position
+            records[record, column] = position & CLOSING
+            if column == 2:
+                records[record, 1] = 0
+                records[record, 3] = position >> 32
+            if handle != CLOSING:
+                position += node_lengths[handle >> 1]
 
 
 def build_path_records(
@@ -68,7 +73,8 @@ def build_path_records(
 ) -> PathRecords:
     """Return the records of the paths that have at least ``min_steps`` steps.
 
-    Positions take 32 bits, or 64 where the longest path passes 2^32 bp.
+    Positions take 32 bits, or 64 where the longest path passes 2^32 bp: two words more in each
+    record, so that the kernels compiled for short paths read long ones too.
 
     Parameters
     ----------
@@ -87,8 +93,8 @@ def build_path_records(
     path_starts = np.zeros(len(used) + 1, np.int64)
     np.cumsum(counts + 1, out=path_starts[1:])
     lengths = _sum_path_lengths(step_starts, counts, graph.steps, graph.node_lengths)
-    dtype = np.uint32 if lengths.max(initial=0) < 2**32 else np.int64
-    records = np.empty((path_starts[-1], 2), dtype)
+    n_words = 2 if lengths.max(initial=0) < 2**32 else 4
+    records = np.empty((path_starts[-1], n_words), np.uint32)
     is_visited = np.zeros(graph.n_nodes, bool)
     _fill_records(records, is_visited, path_starts, step_starts, graph.steps, graph.node_lengths)
     block_starts = np.arange(0, len(records), 1 << BLOCK_BITS)

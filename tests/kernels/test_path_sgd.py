@@ -1,5 +1,7 @@
 """The path-guided SGD kernel against a plain version, and by what must hold of any update."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,11 +18,23 @@ from tests.oracles.path_layout import path_sgd
 
 
 def run_kernel(
-    backend, graph, points, *, eta, n_updates, window=1, theta=0.99, is_cooling=True, n_workers=1
+    backend,
+    graph,
+    points,
+    *,
+    eta,
+    n_updates,
+    window=1,
+    theta=0.99,
+    is_cooling=True,
+    n_workers=1,
+    is_wide=False,
 ):
     xp = array_module(backend)
     records = build_path_records(graph, min_steps=2)
     tables = zipf_tables(theta, records.longest_path)
+    if is_wide:
+        records = replace(records, records=records.records.astype(np.int64).view(np.uint32))
     moved = xp.asarray(points.copy())
     n_done = load_kernel("path_sgd", backend).make_updates(
         moved,
@@ -73,6 +87,93 @@ def test_updates_with_full_rate_set_the_distance(backend):
     position = {0: 0, 1: 10, 2: 10, 3: 11}
     wanted = abs(position[changed[0]] - position[changed[1]])
     assert distance == pytest.approx(max(wanted, 1e-9), rel=1e-9, abs=1e-8)
+
+
+def iter_bursts(backend, n_steps, *, window, is_cooling, n_bursts):
+    """Yield the steps that each burst of a path of nodes visited once moves, and its updates."""
+    graph = make_graph([5] * n_steps, [list(range(1, n_steps + 1))])
+    xp, kernel = array_module(backend), load_kernel("path_sgd", backend)
+    records, tables = build_path_records(graph), zipf_tables(0.99, n_steps)
+    arrays = [xp.asarray(a) for a in (records.records, records.path_starts, records.block_paths)]
+    tables_of = [xp.asarray(table) for table in (tables.zeta, tables.zipf_factor)]
+    points = np.random.default_rng(0).normal(0, 1000, (2 * n_steps, 2))
+    states = xp.asarray(np.array([99], np.uint64))
+    for _ in range(n_bursts):
+        moved = xp.asarray(points.copy())
+        shape = (0.99, n_steps, tables.exact_space, 1.0, is_cooling, 1, states, window)
+        n_done = kernel.make_updates(moved, *arrays, *tables_of, *shape)
+        moved = moved if backend == "cpu" else moved.get()
+        yield np.flatnonzero((moved != points).any(axis=1)) >> 1, int(n_done)
+
+
+def pair_chances(n_steps, is_cooling):
+    """Return the chance of each pair of steps by the algorithm's definition."""
+    chances = np.zeros((2, n_steps, n_steps))  # of either branch
+    for a in range(n_steps):
+        sides = [side for side in (-1, 1) if 0 <= a + side < n_steps]
+        for side in sides:
+            reach = n_steps - 1 - a if side > 0 else a
+            weights = np.arange(1, reach + 1) ** -0.99
+            for jump, weight in enumerate(weights / weights.sum(), 1):
+                chances[0, a, a + side * jump] += weight / len(sides) / n_steps
+        chances[1, a] += 1 / n_steps**2
+        chances[1, a, a] = 0
+    both = chances[0] if is_cooling else chances.sum(axis=0) / chances.sum()
+    return np.triu(both + both.T)
+
+
+@pytest.mark.parametrize("is_cooling", [True, False])
+def test_jumps_go_either_way_as_the_definition_says(backend, is_cooling):
+    """Were jumps to go one way only, pairs would crowd at that end of the path."""
+    n_steps, n_bursts = 7, 4000
+    found = np.zeros((n_steps, n_steps))
+    options = {"window": 1, "is_cooling": is_cooling, "n_bursts": n_bursts}
+    for steps, n_done in iter_bursts(backend, n_steps, **options):
+        assert (len(steps), n_done) == (2, 1)
+        found[tuple(steps)] += 1
+    expected = n_bursts * pair_chances(n_steps, is_cooling)
+    # Gray's method is exact for jumps of 1 and 2, and approximates the rest.
+    for jump in (1, 2):
+        seen, wanted = np.diag(found, jump), np.diag(expected, jump)
+        assert (np.abs(seen - wanted) < 4 * np.sqrt(wanted)).all()
+
+
+@pytest.mark.parametrize("is_cooling", [True, False])
+@pytest.mark.parametrize("window", [8, 32])
+def test_a_burst_meets_no_step_twice_and_has_one_jump(backend, is_cooling, window):
+    n_steps, lengths = 200, []
+    options = {"window": window, "is_cooling": is_cooling, "n_bursts": 200}
+    for steps, n_done in iter_bursts(backend, n_steps, **options):
+        assert len(np.unique(steps)) == len(steps) == 2 * n_done
+        jumps = [jump for jump in range(1, n_steps) if is_paired(set(steps.tolist()), jump)]
+        assert jumps, steps
+        lengths.append(n_done)
+    assert max(lengths) == window
+
+
+def is_paired(steps, jump):
+    """Tell whether steps are pairs that lie ``jump`` apart, each step in one pair."""
+    while steps:
+        first = min(steps)
+        if first + jump not in steps:
+            return False
+        steps = steps - {first, first + jump}
+    return True
+
+
+@pytest.mark.parametrize("window", [1, 32])
+def test_records_of_four_words_make_the_same_updates(backend, window):
+    graph = make_graph([5] * 60, [list(range(1, 61))])
+    points = np.random.default_rng(0).normal(0, 100, (120, 2))
+    options = {"eta": 20.0, "n_updates": 64, "window": window}
+    if backend == "cuda":
+        options["n_updates"] = 1  # one burst, in which no two updates meet
+    narrow, wide = (
+        run_kernel(backend, graph, points, **options, is_wide=is_wide)[0]
+        for is_wide in (False, True)
+    )
+    assert not np.allclose(narrow, points)
+    np.testing.assert_allclose(wide, narrow, rtol=1e-12)
 
 
 @pytest.mark.parametrize("window", [1, 2, 4, 8, 16, 32])

@@ -44,11 +44,11 @@ class Variant:
     reuse: int = 1
     float32: bool = False
 
-    def options(self, window: int, position: np.dtype) -> tuple[str, ...]:
+    def options(self, window: int, record_words: int) -> tuple[str, ...]:
         """Return the compile options."""
         return (
             f"-DREAL={'float' if self.float32 else 'double'}",
-            f"-DPOSITION={'unsigned int' if position == np.uint32 else 'long long'}",
+            f"-DPOSITION={'unsigned int' if record_words == 2 else 'long long'}",
             f"-DWINDOW={window}",
             f"-DNODE_ARRAYS={int(self.node_arrays)}",
             f"-DWARP_MERGE={int(self.warp_merge)}",
@@ -59,12 +59,10 @@ class Variant:
 
 STANDARD = Variant()
 COMPILE_OPTIONS = (
-    *(STANDARD.options(window, np.dtype(np.uint32)) for window in WINDOWS),
-    STANDARD.options(32, np.dtype(np.int64)),
-    Variant(node_arrays=True, warp_merge=False, rng=2, float32=True).options(
-        1, np.dtype(np.uint32)
-    ),
-    Variant(rng=1, reuse=4).options(32, np.dtype(np.uint32)),
+    *(STANDARD.options(window, 2) for window in WINDOWS),
+    STANDARD.options(32, 4),
+    Variant(node_arrays=True, warp_merge=False, rng=2, float32=True).options(1, 2),
+    Variant(rng=1, reuse=4).options(32, 2),
 )
 
 
@@ -97,7 +95,7 @@ def make_updates(
 ):
     """Make about ``n_updates`` updates with ``window`` lanes for each state; return how many."""
     module = load_module(
-        __package__, "path_sgd.cu", options=variant.options(window, np.dtype(records.dtype))
+        __package__, "path_sgd.cu", options=variant.options(window, records.shape[1])
     )
     n_threads = len(states) * window
     n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]

@@ -15,8 +15,9 @@ Arguments
 ---------
 =============== ======================== =======================================================
 points          float64 (2 n_nodes, 2)   bp; point 2i + e is end e of node i
-records         uint32 or int64          handle and position (bp) of each step, path by path; a
-                (n_records, 2)           closing record (CLOSING, path length) ends each path
+records         uint32 (n_records, 2)    handle and position (bp) of each step, path by path; a
+                or (n_records, 4)        closing record (CLOSING, path length) ends each path; of
+                                         four words, they are two 64-bit numbers, low word first
 path_starts     int64 (n_paths + 1,)     first record of each path; every path has >= 1 step
 block_paths     int32                    path of record 1024 k, for each k
 first, stop     int                      the records whose rows are summed: from first to stop - 1

@@ -29,9 +29,18 @@ def _find_path(record, path_starts, block_paths):
 
 
 @njit(nogil=True, cache=True, inline="always")
+def _position(records, record):
+    # A branch would keep the compiler from vectorising, so a record of two words has a high word
+    # too, of which nothing is taken.
+    n_words = records.shape[1]
+    low, high = records[record, n_words >> 1], records[record, n_words - 1]
+    return np.int64(low) | (np.int64(high) & -(np.int64(n_words) >> 2)) << 32
+
+
+@njit(nogil=True, cache=True, inline="always")
 def _term(points, records, a, b, end_a, end_b):
     """Return the term of two steps and ends, or a negative number where their distance is 0."""
-    d = abs(np.float64(np.int64(records[a + end_a, 1]) - np.int64(records[b + end_b, 1])))
+    d = abs(np.float64(_position(records, a + end_a) - _position(records, b + end_b)))
     if d == 0.0:
         return -1.0
     i = np.int64(records[a, 0]) ^ end_a

@@ -15,7 +15,7 @@ COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
 
 
 def _prepare(name, records, n_blocks):
-    options = COMPILE_OPTIONS[0 if records.dtype == np.uint32 else 1]
+    options = COMPILE_OPTIONS[0 if records.shape[1] == 2 else 1]
     module = load_module(__package__, "path_stress.cu", options=options)
     n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     n_blocks = max(min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR), 1)
