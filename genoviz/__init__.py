@@ -181,13 +181,12 @@ _MODULES = {
     "genoviz.analyses.statistics_results": ("GraphStatistics",),
     "genoviz.analyses.variation_sites": ("SitesProgress", "VariationSites"),
     "genoviz.analyses.stress": (
-        "PathStress",
-        "StressProgress",
         "iter_path_stress",
         "iter_sampled_path_stress",
         "path_stress",
         "sampled_path_stress",
     ),
+    "genoviz.analyses.stress_results": ("PathStress", "StressProgress"),
     "genoviz.errors": (
         "BackendError",
         "DownloadError",

@@ -69,7 +69,7 @@ def test_layout_is_written_measured_and_goes_on_from_a_file(run, graph_path, tmp
     code, out, err = run("layout", graph_path, "-o", lay, "--tsv", tsv, "--seed", 3)
     assert (code, err) == (0, "")
     assert out.startswith("3,500 nodes, ")
-    assert f"wrote {lay}\nwrote {tsv}\npath stress 0." in out
+    assert f"wrote {lay}\nwrote {tsv}\npath stress by steps 0." in out
     layout = genoviz.read_layout(lay)
     np.testing.assert_allclose(genoviz.read_layout(tsv).coordinates, layout.coordinates, rtol=1e-15)
 
@@ -100,7 +100,7 @@ def test_one_thread_and_one_seed_give_one_layout(run, graph_path, tmp_path):
 def test_exact_stress_of_a_known_layout(run):
     graph = real_data("gfa/DRB1-3123.gfa.gz")
     code, out, _ = run("stress", graph, real_data("layouts/DRB1-3123_29.lay"), "--exact")
-    assert (code, out) == (0, "path stress 0.0691853 (exact, 205,880,013 terms)\n")
+    assert (code, out) == (0, "path stress by pairs 0.0691853 (exact, 205,880,013 terms)\n")
 
 
 def test_simulated_graph_is_written(run, tmp_path):
@@ -164,6 +164,10 @@ def test_help_has_examples_and_exit_is_zero(run, command):
         ),
         (["layout", "GRAPH", "-o", "x.lay", "--backend", "tpu"], "'tpu' is not one of"),
         (["stress", "GRAPH", "x.lay", "--exact", "--samples", "9"], "--exact takes all pairs"),
+        (
+            ["stress", "GRAPH", "x.lay", "--samples-per-step", "9", "--samples", "9"],
+            "give --samples or --samples-per-step",
+        ),
         (["simulate", "-n", "5", "-o", "x.gfa"], "give -n and -p, or a --preset"),
         (["simulate", "-n", "5", "-p", "2", "-o", "no/x.gfa"], "there is no folder no"),
         (["paint"], "No such command 'paint'"),

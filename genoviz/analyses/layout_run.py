@@ -14,7 +14,8 @@ from genoviz.analyses.layout_options import LayoutOptions
 from genoviz.analyses.layout_schedule import default_window, learning_rates, zipf_tables
 from genoviz.analyses.layout_start import initial_coordinates
 from genoviz.analyses.path_records import PathRecords
-from genoviz.analyses.stress import PathStress, StressSampler
+from genoviz.analyses.stress_results import PathStress
+from genoviz.analyses.stress_sampler import StressSampler
 from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
 from genoviz.model import GraphLayout, PangenomeGraph
 

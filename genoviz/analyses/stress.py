@@ -4,74 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from genoviz.analyses.path_records import PathRecords, build_path_records
+from genoviz.analyses.path_records import build_path_records
 from genoviz.analyses.slices import iter_slices
+from genoviz.analyses.stress_results import PathStress, StressProgress
+from genoviz.analyses.stress_sampler import FIRST_PAIRS, StressSampler
+from genoviz.analyses.stress_strata import Weighting, check_weighting, term_weights
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 from genoviz.model import GraphLayout, PangenomeGraph
 
 SAMPLES_PER_STEP = 100
 MAX_DEFAULT_SAMPLES = 10**8
-MEDIAN_SAMPLES = 10**6
-FIRST_PAIRS = 10**6
-FIRST_SAMPLES = 4 * SAMPLES_PER_CHUNK
-Z_95 = 1.96
-
-
-@dataclass(frozen=True)
-class PathStress:
-    """Path stress of a layout; 0 is perfect, and what is good depends on the graph.
-
-    Attributes
-    ----------
-    mean
-        Mean of the terms ``((D - d) / d)^2`` with D the distance in the layout and d the distance
-        along the path; NaN when there is no term.
-    ci_low, ci_high
-        95 % confidence interval of the mean; the mean itself when it is exact.
-    median
-        Median term, which a few bad pairs cannot move; NaN for exact stress, whose terms are not
-        kept.
-    n_terms, n_skipped
-        Terms in the mean, and terms left out because the two ends are one joint (d = 0).
-    is_exact
-        Whether all pairs were counted rather than a sample.
-    """
-
-    mean: float
-    ci_low: float
-    ci_high: float
-    median: float
-    n_terms: int
-    n_skipped: int
-    is_exact: bool
-
-
-@dataclass(frozen=True)
-class StressProgress:
-    """How far a path stress is.
-
-    Attributes
-    ----------
-    n_done, n_total
-        Pairs of steps, or samples, done and in all.
-    stress
-        The result, at the end.
-    """
-
-    n_done: int
-    n_total: int
-    stress: PathStress | None = None
 
 
 def path_stress(
-    graph: PangenomeGraph, layout: GraphLayout, *, backend: Backend = "auto"
+    graph: PangenomeGraph,
+    layout: GraphLayout,
+    *,
+    weighting: Weighting = "pairs",
+    backend: Backend = "auto",
 ) -> PathStress:
     """Return the exact path stress: the mean over all step pairs of all paths and all ends.
 
@@ -82,26 +37,34 @@ def path_stress(
     ----------
     graph, layout
         A graph and its layout.
+    weighting
+        ``"pairs"``: all terms count alike, as in the paper's equation of the exact stress.
+        ``"steps"``: a path counts by its steps, as in that of the sampled one.
 
     Raises
     ------
     ParameterError
-        If the layout has another number of nodes than the graph.
+        If the layout has another number of nodes than the graph, or there is no such weighting.
 
     References
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
-    for progress in iter_path_stress(graph, layout, backend=backend):
+    for progress in iter_path_stress(graph, layout, weighting=weighting, backend=backend):
         stress = progress.stress
     return stress
 
 
 def iter_path_stress(
-    graph: PangenomeGraph, layout: GraphLayout, *, backend: Backend = "auto"
+    graph: PangenomeGraph,
+    layout: GraphLayout,
+    *,
+    weighting: Weighting = "pairs",
+    backend: Backend = "auto",
 ) -> Iterator[StressProgress]:
     """Yield how far the exact path stress is; the last report has it. See `path_stress`."""
     _check_layout(graph, layout)
+    check_weighting(weighting)
     records = build_path_records(graph)
     xp, kernel = array_module(backend), load_kernel("path_stress", backend)
     arrays = [
@@ -109,19 +72,25 @@ def iter_path_stress(
         for array in (layout.points, records.records, records.path_starts, records.block_paths)
     ]
     rows = _RowsOfPairs(records.path_starts)
-    totals, n_terms, n_skipped = [], 0, 0
+    n_records = np.diff(records.path_starts)
+    row_weights = np.repeat(term_weights(n_records - 1, weighting), n_records)
+    totals, weight, n_terms, n_skipped = [], [], 0, 0
 
-    def run(first: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        return kernel.sum_all_pairs(*arrays, rows.of(first), rows.of(stop))
+    def run(first: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        sums = kernel.sum_all_pairs(*arrays, rows.of(first), rows.of(stop), rows.longest)
+        return (row_weights[rows.of(first) : rows.of(stop)], *sums)
 
-    for n_done, (sums, counts) in iter_slices(run, rows.n_pairs, first_size=FIRST_PAIRS):
-        totals.append(sums)
+    for n_done, (weights, sums, counts) in iter_slices(run, rows.n_pairs, first_size=FIRST_PAIRS):
+        totals.append(weights * sums)
+        weight.append(weights * counts[:, 0])
         n_terms += int(counts[:, 0].sum())
         n_skipped += int(counts[:, 1].sum())
         if n_done < rows.n_pairs:
             yield StressProgress(n_done, rows.n_pairs)
-    mean = math.fsum(chain.from_iterable(totals)) / n_terms if n_terms else math.nan
-    stress = PathStress(mean, mean, mean, math.nan, n_terms, n_skipped, is_exact=True)
+    mean = math.nan
+    if n_terms:
+        mean = math.fsum(chain.from_iterable(totals)) / math.fsum(chain.from_iterable(weight))
+    stress = PathStress(mean, mean, mean, math.nan, n_terms, n_skipped, True, weighting)
     yield StressProgress(rows.n_pairs, rows.n_pairs, stress)
 
 
@@ -136,6 +105,7 @@ class _RowsOfPairs:
         n_records = np.diff(path_starts)
         self._first_pairs = np.concatenate(([0], np.cumsum(n_records * (n_records + 1) // 2)))
         self.n_pairs = int(self._first_pairs[-1])
+        self.longest = int(n_records.max(initial=0))
 
     def of(self, pair: int) -> int:
         """Return the row of a pair; the number of rows for that after the last."""
@@ -155,12 +125,16 @@ def sampled_path_stress(
     layout: GraphLayout,
     *,
     n_samples: int | None = None,
+    samples_per_step: float | None = None,
+    weighting: Weighting = "steps",
     seed: int = 0,
     backend: Backend = "auto",
 ) -> PathStress:
     """Return the path stress of a random sample of terms, with its 95 % confidence interval.
 
-    Both backends draw the same terms for the same seed.
+    Terms of near steps, which are few and can be huge, are all taken or drawn more often, and
+    each counts for as many as it stands for; see `genoviz.analyses.stress_strata`. Where there are
+    no more terms than samples, all are taken. Both backends draw the same terms for the same seed.
 
     Parameters
     ----------
@@ -168,20 +142,33 @@ def sampled_path_stress(
         A graph and its layout.
     n_samples
         Terms to draw; by default 100 for each step, at most 10^8.
+    samples_per_step
+        In place of ``n_samples``: terms to draw for each step, however many these are. The paper
+        has 100.
+    weighting
+        ``"steps"``: a path counts by its steps, as in the paper's equation of the sampled stress.
+        ``"pairs"``: all terms count alike, as in that of the exact one.
     seed
         Names the sample.
 
     Raises
     ------
     ParameterError
-        If the layout has another number of nodes than the graph, or ``n_samples`` is below 1.
+        If the layout has another number of nodes than the graph, ``n_samples`` is below 1 or given
+        beside ``samples_per_step``, or there is no such weighting.
 
     References
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
     for progress in iter_sampled_path_stress(
-        graph, layout, n_samples=n_samples, seed=seed, backend=backend
+        graph,
+        layout,
+        n_samples=n_samples,
+        samples_per_step=samples_per_step,
+        weighting=weighting,
+        seed=seed,
+        backend=backend,
     ):
         stress = progress.stress
     return stress
@@ -192,89 +179,32 @@ def iter_sampled_path_stress(
     layout: GraphLayout,
     *,
     n_samples: int | None = None,
+    samples_per_step: float | None = None,
+    weighting: Weighting = "steps",
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[StressProgress]:
     """Yield how far a sampled path stress is; the last report has it. See `sampled_path_stress`."""
     _check_layout(graph, layout)
-    if n_samples is None:
-        n_samples = min(max(SAMPLES_PER_STEP * graph.n_steps, 1), MAX_DEFAULT_SAMPLES)
-    sampler = StressSampler(build_path_records(graph), backend=backend)
+    n_samples = _count_samples(graph, n_samples, samples_per_step)
+    sampler = StressSampler(build_path_records(graph), weighting=weighting, backend=backend)
     yield from sampler.iter_sample(layout.points, n_samples=n_samples, seed=seed)
 
 
-class StressSampler:
-    """Draws stress terms of one graph again and again, as a live layout needs it.
-
-    Parameters
-    ----------
-    records
-        The paths, on the host or (for ``"cuda"``) already on the GPU.
-    """
-
-    def __init__(self, records: PathRecords, *, backend: Backend = "auto") -> None:
-        xp, self._kernel = array_module(backend), load_kernel("path_stress", backend)
-        self._as_array = xp.asarray
-        self._n_steps = records.n_steps
-        self._records = [
-            xp.asarray(array)
-            for array in (records.records, records.path_starts, records.block_paths)
-        ]
-
-    def sample(self, points: np.ndarray, *, n_samples: int, seed: int = 0) -> PathStress:
-        """Return the stress of points (float64, (2 n_nodes, 2)) from ``n_samples`` terms."""
-        for progress in self.iter_sample(points, n_samples=n_samples, seed=seed):
-            stress = progress.stress
-        return stress
-
-    def iter_sample(
-        self, points: np.ndarray, *, n_samples: int, seed: int = 0
-    ) -> Iterator[StressProgress]:
-        """Yield how far a sample is; the last report has the stress."""
-        if n_samples < 1:
-            raise ParameterError(f"n_samples is {n_samples}, needs at least 1")
-        if self._n_steps == 0:
-            none = PathStress(math.nan, math.nan, math.nan, math.nan, 0, 0, is_exact=False)
-            yield StressProgress(n_samples, n_samples, none)
-            return
-        points = self._as_array(points)
-        values = np.empty(min(n_samples, MEDIAN_SAMPLES), np.float32)
-        key = np.uint64(seed % 2**64)
-
-        def run(first: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            return self._kernel.sum_samples(
-                points, *self._records, first, stop - first, key, values[first:stop]
+def _count_samples(
+    graph: PangenomeGraph, n_samples: int | None, samples_per_step: float | None
+) -> int:
+    if samples_per_step is not None:
+        if n_samples is not None:
+            raise ParameterError("n_samples and samples_per_step are both given, needs one of them")
+        if not 0 < samples_per_step <= 10**9:
+            raise ParameterError(
+                f"samples_per_step is {samples_per_step}, needs to be above 0 and at most 10^9"
             )
-
-        sums, n_terms = [], 0
-        for n_done, (found, counts) in iter_slices(
-            run, n_samples, first_size=FIRST_SAMPLES, multiple=SAMPLES_PER_CHUNK
-        ):
-            sums.append(found)
-            n_terms += int(counts.sum())
-            if n_done < n_samples:
-                yield StressProgress(n_done, n_samples)
-        stress = _summarise(np.concatenate(sums), n_terms, n_samples, values)
-        yield StressProgress(n_samples, n_samples, stress)
-
-
-def _summarise(sums: np.ndarray, n_terms: int, n_samples: int, values: np.ndarray) -> PathStress:
-    if n_terms == 0:
-        return PathStress(math.nan, math.nan, math.nan, math.nan, 0, n_samples, is_exact=False)
-    mean = math.fsum(sums[:, 0]) / n_terms
-    variance = max(math.fsum(sums[:, 1]) / n_terms - mean * mean, 0.0)
-    half_width = Z_95 * math.sqrt(variance / n_terms)
-    drawn = values[~np.isnan(values)]
-    median = float(np.median(drawn)) if len(drawn) else math.nan
-    return PathStress(
-        mean=mean,
-        ci_low=max(mean - half_width, 0.0),
-        ci_high=mean + half_width,
-        median=median,
-        n_terms=n_terms,
-        n_skipped=n_samples - n_terms,
-        is_exact=False,
-    )
+        return max(round(samples_per_step * graph.n_steps), 1)
+    if n_samples is not None:
+        return n_samples
+    return min(max(SAMPLES_PER_STEP * graph.n_steps, 1), MAX_DEFAULT_SAMPLES)
 
 
 def _check_layout(graph: PangenomeGraph, layout: GraphLayout) -> None:

@@ -55,10 +55,11 @@ def describe_stress(stress: PathStress) -> str:
     """Return a path stress in words."""
     if stress.n_terms == 0:
         return "path stress: none, for no path has two ends at a distance"
+    name = f"path stress by {stress.weighting}"
     if stress.is_exact:
-        return f"path stress {stress.mean:.6g} (exact, {stress.n_terms:,} terms)"
+        return f"{name} {stress.mean:.6g} (exact, {stress.n_terms:,} terms)"
     return (
-        f"path stress {stress.mean:.4g}, 95 % interval {stress.ci_low:.4g} to "
+        f"{name} {stress.mean:.4g}, 95 % interval {stress.ci_low:.4g} to "
         f"{stress.ci_high:.4g}, median {stress.median:.4g} ({stress.n_terms:,} samples)"
     )
 

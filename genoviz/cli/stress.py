@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,15 @@ from genoviz.cli.results import describe_graph, describe_stress, print_notes, pr
 EXAMPLES = examples(
     "genoviz stress graph.gfa graph.lay",
     "genoviz stress graph.gfa graph.tsv.gz --exact --json",
+    "genoviz stress graph.gfa graph.lay --samples-per-step 100 --weighting pairs",
 )
+
+
+class WeightingName(StrEnum):
+    """What a path counts by."""
+
+    pairs = "pairs"
+    steps = "steps"
 
 
 def register(cli: typer.Typer) -> None:
@@ -46,7 +55,25 @@ def stress(
     samples: Annotated[
         int | None,
         typer.Option(
-            min=1, max=MAX_COUNT, help="Pairs to sample.", show_default="100 for each step"
+            min=1,
+            max=MAX_COUNT,
+            help="Terms to sample.",
+            show_default="100 for each step, at most 10^8",
+        ),
+    ] = None,
+    samples_per_step: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-6,
+            max=1e9,
+            help="Terms to sample for each step, however many these are; the paper has 100.",
+        ),
+    ] = None,
+    weighting: Annotated[
+        WeightingName | None,
+        typer.Option(
+            help="A path counts by its pairs of steps, or by its steps.",
+            show_default="pairs with --exact, else steps, as in the paper",
         ),
     ] = None,
     seed: SeedOption = 0,
@@ -57,12 +84,21 @@ def stress(
     """Measure the path stress of a layout, by samples or exactly.
 
     It is the mean of ((D - d) / d)^2 over pairs of node ends, with D their distance in the layout
-    and d along a path. Compare layouts of one graph: lower is better.
+    and d along a path. Compare layouts of one graph, by one weighting: lower is better.
+
+    Li et al. (2024) let a path count by its pairs of steps in the exact stress, and by its steps in
+    the sampled one; --weighting gives either form of both.
     """
     from genoviz.io.layout_files import read_layout
 
-    if exact and samples is not None:
+    if exact and not (samples is None and samples_per_step is None):
         raise typer.BadParameter("--exact takes all pairs; give it or --samples, not both")
+    if samples is not None and samples_per_step is not None:
+        raise typer.BadParameter("give --samples or --samples-per-step, not both")
+    weighting = weighting or (WeightingName.pairs if exact else WeightingName.steps)
+    options = {"weighting": weighting.value, "backend": backend.value}
+    if not exact:
+        options |= {"n_samples": samples, "samples_per_step": samples_per_step, "seed": seed}
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
         bar.update("Reading the layout", 0, None, "")
@@ -70,13 +106,8 @@ def stress(
         from genoviz.analyses.stress import iter_path_stress, iter_sampled_path_stress
 
         began = time.perf_counter()
-        steps = (
-            iter_path_stress(pangenome, placed, backend=backend.value)
-            if exact
-            else iter_sampled_path_stress(
-                pangenome, placed, n_samples=samples, seed=seed, backend=backend.value
-            )
-        )
+        iter_stress = iter_path_stress if exact else iter_sampled_path_stress
+        steps = iter_stress(pangenome, placed, **options)
         for progress in steps:
             bar.update("Path stress", progress.n_done, progress.n_total, "pairs")
         found = progress.stress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,6 +47,25 @@ def path_stress_terms(graph: PangenomeGraph, coordinates: np.ndarray) -> tuple[l
                     distance = math.dist(coordinates[point_s], coordinates[point_t])
                     terms.append(((distance - d) / d) ** 2)
     return terms, n_skipped
+
+
+def path_stress_by(graph: PangenomeGraph, coordinates: np.ndarray, weighting: str) -> float:
+    """Return the path stress in which a path counts by its pairs, or by its steps."""
+    total = weight = 0.0
+    for path in range(graph.n_paths):
+        alone = replace(
+            graph,
+            path_names=graph.path_names[path : path + 1],
+            path_offsets=np.array([0, len(graph.path_steps(path))]),
+            steps=graph.path_steps(path),
+        )
+        terms, n_skipped = path_stress_terms(alone, coordinates)
+        of_term = 1.0
+        if weighting == "steps":
+            of_term = len(graph.path_steps(path)) / (len(terms) + n_skipped)
+        total += of_term * sum(terms)
+        weight += of_term * len(terms)
+    return total / weight
 
 
 def draw_zipf(generator: np.random.Generator, n: int, theta: float) -> int:

@@ -144,8 +144,9 @@ def _stress_text(progress: RunProgress) -> tuple[str, str]:
     half = (stress.ci_high - stress.ci_low) / 2
     return (
         f"{plain(stress.mean, 3)} ± {plain(half, 2)}",
-        f"Mean of {stress.n_terms:,} sampled terms with its 95 % confidence interval; "
-        f"median {stress.median:.2g}",
+        f"Mean of {stress.n_terms:,} sampled terms, in which a path counts by its"
+        f" {stress.weighting}; 95 % confidence interval {plain(stress.ci_low, 3)} to"
+        f" {plain(stress.ci_high, 3)}; median {stress.median:.2g}",
     )
 
 

@@ -5,11 +5,12 @@ ends along the path (bp) and ``D`` their distance in the layout, one term is ``(
 Terms with ``d = 0`` (the joint of neighbouring steps) are skipped. A path of one step has one
 term: its node's own two ends.
 
-``sum_all_pairs`` sums the terms of all unordered pairs and all four combinations of ends, one sum
-for each row (step *s* against all later steps). ``sum_samples`` draws terms: sample ``k`` takes
-*s* uniformly from all steps, *t* uniformly from the other steps of its path, and two coins, all
-from ``mix(key + (2 k + 1) * 0x9E3779B97F4A7C15)`` and ``mix(key + (2 k + 2) * ...)`` (SplitMix64),
-so both backends draw the same terms.
+``sum_all_pairs`` sums the terms of unordered pairs and all four combinations of ends, one sum for
+each row: step *s* against the later steps at most ``longest`` further on. ``sum_samples`` draws
+terms: sample ``k`` takes a path by its share, then a jump from ``shortest`` to ``longest`` and a
+place such that both steps lie in the path, each pair of that kind alike, and two coins. The random
+numbers are ``mix(key + (2 k + 1) * 0x9E3779B97F4A7C15)`` and what follows (SplitMix64), so both
+backends draw the same terms.
 
 Arguments
 ---------
@@ -21,10 +22,15 @@ records         uint32 (n_records, 2)    handle and position (bp) of each step, 
 path_starts     int64 (n_paths + 1,)     first record of each path; every path has >= 1 step
 block_paths     int32                    path of record 1024 k, for each k
 first, stop     int                      the records whose rows are summed: from first to stop - 1
+longest         int                      longest jump: steps between the two of a pair
+shortest        int                      shortest jump to draw, 1 or more
+paths           int64 (n_drawn,)         paths to draw from: of one step, or more than ``shortest``
+shares          float64 (n_drawn,)       share of draws that goes to the paths up to each; the last
+                                         is 1
 first_sample    int                      number of the first sample, a multiple of
                                          SAMPLES_PER_CHUNK; a long sample is drawn in slices
 n_samples       int                      terms to draw from there on
-key             int                      64 bits that name the seed
+key             int                      64 bits that name the sample
 values          float32 (n_kept,)        filled with the first terms drawn, NaN where skipped
 =============== ======================== =======================================================
 

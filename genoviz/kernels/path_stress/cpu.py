@@ -52,12 +52,12 @@ def _term(points, records, a, b, end_a, end_b):
 
 
 @njit(nogil=True, cache=True)
-def _row(points, records, s, first, last):
+def _row(points, records, s, first, last, longest):
     total, n_terms, n_skipped = 0.0, 0, 0
     if first == last:
         term = _term(points, records, s, s, 0, 1)
         return (0.0, 0, 1) if term < 0.0 else (term, 1, 0)
-    for t in range(s + 1, last + 1):
+    for t in range(s + 1, min(last, s + longest) + 1):
         for ends in range(4):
             term = _term(points, records, s, t, ends & 1, ends >> 1)
             if term < 0.0:
@@ -69,7 +69,7 @@ def _row(points, records, s, first, last):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
+def sum_all_pairs(points, records, path_starts, block_paths, first, stop, longest):
     """Return the sum, the count of terms and the count of skipped terms of each row."""
     n_rows = stop - first
     totals = np.zeros(n_rows)
@@ -79,7 +79,7 @@ def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
         if records[s, 0] != CLOSING:
             path = _find_path(s, path_starts, block_paths)
             total, n_terms, n_skipped = _row(
-                points, records, s, path_starts[path], path_starts[path + 1] - 2
+                points, records, s, path_starts[path], path_starts[path + 1] - 2, longest
             )
             totals[row] = total
             counts[row, 0] = n_terms
@@ -88,26 +88,48 @@ def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
 
 
 @njit(nogil=True, cache=True)
-def _draw(points, records, path_starts, block_paths, key, sample):
-    state = key + np.uint64(2 * sample + 1) * _GOLDEN
-    bits = _mix(state)
-    s = np.int64(np.float64(bits >> _S11) * _UNIT * len(records))
-    while records[s, 0] == CLOSING:
+def _draw(points, records, path_starts, paths, shares, shortest, longest, key, sample):
+    bits = _mix(key + np.uint64(2 * sample + 1) * _GOLDEN)
+    unit = np.float64(bits >> _S11) * _UNIT
+    low, high = 0, len(shares) - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if shares[middle] > unit:
+            high = middle
+        else:
+            low = middle + 1
+    first = path_starts[paths[low]]
+    n_steps = path_starts[paths[low] + 1] - 1 - first
+    if n_steps == 1:
+        return _term(points, records, first, first, 0, 1)
+    n_jumps = min(longest, n_steps - 1) - shortest + 1
+    while True:
         bits = _mix(bits + _GOLDEN)
-        s = np.int64(np.float64(bits >> _S11) * _UNIT * len(records))
-    path = _find_path(s, path_starts, block_paths)
-    first, last = path_starts[path], path_starts[path + 1] - 2
-    if first == last:
-        return _term(points, records, s, s, 0, 1)
-    bits = _mix(state + _GOLDEN)
-    t = first + np.int64(np.float64(bits >> _S11) * _UNIT * (last - first))
-    if t >= s:
-        t += 1
-    return _term(points, records, s, t, np.int64(bits & _ONE), np.int64((bits >> _ONE) & _ONE))
+        jump = shortest + np.int64(np.float64(bits >> _S11) * _UNIT * n_jumps)
+        bits = _mix(bits + _GOLDEN)
+        place = np.int64(np.float64(bits >> _S11) * _UNIT * (n_steps - shortest))
+        if place + jump < n_steps:
+            break
+    s = first + place
+    return _term(
+        points, records, s, s + jump, np.int64(bits & _ONE), np.int64((bits >> _ONE) & _ONE)
+    )
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def sum_samples(points, records, path_starts, block_paths, first_sample, n_samples, key, values):
+def sum_samples(
+    points,
+    records,
+    path_starts,
+    paths,
+    shares,
+    shortest,
+    longest,
+    first_sample,
+    n_samples,
+    key,
+    values,
+):
     """Return sum, sum of squares and count of the terms of each chunk of samples."""
     n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
     sums = np.zeros((n_chunks, 2))
@@ -117,7 +139,17 @@ def sum_samples(points, records, path_starts, block_paths, first_sample, n_sampl
         for sample in range(
             chunk * SAMPLES_PER_CHUNK, min((chunk + 1) * SAMPLES_PER_CHUNK, n_samples)
         ):
-            term = _draw(points, records, path_starts, block_paths, key, first_sample + sample)
+            term = _draw(
+                points,
+                records,
+                path_starts,
+                paths,
+                shares,
+                shortest,
+                longest,
+                key,
+                first_sample + sample,
+            )
             if term >= 0.0:
                 total += term
                 total_squares += term * term

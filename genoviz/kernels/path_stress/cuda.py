@@ -22,7 +22,7 @@ def _prepare(name, records, n_blocks):
     return module.get_function(name), n_blocks
 
 
-def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
+def sum_all_pairs(points, records, path_starts, block_paths, first, stop, longest):
     """Return the sum, the count of terms and the count of skipped terms of each row."""
     n_rows = stop - first
     kernel, n_blocks = _prepare("sum_all_pairs", records, n_rows)
@@ -36,6 +36,7 @@ def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
             cupy.asarray(records),
             np.int64(first),
             np.int64(stop),
+            np.int64(longest),
             cupy.asarray(path_starts),
             cupy.asarray(block_paths),
             totals,
@@ -45,7 +46,19 @@ def sum_all_pairs(points, records, path_starts, block_paths, first, stop):
     return totals.get(), counts.get()
 
 
-def sum_samples(points, records, path_starts, block_paths, first_sample, n_samples, key, values):
+def sum_samples(
+    points,
+    records,
+    path_starts,
+    paths,
+    shares,
+    shortest,
+    longest,
+    first_sample,
+    n_samples,
+    key,
+    values,
+):
     """Return sum, sum of squares and count of the terms of each chunk of samples."""
     n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
     kernel, n_blocks = _prepare("sum_samples", records, n_chunks)
@@ -58,9 +71,12 @@ def sum_samples(points, records, path_starts, block_paths, first_sample, n_sampl
         (
             cupy.asarray(points),
             cupy.asarray(records),
-            np.int64(len(records)),
             cupy.asarray(path_starts),
-            cupy.asarray(block_paths),
+            cupy.asarray(paths),
+            cupy.asarray(shares),
+            np.int64(len(shares)),
+            np.int64(shortest),
+            np.int64(longest),
             np.int64(first_sample),
             np.int64(n_samples),
             np.uint64(key),

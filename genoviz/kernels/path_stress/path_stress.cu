@@ -80,7 +80,7 @@ __device__ __forceinline__ Sums sum_warp(Sums sums) {
 // One warp a row: step s against all later steps of its path.
 extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
                                          const Record* __restrict__ records, long long first_row,
-                                         long long stop_row,
+                                         long long stop_row, long long longest,
                                          const long long* __restrict__ path_starts,
                                          const int* __restrict__ block_paths, double* totals,
                                          long long* counts) {
@@ -93,7 +93,8 @@ extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
         const long long first = path_starts[path], last = path_starts[path + 1] - 2;
         Sums sums = {0.0, 0.0, 0, 0};
         if (first == last && lane == 0) add_term(sums, term_of(points, records, s, s, 0, 1));
-        for (long long t = s + 1 + lane; t <= last; t += WARP)
+        const long long end = min(last, s + longest);
+        for (long long t = s + 1 + lane; t <= end; t += WARP)
             for (int ends = 0; ends < 4; ends++)
                 add_term(sums, term_of(points, records, s, t, ends & 1, ends >> 1));
         sums = sum_warp(sums);
@@ -107,33 +108,44 @@ extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
 }
 
 __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
-                                            const Record* __restrict__ records, long long n_records,
+                                            const Record* __restrict__ records,
                                             const long long* __restrict__ path_starts,
-                                            const int* __restrict__ block_paths, u64 key,
+                                            const long long* __restrict__ paths,
+                                            const double* __restrict__ shares, long long n_paths,
+                                            long long shortest, long long longest, u64 key,
                                             long long sample) {
-    const u64 state = key + (u64)(2 * sample + 1) * GOLDEN;
-    u64 bits = mix(state);
-    long long s = (long long)(unit(bits) * (double)n_records);
-    while (records[s].handle == (POSITION)CLOSING) {
-        bits = mix(bits + GOLDEN);
-        s = (long long)(unit(bits) * (double)n_records);
+    u64 bits = mix(key + (u64)(2 * sample + 1) * GOLDEN);
+    const double chosen = unit(bits);
+    long long low = 0, high = n_paths - 1;
+    while (low < high) {
+        const long long middle = (low + high) >> 1;
+        if (shares[middle] > chosen)
+            high = middle;
+        else
+            low = middle + 1;
     }
-    const int path = find_path(s, path_starts, block_paths);
-    const long long first = path_starts[path], last = path_starts[path + 1] - 2;
-    if (first == last) return term_of(points, records, s, s, 0, 1);
-    bits = mix(state + GOLDEN);
-    long long t = first + (long long)(unit(bits) * (double)(last - first));
-    if (t >= s) t++;
-    return term_of(points, records, s, t, bits & 1, bits >> 1 & 1);
+    const long long first = path_starts[paths[low]];
+    const long long n_steps = path_starts[paths[low] + 1] - 1 - first;
+    if (n_steps == 1) return term_of(points, records, first, first, 0, 1);
+    const long long n_jumps = min(longest, n_steps - 1) - shortest + 1;
+    long long jump, place;
+    do {
+        bits = mix(bits + GOLDEN);
+        jump = shortest + (long long)(unit(bits) * (double)n_jumps);
+        bits = mix(bits + GOLDEN);
+        place = (long long)(unit(bits) * (double)(n_steps - shortest));
+    } while (place + jump >= n_steps);
+    const long long s = first + place;
+    return term_of(points, records, s, s + jump, bits & 1, bits >> 1 & 1);
 }
 
 // One block a chunk of samples.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sum_samples(const double2* __restrict__ points, const Record* __restrict__ records,
-                long long n_records, const long long* __restrict__ path_starts,
-                const int* __restrict__ block_paths, long long first_sample, long long n_samples,
-                u64 key, float* values, long long n_values, double* sums_out,
-                long long* counts_out) {
+                const long long* __restrict__ path_starts, const long long* __restrict__ paths,
+                const double* __restrict__ shares, long long n_paths, long long shortest,
+                long long longest, long long first_sample, long long n_samples, u64 key,
+                float* values, long long n_values, double* sums_out, long long* counts_out) {
     __shared__ Sums of_warp[THREADS / WARP];
     const long long n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) / SAMPLES_PER_CHUNK;
     for (long long chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
@@ -141,8 +153,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const long long stop = min(start + SAMPLES_PER_CHUNK, n_samples);
         Sums sums = {0.0, 0.0, 0, 0};
         for (long long sample = start + threadIdx.x; sample < stop; sample += THREADS) {
-            const double term = draw_term(points, records, n_records, path_starts, block_paths, key,
-                                          first_sample + sample);
+            const double term = draw_term(points, records, path_starts, paths, shares, n_paths,
+                                          shortest, longest, key, first_sample + sample);
             add_term(sums, term);
             if (sample < n_values) values[sample] = term < 0.0 ? nanf("") : (float)term;
         }
