@@ -1,7 +1,7 @@
 """How often the 95 % interval of the sampled path stress holds the exact value.
 
-``python -m benchmarks.stress_coverage [SAMPLES_PER_STEP] [N_SEEDS]`` prints a row for each graph and
-weighting. The graphs are those of the tests' real data; layouts are odgi's where there is one, or
+``python -m benchmarks.stress_coverage [SAMPLES_PER_STEP] [N_SEEDS]`` prints a row for each graph
+and weighting. Graphs are those of the tests; layouts are odgi's where there is one, or
 of ten iterations, which leave longer tails.
 """
 
@@ -33,7 +33,7 @@ CASES = {
 def count_held(
     graph: PangenomeGraph, layout: GraphLayout, weighting: str, n_samples: int, n_seeds: int
 ) -> tuple[float, int, float]:
-    """Return the exact stress, how many intervals hold it, and their median half width, relative."""
+    """Return the exact stress, how many intervals hold it, and their median half width (ratio)."""
     exact = path_stress(graph, layout, weighting=weighting, backend="cpu").mean
     sampler = StressSampler(build_path_records(graph), weighting=weighting, backend="cpu")
     n_held, widths = 0, []

@@ -27,6 +27,7 @@ from genoviz.cli import (
     stress,
 )
 from genoviz.cli.checked_values import check_values
+from genoviz.cli.own_inputs import keep_own_inputs
 from genoviz.cli.signals import Terminated, end_on_signals
 from genoviz.cli.stopping import leave_stuck, tidied
 from genoviz.cli.streams import remove_copies, silence_broken_streams, until_nobody_reads
@@ -88,6 +89,7 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     command = typer.main.get_command(cli)
+    keep_own_inputs(command)
     check_values(command)
     # The program ends in peace where nobody reads on, be it what a command writes or its help.
     command.make_context = _quietly(command.make_context)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from genoviz.errors import FileFormatError
+from genoviz.io.protected_inputs import refuse_input
 
 try:
     import fcntl
@@ -41,11 +42,12 @@ def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     Raises
     ------
     FileFormatError
-        If the file cannot be written.
+        If the file cannot be written, or the command that runs reads it.
     BrokenPipeError
         If it is a pipe and nobody reads on.
     """
     path = Path(path)
+    refuse_input(path)
     try:
         if is_open_stream(path):
             sys.stdout.flush()
