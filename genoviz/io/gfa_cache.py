@@ -14,7 +14,7 @@ from genoviz.io.file_source import Source, entry_folder
 from genoviz.model import ByteStrings, PangenomeGraph
 
 FORMAT = "genoviz graph"
-VERSION = 1
+VERSION = 2
 GROUP = "graphs"
 
 Progress = tuple[int, int]

@@ -35,6 +35,7 @@ def read_paths(
     wrong = yield from text.run("Measuring paths", bounds, positions // 2, find_fields)
     text.refuse(wrong, gfa_errors.explain_path_fields)
     path_names = yield from _read_path_names(text, lines, fields)
+    _refuse_repeated(text, lines, path_names)
     _note_paths(text, path_names, int(has_overlaps.sum()))
 
     pieces, owners = _cut_paths(text, lines, fields)
@@ -88,6 +89,25 @@ def _read_path_names(
         if len(names) % _NAMES_PER_SLICE == 0:
             yield "Reading path names", start, len(text.data)
     return tuple(names)
+
+
+def _refuse_repeated(text: TextTasks, lines: np.ndarray, names: tuple[str, ...]) -> None:
+    """Refuse a second path of one name, as odgi and vg do: no position would tell them apart."""
+    if len(set(names)) == len(names):
+        return
+    seen: dict[str, int] = {}
+    for rank, name in enumerate(names):
+        if name in seen:
+            first, second = (
+                gfa_errors.line_number(text.data, int(lines[k])) for k in (seen[name], rank)
+            )
+            raise FileFormatError(
+                text.path,
+                f"path {gfa_errors.show(name.encode())} is there already on line {first}, "
+                "needs a name of its own",
+                line=second,
+            )
+        seen[name] = rank
 
 
 def _path_name(name: bytes) -> str:

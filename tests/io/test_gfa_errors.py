@@ -38,6 +38,18 @@ BAD_TEXTS = {
         gfa("S 1 A", "S 2"),
         "line 2: segment has 2 fields, needs 3 (S, name, sequence)",
     ),
+    "two paths of one name": (
+        gfa("S 1 A", "P x 1+ *", "P y 1+ *", "P x 1-,1+ *"),
+        "line 4: path 'x' is there already on line 2, needs a name of its own",
+    ),
+    "two walks of one name": (
+        gfa("W s 0 c * * >1", "S 1 A", "W s 0 c * * >1"),
+        "line 3: path 's#0#c' is there already on line 1, needs a name of its own",
+    ),
+    "a walk named as a path": (
+        gfa("W s 0 c 3 4 >1", "S 1 A", "P s#0#c:3-4 1+ *"),
+        "line 3: path 's#0#c:3-4' is there already on line 1, needs a name of its own",
+    ),
     "nameless segment": (gfa("S  A"), "line 1: segment has an empty name, needs a name"),
     "sign and comma in a name": (
         gfa("S a+ A", "S a-,b A"),

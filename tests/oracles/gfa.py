@@ -44,9 +44,11 @@ def read_gfa_text(text: bytes) -> OracleGraph:
             _need(len(fields) >= 4)
             steps = [] if fields[2] in (b"", b"*") else fields[2].split(b",")
             steps = [_step(step[:-1], step[-1:], known) for step in steps]
+            _need(_name(fields[1]) not in dict(graph.paths))
             graph.paths.append((_name(fields[1]), steps))
         elif fields[0] == b"W":
             _need(len(fields) >= 7)
+            _need(_walk_name(fields[1:6]) not in dict(graph.paths))
             graph.paths.append((_walk_name(fields[1:6]), _walk_steps(fields[6], known)))
     return graph
 
