@@ -169,15 +169,25 @@ def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
     from genoviz.errors import ParameterError
     from genoviz.io.fasta import read_node_list
 
-    if Path(nodes).is_file():
+    if nodes and _is_file(nodes):
         return read_node_list(graph, nodes).tolist()
     found = {name: graph.node_names.find(name) for name in nodes.split(",") if name}
+    if not found:
+        raise ParameterError(f"--nodes {nodes!r} names no node; give a file, or names with commas")
     missing = [name for name, node in found.items() if node < 0]
     if missing:
         raise ParameterError(
             f"--nodes names {missing[0]!r}, which is neither a node of the graph nor a file"
         )
     return list(found.values())
+
+
+def _is_file(text: str) -> bool:
+    """Tell whether a text names a file; one with many names is longer than any file's name."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _write(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+
+import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.bandage import read_bandage_json, read_bandage_tsv
@@ -32,7 +35,8 @@ def read_layout(path: str | PathLike[str], graph: PangenomeGraph | None = None) 
     Raises
     ------
     FileFormatError
-        If the file is none of these, is damaged, or does not fit the graph.
+        If the file is none of these, is damaged, or does not fit the graph: it has another number
+        of nodes, or places a thousand times farther apart than any layout of the graph.
     """
     path = Path(path)
     start = read_start(path, 64)
@@ -57,7 +61,37 @@ def read_layout(path: str | PathLike[str], graph: PangenomeGraph | None = None) 
             f"lays out {layout.n_nodes:,} nodes, but the graph has {graph.n_nodes:,}; "
             "it belongs to another graph",
         )
-    return layout
+    return layout if graph is None else _check_places(path, layout, graph)
+
+
+def _check_places(path: Path, layout: GraphLayout, graph: PangenomeGraph) -> GraphLayout:
+    """Refuse places that no layout of the graph has; note a node that alone spans the layout.
+
+    Layouts lie within the bp of their graph, whatever their start; odgi stacks components with
+    1000 bp between them. A thousand times that is damage, as of a bit of an exponent.
+    """
+    low, high = layout.points.min(axis=0, initial=0.0), layout.points.max(axis=0, initial=0.0)
+    with np.errstate(over="ignore"):
+        extent = float((high - low).max())
+    most = 1000.0 * (graph.total_length + 1000.0 * (graph.n_nodes + 1))
+    if extent > most:
+        node = int(np.abs(layout.points).max(axis=1).argmax()) // 2
+        raise FileFormatError(
+            path,
+            f"has node {graph.node_names[node]!r} at {layout.coordinates[node].tolist()}, which"
+            f" no layout of {graph.total_length:,} bp comes to; the file is damaged, or belongs to"
+            " another graph",
+        )
+    drawn = np.hypot(*(layout.coordinates[:, 1] - layout.coordinates[:, 0]).T)
+    is_torn = (drawn > 0.9 * extent) & (drawn > 100.0 * graph.node_lengths)
+    if not is_torn.any() or is_torn.sum() > 0.01 * graph.n_nodes:
+        return layout
+    node = int(np.argmax(is_torn))
+    note = (
+        f"Node {graph.node_names[node]!r} of {graph.node_lengths[node]:,} bp is drawn"
+        f" {drawn[node]:,.0f} bp long, across the whole layout: {path.name} may be damaged."
+    )
+    return replace(layout, note=f"{layout.note} {note}".strip())
 
 
 def write_layout(layout: GraphLayout, path: str | PathLike[str]) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import numpy as np
 import pytest
 
+from genoviz.analyses.layout_start import initial_coordinates
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.layout_files import read_layout, write_layout
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
@@ -43,6 +45,58 @@ def test_layout_of_another_graph_is_refused(tmp_path, name):
     assert read_layout(tmp_path / name).n_nodes == 3
     with pytest.raises(FileFormatError, match="lays out 3 nodes, but the graph has 1,004"):
         read_layout(tmp_path / name, graph_of(1004))
+
+
+def line_of_nodes(n_nodes=300):
+    """Return the layout of nodes of 1 bp in a line."""
+    ends = np.arange(n_nodes)[:, None] + np.array([0.0, 1.0])
+    return np.stack([ends, np.zeros_like(ends)], axis=2)
+
+
+def write_bandage(coordinates, path):
+    """Write Bandage's TSV or JSON."""
+    if path.suffix == ".json":
+        lines = {f"{node + 1}+": ends.tolist() for node, ends in enumerate(coordinates)}
+        path.write_text(json.dumps(lines))
+    else:
+        rows = [f"{node + 1}+\t{ends[1, 0]}\t{ends[1, 1]}" for node, ends in enumerate(coordinates)]
+        path.write_text("\n".join(rows) + "\n")
+
+
+@pytest.mark.parametrize("name", ["x.lay", "x.tsv", "bandage.tsv", "bandage.json"])
+@pytest.mark.parametrize("place", [1e12, -1e12, 1e300])
+def test_places_that_no_layout_comes_to_are_refused(tmp_path, name, place):
+    coordinates = line_of_nodes()
+    coordinates[17, 1, 0] = place
+    path = tmp_path / name
+    if name.startswith("b"):
+        write_bandage(coordinates, path)
+    else:
+        write_layout(GraphLayout(coordinates), path)
+    with pytest.raises(FileFormatError, match=r"node '18' at .* no layout of 300 bp comes to"):
+        read_layout(path, graph_of(300))
+
+
+@pytest.mark.parametrize("name", ["x.lay", "x.tsv"])
+def test_a_node_across_the_whole_layout_is_noted(tmp_path, name):
+    coordinates = line_of_nodes()
+    write_layout(GraphLayout(coordinates), tmp_path / name)
+    assert read_layout(tmp_path / name, graph_of(300)).note == ""
+    coordinates = line_of_nodes()
+    coordinates[17, 1, 0] = 12_345.0
+    write_layout(GraphLayout(coordinates), tmp_path / name)
+    assert read_layout(tmp_path / name, graph_of(300)).note == (
+        "Node '18' of 1 bp is drawn 12,328 bp long, across the whole layout: "
+        f"{name} may be damaged."
+    )
+
+
+@pytest.mark.parametrize("start", list("dugrh"))
+def test_no_start_of_a_layout_looks_damaged(tmp_path, start):
+    graph = graph_of(300)
+    layout = GraphLayout(initial_coordinates(graph, start, seed=3))
+    write_layout(layout, tmp_path / "x.lay")
+    assert read_layout(tmp_path / "x.lay", graph).note == ""
 
 
 @pytest.mark.parametrize(

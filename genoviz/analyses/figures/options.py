@@ -53,5 +53,7 @@ class FigureOptions:
             raise ParameterError(f"a figure has at most {MAX_PIXELS:,} pixels")
         if not 20 <= self.dpi <= 1200:
             raise ParameterError(f"dpi is {self.dpi:g}, needs 20 to 1200")
+        if self.line_width is not None and not 0.01 <= self.line_width <= 1000:
+            raise ParameterError(f"line_width is {self.line_width:g}, needs 0.01 to 1000")
         if self.is_stretched and self.is_folded:
             raise ParameterError("a figure is either stretched or folded")
