@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 from app import jobs
-from app.jobs import JobState, JobThread
+from app.jobs import Job, JobState, JobThread
 from genoviz.errors import FileFormatError
 from tests.waiting import PATIENCE, wait_until
 
@@ -253,3 +253,41 @@ def test_a_thread_does_not_keep_what_its_last_job_has_computed(thread):
         return kept() is None
 
     wait_until(is_gone)
+
+
+class RecordingThread:
+    """Stands for a job's thread: notes the job's state whenever its lock is taken and let go."""
+
+    def __init__(self):
+        self.changed = self
+        self.job, self.seen, self.is_held = None, [], False
+
+    def __enter__(self):
+        self.is_held = True
+        self.seen.append((self.job.state, self.job._is_paused, self.job._is_cancelled))
+
+    def __exit__(self, *error):
+        self.seen.append((self.job.state, self.job._is_paused, self.job._is_cancelled))
+        self.is_held = False
+
+    def enqueue(self, job):
+        assert job is self.job
+        assert self.is_held
+
+
+@pytest.mark.parametrize(
+    ("calls", "before", "after"),
+    [
+        (["pause"], (JobState.WAITING, False, False), (JobState.PAUSED, True, False)),
+        (["pause", "resume"], (JobState.PAUSED, True, False), (JobState.WAITING, False, False)),
+        (["cancel"], (JobState.WAITING, False, False), (JobState.WAITING, False, True)),
+    ],
+)
+def test_a_job_changes_its_state_under_the_lock_of_its_thread(calls, before, after):
+    """Else the thread could end the job in between, and a paused job would have ended."""
+    thread = RecordingThread()
+    thread.job = job = Job(iter([]), thread, "watched")
+    for call in calls:
+        thread.seen.clear()
+        getattr(job, call)()
+    assert thread.seen == [before, after]

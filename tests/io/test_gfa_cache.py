@@ -101,6 +101,16 @@ def test_a_changed_file_is_parsed_again(source, keep_time):
     assert read_gfa(source).steps.tolist() == [0, 2, 1]
 
 
+def test_a_file_of_another_time_is_parsed_again(source, was_parsed):
+    """Size and sampled bytes of a large file can be those of before."""
+    was_parsed()
+    status = source.stat()
+    for step in (1, -1):
+        os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns + step))
+        assert was_parsed(), "a nanosecond makes another file"
+    assert not was_parsed()
+
+
 def test_a_file_that_changes_while_it_is_read_is_not_kept(source):
     for report in iter_read_gfa(source):
         if report.stage == PARSED:

@@ -170,3 +170,23 @@ def test_damaged_file_says_what_is_wrong(tmp_path, good_bytes, change, message):
     path.write_bytes(change(good_bytes))
     with pytest.raises(FileFormatError, match=message):
         read_lay(path)
+
+
+@pytest.mark.parametrize(("n_bits", "is_good"), [(64, True), (65, True), (66, False), (127, False)])
+def test_a_difference_has_at_most_65_bits(tmp_path, n_bits, is_good):
+    low_bits = f"{n_bits - 64:06b}"[::-1]
+    codes = "0" * 6 + "1" + low_bits + "0" * (n_bits - 1) + "1" + "1"  # then twice a step of 1
+    words = int(codes[::-1], 2).to_bytes(8 * -(-len(codes) // 64), "little")
+    path = tmp_path / "x.lay"
+    path.write_bytes(
+        struct.pack("<dQQB", 0.0, 4, len(codes), 1)
+        + words
+        + struct.pack("<QB8B", 4 * 8, 8, 0, 0, 0, len(codes) + 1, 0, 0, 0, 0)
+    )
+    if is_good:
+        first = 2**63 if n_bits == 64 else 0
+        expected = np.array([0, first, first + 1, first + 2], np.uint64).view(np.float64)
+        np.testing.assert_array_equal(read_lay(path).coordinates.ravel(), expected)
+    else:
+        with pytest.raises(FileFormatError, match="damaged codes for nodes 0 to 31"):
+            read_lay(path)
