@@ -1,6 +1,8 @@
 # make app      the dashboard on this machine (FILES="a.gfa b.gfa.gz" PORT=5006)
 # make test     style checks and all tests, those in the browser too
 # make bench    measures the kernels against their peers, into benchmarks/RESULTS.md
+# make mutants  plants small bugs, one at a time, and writes into docs/mutants.md which the tests see
+#               (hours; it goes on where it was. MUTANTS="--jobs 8", and see MUTANTS=--help)
 # make pins     writes constraints.txt anew from what .venv holds
 # make clean    removes .venv and all caches
 #
@@ -22,7 +24,7 @@ with_gpu = $(1)$(if $(2),$(comma)$(2))
 APP := .venv/installed-app$(if $(GPU_EXTRA),-$(GPU_EXTRA))
 TEST := .venv/installed-test$(if $(TEST_EXTRA),-$(TEST_EXTRA))
 
-.PHONY: app test bench pins clean
+.PHONY: app test bench mutants pins clean
 
 app: $(APP)
 	@exec $(BIN)/python -m genoviz serve --no-browser --port $(PORT) $(FILES)
@@ -36,13 +38,16 @@ test: $(TEST)
 bench: $(TEST)
 	$(BIN)/python -m benchmarks.run
 
+mutants: $(TEST)
+	$(BIN)/python -m tests.mutants $(MUTANTS)
+
 pins: $(TEST)
 	$(BIN)/python -m pip freeze --exclude-editable | grep -v -i -e '^cupy' -e '^nvidia' > .venv/pins
 	grep -i -e '^cupy' -e '^nvidia' constraints.txt >> .venv/pins
 	LC_ALL=C sort -f .venv/pins > constraints.txt
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .mutants .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

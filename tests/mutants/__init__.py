@@ -1,0 +1,1 @@
+"""Small planted bugs, one at a time, and whether the tests see them: ``make mutants``."""

@@ -1,0 +1,175 @@
+"""Draw mutants, try each that has no verdict yet, and write the page of the score.
+
+The verdicts are kept in a file, so an interrupted run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tests.mutants.mutations import Mutant
+from tests.mutants.nearest_tests import TestMap
+from tests.mutants.report import name_of, read_equivalents, score, write_report
+from tests.mutants.sample import draw_mutants
+from tests.mutants.trial import Copy
+
+ROOT = Path(__file__).parents[2]
+WIDER = 5
+
+
+class Verdicts:
+    """What is known of the mutants, a line of JSON each; the last of a mutant holds."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = path.read_text().splitlines() if path.exists() else []
+        self._rows = {row["key"]: row for row in map(json.loads, lines)}
+
+    def add(self, row: dict) -> None:
+        self._rows[row["key"]] = row
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def of(self, mutants: list[Mutant]) -> list[dict]:
+        """Return the rows that are known and whose function has not changed since."""
+        rows = ((self._rows.get(mutant.key), mutant) for mutant in mutants)
+        return [
+            row
+            for row, mutant in rows
+            if row and row["digest"] == mutant.digest and row["verdict"] != "unsure"
+        ]
+
+
+def run_mutants(
+    number: Annotated[int, typer.Option(help="How many mutants.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 1,
+    only: Annotated[str, typer.Option(help="Files whose path begins so.")] = "",
+    survivors: Annotated[
+        bool, typer.Option("--survivors", help="Try the survivors again, with more tests.")
+    ] = False,
+    show: Annotated[
+        bool, typer.Option("--list", help="List the mutants and what is known of them.")
+    ] = False,
+    confirm: Annotated[
+        bool, typer.Option(help="Check at the end that the killing tests pass without a mutant.")
+    ] = True,
+    files: Annotated[int, typer.Option(help="Files of tests for each mutant.")] = 6,
+    jobs: Annotated[int, typer.Option(min=1, help="How many at a time, each in its copy.")] = 1,
+    timeout: Annotated[float, typer.Option(help="Seconds that one test may take.")] = 150,
+    seconds: Annotated[float, typer.Option(help="After these no further test begins.")] = 400,
+    folder: Annotated[Path, typer.Option(help="For the copy and the verdicts.")] = ROOT
+    / ".mutants",
+    page: Annotated[Path, typer.Option(help="Where the score goes.")] = ROOT / "docs/mutants.md",
+) -> None:
+    """Plant small bugs, one at a time, and see whether the tests notice."""
+    mutants = draw_mutants(ROOT, number, seed, only=only)
+    verdicts = Verdicts(folder / "verdicts.jsonl")
+    equivalents = read_equivalents(Path(__file__).with_name("equivalent.toml"))
+    known = {row["key"]: row for row in verdicts.of(mutants)}
+    if show:
+        for mutant in mutants:
+            word = known.get(mutant.key, {}).get("verdict", "not tried")
+            typer.echo(f"{mutant.key} {word:9} {_describe(mutant)}")
+        return
+    todo = [mutant for mutant in mutants if mutant.key not in known]
+    if survivors:
+        rows = (row for row in known.values() if name_of(row) not in equivalents)
+        keys = {row["key"] for row in rows if row["verdict"] == "survived"}
+        todo = [mutant for mutant in mutants if mutant.key in keys]
+        files, seconds = WIDER * files, WIDER * seconds
+    # By their keys, which is at random: an interrupted run tells of all layers.
+    todo.sort(key=lambda mutant: mutant.key)
+    with ExitStack() as stack:
+        copies = [Copy(ROOT, folder / str(i)) for i in range(jobs)]
+        for copy in copies:
+            stack.callback(copy.close)
+        for row in try_mutants(copies, todo, files, timeout=timeout, seconds=seconds):
+            verdicts.add(row)
+        if confirm:
+            confirm_kills(copies[0], verdicts, mutants, timeout)
+    rows = verdicts.of(mutants)
+    page.write_text(write_report(rows, equivalents, seed))
+    killed, can_be, same = score(rows, equivalents)
+    typer.echo(f"{killed} of {can_be} killed, and {same} equivalent: {page}")
+
+
+def _describe(mutant: Mutant) -> str:
+    before, after = (" ".join(code.split())[:90] for code in (mutant.before, mutant.after))
+    return f"{mutant.path}:{mutant.line} {mutant.function}: {before} -> {after}"
+
+
+def try_mutants(
+    copies: list[Copy], mutants: list[Mutant], files: int, **limits: float
+) -> Iterator[dict]:
+    """Return what becomes of each mutant, as soon as it is known; one at a time in each copy."""
+    tests, free = TestMap(ROOT), deque(copies)
+
+    def try_one(mutant: Mutant) -> dict:
+        copy = free.popleft()
+        try:
+            chosen = tests.nearest(mutant.path, mutant.function)[:files]
+            return try_mutant(copy, tests, mutant, chosen, **limits)
+        finally:
+            free.append(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        tried = {pool.submit(try_one, mutant): mutant for mutant in mutants}
+        try:
+            for i, future in enumerate(as_completed(tried)):
+                row = future.result()
+                took = f"{row['verdict']:9} {row['seconds']:4.0f} s"
+                typer.echo(f"{i + 1}/{len(mutants)} {took} {_describe(tried[future])}")
+                yield row
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def try_mutant(
+    copy: Copy, tests: TestMap, mutant: Mutant, chosen: list[str], **limits: float
+) -> dict:
+    """Return what becomes of one mutant, as a row of the verdicts."""
+    row = {
+        name: getattr(mutant, name)
+        for name in ("key", "path", "function", "kind", "before", "after", "line", "digest")
+    }
+    if not chosen:
+        return {**row, "verdict": "survived", "by": "", "seconds": 0.0, "n_files": 0}
+    copy.mutate(mutant, tests)
+    try:
+        verdict, _ = copy.run(chosen, **limits)
+    finally:
+        copy.restore()
+    judged = {"verdict": verdict.word, "by": verdict.by, "seconds": round(verdict.seconds, 1)}
+    return {**row, **judged, "n_files": len(chosen)}
+
+
+def confirm_kills(copy: Copy, verdicts: Verdicts, mutants: list[Mutant], timeout: float) -> None:
+    """Take a kill back whose test fails without a mutant too."""
+    killed = [row for row in verdicts.of(mutants) if row["by"] and not row.get("confirmed")]
+    names = sorted({row["by"] for row in killed})
+    if not names:
+        return
+    typer.echo(f"Running the {len(names)} tests that killed, without a mutant")
+    _, text = copy.run(names, timeout=timeout, seconds=1e9, options=())
+    for row in killed:
+        passed = f"{row['by']} PASSED" in text or ("::" not in row["by"] and row["by"] in text)
+        verdicts.add({**row, "confirmed": True} if passed else {**row, "verdict": "unsure"})
+        if not passed:
+            typer.echo(f"{row['by']} did not pass without a mutant: run again")
+
+
+if __name__ == "__main__":
+    # Whatever ends the run ends the tests that it has begun.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    typer.run(run_mutants)

@@ -1,0 +1,75 @@
+"""The page of the score: what was killed, what survived, and what no test could kill."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from tests.mutants.sample import LAYERS
+
+HEAD = """# Mutants
+
+A mutant is the code with one small bug planted: `<` for `<=`, `+` for `-`, a constant one too
+large, an argument dropped, a statement deleted. The tests should see each. `make mutants` draws
+a sample, weighted by lines of code, tries each in a copy of the tree with the tests nearest to it,
+and writes this page. Not in the sample: CUDA and AMX code, which needs its hardware, and
+JavaScript; texts, types and what is only looked at.
+
+"""
+
+
+def read_equivalents(path: Path) -> dict[tuple[str, ...], str]:
+    """Return the reasons why some mutants give no different answer."""
+    rows = tomllib.loads(path.read_text()).get("mutant", [])
+    return {
+        (row["path"], row["function"], row["before"], row["after"]): row["reason"] for row in rows
+    }
+
+
+def name_of(result: dict) -> tuple[str, ...]:
+    return (result["path"], result["function"], result["before"], result["after"])
+
+
+def score(results: list[dict], equivalents: dict) -> tuple[int, int, int]:
+    """Return how many were killed, of how many that can be, and how many cannot."""
+    killed = sum(result["verdict"] != "survived" for result in results)
+    same = sum(r["verdict"] == "survived" and name_of(r) in equivalents for r in results)
+    return killed, len(results) - same, same
+
+
+def write_report(results: list[dict], equivalents: dict, seed: int) -> str:
+    killed, number, same = score(results, equivalents)
+    words = Counter(result["verdict"] for result in results)
+    share = 100 * killed / max(number, 1)
+    text = HEAD + (
+        f"Seed {seed}: of {len(results)} mutants {killed} were killed, {number - killed} survived"
+        f" and {same} are equivalent: **{killed} of {number}, {share:.1f} %**. Of the killed,"
+        f" {words['timed out']} ran until the time-out and {words['crashed']} ended the process."
+        "\n\n"
+        "| Layer | Mutants | Killed | Survived | Equivalent |\n|---|---:|---:|---:|---:|\n"
+    )
+    for layer in LAYERS:
+        part = [result for result in results if result["path"].startswith(layer)]
+        killed, number, same = score(part, equivalents)
+        text += f"| `{layer}` | {len(part)} | {killed} | {number - killed} | {same} |\n"
+    survived = [result for result in results if result["verdict"] == "survived"]
+    text += "\n## Survivors\n\n"
+    rows = [_row(result) for result in survived if name_of(result) not in equivalents]
+    text += "".join(rows) or "None.\n"
+    text += "\n## Equivalent\n\nNo answer differs, for the reason given.\n\n"
+    for result in survived:
+        if reason := equivalents.get(name_of(result)):
+            text += f"{_row(result)}  {reason}\n"
+    return text
+
+
+def _row(result: dict) -> str:
+    function = f", `{result['function']}`" if result["function"] else ""
+    before, after = (_short(result[name]) for name in ("before", "after"))
+    return f"- `{result['path']}`{function}: ``{before}`` → ``{after}``\n"
+
+
+def _short(code: str) -> str:
+    line = " ".join(code.split())
+    return line if len(line) <= 120 else f"{line[:117]}..."

@@ -1,0 +1,207 @@
+"""A copy of the tree in which one mutant after the other is tried."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.mutations import Mutant
+from tests.mutants.nearest_tests import TestMap
+from tests.mutants.nursery import LIBRARIES
+
+OUTCOME = re.compile(r"^(tests/\S+?\.py(?:::.*?)?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b")
+STARTED = re.compile(r"^(tests/\S+?\.py::.*?)(?: \+.*)?$")
+BROKEN_FILE = re.compile(r"^ERROR (?:collecting )?(tests/\S+?\.py)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``word`` is killed, crashed, timed out or survived; ``by`` is the test that failed."""
+
+    word: str
+    by: str
+    seconds: float
+
+
+class Copy:
+    """A copy of a checkout, with the compiled kernels of the checkout.
+
+    Numba does not see that a function of another file has changed, so what it has stored of all
+    files that import a mutated one is put away for the time of the mutant.
+    """
+
+    def __init__(self, checkout: Path, folder: Path, libraries: tuple[str, ...] = LIBRARIES):
+        self.checkout, self.folder = checkout, folder
+        self.root, self._stash = folder / "tree", folder / "stash"
+        folder.mkdir(parents=True, exist_ok=True)
+        self._mutated: Path | None = None
+        self._stored: list[Path] = []
+        if (note := folder / "mutated.json").exists():
+            mutated, stored = json.loads(note.read_text())
+            self._mutated, self._stored = Path(mutated), [Path(path) for path in stored]
+            self.restore()
+        self._refresh()
+        self._nursery = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("nursery.py")), *libraries],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def _refresh(self) -> None:
+        command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+        listed = subprocess.run(command, cwd=self.checkout, capture_output=True, check=True).stdout
+        names = {name for name in os.fsdecode(listed).split("\0") if name}
+        if not self.root.exists():
+            names |= {
+                path.relative_to(self.checkout).as_posix()
+                for path in self.checkout.glob("genoviz/**/__pycache__/*.nb[ic]")
+            }
+        else:
+            for path in self.root.rglob("*"):
+                name = path.relative_to(self.root).as_posix()
+                if path.is_file() and "__pycache__" not in path.parts and name not in names:
+                    path.unlink()
+        for name in names:
+            source, target = self.checkout / name, self.root / name
+            if source.is_file() and not _is_same(source, target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+
+    def mutate(self, mutant: Mutant, tests: TestMap) -> None:
+        """Write a mutant into the copy and put away what was compiled of it."""
+        self._mutated = Path(mutant.path)
+        compiled = [p for p in tests.importers(mutant.path) if "@njit" in tests.texts[p]]
+        self._stored = [Path(path) for path in compiled]
+        note = json.dumps([mutant.path, compiled])
+        (self.folder / "mutated.json").write_text(note)
+        for path in self._compiled_files():
+            target = self._stash / path.relative_to(self.root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+        self._forget_bytecode()
+        source = self.root / mutant.path
+        shutil.copy2(source, self.folder / "original")
+        source.write_bytes(mutant.applied_to(source.read_bytes()))
+
+    def restore(self) -> None:
+        """Take the mutant out of the copy."""
+        for path in self._compiled_files():
+            path.unlink()
+        if self._stash.exists():
+            for path in filter(Path.is_file, self._stash.rglob("*")):
+                path.replace(self.root / path.relative_to(self._stash))
+            shutil.rmtree(self._stash)
+        if (original := self.folder / "original").exists():
+            original.replace(self.root / self._mutated)
+        self._forget_bytecode()
+        (self.folder / "mutated.json").unlink()
+
+    def _compiled_files(self) -> list[Path]:
+        return [
+            path
+            for file in self._stored
+            for path in (self.root / file).parent.glob(f"__pycache__/{file.stem}.*.nb[ic]")
+        ]
+
+    def _forget_bytecode(self) -> None:
+        file = self.root / self._mutated
+        for path in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
+            path.unlink()
+
+    def run(self, tests: list[str], *, timeout: float, seconds: float, options: tuple = ("-x",)):
+        """Return the verdict of some tests, and their output.
+
+        A test longer than ``timeout`` is a failed one. After ``seconds`` no further test begins.
+        """
+        for name in ("cache", "tmp"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        output, began = self.folder / "output.txt", time.monotonic()
+        output.write_bytes(b"")
+        limits = ["--timeout", f"{timeout:.0f}", "-o", "timeout_method=thread"]
+        quiet = ["-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "-v", "--no-header"]
+        order = {
+            "folder": str(self.root),
+            "output": str(output),
+            "environment": self._environment(),
+            "arguments": [*limits, *quiet, *options, f"--basetemp={self.folder / 'tmp'}", *tests],
+        }
+        self._nursery.stdin.write(json.dumps(order) + "\n")
+        self._nursery.stdin.flush()
+        child = int(self._nursery.stdout.readline())
+        try:
+            end = self._wait(output, timeout + 60, began + seconds)
+        finally:
+            # With all that the tests have started themselves.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+        status = int(self._nursery.stdout.readline())
+        text = output.read_text(errors="replace")
+        word, by = _judge(text, status, end)
+        return Verdict(word, by, time.monotonic() - began), text
+
+    def _environment(self) -> dict[str, str]:
+        data = self.checkout.parent / "shared" / "data"
+        own = {
+            "PYTHONPATH": str(self.root),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "GENOVIZ_TEST_DATA": os.environ.get("GENOVIZ_TEST_DATA", str(data)),
+            "COLUMNS": "200",
+        }
+        return own
+
+    def _wait(self, output: Path, longest_silence: float, last: float) -> str:
+        """Wait for the tests; return how that ended: "itself", "silent" or "out of time"."""
+        size, heard = 0, time.monotonic()
+        while not select.select([self._nursery.stdout], [], [], 0.1)[0]:
+            now = time.monotonic()
+            if output.stat().st_size != size:
+                size, heard = output.stat().st_size, now
+                if now > last:
+                    return "out of time"
+            elif now - heard > longest_silence:
+                return "silent"
+        return "itself"
+
+    def close(self) -> None:
+        """End the process that runs the tests."""
+        self._nursery.stdin.close()
+        self._nursery.wait()
+        self._nursery.stdout.close()
+
+
+def _is_same(source: Path, target: Path) -> bool:
+    if not target.exists():
+        return False
+    old, new = source.stat(), target.stat()
+    return (old.st_size, old.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
+
+
+def _judge(text: str, status: int, end: str) -> tuple[str, str]:
+    by = running = ""
+    for line in text.splitlines():
+        if outcome := OUTCOME.match(line):
+            running = ""
+            if outcome[2] in ("FAILED", "ERROR"):
+                by = by or outcome[1]
+        elif started := STARTED.match(line):
+            running = started[1].strip()
+    if by:
+        return ("timed out" if "Failed: Timeout" in text else "killed"), by
+    if end == "silent" or "+ Timeout +" in text:
+        return "timed out", running
+    if end == "out of time" or status in (0, 5):
+        return "survived", ""
+    if broken := BROKEN_FILE.search(text):
+        return "killed", broken[1]
+    return ("crashed" if status < 0 else "killed"), running or "tests/conftest.py"
