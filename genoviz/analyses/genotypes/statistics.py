@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from genoviz.model.genotypes import Genotypes
 IS_MISSING = np.array([0.0, 1.0, 0.0, 0.0])
 IS_HETEROZYGOUS = np.array([0.0, 0.0, 1.0, 0.0])
 IS_CALLED = 1 - IS_MISSING
+EXCHANGED = [3, 1, 2, 0]  # the codes when A2 is called A1
 ROUNDING = 1e-12
 
 
@@ -68,7 +69,10 @@ class VariantStatistics:
     @cached_property
     def minor_allele_frequency(self) -> np.ndarray:
         """Frequency of the rarer allele: float64, 0 to 0.5, NaN where none is called."""
-        return np.minimum(self.a1_frequency, 1 - self.a1_frequency)
+        # Counted, since 1 - 0.9 is below 0.1 and a variant on a threshold has to pass it.
+        columns = (getattr(self, field.name) for field in fields(self))
+        exchanged = (None if column is None else column[:, EXCHANGED] for column in columns)
+        return np.minimum(self.a1_frequency, VariantStatistics(*exchanged).a1_frequency)
 
     @cached_property
     def missing_rate(self) -> np.ndarray:
