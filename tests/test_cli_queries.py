@@ -68,7 +68,10 @@ def test_position_of_a_contig_has_its_node(run, c4_path, c4):
     }
 
 
-@pytest.mark.parametrize(("suffix", "offset"), [("", 0), (":3", 3), (":3+", 3), (":0-", -1)])
+@pytest.mark.parametrize(
+    ("suffix", "offset"),
+    [("", 0), (":3", 3), (":3+", 3), (":0-", -1), ("+", 0), ("-", -1), (":1-", -2)],
+)
 def test_positions_of_a_node_are_those_of_its_base(run, c4_path, c4, suffix, offset):
     rows = rows_of(run("position", c4_path, "--node", f"255{suffix}")[1])
     node = c4.node_names.find("255")

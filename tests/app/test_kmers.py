@@ -466,6 +466,14 @@ def test_an_index_is_saved_and_opened_again(opened, tmp_path):
     other.close()
 
 
+def test_an_index_too_large_for_a_browser_is_not_downloaded(opened, monkeypatch):
+    size = opened.state.index.built.n_bytes
+    for largest, is_refused in ((size - 1, True), (size, False)):
+        monkeypatch.setattr("app.pages.kmers.save_index.LARGEST_DOWNLOAD", largest)
+        opened.state.param.trigger("index")
+        assert opened.saving.download.disabled is is_refused
+
+
 def test_hits_of_the_k_mer_before_are_not_saved(opened):
     panel = opened.views.view("Hits")
     ask(opened, "GATTACA")

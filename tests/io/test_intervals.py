@@ -216,6 +216,7 @@ def test_a_block_may_end_with_its_row_and_no_base_later(folder):
         ("a.bdg", "c\t1\t2\n", "line 1: has 3 columns, bedGraph needs 4"),
         ("a.gff", "c\tx\tgene\t0\t9\t.\t+\t.\tID=a\n", "the start is 0, but GFF counts from 1"),
         ("a.gff", "c\tx\tgene\t9\t8\t.\t+\t.\tID=a\n", "starts at 9 and ends at 8"),
+        ("a.gff", "c\tx\tgene\t1\t0\t.\t+\t.\tID=a\n", "starts at 1 and ends at 0"),
         ("a.gff", "c x gene 1 9\n", "line 1: has 1 column, GFF needs 8, set apart by tabs"),
         ("a.bed", b"c\t1\t2\n\xff\t1\t2\n", "contig name .* is not UTF-8 text"),
         ("a.bed.gz", gzip.compress(b"c\t1\t2\nc\t2\t1\n", mtime=0), "line 2: starts at 2"),
