@@ -21,6 +21,7 @@ from genoviz.analyses.figures import (
     figure_bytes,
     make_figure,
 )
+from genoviz.analyses.figures.bezier import curve_points
 from genoviz.analyses.figures.legend_parts import legend_parts, round_length
 from genoviz.analyses.figures.parts import Ramp, Text, clip_text, text_width, wrap_widths
 from genoviz.analyses.fold import Fold
@@ -311,3 +312,14 @@ def test_long_names_are_clipped_and_wrapped():
 )
 def test_scale_bars_have_round_lengths(wanted, length):
     assert round_length(wanted) == pytest.approx(length)
+
+
+def test_points_of_a_curve_are_those_of_de_casteljau():
+    curves = np.random.default_rng(6).normal(size=(5, 4, 2))
+    found = curve_points(curves)
+    for curve, points in zip(curves, found, strict=True):
+        for share, point in zip(np.linspace(0, 1, len(points)), points, strict=True):
+            between = curve
+            while len(between) > 1:
+                between = between[:-1] * (1 - share) + between[1:] * share
+            assert point == pytest.approx(between[0], abs=1e-12)

@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from genoviz.analyses.interval_coverage import coverage_fraction
 from genoviz.analyses.interval_pairs import iter_overlap_pairs, nearest_intervals
 from genoviz.analyses.intervals import count_overlaps, total_overlaps
 from genoviz.errors import ParameterError
@@ -34,6 +35,17 @@ def expected_counts(queries, subjects, **options) -> list[int]:
 
 def interval(start, end, contig="chr1") -> Intervals:
     return Intervals.from_columns([contig], [start], [end])
+
+
+def test_ends_are_open_unless_said_otherwise(backend):
+    before, after = interval(5, 10), interval(10, 12)
+    for closed, n in (({}, 0), ({"closed": True}, 1)):
+        assert count_overlaps(before, after, backend=backend, **closed).tolist() == [n]
+        assert total_overlaps(before, after, backend=backend, **closed) == n
+        assert sum(len(p.queries) for p in iter_overlap_pairs(before, after, **closed)) == n
+        assert nearest_intervals(before, after, **closed).distances.tolist() == [1 - n]
+        coverage = coverage_fraction(before, after, backend=backend, **closed)
+        assert (coverage.counts.tolist(), coverage.lengths.tolist()) == ([n], [5 + n])
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(map(str, o.values())))

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from app.pages.genotypes.association_design import independent_columns, make_design
-from app.pages.genotypes.association_export import write_scan
+from app.pages.genotypes.association_export import (
+    GENOME_WIDE,
+    SUGGESTIVE,
+    printed_quantiles,
+    printed_track,
+    write_scan,
+)
 from app.pages.genotypes.association_panel import TABLE, AssociationPanel
 from app.pages.genotypes.association_rows import ScanRows
 from app.pages.genotypes.linkage_region import Neighbourhood, Window, find_neighbours, genes_near
@@ -225,7 +232,9 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
     poll_until(panel.test_poll, lambda: len(panel.table.listed) < M)
     assert (scan.minus_log10_p[panel.table.listed] >= 1.301).all()
     panel.bonferroni.value = True
-    assert len(panel.track.lines) == 3
+    n_tested = int(np.isfinite(scan.minus_log10_p).sum())
+    (bonferroni,) = {*panel.track.lines} - {GENOME_WIDE, SUGGESTIVE}
+    assert 10**-bonferroni * n_tested == pytest.approx(0.05)
     for ending, begin in (("tsv", b"contig\t"), ("png", b"\x89PNG"), ("svg", b"<svg")):
         name, write = panel._prepare(ending)()
         write(tmp_path / name)
@@ -409,3 +418,38 @@ def test_paths_of_a_graph_carry_alleles(tmp_path):
     again = find_graph_alleles(graph, PathRegion("chr5", 1, 2), found.sites)
     assert again.sites is found.sites
     assert "does not vary" in paths_html(again, "G", "A")
+
+
+def scan_of(minus_log10_p):
+    return SimpleNamespace(minus_log10_p=minus_log10_p)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1, 9])
+def test_printed_quantiles_are_whole_and_beside_the_diagonal(factor):
+    values = factor * -np.log10(np.random.default_rng(3).random(400))
+    plot = printed_quantiles(scan_of(values))
+    assert sorted(plot.y) == pytest.approx(sorted(values))
+    for ends, dots in ((plot.x_ends, plot.x), (plot.y_ends, [*plot.y, *plot.band[2]])):
+        assert ends[0] == 0
+        assert max(dots) < ends[1] <= 1.1 * max(1, *dots)
+    (diagonal,) = plot.curves
+    assert diagonal.tolist() == [[0, plot.x_ends[1]], [0, plot.x_ends[1]]]
+    assert plot.shades.tolist() == [0] * len(plot.x)
+
+
+def test_printed_dots_change_their_shade_with_the_contig_and_beyond_the_line():
+    contigs = np.repeat(np.arange(3), 20)
+    variants = variants_at([("abc"[c], 10 * k) for c, k in zip(contigs, range(60), strict=True)])
+    values = np.full(60, 1.0)
+    values[[5, 25]] = 4.0, 3.999
+    track = Track(variants, GenomeAxis.of(variants), values, list, "p", {4.0: "#fff"}, 4.0)
+    plot = printed_track(track, share=0.5)
+    assert len(plot.x) > 3
+    found = dict(zip(plot.x.tolist(), zip(plot.y, plot.shades, strict=True), strict=True))
+    places = track.axis.places
+    for row in range(60):
+        if (dot := found.get(places[row])) is not None:
+            assert dot == (values[row], 2 if row == 5 else contigs[row] % 2)
+    assert {places[5], places[25]} <= {*found}
+    assert plot.x_ends[0] < places.min() < places.max() < plot.x_ends[1]
+    assert (plot.levels, plot.share) == ((4.0,), 0.5)

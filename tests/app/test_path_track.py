@@ -83,8 +83,11 @@ def test_stretches_that_a_pixel_parts_are_drawn_as_one():
 
 
 def test_without_a_path_nothing_is_drawn(track):
+    assert not PathTrack()._contig_axis.visible
+    assert track._contig_axis.visible
     track.show(None)
     track.flush()
+    assert not track._contig_axis.visible
     assert all(not len(column) for s in track._sources.values() for column in s.data.values())
 
 

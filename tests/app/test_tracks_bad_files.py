@@ -79,6 +79,41 @@ def test_a_bigwig_that_is_cut_off_is_named(tmp_path):
         list(iter_read_track(cut))
 
 
+class PanicException(BaseException):
+    """As the one of Rust's libraries, which is no Exception."""
+
+
+@pytest.mark.parametrize("error", [OSError("no space"), PanicException("no space")])
+def test_what_the_library_of_bigwig_fails_with_is_said(tmp_path, monkeypatch, error):
+    def fail(*_arguments):
+        raise error
+
+    steps = Intervals.from_columns(["c"], [0], [9], scores=[1.0])
+    target = tmp_path / "x.bw"
+    write_bigwig(target, steps)
+    before = target.read_bytes()
+    monkeypatch.setattr("pybigtools.open", fail)
+    with pytest.raises(FileFormatError, match=r"x\.bw: cannot be written: no space"):
+        write_bigwig(target, steps)
+    assert target.read_bytes() == before
+    with pytest.raises(FileFormatError, match=r"x\.bw: is no .* file that can be read: no space"):
+        list(iter_read_track(target))
+
+
+def test_an_interrupt_within_the_library_of_bigwig_is_no_bad_file(tmp_path, monkeypatch):
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    steps = Intervals.from_columns(["c"], [0], [9], scores=[1.0])
+    write_bigwig(tmp_path / "x.bw", steps)
+    monkeypatch.setattr("pybigtools.open", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_bigwig(tmp_path / "y.bw", steps)
+    with pytest.raises(KeyboardInterrupt):
+        list(iter_read_track(tmp_path / "x.bw"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.bw"]
+
+
 def test_reads_that_are_cut_off_are_named_and_an_index_is_not_needed(session, page, tmp_path):
     content = real_data(BAM).read_bytes()
     (tmp_path / "cut.bam").write_bytes(content[:60_000])

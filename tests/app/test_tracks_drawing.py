@@ -14,7 +14,7 @@ from app.pages.tracks.browser import TrackBrowser
 from app.pages.tracks.drawing import TrackDrawer
 from app.pages.tracks.feature_packing import View
 from app.pages.tracks.frame_message import frame_message, track_id
-from app.pages.tracks.margin import feature_card
+from app.pages.tracks.margin import describe_value, feature_card
 from app.pages.tracks.overview import overview_heights
 from app.pages.tracks.track import Scale, Track, new_look
 from app.pages.tracks.track_list import TrackList
@@ -69,6 +69,33 @@ def test_features_in_rows_have_a_lane_of_their_own_whatever_is_wished():
     assert [len(lane.rows) for lane in drawing.lanes] == [1, 1, 1]
     genes.look.as_depth = True
     assert [len(lane.rows) for lane in draw([signal, genes, after]).lanes] == [3]
+
+
+def test_the_value_of_a_base_is_said_with_that_of_its_bin():
+    starts = np.arange(0, 800, 4)
+    signal = Intervals.from_columns(["c"] * 200, starts, starts + 4, scores=starts / 4)
+    data = prepare(signal, "bedgraph")
+    (row,) = draw([Track("a", data, new_look(data.kind, 0))], width=5).rows
+    edges = row.parts[0][0].edges
+    assert (np.diff(edges) > 100).all()
+    for left, right in zip(edges[:-1], np.minimum(edges[1:], 800), strict=True):
+        values = starts[(starts >= left) & (starts < right)] / 4
+        if len(values):
+            said = f"bin {values.mean():,.3g} ({values.min():,.3g} to {values.max():,.3g})"
+            assert describe_value(row, "c", int(left)) == f"{values[0]:g} · {said}"
+            assert describe_value(row, "c", int(right) - 1) == f"{values[-1]:g} · {said}"
+    assert describe_value(row, "c", 800).startswith("no value · bin ")
+    for contig, position in (("other", 5), ("c", None)):
+        assert describe_value(row, contig, position) == ""
+
+
+def test_the_features_of_a_base_are_named_and_the_rest_counted():
+    starts = [0, 10, 20, 30]
+    genes = Intervals.from_columns(["c"] * 4, starts, [40] * 4, names=["p", "q", "r", "s"])
+    data = prepare(genes, "bed")
+    (row,) = draw([Track("g", data, new_look(data.kind, 0))]).rows
+    said = [describe_value(row, "c", place) for place in (0, 9, 10, 19, 20, 30, 39, 40)]
+    assert said == ["p", "p", "p, q", "p, q", "p, q and 1 more", *2 * ["p, q and 2 more"], ""]
 
 
 def test_hidden_tracks_take_no_room_and_are_named():

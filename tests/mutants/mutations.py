@@ -48,7 +48,8 @@ LOOKS = re.compile(
 LOOKS_CONSTANT = re.compile(r"(WIDTH|HEIGHT|MARGIN|PADDING|COLOU?R|FONT|ALPHA|PIXELS|CSS|STYLE)")
 # ``strict`` of zip is an assertion, ``copy=False`` of astype saves memory: neither is an answer.
 NO_ANSWER = {("zip", "strict"), ("astype", "copy")}
-LOGGING = re.compile(r"^(logging|logger|_logger|log)\.")
+# What a log or a progress bar says, and hints to the processor.
+UNSEEN = re.compile(r"^((logging|logger|_logger|log)\.|bar\.update\(|prefetch\()")
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Constant) or LOGGING.match(ast.unparse(node)):
+        if isinstance(node.value, ast.Constant) or UNSEEN.match(ast.unparse(node)):
             return
         if isinstance(node.value, ast.Call) and self.names:
             self._add("statement deleted", node, "pass")
