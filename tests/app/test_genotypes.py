@@ -331,6 +331,7 @@ def test_variants_are_sorted_and_found_among_all_of_them(folder):
 def test_thresholds_are_dragged_applied_and_forgotten(herd):
     quality = herd.quality
     assert quality.variants.said.object == "150 variants"
+    assert [rows.is_kept.mean() for rows in quality.rows] == [1, 1]
     quality.figures.figures["maf"]._on_threshold(0.2)
     quality.figures.figures["sample_missing"]._on_threshold(3.0)
     draft = quality.figures.bar.draft
@@ -344,6 +345,16 @@ def test_thresholds_are_dragged_applied_and_forgotten(herd):
     assert 0 < subject.n_variants < N_VARIANTS
     assert 0 < subject.n_samples < N_SAMPLES
     assert len(herd.state.column("weight")) == subject.n_samples
+    kept_variants, kept_samples = (np.flatnonzero(rows.is_kept) for rows in quality.rows)
+    genotypes = herd.state.opened.genotypes
+    assert genotypes.variants.ids[kept_variants].tolist() == subject.variants.ids.tolist()
+    assert genotypes.samples.ids[kept_samples].tolist() == subject.samples.ids.tolist()
+    for place in (0, 3):  # a row of all variants is chosen as one of those that are kept
+        quality._take_variant(kept_variants[place])
+        quality._take_sample(kept_samples[place])
+        assert (herd.state.variant, herd.state.chosen.tolist()) == (place, [place])
+    quality._take_sample(int(np.flatnonzero(~quality.rows[1].is_kept)[0]))
+    assert herd.state.chosen.tolist() == [3]
     assert herd.page.link.kept == "maf:0.2;samples:0.03"
     assert "are kept" in herd.page.notices.object
     quality.figures.bar.all_button.clicks += 1
