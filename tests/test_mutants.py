@@ -31,6 +31,8 @@ def is_adult(age: int | None = None, *, strict: bool = False) -> bool:
     """Return whether 18 have passed."""
     if age is None:
         raise ValueError(f"age {age + 1} is missing" + "?")
+    logging.info(age + 1)
+    bar.update("Reading", 0)
     show(age, width=3, deep=True)
     return not strict and age >= 18
 '''
@@ -67,14 +69,12 @@ def test_a_mutant_differs_from_its_source_in_its_own_place_alone():
 
 
 def test_lines_of_code_are_those_that_do_something():
-    assert count_code_lines(SOURCE) == 12
+    assert count_code_lines(SOURCE) == 14
 
 
 def test_each_layer_has_its_share_and_a_small_one_some():
     shares = share_out(200, {"large": 9000, "middle": 1000, "small": 1})
-    assert sum(shares.values()) == 200
-    assert shares["small"] == 12
-    assert shares["large"] == 9 * shares["middle"] + (200 - 12 - 10 * shares["middle"]) - 0
+    assert shares == {"large": 169, "middle": 19, "small": 12}
 
 
 @pytest.fixture
