@@ -116,7 +116,7 @@ def judge(tree, tmp_path, mutant, chosen=None):
     tests = TestMap(tree, packages=("app", "tests"))
     chosen = chosen or tests.nearest(mutant.path, mutant.function)
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
-        row = try_mutant(copy, tests, mutant, chosen, timeout=60, seconds=600)
+        row = try_mutant(copy, tests, mutant, chosen, longest=60, seconds=600)
     original = (tree / mutant.path).read_bytes()
     assert (copy.root / mutant.path).read_bytes() == original
     return row
@@ -137,7 +137,7 @@ def test_a_loop_without_end_is_told_apart(tree, tmp_path):
     mutant = find_mutant(tree, "app/loops.py", "n -= 1", "n += 1")
     chosen = tests.nearest(mutant.path, mutant.function)
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
-        row = try_mutant(copy, tests, mutant, chosen, timeout=3, seconds=600)
+        row = try_mutant(copy, tests, mutant, chosen, longest=3, seconds=600)
     assert (row["verdict"], row["by"]) == ("timed out", "tests/test_loops.py::test_loops")
 
 
@@ -145,12 +145,12 @@ def test_what_numba_has_stored_of_a_caller_does_not_hide_a_mutant(tree, tmp_path
     mutant = find_mutant(tree, "app/inner.py", "x * 2", "x + 2")
     outer = ["tests/test_outer.py"]
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
-        before, _ = copy.run(outer, timeout=60, seconds=600)
+        before, _ = copy.run(outer, longest=60, seconds=600)
     assert before.word == "survived"
     assert list(copy.root.rglob("outer.quadruple*.nbc"))
     assert judge(tree, tmp_path, mutant)["verdict"] == "killed"
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
-        after, _ = copy.run(outer, timeout=60, seconds=600)
+        after, _ = copy.run(outer, longest=60, seconds=600)
     assert after.word == "survived"
 
 

@@ -94,7 +94,7 @@ def run_mutants(
         copies = [Copy(ROOT, folder / str(i)) for i in range(jobs)]
         for copy in copies:
             stack.callback(copy.close)
-        for row in try_mutants(copies, todo, files, timeout=timeout, seconds=seconds):
+        for row in try_mutants(copies, todo, files, longest=timeout, seconds=seconds):
             verdicts.add(row)
         if confirm:
             confirm_kills(copies[0], verdicts, mutants, timeout)
@@ -161,7 +161,7 @@ def confirm_kills(copy: Copy, verdicts: Verdicts, mutants: list[Mutant], timeout
     if not names:
         return
     typer.echo(f"Running the {len(names)} tests that killed, without a mutant")
-    _, text = copy.run(names, timeout=timeout, seconds=1e9, options=())
+    _, text = copy.run(names, longest=timeout, seconds=1e9, options=())
     for row in killed:
         passed = f"{row['by']} PASSED" in text or ("::" not in row["by"] and row["by"] in text)
         verdicts.add({**row, "confirmed": True} if passed else {**row, "verdict": "unsure"})

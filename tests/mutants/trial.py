@@ -119,16 +119,17 @@ class Copy:
         for path in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
             path.unlink()
 
-    def run(self, tests: list[str], *, timeout: float, seconds: float, options: tuple = ("-x",)):
+    def run(self, tests: list[str], *, longest: float, seconds: float, options: tuple = ("-x",)):
         """Return the verdict of some tests, and their output.
 
-        A test longer than ``timeout`` is a failed one. After ``seconds`` no further test begins.
+        A test that takes more than ``longest`` seconds is a failed one. After ``seconds`` no
+        further test begins.
         """
         for name in ("cache", "tmp"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         output, began = self.folder / "output.txt", time.monotonic()
         output.write_bytes(b"")
-        limits = ["--timeout", f"{timeout:.0f}", "-o", "timeout_method=thread"]
+        limits = ["--timeout", f"{longest:.0f}", "-o", "timeout_method=thread"]
         quiet = ["-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", "-v", "--no-header"]
         order = {
             "folder": str(self.root),
@@ -140,7 +141,7 @@ class Copy:
         self._nursery.stdin.flush()
         child = int(self._nursery.stdout.readline())
         try:
-            end = self._wait(output, timeout + 60, began + seconds)
+            end = self._wait(output, longest + 60, began + seconds)
         finally:
             # With all that the tests have started themselves.
             with contextlib.suppress(ProcessLookupError):
