@@ -98,6 +98,23 @@ def test_the_features_of_a_base_are_named_and_the_rest_counted():
     assert said == ["p", "p", "p, q", "p, q", "p, q and 1 more", *2 * ["p, q and 2 more"], ""]
 
 
+@pytest.mark.parametrize(
+    ("number", "step", "order"),
+    [
+        (0, 1, "bac"), (1, 1, "acb"), (2, 1, "abc"), (0, -1, "abc"), (1, -1, "bac"),
+        (2, -1, "acb"), (0, 2, "bca"), (2, -9, "cab"), (0, 9, "bca"),
+    ],
+)  # fmt: skip
+def test_a_track_moves_by_steps_and_stays_within_the_list(session, number, step, order):
+    changes = []
+    tracks = TrackList(session, lambda: changes.append(1))
+    tracks.tracks += [make_track(title, [1]) for title in "abc"]
+    n_before = len(changes)
+    tracks.move(tracks.tracks[number], step)
+    assert "".join(track.title for track in tracks.tracks) == order
+    assert len(changes) == n_before + 1
+
+
 def test_hidden_tracks_take_no_room_and_are_named():
     first, second = make_track("a", [1]), make_track("b", [2])
     first.look.is_hidden = True

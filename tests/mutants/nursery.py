@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import resource
+import signal
 import sys
 import warnings
 
@@ -59,6 +60,9 @@ def _answer(number: int) -> None:
 def _run(folder: str, output: str, environment: dict[str, str], arguments: list[str]) -> None:
     """Run pytest in this process and end it."""
     os.setsid()
+    # A run in the background may ignore signals that tests send.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
