@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,10 +18,11 @@ from genoviz.analyses.figures.files import MAX_LINES
 from genoviz.analyses.palettes import DARK, LIGHT, parse_colour
 from genoviz.analyses.path_groups import GROUPINGS
 from genoviz.cli import draw as draw_command
-from genoviz.cli.draw_inputs import MARK_COLOUR
+from genoviz.cli.draw_inputs import MARK_COLOUR, make_labels
 from genoviz.cli.main import main
 from genoviz.model import GraphLayout
 from tests.conftest import real_data
+from tests.graphs import make_graph
 from tests.test_cli import sentence
 
 GFA = """S\ta\tGGGGGGGGGG
@@ -231,3 +233,20 @@ def test_a_chromosome_is_drawn_folded(draw, tmp_path):
     is_drawn = np.abs(pixels - parse_colour(DARK.ground)).max(axis=2) > 40
     rows = is_drawn[: int(0.85 * len(pixels))].any(axis=1)
     assert (np.diff(rows.astype(int)) == 1).sum() >= 6
+
+
+def test_labels_are_at_the_middle_of_the_longest_annotations(monkeypatch):
+    graph = make_graph([10] * 9, [[3, 1, 4, -5, 9, 2, 6, 8, 7]])
+    names = ("short", "long", "", "nowhere", "long")
+    placed = SimpleNamespace(
+        annotations=SimpleNamespace(names=names),
+        rows=np.array([1, 0, 2, 3, 4]),
+        starts=np.array([0, 50, 0, 5, 20]),
+        ends=np.array([70, 80, 90, 6, 40]),
+        step_ranges=np.array([[0, 7], [5, 8], [0, 9], [4, 4], [2, 4]]),
+    )
+    labels = make_labels(graph, placed)
+    # Steps 3 and 6 of the path are nodes 5 and 6, which are counted from 0.
+    assert [(label.node, label.text) for label in labels] == [(4, "long"), (5, "short")]
+    monkeypatch.setattr("genoviz.cli.draw_inputs.MAX_LABELS", 1)
+    assert [label.text for label in make_labels(graph, placed)] == ["long"]

@@ -198,7 +198,8 @@ def test_the_page_counts_equivalent_mutants_apart(tmp_path):
         '[[mutant]]\npath = "app/a.py"\nfunction = "f"\nbefore = "3"\nafter = "x"\n'
         'reason = "Faster only."\n'
     )
-    page = write_report(rows, read_equivalents(named), seed=1)
+    page = write_report(rows, read_equivalents(named), seed=1, n_drawn=9)
+    assert "Seed 1, 4 of 9 drawn are tried: of 4 mutants 2 were killed" in page
     assert "**2 of 3, 66.7 %**" in page
     assert "| `app` | 4 | 2 | 1 | 1 |" in page
     survivors, equivalent = page.split("## Equivalent")

@@ -14,6 +14,7 @@ from app.pages.tracks.browser import TrackBrowser
 from app.pages.tracks.drawing import TrackDrawer
 from app.pages.tracks.feature_packing import View
 from app.pages.tracks.frame_message import frame_message, track_id
+from app.pages.tracks.lanes import describe_lane
 from app.pages.tracks.margin import describe_value, feature_card
 from app.pages.tracks.overview import overview_heights
 from app.pages.tracks.track import Scale, Track, new_look
@@ -141,6 +142,28 @@ def test_scales_end_where_they_say(scale, expected):
     assert row.scale == expected
     look.scale = Scale.GROUP
     assert draw([track, make_track("b", [80])], 0, 400).rows[0].scale == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "look", "said"),
+    [
+        ("bedgraph", {}, "0 to 3"),
+        ("bedgraph", {"is_cpm": True, "is_log": True}, "0 to 3, log"),  # a signal counts no reads
+        ("bedgraph", {"scale": Scale.FIXED, "floor": 0.0, "limit": 9.0}, "0 to 9, fixed"),
+        (
+            "bedgraph",
+            {"scale": Scale.PERCENTILE, "percentile": 100.0},
+            "0 to 3, 100th percentile",
+        ),
+        ("bed", {"as_depth": True}, "0 to 1, depth of features"),
+    ],
+)
+def test_the_y_axis_is_said_in_words(kind, look, said):
+    track = make_track("a", [1, 2, 3], kind)
+    for name, value in look.items():
+        setattr(track.look, name, value)
+    (lane,) = draw([track]).lanes
+    assert describe_lane(lane) == said
 
 
 @given(

@@ -99,7 +99,7 @@ def run_mutants(
         if confirm:
             confirm_kills(copies[0], verdicts, mutants, timeout)
     rows = verdicts.of(mutants)
-    page.write_text(write_report(rows, equivalents, seed))
+    page.write_text(write_report(rows, equivalents, seed, len(mutants)))
     killed, can_be, same = score(rows, equivalents)
     typer.echo(f"{killed} of {can_be} killed, and {same} equivalent: {page}")
 
@@ -170,6 +170,6 @@ def confirm_kills(copy: Copy, verdicts: Verdicts, mutants: list[Mutant], timeout
 
 
 if __name__ == "__main__":
-    # Whatever ends the run ends the tests that it has begun.
+    # As Ctrl-C does: the mutants that are being tried come to their end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     typer.run(run_mutants)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
@@ -44,6 +45,11 @@ class Copy:
         self.checkout, self.folder = checkout, folder
         self.root, self._stash = folder / "tree", folder / "stash"
         folder.mkdir(parents=True, exist_ok=True)
+        self._lock = (folder / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SystemExit(f"another run uses {folder}: wait for it, or give --folder") from None
         self._mutated: Path | None = None
         self._stored: list[Path] = []
         if (note := folder / "mutated.json").exists():
@@ -179,6 +185,7 @@ class Copy:
         self._nursery.stdin.close()
         self._nursery.wait()
         self._nursery.stdout.close()
+        self._lock.close()
 
 
 def _is_same(source: Path, target: Path) -> bool:
