@@ -61,6 +61,9 @@ def run_mutants(
     show: Annotated[
         bool, typer.Option("--list", help="List the mutants and what is known of them.")
     ] = False,
+    only_page: Annotated[
+        bool, typer.Option("--page-only", help="Write the page of what is known, and try none.")
+    ] = False,
     confirm: Annotated[
         bool, typer.Option(help="Check at the end that the killing tests pass without a mutant.")
     ] = True,
@@ -82,7 +85,7 @@ def run_mutants(
             word = known.get(mutant.key, {}).get("verdict", "not tried")
             typer.echo(f"{mutant.key} {word:9} {_describe(mutant)}")
         return
-    todo = [mutant for mutant in mutants if mutant.key not in known]
+    todo = [mutant for mutant in mutants if mutant.key not in known and not only_page]
     if survivors:
         rows = (row for row in known.values() if name_of(row) not in equivalents)
         keys = {row["key"] for row in rows if row["verdict"] == "survived"}
@@ -96,7 +99,7 @@ def run_mutants(
             stack.callback(copy.close)
         for row in try_mutants(copies, todo, files, longest=timeout, seconds=seconds):
             verdicts.add(row)
-        if confirm:
+        if confirm and not only_page:
             confirm_kills(copies[0], verdicts, mutants, timeout)
     rows = verdicts.of(mutants)
     page.write_text(write_report(rows, equivalents, seed, len(mutants)))

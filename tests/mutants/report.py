@@ -45,7 +45,8 @@ def write_report(results: list[dict], equivalents: dict, seed: int, n_drawn: int
     tried = "" if len(results) == n_drawn else f", {len(results)} of {n_drawn} drawn are tried"
     text = HEAD + (
         f"Seed {seed}{tried}: of {len(results)} mutants {killed} were killed, "
-        f"{number - killed} survived and {same} are equivalent: **{killed} of {number}, {share:.1f} %**. Of the killed,"
+        f"{number - killed} survived and {same} are equivalent: "
+        f"**{killed} of {number}, {share:.1f} %**. Of the killed,"
         f" {words['timed out']} ran until the time-out and {words['crashed']} ended the process."
         "\n\n"
         "| Layer | Mutants | Killed | Survived | Equivalent |\n|---|---:|---:|---:|---:|\n"
