@@ -37,7 +37,7 @@ def dense_relationships(dosages, method):
     return z @ z.T / (called.astype(int) @ called.T.astype(int))
 
 
-@pytest.mark.parametrize("of_panels", [False, True])
+@pytest.mark.parametrize("of_panels", [False, pytest.param(True, marks=pytest.mark.amx)])
 @pytest.mark.parametrize("method", ["vanraden", "gcta"])
 def test_matrix_is_its_formula(method, of_panels, backend, monkeypatch):
     if of_panels and backend == "cuda":

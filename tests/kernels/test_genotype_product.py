@@ -16,7 +16,12 @@ WIDTHS = [1, 2, 3, 8, 10, 21]
 
 
 @pytest.fixture(
-    scope="module", params=["tables", "integers", pytest.param("cuda", marks=pytest.mark.gpu)]
+    scope="module",
+    params=[
+        "tables",
+        pytest.param("integers", marks=pytest.mark.amx),
+        pytest.param("cuda", marks=pytest.mark.gpu),
+    ],
 )
 def backend(request):
     """Each backend in turn, and of the CPU each way, whichever is taken on this processor."""
@@ -300,6 +305,7 @@ def test_products_genotype_by_genotype_are_those_of_the_dense_matrix(shape, k):
     np.testing.assert_allclose(found, matrix.T @ left, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.amx
 def test_sums_that_might_not_fit_are_taken_in_between(monkeypatch):
     needs_amx()
     monkeypatch.setattr(cpu, "has_amx", lambda: True)

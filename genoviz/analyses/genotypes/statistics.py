@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,6 @@ from genoviz.model.genotypes import Genotypes
 IS_MISSING = np.array([0.0, 1.0, 0.0, 0.0])
 IS_HETEROZYGOUS = np.array([0.0, 0.0, 1.0, 0.0])
 IS_CALLED = 1 - IS_MISSING
-EXCHANGED = [3, 1, 2, 0]  # the codes when A2 is called A1
 ROUNDING = 1e-12
 
 
@@ -62,17 +61,14 @@ class VariantStatistics:
     @cached_property
     def a1_frequency(self) -> np.ndarray:
         """Frequency of A1 among the called: float64, NaN where none is called."""
-        halves = 4 * self.counts[:, 0] + 2 * self.counts[:, 2]
-        halves -= 2 * self._haploid[:, 0] + self._haploid[:, 2]
-        return _share(halves / 2, self.n_alleles)
+        return _share(self._a1_copies, self.n_alleles)
 
     @cached_property
     def minor_allele_frequency(self) -> np.ndarray:
         """Frequency of the rarer allele: float64, 0 to 0.5, NaN where none is called."""
-        # Counted, since 1 - 0.9 is below 0.1 and a variant on a threshold has to pass it.
-        columns = (getattr(self, field.name) for field in fields(self))
-        exchanged = (None if column is None else column[:, EXCHANGED] for column in columns)
-        return np.minimum(self.a1_frequency, VariantStatistics(*exchanged).a1_frequency)
+        # Of copies, since 1 - 0.9 is below 0.1 and a variant on a threshold has to pass it.
+        rarer = np.minimum(self._a1_copies, self.n_alleles - self._a1_copies)
+        return _share(rarer, self.n_alleles)
 
     @cached_property
     def missing_rate(self) -> np.ndarray:
@@ -101,6 +97,13 @@ class VariantStatistics:
         of_males = self.hwe_male_counts[of_both]
         p[of_both] = hardy_weinberg_p(self.hwe_counts[of_both], of_males=of_males)
         return p
+
+    @cached_property
+    def _a1_copies(self) -> np.ndarray:
+        """Copies of A1 among the called: float64, whole or halves, so exact."""
+        halves = 4 * self.counts[:, 0] + 2 * self.counts[:, 2]
+        halves -= 2 * self._haploid[:, 0] + self._haploid[:, 2]
+        return halves / 2
 
     @cached_property
     def _haploid(self) -> np.ndarray:
