@@ -146,9 +146,6 @@ def _is_integer(text: bytes) -> bool:
 def _note_paths(text: TextTasks, names: tuple[str, ...], n_overlapping: int) -> None:
     if not names:
         text.notes.append(NO_PATHS_NOTE)
-    n_repeated = len(names) - len(set(names))
-    if n_repeated:
-        text.notes.append(f"{n_repeated:,} paths have the name of an earlier path; all are kept.")
     if n_overlapping:
         text.notes.append(
             f"{n_overlapping:,} of {len(names):,} paths state overlaps other than 0M and *; their "

@@ -105,12 +105,11 @@ def test_walks_are_named_as_pansn_with_their_range(tmp_path):
 
 
 def test_notes_say_what_was_left_out_or_treated_otherwise(tmp_path):
-    text = b"S\t1\tACG\nL\t1\t+\t1\t+\t2M\nJ\t1\t+\t1\t+\t*\nP\tx\t1+\t1M\nP\tx\t1+\t*\n"
+    text = b"S\t1\tACG\nL\t1\t+\t1\t+\t2M\nJ\t1\t+\t1\t+\t*\nP\tx\t1+\t1M\nP\ty\t1+\t*\n"
     notes = read_text(tmp_path, text).notes
     assert [note[:30] for note in notes] == [
         "1 J line was left out.",
         "1 of 1 links overlap (neither ",
-        "1 paths have the name of an ea",
         "1 of 2 paths state overlaps ot",
     ]
     assert "no paths" in read_text(tmp_path, b"S\t1\tACG\n").notes[0]
