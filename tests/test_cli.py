@@ -188,7 +188,6 @@ def test_wrong_usage_exits_with_2(run, graph_path, arguments, message):
             "no.lay: cannot be read: No such",
         ),
         (["layout", "GRAPH", "-o", "x.lay", "--path", "z"], "no path is named 'z'; the graph has "),
-        (["layout", "GRAPH", "-o", "x.lay", "--theta", "2"], "theta is 2.0, needs a value from "),
         (["layout", "GRAPH", "-o", "x.lay", "--window", "3"], "window is 3, needs one of 1, 2, "),
         (["stress", "GRAPH", "GRAPH"], r"line 1: has 2 columns, needs 3 \(name, x, y\)"),
         (
