@@ -319,7 +319,6 @@ def sentence(text):
         (["count", "INDEX", "A", "--per-path"], "--per-path needs a graph"),
         (["locate", "INDEX", "A", "--context", "3", "-o", "x.bed"], "--context needs --format tsv"),
         (["build", "INDEX", "-o", "no/x.gvfm"], "there is no folder no"),
-        (["build", "FASTA", "-o", "FASTA"], "is the file that is read"),
         (["spectrum", "INDEX", "--every-k", "5", "--canonical"], "leave out --canonical"),
         (["spectrum", "INDEX", "-k", "0"], "greater than or equal to 1"),
     ],

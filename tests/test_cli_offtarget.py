@@ -298,7 +298,7 @@ def test_other_devices_are_refused(text):
         (["input.txt", "C", "out.txt", "-o", "x"], 2, "OUTPUT or -o"),
         (["input.txt", "C", "-", "--pam", "NGG"], 2, "INPUT says"),
         (["input.txt", "C", "-", "-m", "3"], 2, "INPUT says"),
-        (["input.txt", "C", "input.txt"], 2, "a file that is read"),
+        (["input.txt", "C", "input.txt"], 1, "is read by this command"),
         (["input.txt", "C", "gone/out.txt"], 2, "there is no folder gone"),
         (["input.txt", "C", "."], 2, "is a folder"),
         (["gone.txt", "C", "-"], 1, "gone.txt: there is no such file"),

@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "t.csv").symlink_to("g.gfa")
     (tmp_path / "s.gfa").symlink_to("g.gfa")
     os.link(tmp_path / "g.gfa", tmp_path / "h.gfa")
-    for ending in ("bed", "tsv", "png"):
+    for ending in ("bed", "tsv", "png", "gvfm"):
         os.link(tmp_path / "g.gfa", tmp_path / f"l.{ending}")
     return tmp_path
 
@@ -53,8 +53,9 @@ def folder(tmp_path, monkeypatch):
         "count c.bed c.bed -o c.bed",
         "depth c.bed -o c.bed",
         "coverage c.bed c.bed -o c.bed",
-        "geno freq p -o p.fam",
-        "geno freq p.bed -o p.bim",
+        "geno freq p --keep g.tsv -o g.tsv",
+        "geno freq p.bed -o f.tsv --samples p.bim",
+        "bwt build g.gfa -o l.gvfm",
     ],
 )
 def test_an_input_is_not_written_over(folder, capsys, command):

@@ -91,8 +91,8 @@ def test_a_signal_leaves_nothing_half_written(folder, tmp_path, number, code, wo
     """The depth of each base of 10^12 takes hours to write; the signal comes when it has begun."""
     (tmp_path / "long.bed").write_text("chr1\t0\t1000000000000\n")
     before = [file.name for file in tmp_path.iterdir()]
-    process = start(tmp_path, "depth long.bed --per-base -o out.bedgraph")
-    wait_until(lambda: len(list(tmp_path.glob(".out.bedgraph.*.part"))) == 1)
+    process = start(tmp_path, "depth long.bed --per-base -o out.tsv")
+    wait_until(lambda: len(list(tmp_path.glob(".out.tsv.*.part"))) == 1)
     process.send_signal(number)
     if number == signal.SIGTERM:  # as timeout sends it
         process.send_signal(number)

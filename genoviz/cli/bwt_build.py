@@ -138,8 +138,6 @@ def _check_output(sequences: Path, output: Path | None) -> Path:
         output = sequences.with_name(f"{name}.gvfm")
     if not output.absolute().parent.is_dir():
         raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
-    if output.exists() and sequences.exists() and output.samefile(sequences):
-        raise typer.BadParameter(f"-o {output} is the file that is read")
     choose_kind(output, {"index": (".gvfm",)}, default="index", binary=("index",))
     if sequences.is_file() and is_fm_index(sequences):
         raise ParameterError(f"{sequences.name} is an index already, needs FASTA or 2bit here")

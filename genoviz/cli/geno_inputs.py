@@ -94,6 +94,7 @@ AutosomesOption = Annotated[
     typer.Option(
         "--autosomes",
         min=1,
+        max=1000,
         help="Of the species; the next numbers are X, Y, XY and MT. Cattle have 29.",
         show_default="22, as in humans",
     ),

@@ -84,7 +84,7 @@ def offtarget(
         raise typer.BadParameter("give OUTPUT or -o, not both")
     output = None if str(output_file or output) == "-" else output_file or output
     form = results.find_format(as_format and as_format.value, output, query, count_only)
-    results.check_output(output, form, input_file, query)
+    results.check_output(output, form)
     if placements is None:
         placements = io.PlacementName.all if query.is_input_file else io.PlacementName.best
     seconds = {}

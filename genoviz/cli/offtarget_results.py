@@ -42,7 +42,7 @@ def find_format(chosen: str | None, output: Path | None, query: Query, count_onl
     return chosen
 
 
-def check_output(output: Path | None, form: str, input_file: Path | None, query: Query) -> None:
+def check_output(output: Path | None, form: str) -> None:
     """Refuse what cannot be written, before anything is read."""
     if output is None:
         if form == "parquet":
@@ -52,9 +52,6 @@ def check_output(output: Path | None, form: str, input_file: Path | None, query:
         raise typer.BadParameter(f"{output}: there is no folder {output.parent}")
     if output.is_dir():
         raise typer.BadParameter(f"{output} is a folder, needs to be a file")
-    for read in (input_file, query.genome):
-        if read is not None and read.is_file() and output.exists() and output.samefile(read):
-            raise typer.BadParameter(f"{output} is a file that is read")
 
 
 def write_hits(answers: Sequence[Answer], form: str, output: Path | None, *, scores: bool) -> None:

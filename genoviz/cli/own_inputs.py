@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from genoviz.cli.checked_values import OUTPUTS
 from genoviz.io.protected_inputs import protect_inputs, refuse_input
 
-# Parameters that name what is written; all others may name a file that is read.
-WRITTEN = ("output", "output_file", "tsv", "gaps", "pairs", "effects", "loadings")
 # What is read beside a file of the same stem, and by a prefix.
 _COMPANIONS = (".bed", ".bim", ".fam", ".pgen", ".pvar", ".psam")
 
@@ -29,12 +28,12 @@ def _guarded(callback: Callable) -> Callable:
         read = [
             path
             for name, value in values.items()
-            if name not in WRITTEN
+            if name not in OUTPUTS
             for path in _iter_files(value)
         ]
         with protect_inputs(read):
             # Before anything is computed; names made from these are looked at when they are opened.
-            for name in WRITTEN:
+            for name in OUTPUTS:
                 if isinstance(values.get(name), Path):
                     refuse_input(values[name])
             return callback(**values)

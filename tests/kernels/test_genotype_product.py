@@ -275,12 +275,12 @@ def test_columns_are_wide_where_many_numbers_are_small(module):
     array = module.asarray(np.column_stack([column for column, _ in columns.values()]))
     found = find_wide_columns(array).tolist()
     if module is np:
-        assert cpu.find_wide(array, np.ones(5000)).tolist() == found
+        assert cpu._find_wide(array, np.ones(5000)).tolist() == found
     assert dict(zip(columns, found, strict=True)) == {name: v for name, (_, v) in columns.items()}
     weights = module.asarray(np.where(np.arange(5000), 1.0, 1e9))
     assert find_wide_columns(array[:, :1], weights).tolist() == [True]
     if module is np:
-        assert cpu.find_wide(array[:, :1], weights).tolist() == [True]
+        assert cpu._find_wide(array[:, :1], weights).tolist() == [True]
 
 
 def test_ordinary_columns_stay_with_the_fast_way(monkeypatch):

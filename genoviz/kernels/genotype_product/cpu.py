@@ -25,7 +25,7 @@ def multiply(packed, n_samples, values, right):
     """Return Z @ right."""
     if not (n_samples and right.size):
         return np.zeros((n_samples, right.shape[1]), right.dtype)
-    is_wide = find_wide(right, np.abs(values).max(1))
+    is_wide = _find_wide(right, np.abs(values).max(1))
     ways = _multiply_narrow, cpu_float64.multiply
     return _by_width(ways, is_wide, packed, n_samples, values, right)
 
@@ -35,10 +35,10 @@ def multiply_transposed(packed, n_samples, values, left):
     if not (len(packed) and left.size):
         return np.zeros((len(packed), left.shape[1]), left.dtype)
     ways = _multiply_narrow_transposed, cpu_float64.multiply_transposed
-    return _by_width(ways, find_wide(left, np.ones(len(left))), packed, n_samples, values, left)
+    return _by_width(ways, _find_wide(left, np.ones(len(left))), packed, n_samples, values, left)
 
 
-def find_wide(dense, weights):
+def _find_wide(dense, weights):
     """Return what `find_wide_columns` does, faster."""
     largest, n_small, n_some = _measure(dense, weights, SMALL)
     return ~(largest < np.inf) | (n_small > MOST_SMALL * n_some)
