@@ -10,7 +10,7 @@ import typer
 from genoviz.cli import geno_inputs as io
 from genoviz.cli.geno_tables import sample_columns, variant_columns, write_table
 from genoviz.cli.options import BackendName, BackendOption, examples
-from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes
 
@@ -50,14 +50,22 @@ def freq(
     copy, and all samples of MT; at X, HWE_P is of females and males, and it is NA at Y and MT.
     """
     from genoviz.analyses.genotypes.sex_chromosomes import note_counted
-    from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+    from genoviz.analyses.genotypes.statistics import (
+        iter_sample_statistics,
+        iter_variant_statistics,
+    )
 
+    table_only(samples, option="--samples")
     filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_counted(found, nonfounders=nonfounders))
-        bar.update("Counting", 0, None, "")
-        counts = variant_statistics(found, nonfounders=nonfounders, backend=backend.value)
+        steps = iter_variant_statistics(found, nonfounders=nonfounders, backend=backend.value)
+        counts = io.last_result(steps, bar)
+        hwe_p = io.last_result(counts.iter_hwe_p(), bar)
+        if samples is not None:
+            steps = iter_sample_statistics(found, backend=backend.value)
+            of_samples = io.last_result(steps, bar)
     hom1, missing, het, hom2 = counts.counts.T
     columns = variant_columns(found.variants) | {
         "A1_FREQ": counts.a1_frequency,
@@ -66,11 +74,10 @@ def freq(
         "HET": het,
         "HOM_A2": hom2,
         "MISSING": missing,
-        "HWE_P": counts.hwe_p,
+        "HWE_P": hwe_p,
     }
     write_table(columns, output)
     if samples is not None:
-        of_samples = sample_statistics(found, backend=backend.value)
         values = {
             "MISSING_RATE": of_samples.missing_rate,
             "HETEROZYGOSITY": of_samples.heterozygosity,

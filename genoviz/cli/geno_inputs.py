@@ -149,8 +149,8 @@ class Filters:
 
 def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
     """Return the genotypes of a file that pass the filters; notes go to standard error."""
-    from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
-    from genoviz.analyses.genotypes.selection import select_samples
+    from genoviz.analyses.genotypes.filters import FilterOptions, iter_filter_genotypes
+    from genoviz.analyses.genotypes.selection import iter_select_samples
     from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
     from genoviz.io.genotypes import iter_read_genotypes
 
@@ -161,7 +161,8 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
     if filters.region is not None:
         genotypes = _take_region(genotypes, filters.region)
     if filters.keep is not None:
-        genotypes = select_samples(genotypes, _find_kept(filters.keep, genotypes.samples))
+        kept = _find_kept(filters.keep, genotypes.samples)
+        genotypes = last_result(iter_select_samples(genotypes, kept), bar)
     options = FilterOptions(
         min_maf=filters.maf,
         max_variant_missing=filters.max_missing,
@@ -169,8 +170,7 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
         min_hwe_p=filters.hwe,
     )
     if options != FilterOptions():
-        bar.update("Filtering", 0, None, "")
-        kept = filter_genotypes(genotypes, options)
+        kept = last_result(iter_filter_genotypes(genotypes, options), bar)
         print_notes(kept.sentence)
         genotypes = kept.genotypes
     print_notes(*describe_chromosomes(genotypes))

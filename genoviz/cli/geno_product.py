@@ -69,7 +69,7 @@ def product(
     """
     import numpy as np
 
-    from genoviz.analyses.genotypes.products import GenotypeMatrix
+    from genoviz.analyses.genotypes.block_products import iter_product
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
     from genoviz.io.replace_file import replace_file
 
@@ -79,14 +79,15 @@ def product(
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, io.Filters(n_autosomes=autosomes))
         print_notes(*note_left_out(found, "all"))
-        bar.update("Multiplying", 0, None, "")
-        operator = GenotypeMatrix(
+        steps = iter_product(
             found,
+            dense,
+            transpose=transpose,
             centre=scale is not Scale.raw,
             standardise=scale is Scale.standardised,
             backend=backend.value,
         )
-        result = operator.T @ dense if transpose else operator @ dense
+        result = io.last_result(steps, bar)
     if kind == "NumPy":
         with replace_file(output) as file:
             np.save(file, result)

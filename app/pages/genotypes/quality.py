@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+from genoviz.analyses.genotypes.progress import Progress, report_last
+from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
 from genoviz.model.genotypes import Genotypes
 
 
@@ -29,9 +29,10 @@ class Quality:
 
 def iter_measure(genotypes: Genotypes) -> Iterator[Progress]:
     """Yield progress, of which the last has the `Quality`."""
-    yield Progress("measuring variants", 0.0)
-    variants = variant_statistics(genotypes)
-    yield Progress("testing Hardy-Weinberg equilibrium", 0.3)
-    variants.hwe_p  # noqa: B018 - computed here, and not while the page is drawn
-    yield Progress("measuring samples", 0.5)
-    yield Progress("ready", 1.0, Quality(variants, sample_statistics(genotypes)))
+    steps = iter_variant_statistics(genotypes)
+    variants = yield from report_last(steps, 0.0, 0.3, what="measuring variants")
+    # Kept by the statistics, and so not computed while the page is drawn.
+    yield from report_last(variants.iter_hwe_p(), 0.3, 0.5)
+    steps = iter_sample_statistics(genotypes)
+    samples = yield from report_last(steps, 0.5, 1.0, what="measuring samples")
+    yield Progress("ready", 1.0, Quality(variants, samples))

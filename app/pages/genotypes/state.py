@@ -199,8 +199,9 @@ def _nothing_computed() -> dict[str, Any]:
 def _iter_filter(
     genotypes: Genotypes, thresholds: Thresholds, samples: np.ndarray | None
 ) -> Iterator[Progress]:
-    from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
+    from genoviz.analyses.genotypes.filters import FilterOptions, iter_filter_genotypes
+    from genoviz.analyses.genotypes.progress import report_last
 
-    yield Progress("Applying thresholds", 0.0)
-    kept = filter_genotypes(genotypes, FilterOptions(**asdict(thresholds)), samples=samples)
+    steps = iter_filter_genotypes(genotypes, FilterOptions(**asdict(thresholds)), samples=samples)
+    kept = yield from report_last(steps, what="Applying thresholds")
     yield Progress("Ready", 1.0, kept)

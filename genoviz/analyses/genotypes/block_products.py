@@ -1,4 +1,4 @@
-"""Products with a standardised matrix of genotypes, a block of variants after the other."""
+"""Products with a matrix of genotypes, a block of variants after the other."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.analyses.genotypes.variant_blocks import variant_blocks
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.variant_blocks import product_blocks, variant_blocks
 from genoviz.backend import Backend
+from genoviz.errors import ParameterError
 from genoviz.model.genotypes import Genotypes
 
 
@@ -53,3 +55,53 @@ class BlockProducts:
         """Yield how much is done, and the blocks' rows of Z.T @ columns."""
         for done, matrix in zip(self._ends, self._matrices, strict=True):
             yield done, matrix.multiply_transposed(columns)
+
+
+def iter_product(
+    genotypes: Genotypes,
+    dense: np.ndarray,
+    *,
+    transpose: bool = False,
+    centre: bool = True,
+    standardise: bool = False,
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Multiply once with a matrix of genotypes; the last step has the product.
+
+    It is that of `GenotypeMatrix`, but for the order in which blocks of variants are added up. A
+    block goes to a GPU once, and takes it less than a second.
+
+    Parameters
+    ----------
+    genotypes
+        The packed genotypes; missing ones count as the mean.
+    dense
+        Numbers, shape (n_variants,) or (n_variants, k); of samples for the transpose.
+    transpose
+        Whether the transpose is multiplied.
+    centre, standardise, backend
+        As in `GenotypeMatrix`.
+
+    Raises
+    ------
+    ParameterError
+        If the dense matrix has another shape.
+    """
+    n_samples, n_variants = genotypes.n_samples, genotypes.n_variants
+    n_rows, what = (n_samples, "samples") if transpose else (n_variants, "variants")
+    if dense.ndim not in (1, 2) or len(dense) != n_rows:
+        raise ParameterError(
+            f"the dense matrix has shape {dense.shape}, needs ({n_rows},) or ({n_rows}, k) for "
+            f"{n_rows:,} {what}"
+        )
+    options = {"centre": centre, "standardise": standardise, "backend": backend}
+    n_out = n_variants if transpose else n_samples
+    product = np.zeros((n_out, *dense.shape[1:]))
+    for block in product_blocks(genotypes, backend=backend):
+        matrix = GenotypeMatrix(genotypes.take_variants(block), **options)
+        if transpose:
+            product[block] = matrix.multiply_transposed(dense)
+        else:
+            product += matrix.multiply(dense[block])
+        yield Progress("multiplying", block.stop / n_variants)
+    yield Progress("multiplying", 1.0, product)

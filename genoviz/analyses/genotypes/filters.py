@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from genoviz.analyses.genotypes.selection import select_samples
-from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+from genoviz.analyses.genotypes.progress import Progress, report_last
+from genoviz.analyses.genotypes.selection import iter_select_samples
+from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import Genotypes
+
+_WHAT = "filtering"
 
 
 @dataclass(frozen=True)
@@ -92,18 +96,38 @@ def filter_genotypes(
     ParameterError
         If nothing is left.
     """
+    *_, last = iter_filter_genotypes(
+        genotypes, options, samples=samples, variants=variants, backend=backend
+    )
+    return last.result
+
+
+def iter_filter_genotypes(
+    genotypes: Genotypes,
+    options: FilterOptions | None = None,
+    *,
+    samples: np.ndarray | None = None,
+    variants: np.ndarray | None = None,
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Filter step by step; the last one has what `filter_genotypes` returns."""
     options = options or FilterOptions()
     sample_indices = _indices(samples, genotypes.n_samples, "sample")
     variant_indices = _indices(variants, genotypes.n_variants, "variant")
-    left = _taken(genotypes, sample_indices, variant_indices)
+    left = genotypes
+    if len(variant_indices) < genotypes.n_variants:
+        left = genotypes.take_variants(variant_indices)
+    left = yield from _take_samples(left, sample_indices, 0.0, 0.1)
     reasons = []
     if options.max_sample_missing < 1:
-        rates = sample_statistics(left, backend=backend).missing_rate
-        is_kept = rates <= options.max_sample_missing
+        statistics = yield from report_last(
+            iter_sample_statistics(left, backend=backend), 0.1, 0.5, what=_WHAT
+        )
+        is_kept = statistics.missing_rate <= options.max_sample_missing
         reasons += _reason(~is_kept, "sample", f"over {options.max_sample_missing:g} missing")
-        left = _taken(left, np.flatnonzero(is_kept), np.arange(left.n_variants))
+        left = yield from _take_samples(left, np.flatnonzero(is_kept), 0.5, 0.6)
         sample_indices = sample_indices[is_kept]
-    is_kept, variant_reasons = _good_variants(left, options, backend)
+    is_kept, variant_reasons = yield from _good_variants(left, options, backend)
     if not is_kept.all():
         left = left.take_variants(np.flatnonzero(is_kept))
     counts = (
@@ -113,26 +137,37 @@ def filter_genotypes(
     sentence = "; ".join([f"{counts} are kept", *reasons, *variant_reasons]) + "."
     if not left.n_samples or not left.n_variants:
         raise ParameterError(f"nothing is left to analyse: {sentence}")
-    return FilteredGenotypes(left, sample_indices, variant_indices[is_kept], sentence)
+    kept = FilteredGenotypes(left, sample_indices, variant_indices[is_kept], sentence)
+    yield Progress(_WHAT, 1.0, kept)
 
 
 def _good_variants(
     genotypes: Genotypes, options: FilterOptions, backend: Backend
-) -> tuple[np.ndarray, list[str]]:
+) -> Generator[Progress, None, tuple[np.ndarray, list[str]]]:
     is_kept = np.ones(genotypes.n_variants, bool)
     reasons: list[str] = []
     if options == FilterOptions(max_sample_missing=options.max_sample_missing):
         return is_kept, reasons
-    statistics = variant_statistics(genotypes, backend=backend)
+    steps = iter_variant_statistics(genotypes, backend=backend)
+    statistics = yield from report_last(steps, 0.6, 0.8, what=_WHAT)
     tests = [(statistics.missing_rate > options.max_variant_missing, "over {:g} missing")]
     tests.append((~(statistics.minor_allele_frequency >= options.min_maf), "a MAF below {:g}"))
     if options.min_hwe_p > 0:
-        tests.append((statistics.hwe_p < options.min_hwe_p, "a Hardy-Weinberg p below {:g}"))
+        hwe_p = yield from report_last(statistics.iter_hwe_p(), 0.8, 1.0, what=_WHAT)
+        tests.append((hwe_p < options.min_hwe_p, "a Hardy-Weinberg p below {:g}"))
     thresholds = (options.max_variant_missing, options.min_maf, options.min_hwe_p)
     for (is_bad, words), threshold in zip(tests, thresholds, strict=False):
         reasons += _reason(is_kept & is_bad, "variant", words.format(threshold))
         is_kept &= ~is_bad
     return is_kept, reasons
+
+
+def _take_samples(
+    genotypes: Genotypes, samples: np.ndarray, start: float, end: float
+) -> Generator[Progress, None, Genotypes]:
+    if len(samples) == genotypes.n_samples:
+        return genotypes
+    return (yield from report_last(iter_select_samples(genotypes, samples), start, end, what=_WHAT))
 
 
 def _reason(is_bad: np.ndarray, what: str, why: str) -> list[str]:
@@ -150,11 +185,3 @@ def _indices(chosen: np.ndarray | None, n: int, what: str) -> np.ndarray:
     if chosen.dtype == bool or (len(indices) and (indices[0] < 0 or indices[-1] >= n)):
         raise ParameterError(f"{what}s are named that are not among the {n:,} there are")
     return indices
-
-
-def _taken(genotypes: Genotypes, samples: np.ndarray, variants: np.ndarray) -> Genotypes:
-    if len(variants) < genotypes.n_variants:
-        genotypes = genotypes.take_variants(variants)
-    if len(samples) < genotypes.n_samples:
-        genotypes = select_samples(genotypes, samples)
-    return genotypes

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
 from genoviz.kernels.hardy_weinberg.cpu import p_values, p_values_of_x
+
+_FIRST_VARIANTS = 1 << 14
+_WHAT = "testing Hardy-Weinberg proportions"
 
 
 def hardy_weinberg_p(
@@ -48,12 +55,28 @@ def hardy_weinberg_p(
     >>> hardy_weinberg_p([[3, 0, 14, 83], [0, 1, 0, 99]]).round(3).tolist()
     [0.053, 1.0]
     """
+    *_, last = iter_hardy_weinberg_p(counts, of_males=of_males, mid_p=mid_p)
+    return last.result
+
+
+def iter_hardy_weinberg_p(
+    counts: np.ndarray, *, of_males: np.ndarray | None = None, mid_p: bool = False
+) -> Iterator[Progress]:
+    """Test some variants after the other; the last step has what `hardy_weinberg_p` returns."""
     found = np.asarray(counts, np.int64)
     if found.ndim != 2 or found.shape[1] != 4:
         raise ParameterError(f"counts have shape {found.shape}, need (n_variants, 4)")
-    if of_males is None:
-        return p_values(found, mid_p)
-    males = np.asarray(of_males, np.int64)
-    if males.shape != found.shape:
+    males = None if of_males is None else np.asarray(of_males, np.int64)
+    if males is not None and males.shape != found.shape:
         raise ParameterError(f"of_males has shape {males.shape}, needs {found.shape} as counts")
-    return p_values_of_x(found, males, mid_p)
+    p = np.empty(len(found))
+
+    def test(first: int, stop: int) -> None:
+        if males is None:
+            p[first:stop] = p_values(found[first:stop], mid_p)
+        else:
+            p[first:stop] = p_values_of_x(found[first:stop], males[first:stop], mid_p)
+
+    for n_done, _ in iter_slices(test, len(p), first_size=_FIRST_VARIANTS):
+        yield Progress(_WHAT, n_done / len(p))
+    yield Progress(_WHAT, 1.0, p)

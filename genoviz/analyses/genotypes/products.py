@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
@@ -22,6 +22,9 @@ from genoviz.analyses.genotypes.matrix_parts import (
     split_variants,
     to_host,
 )
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
+from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes import MISSING_CODE, Genotypes
@@ -38,8 +41,22 @@ def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndar
     numpy.ndarray
         int64, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2.
     """
-    packed = np.ascontiguousarray(genotypes.packed)
-    return to_host(load_kernel(KERNEL, backend).count_codes(packed, genotypes.n_samples))
+    *_, last = iter_allele_counts(genotypes, backend=backend)
+    return last.result
+
+
+def iter_allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> Iterator[Progress]:
+    """Count the codes of some variants after the other; the last step has all counts."""
+    kernel, counts = load_kernel(KERNEL, backend), np.empty((genotypes.n_variants, 4), np.int64)
+
+    def count(first: int, stop: int) -> None:
+        packed = np.ascontiguousarray(genotypes.packed[first:stop])
+        counts[first:stop] = to_host(kernel.count_codes(packed, genotypes.n_samples))
+
+    first_size = variants_at_a_time(genotypes, backend=backend)
+    for n_done, _ in iter_slices(count, genotypes.n_variants, first_size=first_size):
+        yield Progress("counting genotypes", n_done / genotypes.n_variants)
+    yield Progress("counting genotypes", 1.0, counts)
 
 
 class GenotypeMatrix:

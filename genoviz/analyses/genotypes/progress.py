@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -47,3 +47,22 @@ def report_steps(
             yield Progress(what, start + (end - start) * next(steps))
         except StopIteration as done:
             return done.value
+
+
+def report_last(
+    steps: Iterator[Progress], start: float = 0.0, end: float = 1.0, *, what: str | None = None
+) -> Generator[Progress, None, Any]:
+    """Report the steps of one analysis as a part of another, and return its result.
+
+    Parameters
+    ----------
+    steps
+        What the one analysis yields, with its result in the last.
+    start, end
+        The part of the whole that the steps are.
+    what
+        What is going on; what the steps say if None.
+    """
+    for step in steps:
+        yield Progress(what or step.what, start + (end - start) * step.fraction)
+    return step.result

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
+from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
 from genoviz.kernels.genotype_packing import cpu
 from genoviz.model.dosages import to_int8
@@ -29,9 +33,24 @@ def select_samples(genotypes: Genotypes, indices: np.ndarray) -> Genotypes:
     ParameterError
         If a sample is not there, or is named twice.
     """
+    *_, last = iter_select_samples(genotypes, indices)
+    return last.result
+
+
+def iter_select_samples(genotypes: Genotypes, indices: np.ndarray) -> Iterator[Progress]:
+    """Pack some variants after the other; the last step has what `select_samples` returns."""
     indices = _check_indices(indices, genotypes.n_samples)
-    packed = cpu.take_samples(genotypes.packed, indices)
-    return replace(genotypes, packed=packed, samples=genotypes.samples.take(indices))
+    packed = np.zeros((genotypes.n_variants, (len(indices) + 3) // 4), np.uint8)
+
+    def take(first: int, stop: int) -> None:
+        cpu.take_samples(genotypes.packed[first:stop], indices, packed[first:stop])
+
+    first_size = variants_at_a_time(genotypes, backend="cpu")
+    slices = iter_slices(take, genotypes.n_variants, first_size=first_size, multiple=cpu.N_TOGETHER)
+    for n_done, _ in slices:
+        yield Progress("taking samples", n_done / genotypes.n_variants)
+    taken = replace(genotypes, packed=packed, samples=genotypes.samples.take(indices))
+    yield Progress("taking samples", 1.0, taken)
 
 
 def genotypes_in_region(genotypes: Genotypes, contig: str, start: int, end: int) -> Genotypes:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
-from genoviz.analyses.genotypes.hardy_weinberg import hardy_weinberg_p
+from genoviz.analyses.genotypes.hardy_weinberg import iter_hardy_weinberg_p
 from genoviz.analyses.genotypes.matrix_parts import to_host
-from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.products import allele_counts, iter_allele_counts
+from genoviz.analyses.genotypes.progress import Progress, report_last
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, variants_of
-from genoviz.analyses.genotypes.variant_blocks import packed_rows
+from genoviz.analyses.genotypes.variant_blocks import product_blocks, variants_at_a_time
+from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, load_kernel
 from genoviz.model.chromosomes import DIPLOID, Kind
 from genoviz.model.genotypes import Genotypes
@@ -87,16 +90,26 @@ class VariantStatistics:
 
         NaN at Y and MT, and where there is nobody to be tested, as at X where no sex is known.
         """
+        *_, last = self.iter_hwe_p()
+        return last.result
+
+    def iter_hwe_p(self) -> Iterator[Progress]:
+        """Test some variants after the other; the last step has `hwe_p`, which is kept."""
         if self.hwe_counts is None:
-            return hardy_weinberg_p(self.counts)
-        p = np.full(len(self.counts), np.nan)
-        has_males = self.hwe_male_counts.any(1)
-        of_both = np.flatnonzero((self.hwe_counts[:, 0] >= 0) & has_males)
-        others = np.flatnonzero((self.hwe_counts > 0).any(1) & ~has_males)
-        p[others] = hardy_weinberg_p(self.hwe_counts[others])
-        of_males = self.hwe_male_counts[of_both]
-        p[of_both] = hardy_weinberg_p(self.hwe_counts[of_both], of_males=of_males)
-        return p
+            p = yield from report_last(iter_hardy_weinberg_p(self.counts))
+        else:
+            p = np.full(len(self.counts), np.nan)
+            has_males = self.hwe_male_counts.any(1)
+            of_both = np.flatnonzero((self.hwe_counts[:, 0] >= 0) & has_males)
+            others = np.flatnonzero((self.hwe_counts > 0).any(1) & ~has_males)
+            share = len(others) / max(len(others) + len(of_both), 1)
+            steps = iter_hardy_weinberg_p(self.hwe_counts[others])
+            p[others] = yield from report_last(steps, 0.0, share)
+            of_males = self.hwe_male_counts[of_both]
+            steps = iter_hardy_weinberg_p(self.hwe_counts[of_both], of_males=of_males)
+            p[of_both] = yield from report_last(steps, share, 1.0)
+        self.__dict__["hwe_p"] = p  # where cached_property has it
+        yield Progress("testing Hardy-Weinberg proportions", 1.0, p)
 
     @cached_property
     def _a1_copies(self) -> np.ndarray:
@@ -187,11 +200,37 @@ def variant_statistics(
     >>> statistics.a1_frequency.tolist(), statistics.missing_rate.tolist()
     ([0.5], [0.25])
     """
-    counts = allele_counts(genotypes, backend=backend)
+    *_, last = iter_variant_statistics(genotypes, nonfounders=nonfounders, backend=backend)
+    return last.result
+
+
+def iter_variant_statistics(
+    genotypes: Genotypes, *, nonfounders: bool = False, backend: Backend = "auto"
+) -> Iterator[Progress]:
+    """Count some variants after the other; the last step has what `variant_statistics` returns."""
     is_tested = np.full(genotypes.n_samples, True) if nonfounders else genotypes.samples.is_founder
-    others = variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)
-    if not len(others) and is_tested.all():
-        return VariantStatistics(counts)
+    is_plain = is_tested.all() and not len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT))
+    shape = (1 if is_plain else 4, genotypes.n_variants, 4)
+    tables = np.empty(shape, np.int64)
+
+    def count(first: int, stop: int) -> None:
+        part = genotypes.take_variants(slice(first, stop))
+        if is_plain:
+            tables[0, first:stop] = allele_counts(part, backend=backend)
+        else:
+            tables[:, first:stop] = _count_groups(part, is_tested, backend)
+
+    first_size = variants_at_a_time(genotypes, backend=backend)
+    for n_done, _ in iter_slices(count, genotypes.n_variants, first_size=first_size):
+        yield Progress("counting genotypes", n_done / genotypes.n_variants)
+    yield Progress("counting genotypes", 1.0, VariantStatistics(*tables))
+
+
+def _count_groups(
+    genotypes: Genotypes, is_tested: np.ndarray, backend: Backend
+) -> tuple[np.ndarray, ...]:
+    """Return the four tables of `VariantStatistics`; int64, shape (n_variants, 4) each."""
+    counts = allele_counts(genotypes, backend=backend)
     tested = counts.copy()
     if not is_tested.all():
         tested = _counts_of(genotypes, slice(None), is_tested, backend)
@@ -208,7 +247,7 @@ def variant_statistics(
         if kind == Kind.X:
             for found, who in ((tested, samples.is_female), (tested_males, samples.is_male)):
                 found[rows] = _counts_of(genotypes, rows, is_tested & who, backend)
-    return VariantStatistics(counts, haploid, tested, tested_males)
+    return counts, haploid, tested, tested_males
 
 
 def sample_statistics(
@@ -233,26 +272,44 @@ def sample_statistics(
     ParameterError
         If a contig is no chromosome of the species.
     """
+    *_, last = iter_sample_statistics(genotypes, counts=counts, backend=backend)
+    return last.result
+
+
+def iter_sample_statistics(
+    genotypes: Genotypes, *, counts: np.ndarray | None = None, backend: Backend = "auto"
+) -> Iterator[Progress]:
+    """Add up some variants after the other; the last step has what `sample_statistics` returns."""
+    start = 0.0
     if counts is None:
-        counts = allele_counts(genotypes, backend=backend)
+        start = 0.5
+        steps = iter_allele_counts(genotypes, backend=backend)
+        counts = yield from report_last(steps, 0.0, start)
     is_autosomal = np.isin(genotypes.kinds, DIPLOID).astype(np.float64)
     is_of_y = (genotypes.kinds == Kind.Y).astype(np.float64)
     p = frequencies_of_counts(counts)
     homozygous = (1 - 2 * p * (1 - p)) * is_autosomal
     ones = np.ones(genotypes.n_variants)
     weights = np.column_stack([ones, homozygous, is_autosomal, is_of_y])
-    missing = _sums(genotypes, IS_MISSING, weights, backend)
-    heterozygous = _sums(genotypes, IS_HETEROZYGOUS, is_autosomal[:, None], backend)
+    missing = np.zeros((genotypes.n_samples, 4))
+    heterozygous = np.zeros((genotypes.n_samples, 1))
+    for block in product_blocks(genotypes, backend=backend):
+        packed = np.ascontiguousarray(genotypes.packed[block])
+        missing += _sums(packed, genotypes.n_samples, IS_MISSING, weights[block], backend)
+        of_block = is_autosomal[block, None]
+        heterozygous += _sums(packed, genotypes.n_samples, IS_HETEROZYGOUS, of_block, backend)
+        yield Progress("adding up samples", start + (1 - start) * block.stop / len(ones))
     n_missing = np.rint(missing).astype(np.int64)
     has_no_y = ~genotypes.samples.is_male
     n_variants = genotypes.n_variants - has_no_y * int(is_of_y.sum())
-    return SampleStatistics(
+    result = SampleStatistics(
         n_variants=n_variants,
         n_called=n_variants - (n_missing[:, 0] - has_no_y * n_missing[:, 3]),
         n_autosomal=int(is_autosomal.sum()) - n_missing[:, 2],
         n_heterozygous=np.rint(heterozygous[:, 0]).astype(np.int64),
         n_expected_homozygous=homozygous.sum() - missing[:, 1],
     )
+    yield Progress("adding up samples", 1.0, result)
 
 
 def _counts_of(
@@ -266,12 +323,12 @@ def _counts_of(
 
 
 def _sums(
-    genotypes: Genotypes, of_code: np.ndarray, weights: np.ndarray, backend: Backend
+    packed: np.ndarray, n_samples: int, of_code: np.ndarray, weights: np.ndarray, backend: Backend
 ) -> np.ndarray:
     """Return the sums of weights (n_variants, k) over variants, times what their code counts."""
-    values = np.tile(of_code, (genotypes.n_variants, 1))
-    kernel, packed = load_kernel("genotype_product", backend), packed_rows(genotypes)
-    return to_host(kernel.multiply(packed, genotypes.n_samples, values, weights))
+    values = np.tile(of_code, (len(packed), 1))
+    kernel = load_kernel("genotype_product", backend)
+    return to_host(kernel.multiply(packed, n_samples, values, np.ascontiguousarray(weights)))
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

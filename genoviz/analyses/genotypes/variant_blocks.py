@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from genoviz.backend import Backend, resolve_backend
 from genoviz.model.genotypes import Genotypes
 
@@ -12,6 +10,8 @@ CPU_GENOTYPES = 1 << 27
 samples fewer variants would not pay for the tables that a product begins with."""
 CUDA_GENOTYPES = 1 << 33
 MOST_VARIANTS = 1 << 15
+PRODUCT_GENOTYPES = 1 << 30
+"""Genotypes of a block of one product on the CPU: 256 MB packed, a tenth of a second or more."""
 
 
 def variant_blocks(
@@ -37,6 +37,23 @@ def variant_blocks(
     ]
 
 
-def packed_rows(genotypes: Genotypes) -> np.ndarray:
-    """Return the packed genotypes as kernels take them; of a mapped file, still mapped."""
-    return np.ascontiguousarray(genotypes.packed)
+def product_blocks(genotypes: Genotypes, *, backend: Backend = "auto") -> list[slice]:
+    """Return slices of all variants for one product, each of some tenths of a second.
+
+    They depend on the shape alone, lest sums of rounded numbers depend on the clock.
+    """
+    n_values = PRODUCT_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
+    step = max(1, n_values // max(genotypes.n_samples, 1))
+    return [
+        slice(start, min(start + step, genotypes.n_variants))
+        for start in range(0, genotypes.n_variants, step)
+    ]
+
+
+def variants_at_a_time(genotypes: Genotypes, *, backend: Backend = "auto") -> int:
+    """Return of how many variants to count the genotypes first, where a clock says how it goes on.
+
+    A GPU counts so many at once that what it has in its memory needs few calls.
+    """
+    n_values = CPU_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
+    return max(1, n_values // max(genotypes.n_samples, 1))

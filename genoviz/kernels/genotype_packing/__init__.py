@@ -6,6 +6,8 @@ Arguments
 packed          uint8 (m, (n + 3) // 4)       2 bits a sample, the lowest first (PLINK 1 .bed);
                                               bits beyond the last sample may be anything
 samples         int64 (k,)                    numbers below n of the samples to take, any order
+taken           uint8 (m, (k + 3) // 4)       zeros, which ``take_samples`` fills; None for a new
+                                              array
 dosages         int8 (m, n)                   variants by samples, any strides: 2, 1, 0, and
                                               anything else for a missing genotype
 =============== ============================= =================================================

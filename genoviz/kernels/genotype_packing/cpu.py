@@ -16,9 +16,10 @@ _LOW_BITS = np.uint64(0x0303030303030303)
 _BYTE = np.uint64(8)
 
 
-def take_samples(packed, samples):
-    """Return the packed genotypes of some samples."""
-    taken = np.zeros((len(packed), (len(samples) + 3) // 4), np.uint8)
+def take_samples(packed, samples, taken=None):
+    """Return the packed genotypes of some samples, in an array of zeros if one is given."""
+    if taken is None:
+        taken = np.zeros((len(packed), (len(samples) + 3) // 4), np.uint8)
     if taken.size:
         _take_samples(packed, (samples & 3) * packed.shape[1] + (samples >> 2), taken)
     return taken
