@@ -111,6 +111,22 @@ class KmerRepeats:
         """Bases of the longest stretch of A C G T; no k-mer is longer."""
         return int(self._segment_lengths.max(initial=0))
 
+    def check_k(self, k: int, *, name: str = "k") -> None:
+        """Raise a ParameterError for a k that no k-mer of the text has; ``name`` is said in it."""
+        longest = self.longest_stretch
+        if k < 1 and longest:
+            raise ParameterError(f"{name} is {k:,}, needs to be 1 or more")
+        if not 1 <= k <= longest:
+            raise ParameterError(
+                f"{name} is {k:,}, and the longest stretch of A C G T has {longest:,} bases; needs "
+                f"{f'1 to {longest:,}' if longest else 'a text with bases'}"
+            )
+
+    def _check(self, k: int, strand: str) -> None:
+        self.check_k(k)
+        if strand not in STRANDS:
+            raise ParameterError(f"strand is {strand!r}, needs one of {', '.join(STRANDS)}")
+
     @cached_property
     def _segment_lengths(self) -> np.ndarray:
         return np.diff(self.text.exceptions, prepend=-1) - 1
@@ -124,9 +140,9 @@ class KmerRepeats:
         Raises
         ------
         ParameterError
-            If ``k`` is less than 1, or the strand unknown.
+            If ``k`` is not from 1 to `longest_stretch`, or the strand unknown.
         """
-        _check(k, strand)
+        self._check(k, strand)
         kept = self._spectrum
         if kept is not None and (kept.k, kept.strand) == (k, strand):
             return kept
@@ -145,14 +161,23 @@ class KmerRepeats:
         self._spectrum = KmerSpectrum(k, strand, *(part.astype(np.int64) for part in found))
         return self._spectrum
 
-    def distinct(self, max_k: int = DEFAULT_MAX_K) -> DistinctKmers:
+    def distinct(self, max_k: int | None = None) -> DistinctKmers:
         """Return how many different and how many unique k-mers there are for each k (forward).
+
+        Parameters
+        ----------
+        max_k
+            The largest k, 1 to `longest_stretch`; at most 1,000 if None.
 
         Raises
         ------
         ParameterError
-            If ``max_k`` is not positive.
+            If ``max_k`` is out of range.
         """
+        if max_k is None:
+            max_k = min(DEFAULT_MAX_K, max(self.longest_stretch, 1))
+        else:
+            self.check_k(max_k, name="max_k")
         return count_distinct(self.lcp, self._segment_lengths, max_k)
 
     def track(self, k: int, strand: KmerStrand = "forward") -> MultiplicityTrack:
@@ -161,9 +186,9 @@ class KmerRepeats:
         Raises
         ------
         ParameterError
-            If ``k`` is less than 1, or the strand unknown.
+            If ``k`` is not from 1 to `longest_stretch`, or the strand unknown.
         """
-        _check(k, strand)
+        self._check(k, strand)
         kept = self._track
         if kept is not None and (kept.k, kept.strand) == (k, strand):
             return kept
@@ -189,7 +214,7 @@ class KmerRepeats:
         Raises
         ------
         ParameterError
-            If ``k`` is less than 1, or there is no such stretch.
+            If ``k`` is not from 1 to `longest_stretch`, or there is no such stretch.
         """
         return self.track(k, strand).cut(contig, start, stop)
 
@@ -227,7 +252,7 @@ class KmerRepeats:
         Raises
         ------
         ParameterError
-            If ``k`` is less than 1, the strand unknown, or a number is negative.
+            If ``k`` is not from 1 to `longest_stretch`, the strand unknown, or a number negative.
         """
         spectrum = self.spectrum(k, strand)
         if limit < 0 or offset < 0 or order not in ORDERS:
@@ -319,10 +344,3 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
-
-
-def _check(k: int, strand: str) -> None:
-    if k < 1:
-        raise ParameterError(f"k is {k:,}, needs to be 1 or more")
-    if strand not in STRANDS:
-        raise ParameterError(f"strand is {strand!r}, needs one of {', '.join(STRANDS)}")

@@ -59,7 +59,10 @@ def spectrum(
         raise typer.BadParameter("--every-k counts forward k-mers; leave out --canonical")
     with show_progress() as bar:
         repeats = io.open_repeats(index, bar, backend=backend.value)
-        io.check_k(*(("-k", k) if every_k is None else ("--every-k", every_k)), repeats)
+        if every_k is None:
+            repeats.check_k(k, name="-k")
+        else:
+            repeats.check_k(every_k, name="--every-k")
         bar.update("Counting", 0, None, "")
         if every_k is not None:
             found = repeats.distinct(every_k)
@@ -105,7 +108,7 @@ def multiplicity(
     choose_kind(output, {"bedGraph": (*BEDGRAPH, *TABLE)}, default="bedGraph")
     with show_progress() as bar:
         repeats = io.open_repeats(index, bar, backend=backend.value)
-        io.check_k("-k", k, repeats)
+        repeats.check_k(k, name="-k")
         bar.update("Counting", 0, None, "")
         track = repeats.track(k, _STRANDS[canonical])
         from genoviz.analyses.multiplicity_track import find_contig

@@ -166,18 +166,6 @@ def open_repeats(path: Path, bar: ProgressBar, *, backend: str) -> KmerRepeats:
     return progress.repeats
 
 
-def check_k(name: str, k: int, repeats: KmerRepeats) -> None:
-    """Refuse a k that no k-mer of the text has."""
-    from genoviz.errors import ParameterError
-
-    longest = repeats.longest_stretch
-    if k > longest:
-        raise ParameterError(
-            f"{name} is {k:,}, and the longest stretch of A C G T has {longest:,} bases; needs "
-            f"{f'1 to {longest:,}' if longest else 'a text with bases'}"
-        )
-
-
 def read_kmers(given: list[str] | None, file: Path | None) -> tuple[Kmer, ...]:
     """Return the k-mers of the command line, then those of a file."""
     from genoviz.analyses.kmers import parse_kmers

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -53,6 +54,30 @@ def repeats_of(texts):
     order = sort_suffixes(symbols)
     lcp = common_prefixes(symbols, order)
     return KmerRepeats(text, np.array(order, np.uint32), np.array(lcp, np.uint32))
+
+
+def longest_stretch(texts):
+    return max((len(part) for text in texts for part in re.split("[^ACGT]", text)), default=0)
+
+
+def check_refusals(repeats, texts, k):
+    longest = longest_stretch(texts)
+    needed = f"1 to {longest:,}" if longest else "a text with bases"
+    words = f"k is {k:,}, and the longest stretch of A C G T has {longest:,} bases; needs {needed}"
+    for ask in (
+        repeats.spectrum,
+        repeats.track,
+        lambda k, strand: repeats.kmers_with(k, 1, strand=strand),
+        lambda k, strand: repeats.multiplicity(k, 0, 0, 0, strand),
+        lambda k, strand: repeats.bins(k, 0, np.array([0, 1]), strand),
+    ):
+        for strand in STRANDS:
+            with pytest.raises(ParameterError) as error:
+                ask(k, strand)
+            assert str(error.value) == words
+    with pytest.raises(ParameterError) as error:
+        repeats.distinct(k)
+    assert str(error.value) == f"max_{words}"
 
 
 def check_spectra(repeats, texts, k):
@@ -130,6 +155,9 @@ def check_places(listed, texts, k, strand):
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 8, 31, 32, 33, 50, 64, 65, 100])
 def test_all_that_is_told_equals_counting(texts, k):
     repeats = repeats_of(texts)
+    if k > longest_stretch(texts):
+        check_refusals(repeats, texts, k)
+        return
     check_spectra(repeats, texts, k)
     check_multiplicities(repeats, texts, k)
     # By now the pairs of k-mers are known, and the spectrum is that of the pairs.
@@ -141,6 +169,9 @@ def test_all_that_is_told_equals_counting(texts, k):
 @example(["ACGT" * 20, "TTTT"], 40)
 def test_any_text_and_any_k(texts, k):
     repeats = repeats_of(texts)
+    if k > longest_stretch(texts):
+        check_refusals(repeats, texts, k)
+        return
     check_spectra(repeats, texts, k)
     check_multiplicities(repeats, texts, k)
     # By now the pairs of k-mers are known, and the spectrum is that of the pairs.
@@ -151,9 +182,14 @@ def test_any_text_and_any_k(texts, k):
 @given(contigs)
 def test_different_kmers_for_every_k_at_once(texts):
     repeats = repeats_of(texts)
-    found = repeats.distinct(40)
-    assert found.ks.tolist() == list(range(1, 41))
-    for k in (1, 2, 3, 7, 20, 40):
+    longest = longest_stretch(texts)
+    if longest == 0:
+        check_refusals(repeats, texts, 1)
+        return
+    found = repeats.distinct(min(longest, 40))
+    assert found.ks.tolist() == list(range(1, min(longest, 40) + 1))
+    assert len(repeats.distinct().ks) == longest
+    for k in {min(k, longest) for k in (1, 2, 3, 7, 20, 40)}:
         counts = count_all(texts, k, "forward")
         assert found.n_distinct[k - 1] == len(counts)
         assert found.n_unique[k - 1] == sum(n == 1 for n in counts.values())
@@ -168,8 +204,8 @@ def test_large_groups_are_counted_over_chunks(n):
     order = np.arange(n, -1, -1).astype(np.uint32)
     lcp = np.append(0, np.arange(n)).astype(np.uint32)
     repeats = KmerRepeats(text, order, lcp)
-    for k in (1, 2, n // 2, n - 1, n, n + 1):
-        expected = [n - k + 1] if k <= n else []
+    for k in (1, 2, n // 2, n - 1, n):
+        expected = [n - k + 1]
         assert repeats.spectrum(k).multiplicities.tolist() == expected
         assert repeats.spectrum(k).n_kmers.tolist() == [1] * len(expected)
         assert repeats.spectrum(k, "canonical").multiplicities.tolist() == expected

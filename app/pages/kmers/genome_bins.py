@@ -82,7 +82,7 @@ def make_bins(
     shift = 0 if is_whole else int(axis.offsets[view.contig])
     hit_columns = _hit_columns(hits, edges, shift, axis, view) if hits is not None else None
     count_columns = None
-    if repeats is not None:
+    if repeats is not None and k <= repeats.longest_stretch:
         mean, high = bin_counts(repeats.track(k, strand), axis, view.contig, edges)
         count_columns = _count_columns(mean, high, edges, axis, view)
     return GenomeBins(view, size, hit_columns, count_columns)
