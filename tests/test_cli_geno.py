@@ -497,3 +497,22 @@ def test_bad_input_is_one_sentence(run, made, arguments, words):
     lines = [line for line in err.splitlines() if not line.startswith("note: ")]
     assert (code, len(lines)) == (1, 1), err
     assert re.search(words, lines[0])
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("freq made.bed --samples s.png", "--samples s.png: .png is the ending of a picture"),
+        ("pca made.bed --loadings l.npy", "--loadings l.npy: .npy is the ending of NumPy"),
+        ("grm made.bed -o g.npy --pairs p.csv", "--pairs p.csv: .csv is the ending of"),
+        ("blup made.bed --effects e.bed", "--effects e.bed: .bed is the ending of BED"),
+        ("blup made.bed --cross-validate 3 -o b.tsv", "--cross-validate writes no table; leave"),
+        ("blup made.bed --cross-validate 3 --effects e.tsv", "--cross-validate writes no table;"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused_before_anything_is_read(run, made, command, words):
+    before = sorted(path.name for path in Path().iterdir())
+    code, out, err = run(*command.split())
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.replace("│", " ").split())
+    assert sorted(path.name for path in Path().iterdir()) == before

@@ -300,6 +300,39 @@ def test_standard_output_gets_what_a_file_would(program, folder, command, name):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
+        ("depth -", "standard input, line 2: "),
+        ("stats -", "standard input"),
+        ("bwt count - A", "standard input"),
+        ("geno freq -", "standard input"),
+    ],
+)
+def test_messages_about_standard_input_name_it(program, command, words):
+    code, out, err = program(command, b"chr1\t1\t5\nwrong\n")
+    assert (code, out) == (1, b"")
+    assert err.startswith(f"genoviz: {words}"), err
+    assert "/" not in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate -n 50 -p 3 -o -",
+        "extract g.gfa --nodes 1,2 -o -",
+        "sites g.gfa -o -",
+        "draw g.gfa g.lay --width 200 --backend cpu -o -",
+        "geno grm g.bed -o grm.tsv --pairs -",
+    ],
+)
+def test_sentences_name_standard_output(program, command):
+    code, _, err = program(command)
+    assert code == 0, err
+    assert "standard output" in err
+    assert "/dev/" not in err
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
         ("stress - -", "GRAPH and LAYOUT are both -"),
         ("count - -", "A and B are both -"),
         ("coverage - -", "A and B are both -"),

@@ -33,7 +33,7 @@ from genoviz.cli.options import (
 from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
-from genoviz.cli.streams import is_standard_output
+from genoviz.cli.streams import is_standard_output, name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.annotate import PlacedAnnotations
@@ -313,4 +313,4 @@ def _describe(output: Path, figure: Figure) -> str:
     how = "as lines" if figure.lines is not None else "in pixels"
     if _check_output(output) == ".png":
         how = f"{figure.dpi:g} dpi"
-    return f"wrote {output}, {figure.width} x {figure.height}, {how}"
+    return f"wrote {name_of_output(output)}, {figure.width} x {figure.height}, {how}"

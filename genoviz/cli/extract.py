@@ -21,7 +21,7 @@ from genoviz.cli.options import (
 from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
-from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output
+from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output, name_of_output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +119,11 @@ def extract(
         if kind == "fasta" and fasta is None:
             fasta = FastaOf.region if regions else FastaOf.nodes
         results, words = _write(pangenome, picked, regions, output, kind, fasta)
-    print_results(results | {"files": [str(output)]}, [words, f"wrote {output}"], as_json=as_json)
+    print_results(
+        results | {"files": [str(output)]},
+        [words, f"wrote {name_of_output(output)}"],
+        as_json=as_json,
+    )
 
 
 def _check_output(

@@ -11,7 +11,7 @@ import typer
 from genoviz.cli import geno_inputs as io
 from genoviz.cli.geno_tables import sample_columns, variant_columns, write_table
 from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
-from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes
 
@@ -140,6 +140,9 @@ def blup(
     from genoviz.analyses.genotypes.blup_training import Training
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
 
+    table_only(effects, option="--effects")
+    if cross_validate is not None and (output is not None or effects is not None):
+        raise typer.BadParameter("--cross-validate writes no table; leave out -o and --effects")
     is_single_step = method in _SINGLE_STEP
     if is_single_step != (pedigree is not None):
         raise typer.BadParameter(

@@ -14,6 +14,7 @@ from genoviz.cli.options import BackendName, BackendOption, examples
 from genoviz.cli.output_kinds import choose_kind, table_only
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.relationships import RelationshipMatrix
@@ -81,14 +82,16 @@ def grm(
         write_relationships(matrix.values, matrix.samples, matrix.pair_variants, output)
     sentences = [
         f"{len(matrix.samples):,} samples, {matrix.n_variants:,} variants{_shared(matrix)}",
-        f"wrote {output}",
+        f"wrote {name_of_output(output)}",
     ]
     if pairs is not None:
         related = relatives(matrix, at_least=at_least)
         ids = matrix.samples.ids
         columns = {"#IID1": ids[related.first], "IID2": ids[related.second]}
         write_table(columns | {"RELATIONSHIP": related.relationship}, pairs)
-        sentences.append(f"{len(related.first):,} pairs of at least {at_least:g} in {pairs}")
+        sentences.append(
+            f"{len(related.first):,} pairs of at least {at_least:g} in {name_of_output(pairs)}"
+        )
     print_results({}, sentences, as_json=False)
 
 

@@ -15,7 +15,7 @@ from genoviz.cli.geno_tables import (
     write_table,
 )
 from genoviz.cli.options import BackendName, BackendOption, SeedOption, examples
-from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes
 
@@ -63,6 +63,7 @@ def pca(
     from genoviz.analyses.genotypes.components import iter_principal_components
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
 
+    table_only(loadings, option="--loadings")
     filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)

@@ -24,7 +24,7 @@ from genoviz.cli.options import (
 from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import ProgressBar, quantity, show_progress
 from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
-from genoviz.cli.streams import is_standard_output
+from genoviz.cli.streams import is_standard_output, name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.layout_run import LayoutSnapshot
@@ -205,7 +205,7 @@ def _describe(
     sentences = [
         size_words,
         f"{final.n_updates:,} updates in {final.seconds:.2f} s ({rate}/s) on {device}",
-        *(f"wrote {path}" for path in outputs.values()),
+        *(f"wrote {name_of_output(path)}" for path in outputs.values()),
     ]
     return results, sentences
 

@@ -13,6 +13,7 @@ from genoviz.cli.options import MAX_COUNT, JsonOption, SeedOption, examples, hel
 from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
+from genoviz.cli.streams import name_of_output
 
 EXAMPLES = examples(
     "genoviz simulate -n 100000 -p 40 -o graph.gfa.gz",
@@ -97,4 +98,4 @@ def simulate(
         "seconds": simulated - began,
         "seconds_writing": written - simulated,
     }
-    print_results(results, [words, f"wrote {output}"], as_json=as_json)
+    print_results(results, [words, f"wrote {name_of_output(output)}"], as_json=as_json)

@@ -21,7 +21,7 @@ from genoviz.cli.options import (
 from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
-from genoviz.cli.streams import is_standard_output
+from genoviz.cli.streams import is_standard_output, name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.variation_sites import VariationSites
@@ -148,5 +148,5 @@ def _sentences(results: dict) -> list[str]:
         " but no site: cycles, inversions, tips",
         f"{results['seconds']:.2f} s",
     ]
-    sentences += [f"wrote {path}" for path in results["files"]]
+    sentences += [f"wrote {name_of_output(path)}" for path in results["files"]]
     return [sentence for sentence in sentences if sentence]

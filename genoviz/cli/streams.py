@@ -15,7 +15,7 @@ import typer
 
 DASH = "-"
 STANDARD_OUTPUT = Path("/dev/stdout")
-_COPY_NAME = "standard_input"
+_COPY_NAME = "standard input"  # messages name files
 _copies: set[Path] = set()
 _folders: list[Path] = []
 _taken: set[Path] = set()
@@ -29,6 +29,11 @@ def is_dash(value: object) -> bool:
 def is_standard_output(path: Path | None) -> bool:
     """Return whether an output is standard output."""
     return path is not None and Path(path) == STANDARD_OUTPUT
+
+
+def name_of_output(path: Path) -> str:
+    """Return an output as sentences name it."""
+    return "standard output" if is_standard_output(path) else str(path)
 
 
 def take_standard_output(is_taken: bool) -> None:
