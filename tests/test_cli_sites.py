@@ -88,9 +88,20 @@ def test_sites_are_written_in_the_coordinates_of_the_contig(run, graph_path, tmp
     assert out.endswith(f"wrote {path}\n")
     assert path.read_text().splitlines() == [
         "\t".join(COLUMNS),
-        "A#1#chr1\t1004\t1009\t>s1>s6\tindel\t0\t.\t3\t3\t3\t5\t0\t5\t4\t1\t5,5,0\t1,1,1",
-        "A#1#chr1\t1006\t1007\t>s2>s5\tSNP\t1\t>s1>s6\t2\t2\t2\t1\t1\t1\t2\t1\t1,1\t1,1",
+        "A#1#chr1\t1004\t1009\t>s1>s6\tindel\t0\t.\t3\t3\t3\t5\t0\t5\t4\t1\t5,5,0\t1,1,1\t1,1,1",
+        "A#1#chr1\t1006\t1007\t>s2>s5\tSNP\t1\t>s1>s6\t2\t2\t2\t1\t1\t1\t2\t1\t1,1\t1,1\t1,1",
     ]
+
+
+def test_walks_that_read_the_same_are_one_allele(run, tmp_path):
+    graph, path = tmp_path / "same.gfa", tmp_path / "sites.tsv"
+    texts = ["ACG", "T", "A", "TA", "TTG"]
+    nodes = "".join(f"S\t{n}\t{bases}\n" for n, bases in enumerate(texts, 1))
+    walks = ["1+,2+,3+,5+", "1+,4+,5+", "5-,4-,1-"]
+    graph.write_text(nodes + "".join(f"P\tp{n}\t{walk}\t*\n" for n, walk in enumerate(walks)))
+    found = json.loads(run("sites", graph, "-o", path, "--json")[1])
+    assert (found["kinds"], found["n_alleles"]) == ({"monomorphic": 1}, 1)
+    assert path.read_text().splitlines()[1].split("\t")[-3:] == ["2", "3", "2"]
 
 
 def test_bed_has_six_columns_and_small_sites_can_be_left_out(run, graph_path, tmp_path):

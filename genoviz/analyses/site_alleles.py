@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
+from genoviz.analyses.site_walks import code_nodes, code_walk
 from genoviz.analyses.spell import spell_handles
 from genoviz.analyses.variation_sites import VariationSites
 from genoviz.errors import ParameterError
@@ -21,9 +22,10 @@ class SiteAlleles:
     ----------
     site
         Index of the site.
-    handles
-        The handles between source and sink of each allele, as the reference reads the site;
-        uint32, empty for an allele that goes straight from source to sink.
+    walks
+        The walks that read each allele, the one met first in front: the handles between source and
+        sink, as the reference reads the site; uint32, empty for a walk that goes straight from
+        source to sink. Only walks whose bases are the same share an allele.
     lengths, counts
         int64, shape (n_alleles,): bp, and how many traversals have the allele.
     sequences
@@ -40,7 +42,7 @@ class SiteAlleles:
     """
 
     site: int
-    handles: tuple[np.ndarray, ...]
+    walks: tuple[tuple[np.ndarray, ...], ...]
     lengths: np.ndarray
     counts: np.ndarray
     sequences: tuple[str, ...] | None
@@ -50,8 +52,13 @@ class SiteAlleles:
     traversal_steps: np.ndarray
     is_reverse: np.ndarray
 
+    @property
+    def handles(self) -> tuple[np.ndarray, ...]:
+        """The first walk of each allele."""
+        return tuple(walks[0] for walks in self.walks)
+
     def __len__(self) -> int:
-        return len(self.handles)
+        return len(self.walks)
 
     def __repr__(self) -> str:
         return f"SiteAlleles(site {self.site}: {len(self)} alleles, {self.counts.sum()} traversals)"
@@ -84,19 +91,26 @@ def site_alleles(
     order = np.argsort(is_other, kind="stable")
     paths, steps, is_reverse = paths[order], steps[order], is_reverse[order]
     hashes = _hash_traversals(graph.steps, steps, is_reverse)
+    _, walk_firsts, walk_numbers = np.unique(hashes, return_index=True, return_inverse=True)
+    inner = [_inner_handles(graph, steps[i], is_reverse[i]) for i in walk_firsts]
+    texts = _code_walks(graph, inner)[walk_numbers]
     _, firsts, alleles, counts = np.unique(
-        hashes, return_index=True, return_inverse=True, return_counts=True
+        texts, return_index=True, return_inverse=True, return_counts=True
     )
     rank = np.lexsort((firsts, -counts, firsts > 0))
     alleles = np.argsort(rank)[alleles]
-    handles = tuple(_inner_handles(graph, steps[i], is_reverse[i]) for i in firsts[rank])
+    of_alleles: list[list[np.ndarray]] = [[] for _ in rank]
+    for walk in np.argsort(walk_firsts):
+        of_alleles[alleles[walk_firsts[walk]]].append(inner[walk])
+    walks = tuple(map(tuple, of_alleles))
+    handles = [own[0] for own in walks]
     spelt = None
     if graph.node_sequences is not None:
-        spelt = tuple(spell_handles(graph, inner, max_bases=max_bases) for inner in handles)
+        spelt = tuple(spell_handles(graph, own, max_bases=max_bases) for own in handles)
     return SiteAlleles(
         site=index,
-        handles=handles,
-        lengths=np.array([graph.node_lengths[inner >> 1].sum() for inner in handles], np.int64),
+        walks=walks,
+        lengths=np.array([graph.node_lengths[own >> 1].sum() for own in handles], np.int64),
         counts=counts[rank],
         sequences=spelt,
         paths=tuple(np.unique(paths[alleles == allele]) for allele in range(len(handles))),
@@ -110,6 +124,16 @@ def site_alleles(
 def _inner_handles(graph: PangenomeGraph, steps: np.ndarray, is_reverse: bool) -> np.ndarray:
     inner = graph.steps[steps[0] + 1 : steps[1]]
     return inner[::-1] ^ np.uint32(1) if is_reverse else inner.copy()
+
+
+def _code_walks(graph: PangenomeGraph, walks: list[np.ndarray]) -> np.ndarray:
+    """Return a number for what each walk reads; one of its own without bases."""
+    nodes = np.unique(np.concatenate([*walks, np.empty(0, np.uint32)]) >> 1).astype(np.int64)
+    codes = code_nodes(graph, nodes)
+    if len(codes) == 0 and len(nodes):
+        return np.arange(len(walks))
+    found = [code_walk(codes, np.searchsorted(nodes, own >> 1), own & 1) for own in walks]
+    return np.array(found, np.int64)
 
 
 def _find_traversals(

@@ -13,7 +13,7 @@ class SiteKind(IntEnum):
     Attributes
     ----------
     MONOMORPHIC
-        All paths that traverse the site have one allele.
+        All paths that traverse the site have one allele: the same bases, by whichever walk.
     SNP
         Every allele is 1 bp long.
     MNP

@@ -30,6 +30,7 @@ COLUMNS = (
     "reference_visits",
     "allele_lengths",
     "allele_counts",
+    "allele_walks",
 )
 BLOCK_SITES = 20_000
 
@@ -58,8 +59,9 @@ def iter_site_lines(
     graph, sites
         The graph, and its sites.
     form
-        ``tsv``: a header and all columns of `COLUMNS`; lengths and numbers of traversals of the
-        alleles are separated by commas, the reference allele's first. ``bed``: BED6 whose name is
+        ``tsv``: a header and all columns of `COLUMNS`; lengths, numbers of
+        traversals and numbers of walks of the alleles are separated by commas, the reference
+        allele's first. ``bed``: BED6 whose name is
         the kind, and whose score is the number of alleles, at most 1000.
     chosen
         Indices of the sites to list; by default all.
@@ -135,6 +137,7 @@ def _tsv_rows(graph: PangenomeGraph, sites: VariationSites, block: np.ndarray) -
         *(values[block].tolist() for values in numbers),
         _lists(sites.allele_lengths, sites.allele_offsets, block),
         _lists(sites.allele_counts, sites.allele_offsets, block),
+        _lists(sites.allele_n_walks, sites.allele_offsets, block),
         strict=True,
     )
 

@@ -8,17 +8,20 @@ import numpy as np
 
 from genoviz.analyses.handle_graph import HandleGraph
 from genoviz.analyses.site_kinds import classify_sites
+from genoviz.analyses.site_places import (
+    count_levels,
+    find_plain_steps,
+    follow_reference,
+    nest_sites,
+)
 from genoviz.analyses.site_walks import (
     COUNT,
     FIRST_STEP,
     LENGTH,
     N_COLUMNS,
     N_PATHS,
+    code_nodes,
     count_alleles,
-    count_levels,
-    find_plain_steps,
-    follow_reference,
-    nest_sites,
     sort_alleles,
 )
 from genoviz.analyses.superbubbles import Superbubbles, iter_find_superbubbles
@@ -47,13 +50,16 @@ def iter_find_sites(graph: PangenomeGraph, reference: str | int) -> Iterator[Sit
     result has a gap. Superbubbles away from the reference, within an insertion for example, belong
     to the site around them.
 
-    Alleles are the traversals of the paths, in either direction, from boundary to boundary; what
-    lies on a path that ends within the site is not counted.
+    Alleles are what the paths read, in either direction, from boundary to boundary; what lies on a
+    path that ends within the site is not counted. Walks over different nodes that read the same
+    bases (capital or small letters) are one allele, as in the VCF of ``vg deconstruct``; where all
+    do, the site is monomorphic. Without sequences each walk is an allele, and a node without bases
+    (``*``) reads like no other.
 
     Parameters
     ----------
     graph
-        The graph; it needs no sequences.
+        The graph.
     reference
         Name or index of the path that gives the coordinates. The name may lack its range where
         that leaves one path.
@@ -141,25 +147,33 @@ class _SiteTable:
     def iter_count(self) -> Iterator[int]:
         """Count alleles, some paths after the other, and yield how many steps are counted."""
         graph = self.graph
+        codes = code_nodes(graph, np.arange(graph.n_nodes))
         n_rows = 2 ** (2 * len(self.sources) + 16).bit_length()
-        slots = np.full(2 * n_rows, -1, np.int64)
-        self.alleles, self.n_rows = np.zeros((n_rows, N_COLUMNS), np.int64), 2 * len(self.sources)
+        n_texts = n_rows if len(codes) else 1
+        table = (
+            np.zeros((n_rows, N_COLUMNS), np.int64),
+            np.full(2 * n_rows, -1, np.int64),
+            np.zeros(n_texts, np.int64),
+            np.full(2 * n_texts, -1, np.int64),
+        )
+        self.n_rows = 2 * len(self.sources)
         self.site_visits = np.full((len(self.sources), 2), -1, np.int64)
         self.site_visits[:, 0] = 0
         n_done = 0
         for paths in self._path_blocks():
-            slots, self.alleles, self.n_rows = count_alleles(
+            table, self.n_rows = count_alleles(
                 paths,
                 graph.steps,
                 graph.path_offsets,
                 self.gates,
                 self.sources,
                 graph.node_lengths,
-                slots,
-                self.alleles,
+                codes,
+                table,
                 self.n_rows,
                 self.site_visits,
             )
+            self.walks = table[0]
             n_done += int((graph.path_offsets[paths + 1] - graph.path_offsets[paths]).sum())
             yield n_done
 
@@ -183,7 +197,8 @@ class _SiteTable:
         parents, covers = nest_sites(self.ref_steps, self.gates, len(self.sources))
         starts = positions[visits[:, 0]] + graph.node_lengths[self.sources >> 1]
         gap_starts, gap_ends = self._gaps(np.cumsum(covers), positions)
-        alleles, allele_offsets = sort_alleles(self.alleles[: self.n_rows], len(self.sources))
+        walks = self.walks[: self.n_rows]
+        alleles, n_walks, allele_offsets = sort_alleles(walks, len(self.sources))
         firsts, counts = allele_offsets[:-1], np.diff(allele_offsets)
         lengths = alleles[:, LENGTH]
         others = lengths.copy()
@@ -210,6 +225,7 @@ class _SiteTable:
             allele_offsets=allele_offsets,
             allele_counts=alleles[:, COUNT].copy(),
             allele_n_paths=alleles[:, N_PATHS].copy(),
+            allele_n_walks=n_walks,
             allele_lengths=lengths.copy(),
             allele_steps=alleles[:, FIRST_STEP].copy(),
             gap_starts=gap_starts,

@@ -28,8 +28,8 @@ class VariationSites:
     levels, parents
         int64: how many sites lie around the site, and which is the innermost of them, or -1.
     n_alleles, n_paths, n_traversals
-        int64: number of different alleles, of paths that traverse the site from one boundary to
-        the other, and of their traversals, of which a path may make several.
+        int64: number of alleles with different sequences, of paths that traverse the site from one
+        boundary to the other, and of their traversals, of which a path may make several.
     reference_lengths, min_lengths, max_lengths
         int64, bp: length of the reference allele, and of the shortest and the longest allele.
     kinds
@@ -42,9 +42,11 @@ class VariationSites:
         falling number of traversals.
     allele_counts, allele_n_paths, allele_lengths
         int64: traversals that have the allele, paths among them, bp.
+    allele_n_walks
+        int64: how many walks over different nodes read the allele; 1 in a graph without sequences.
     allele_steps
         int64: the step (of all paths) at which the first traversal enters, or ``~step`` where it
-        enters by the sink, on the other strand.
+        enters by the sink, on the other strand. Its walk stands for the allele.
     gap_starts, gap_ends
         int64, bp on the reference: stretches where the graph leaves a choice but no site is: in
         cycles, at inversions, at tips, or where the reference begins or ends within a superbubble.
@@ -71,6 +73,7 @@ class VariationSites:
     allele_offsets: np.ndarray
     allele_counts: np.ndarray
     allele_n_paths: np.ndarray
+    allele_n_walks: np.ndarray
     allele_lengths: np.ndarray
     allele_steps: np.ndarray
     gap_starts: np.ndarray

@@ -71,14 +71,15 @@ def sites(
     """Find the variation sites along a path, and count the alleles of all paths there.
 
     Sites are superbubbles between two nodes of the path, nested ones too. Start and end are
-    those of the contig: the range in the path's name is added.
+    those of the contig: the range in the path's name is added. Walks that read the same bases are
+    one allele; the table has how many walks each allele has. Without sequences, each walk is one.
     """
     from genoviz.analyses.site_table import iter_gap_lines, iter_site_lines
 
     form = _check_output("-o", output, FORMS)
     _check_output("--gaps", gaps, ("bed",))
     with show_progress() as bar:
-        pangenome = read_graph(graph, bar, cache=cache)
+        pangenome = read_graph(graph, bar, cache=cache, sequences=True)
         began = time.perf_counter()
         found = _find(pangenome, 0 if reference is None else reference, bar)
         seconds = time.perf_counter() - began

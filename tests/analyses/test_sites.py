@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from genoviz.errors import ParameterError
 from genoviz.io.gfa import read_gfa
 from genoviz.model import ByteStrings
 from tests.conftest import real_data
-from tests.graphs import make_graph
+from tests.graphs import make_graph, make_spelled_graph
 from tests.oracles import superbubbles as oracle
 
 
@@ -40,7 +41,12 @@ def graphs(draw):
     paths = draw(st.lists(walks(n_nodes), min_size=1, max_size=4))
     edges = [(2 * n, 2 * n + 2) for n in range(n_nodes - 1) if not draw(st.integers(0, 3))]
     lengths = draw(st.lists(st.integers(1, 4), min_size=n_nodes, max_size=n_nodes))
-    return make_graph(lengths, paths, edges)
+    graph = make_graph(lengths, paths, edges)
+    if draw(st.booleans()):
+        return graph
+    bases = st.sampled_from(["", "AAAA", "aaAA", "ACAC", "TTTT"])
+    texts = [draw(bases)[:length] for length in lengths]
+    return replace(graph, node_sequences=ByteStrings.from_texts(texts))
 
 
 def check_against_oracle(graph, reference):
@@ -58,26 +64,32 @@ def check_against_oracle(graph, reference):
 
 
 def check_alleles(graph, found, index, site):
-    counts = Counter(inner for _, inner, _ in site["alleles"])
-    paths = {inner: {p for p, i, _ in site["alleles"] if i == inner} for inner in counts}
-    lengths = {inner: sum(int(graph.node_lengths[h >> 1]) for h in inner) for inner in counts}
+    rows = [(path, oracle.read_walk(graph, inner), inner) for path, inner, _ in site["alleles"]]
+    counts = Counter(read for _, read, _ in rows)
+    paths = {key: {path for path, read, _ in rows if read == key} for key in counts}
+    walks = {key: {inner for _, read, inner in rows if read == key} for key in counts}
+    lengths = {read: sum(int(graph.node_lengths[h >> 1]) for h in inner) for _, read, inner in rows}
+    reference = oracle.read_walk(graph, site["reference"])
     assert found.n_alleles[index] == len(counts)
     assert found.n_traversals[index] == counts.total()
     assert found.n_paths[index] == len({path for path, _, _ in site["alleles"]})
     assert found.min_lengths[index] == min(lengths.values())
     assert found.max_lengths[index] == max(lengths.values())
-    assert found.reference_lengths[index] == lengths[site["reference"]]
+    assert found.reference_lengths[index] == lengths[reference]
     assert found.ends[index] - found.starts[index] == found.reference_lengths[index]
 
     alleles = site_alleles(graph, found, index)
-    inner = [tuple(handles.tolist()) for handles in alleles.handles]
-    assert inner[0] == site["reference"]
-    assert dict(zip(inner, alleles.counts.tolist(), strict=True)) == counts
-    assert [set(own.tolist()) for own in alleles.paths] == [paths[key] for key in inner]
+    inner = [[tuple(walk.tolist()) for walk in own] for own in alleles.walks]
+    assert inner[0][0] == site["reference"]
+    keys = [oracle.read_walk(graph, own[0]) for own in inner]
+    assert dict(zip(keys, alleles.counts.tolist(), strict=True)) == counts
+    assert [set(own.tolist()) for own in alleles.paths] == [paths[key] for key in keys]
+    assert [sorted(own) for own in inner] == [sorted(walks[key]) for key in keys]
     rows = slice(found.allele_offsets[index], found.allele_offsets[index + 1])
     np.testing.assert_array_equal(found.allele_counts[rows], alleles.counts)
     np.testing.assert_array_equal(found.allele_lengths[rows], alleles.lengths)
     assert found.allele_n_paths[rows].tolist() == [len(own) for own in alleles.paths]
+    assert found.allele_n_walks[rows].tolist() == [len(own) for own in alleles.walks]
     assert (np.diff(alleles.counts[1:]) <= 0).all()
 
 
@@ -138,6 +150,54 @@ def test_hand_made_graphs(lengths, paths, kinds, spans):
     sites = check_against_oracle(graph, 0)
     assert [SiteKind(kind).label for kind in sites.kinds] == kinds
     assert list(zip(sites.starts.tolist(), sites.ends.tolist(), strict=True)) == spans
+
+
+def test_walks_that_read_the_same_are_one_allele():
+    """TA by three walks: of two nodes, of one in small letters, and of one read backwards."""
+    graph = make_spelled_graph(
+        ["ACG", "T", "C", "T", "A", "tA", "TA", "TTG", "TC", "G"],
+        [
+            [1, 2, 3, 8],  # TC
+            [1, 4, 5, 8],  # TA
+            [1, 6, 8],  # TA, small letters
+            [-8, -7, -1],  # TA, whose walk is read on the other strand
+            [1, 9, 8],  # TC
+            [1, 9, 8, 10, 1, 2, 3, 8],
+            [1, 8],
+        ],
+    )
+    sites = check_against_oracle(graph, 0)
+    found = [(sites.sources[i], sites.sinks[i]) for i in range(len(sites))]
+    assert found == [(0, 14)]
+    assert sites.n_alleles.tolist() == [3]
+    assert sites.allele_counts.tolist() == [4, 3, 1]
+    assert sites.allele_n_paths.tolist() == [3, 3, 1]
+    assert sites.allele_n_walks.tolist() == [2, 3, 1]
+    assert sites.allele_lengths.tolist() == [2, 2, 0]
+    assert sites.count_kinds() == {"indel": 1}
+    alleles = site_alleles(graph, sites, 0)
+    assert alleles.sequences == ("TC", "TA", "")
+    walks = [[walk.tolist() for walk in own] for own in alleles.walks]
+    assert walks == [[[2, 4], [16]], [[6, 8], [10], [12]], [[]]]
+    assert [own.tolist() for own in alleles.handles] == [[2, 4], [6, 8], []]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kinds", "n_alleles"),
+    [
+        (["ACG", "A", "A", "TTG"], {"monomorphic": 1}, [1]),
+        (["ACG", "A", "a", "TTG"], {"monomorphic": 1}, [1]),
+        (["ACG", "A", "C", "TTG"], {"SNP": 1}, [2]),
+        (["ACG", "A", "*1", "TTG"], {"SNP": 1}, [2]),
+        (["ACG", "*1", "*1", "TTG"], {"SNP": 1}, [2]),
+        (["*3", "*1", "*1", "*3"], {"SNP": 1}, [2]),
+    ],
+)
+def test_a_site_whose_walks_read_the_same_is_monomorphic(texts, kinds, n_alleles):
+    """Bases that are not known are never the same."""
+    sites = check_against_oracle(make_spelled_graph(texts, SNP), 0)
+    assert sites.count_kinds() == kinds
+    assert sites.n_alleles.tolist() == n_alleles
 
 
 def test_the_reference_may_traverse_a_site_twice():
@@ -255,9 +315,29 @@ def test_real_graphs(name):
     assert (sites.n_nodes[own] < sites.n_nodes[outer]).all()
     top = np.flatnonzero(~has_parent)
     assert (sites.starts[top][1:] > sites.ends[top][:-1]).all()
+    check_all_alleles(graph, sites)
     texts = functools.cache(lambda path: spell_handles(graph, graph.path_steps(path)))
     for index in np.random.default_rng(1).choice(len(sites), 12, replace=False):
         check_real_site(graph, sites, int(index), texts)
+
+
+def check_all_alleles(graph, sites):
+    """Compare all sites with the traversals written out; of large graphs, some."""
+    find = oracle.allele_finder(graph)
+    chosen = range(0, len(sites), max(graph.n_steps // 100_000, 1))
+    for index in chosen:
+        expected = find(int(sites.sources[index]), int(sites.sinks[index]))
+        rows = slice(sites.allele_offsets[index], sites.allele_offsets[index + 1])
+        found = zip(
+            sites.allele_counts[rows].tolist(),
+            sites.allele_n_paths[rows].tolist(),
+            sites.allele_n_walks[rows].tolist(),
+            strict=True,
+        )
+        assert Counter(found) == Counter(
+            (len(own), len({path for path, _ in own}), len({walk for _, walk in own}))
+            for own in expected.values()
+        )
 
 
 def check_real_site(graph, sites, index, texts):

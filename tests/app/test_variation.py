@@ -28,7 +28,7 @@ from genoviz.io.gfa import read_gfa
 from genoviz.model import ByteStrings, PathRegion
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
-from tests.graphs import make_graph
+from tests.graphs import make_graph, make_spelled_graph
 
 
 @pytest.fixture
@@ -98,6 +98,7 @@ def test_a_click_zooms_publishes_the_region_and_shows_the_alleles(opened):
     assert frame["Length (bp)"].tolist() == [30, 0]
     assert frame["Sequence"].tolist() == ["A" * 30, "–"]
     assert frame["Names of the paths"].tolist() == ["R#1#c:1000-1053", "A#1#c, B#1#c"]
+    assert "Walks" in opened.panel.alleles.table.hidden_columns
     assert "2 alleles in 3 traversals" in opened.panel.about.object
 
 
@@ -112,6 +113,30 @@ def test_an_allele_is_pointed_out_until_another_site_is_chosen(opened):
     opened.panel.choose(1)
     poll_until(opened.panel.poll, lambda: opened.panel.detail is not first)
     assert ALLELE_COLOUR not in marks_of(opened)
+
+
+def test_walks_that_read_the_same_are_one_row_and_are_pointed_out_together(session):
+    """TA is nodes 2 and 3, or 4; its row says so, and the others have one walk each."""
+    texts = ["ACG", "T", "A", "TA", "TC", "TTG"]
+    graph = make_spelled_graph(texts, [[1, 2, 3, 6], [1, 4, 6], [1, 5, 6]])
+    view = LayoutView(submit=session.submit)
+    session.opened = OpenGraph("small", "small", graph)
+    view.set_graph(graph)
+    panel = Variation(session, view)
+    panel.set_graph(graph)
+    opened = SimpleNamespace(session=session, view=view, panel=panel)
+    find(opened)
+    assert shown(opened)["Alleles"].tolist() == [2]
+    panel.choose(0)
+    poll_until(panel.poll, lambda: panel.detail is not None)
+    assert marks_of(opened)[SITE_COLOUR].nodes.tolist() == [0, 1, 2, 3, 4, 5]
+    frame = panel.alleles.table.value
+    assert frame["Sequence"].tolist() == ["TA", "TC"]
+    assert frame["Walks"].tolist() == [2, 1]
+    assert frame["Paths"].tolist() == [2, 1]
+    assert "Walks" not in panel.alleles.table.hidden_columns
+    panel.mark_allele(0)
+    assert marks_of(opened)[ALLELE_COLOUR].nodes.tolist() == [1, 2, 3]
 
 
 def test_kind_and_size_choose_what_is_listed_and_saved(opened, tmp_path, monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -119,3 +121,41 @@ def sites(graph: PangenomeGraph, reference: int) -> dict[tuple[int, int], dict]:
             "reference": tuple(steps[first + 1 : last]),
         }
     return found
+
+
+def read_walk(graph: PangenomeGraph, inner: tuple[int, ...]) -> tuple:
+    """Return what a walk reads, in capitals: the walk itself where nothing is known of bases."""
+    texts = graph.node_sequences
+    if texts is None or texts.lengths.sum() == 0:
+        return inner
+    read, complements = [], str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")
+    for handle in inner:
+        text = texts[handle >> 1].upper()
+        if len(text) != graph.node_lengths[handle >> 1]:
+            read.append(handle)
+        else:
+            read += text[::-1].translate(complements) if handle & 1 else text
+    return tuple(read)
+
+
+def allele_finder(graph: PangenomeGraph) -> Callable[[int, int], dict[tuple, list]]:
+    """Return what finds the alleles of a site by their bases: (path, walk) of each traversal."""
+    path_steps = [graph.path_steps(path).tolist() for path in range(graph.n_paths)]
+    places = defaultdict(list)
+    for path, steps in enumerate(path_steps):
+        for step, handle in enumerate(steps):
+            places[handle].append((path, step))
+
+    def find(source: int, sink: int) -> dict[tuple, list]:
+        found = defaultdict(list)
+        for first, last, is_reverse in ((source, sink, False), (sink ^ 1, source ^ 1, True)):
+            for path, step in places[first]:
+                after = bisect_right(places[last], (path, step))
+                if after < len(places[last]) and places[last][after][0] == path:
+                    inner = path_steps[path][step + 1 : places[last][after][1]]
+                    if is_reverse:
+                        inner = [handle ^ 1 for handle in reversed(inner)]
+                    found[read_walk(graph, tuple(inner))].append((path, tuple(inner)))
+        return found
+
+    return find

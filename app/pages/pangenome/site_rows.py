@@ -28,6 +28,7 @@ ALLELE_COLUMNS = (
     Column("Length (bp)", is_number=True, share=3),
     Column("Paths", is_number=True, share=2),
     Column("Times", is_number=True, share=2),
+    Column("Walks", is_number=True, share=2),
     Column("Sequence", share=5),
     Column("Names of the paths", share=6),
 )
@@ -161,7 +162,8 @@ def site_detail(
         return SiteDetail(f"No site at {place}", region, nodes)
     alleles = site_alleles(graph, sites, site, max_bases=SHOWN_BASES + 1)
     bounds = np.array([sites.sources[site], sites.sinks[site]], np.uint32)
-    nodes = np.unique(np.concatenate([bounds, *alleles.handles]) >> 1).astype(np.int64)
+    walks = [walk for own in alleles.walks for walk in own]
+    nodes = np.unique(np.concatenate([bounds, *walks]) >> 1).astype(np.int64)
     kind = SiteKind(sites.kinds[site]).label
     title = f"{kind[0].upper()}{kind[1:]} at {place}"
     return SiteDetail(title, region, nodes, alleles, allele_rows(graph, alleles))
@@ -172,11 +174,13 @@ def allele_rows(graph: PangenomeGraph, alleles: SiteAlleles) -> TableRows:
     n = len(alleles)
     sequences = alleles.sequences or ("",) * n
     has_bases = alleles.sequences is not None and any(alleles.sequences)
+    n_walks = np.array([len(walks) for walks in alleles.walks])
     values = (
         ["reference", *map(str, range(2, n + 1))],
         alleles.lengths,
         np.array([len(paths) for paths in alleles.paths]),
         alleles.counts,
+        n_walks,
         [_shown_bases(text) for text in sequences],
         [_shown_names(graph, paths) for paths in alleles.paths],
     )
@@ -184,7 +188,12 @@ def allele_rows(graph: PangenomeGraph, alleles: SiteAlleles) -> TableRows:
     words = np.array([text.lower() for text in frame["Names of the paths"]], dtype=np.str_)
     n_paths = [len(paths) for paths in alleles.paths]
     is_once = np.array_equal(n_paths, alleles.counts)
-    hidden = (("Times",) if is_once else ()) + (() if has_bases else ("Sequence",))
+    is_needless = {
+        "Times": is_once,
+        "Walks": (n_walks == 1).all(),
+        "Sequence": not has_bases,
+    }
+    hidden = tuple(title for title, is_hidden in is_needless.items() if is_hidden)
     return TableRows(frame, words, np.arange(n), hidden=hidden)
 
 

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
@@ -194,11 +195,11 @@ class Variation:
             self._details.ask(site_detail, self._graph, self.sites, *map(int, place))
 
     def mark_allele(self, allele: int) -> None:
-        """Point out the nodes of one allele in the picture."""
+        """Point out the nodes of one allele in the picture, those of all walks that read it."""
         alleles = self.detail.alleles if self.detail is not None else None
         if alleles is None:
             return
-        nodes = (alleles.handles[allele] >> 1).astype("int64")
+        nodes = np.unique(np.concatenate(alleles.walks[allele]) >> 1).astype(np.int64)
         name = "reference allele" if allele == 0 else f"allele {allele + 1}"
         self._picture.set_mark(ALLELE_MARK, Mark(nodes, ALLELE_COLOUR, name))
 
