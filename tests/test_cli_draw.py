@@ -184,6 +184,8 @@ def test_marked_nodes_are_in_the_legend(draw, files):
         (["-o", "x.png", "--colour-by", "table"], "--colour-by table needs --table"),
         (["-o", "x.png", "--colour-by", "annotation"], "needs --annotations"),
         (["-o", "x.png", "--only-paths"], "--only-paths needs --path"),
+        (["-o", "x.png", "--line-width", "0"], "'--line-width': Input should be greater than or"),
+        (["-o", "x.png", "--line-width", "1001"], "'--line-width': Input should be less than or"),
     ],
 )
 def test_wrong_usage_exits_with_2(draw, files, arguments, message):

@@ -212,6 +212,8 @@ def test_wrong_usage_exits_with_2(run, c4_path, arguments, message):
         (["position", "GRAPH", "--file", "no.txt"], "no.txt: there is no such file"),
         (["extract", "GRAPH", "--region", "chr6:1-5", "-o", "x.gfa"], "could be any of 2 contigs"),
         (["extract", "GRAPH", "--nodes", "1,x", "-o", "x.gfa"], "--nodes names 'x', which is nei"),
+        (["extract", "GRAPH", "--nodes", "", "-o", "x.gfa"], "--nodes '' names no node; give a fi"),
+        (["extract", "GRAPH", "--nodes", ",,", "-o", "x.gfa"], "--nodes ',,' names no node; give"),
     ],
 )
 def test_failure_is_one_sentence_and_exit_code_1(

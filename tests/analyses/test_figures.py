@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 import re
 from xml.etree import ElementTree
 
@@ -268,6 +269,10 @@ def test_options_out_of_range_are_refused():
         FigureOptions(width=20_000, height=20_000)
     with pytest.raises(ParameterError, match="dpi is 5, needs 20 to 1200"):
         FigureOptions(dpi=5)
+    for width in (0, -1, 0.009, 1000.5, math.nan):
+        with pytest.raises(ParameterError, match=rf"line_width is {width:g}, needs 0.01 to 1000"):
+            FigureOptions(line_width=width)
+    assert [FigureOptions(line_width=width).line_width for width in (0.01, 1000)] == [0.01, 1000]
     with pytest.raises(ParameterError, match="either stretched or folded"):
         FigureOptions(is_stretched=True, is_folded=True)
 
