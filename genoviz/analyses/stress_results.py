@@ -17,8 +17,8 @@ class PathStress:
         Mean, by ``weighting``, of the terms ``((D - d) / d)^2`` with D the distance in the layout
         and d the distance along the path; NaN when there is no term.
     ci_low, ci_high
-        95 % confidence interval of the mean, even on a log scale; the mean itself when all terms
-        were taken.
+        95 % confidence interval of the mean, even on a log scale but for the skewness, which moves
+        the upper end up; the mean itself when all terms were taken.
     median
         Median term, which a few bad pairs cannot move, of a plain sample; NaN for exact stress,
         whose terms are not kept.

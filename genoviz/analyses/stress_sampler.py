@@ -10,6 +10,7 @@ import numpy as np
 
 from genoviz.analyses.path_records import PathRecords
 from genoviz.analyses.slices import iter_slices
+from genoviz.analyses.stress_interval import StratumMoments, interval, shape_of
 from genoviz.analyses.stress_results import PathStress, StressProgress
 from genoviz.analyses.stress_strata import (
     Stratum,
@@ -26,8 +27,8 @@ from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 MEDIAN_SAMPLES = 10**5
 FIRST_PAIRS = 10**6
 FIRST_SAMPLES = 4 * SAMPLES_PER_CHUNK
-Z_95 = 1.96
-_MAX_EXPONENT = 700.0
+MAX_SHAPED = 2**20
+"""Of each stratum, so many terms tell skewness and kurtosis; more of them need no correction."""
 _MEDIAN_KEY = 2**32
 
 
@@ -82,9 +83,10 @@ class StressSampler:
         n_done = sums.n_terms + sums.n_skipped
         strata = make_strata(self._n_steps, self._weighting, near, n_samples - n_done)
         for number, stratum in enumerate(strata):
-            for n_here, drawn in self._iter_draw(points, stratum, (seed, number)):
+            values = np.empty(min(stratum.n_samples, MAX_SHAPED), np.float32)
+            for n_here, drawn in self._iter_draw(points, stratum, (seed, number), values):
                 if drawn is not None:
-                    sums.add_sample(stratum, drawn)
+                    sums.add_sample(stratum, drawn, values)
                 yield StressProgress(n_done + n_here, n_samples)
             n_done += stratum.n_samples
         median = self._sample_median(points, min(n_samples, MEDIAN_SAMPLES), seed)
@@ -165,7 +167,7 @@ class _Sums:
         self.n_terms = self.n_skipped = 0
         self._totals: list[float] = []
         self._weights: list[float] = []
-        self._samples: list[tuple[float, int, float, float, int]] = []
+        self._strata: list[StratumMoments] = []
 
     def add_all(self, weights: np.ndarray, totals: np.ndarray, counts: np.ndarray) -> None:
         """Add the sums of rows of which all terms were taken."""
@@ -174,22 +176,24 @@ class _Sums:
         self.n_terms += int(counts[:, 0].sum())
         self.n_skipped += int(counts[:, 1].sum())
 
-    def add_sample(self, stratum: Stratum, drawn: tuple[np.ndarray, int]) -> None:
+    def add_sample(
+        self, stratum: Stratum, drawn: tuple[np.ndarray, int], values: np.ndarray
+    ) -> None:
         """Add the sum, the sum of squares and the number of terms drawn of a stratum."""
         (total, total_squares), n_terms = drawn
         n_samples = stratum.n_samples
         self._totals.append(stratum.weight * total / n_samples)
         self._weights.append(stratum.weight * n_terms / n_samples)
-        self._samples.append((stratum.weight, n_samples, total, total_squares, n_terms))
+        self._strata.append(
+            StratumMoments(
+                stratum.weight, n_samples, n_terms, total, total_squares, *shape_of(values)
+            )
+        )
         self.n_terms += n_terms
         self.n_skipped += n_samples - n_terms
 
     def summarise(self, weighting: Weighting, median: float, *, is_exact: bool) -> PathStress:
-        """Return the mean with its interval, which is even on a log scale.
-
-        Terms have a long tail upwards, and so has their mean: an interval even on the linear scale
-        would miss it above more often than below.
-        """
+        """Return the mean with its interval; see `stress_interval`."""
         counted = math.fsum(self._weights)
         if counted == 0.0:
             nan = math.nan
@@ -197,19 +201,11 @@ class _Sums:
                 nan, nan, nan, nan, 0, self.n_skipped, is_exact=is_exact, weighting=weighting
             )
         mean = math.fsum(self._totals) / counted
-        variance = 0.0
-        for weight, n_samples, total, total_squares, n_terms in self._samples:
-            # Of (term - mean), 0 for a skipped one, as the mean is one of the terms not skipped.
-            error = total - mean * n_terms
-            squares = total_squares - 2 * mean * total + mean * mean * n_terms
-            spread = max(squares / n_samples - (error / n_samples) ** 2, 0.0)
-            variance += weight * weight * spread / max(n_samples - 1, 1)
-        exponent = Z_95 * math.sqrt(variance) / counted / mean if mean > 0.0 else 0.0
-        factor = math.exp(min(exponent, _MAX_EXPONENT))
+        ci_low, ci_high = interval(mean, counted, self._strata)
         return PathStress(
             mean=mean,
-            ci_low=mean / factor,
-            ci_high=mean * factor,
+            ci_low=ci_low,
+            ci_high=ci_high,
             median=median,
             n_terms=self.n_terms,
             n_skipped=self.n_skipped,

@@ -91,10 +91,12 @@ def find_near(n_steps: np.ndarray, n_samples: int) -> int:
     longest = max(int(n_steps.max(initial=1)) - 1, 1)
     if count_terms(n_steps, 1, longest).sum() <= n_samples:
         return longest
-    near = 1
-    while count_terms(n_steps, 1, near).sum() <= SHARE_OF_NEAR * n_samples:
-        near *= 2
-    return near // 2
+    low, high = 0, longest
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = count_terms(n_steps, 1, middle).sum() <= SHARE_OF_NEAR * n_samples
+        low, high = (middle, high) if fits else (low, middle)
+    return low
 
 
 def make_strata(
@@ -102,8 +104,8 @@ def make_strata(
 ) -> list[Stratum]:
     """Return the strata of all jumps above ``near``, with ``n_samples`` terms to draw in all.
 
-    Half of the samples are shared out evenly, for near strata are the uneven ones, and half by
-    weight.
+    Half of the samples go to the near strata, which are the uneven ones: half of these to the
+    nearest, a quarter to the next, and so on. A quarter is shared out evenly, a quarter by weight.
     """
     longest = int(n_steps.max(initial=1)) - 1
     bounds = [near, *_iter_doubled(near, max(longest, 1))]
@@ -137,7 +139,8 @@ def _iter_doubled(near: int, longest: int) -> Iterator[int]:
 def _share_out(weights: np.ndarray, n_samples: int) -> np.ndarray:
     if len(weights) == 0:
         return np.zeros(0, np.int64)
-    shares = 0.5 * weights / weights.sum() + 0.5 / len(weights)
+    halving = 0.5 ** np.arange(1, len(weights) + 1)
+    shares = 0.25 * weights / weights.sum() + 0.25 / len(weights) + 0.5 * halving / halving.sum()
     counts = (shares * n_samples).astype(np.int64)
     counts[np.argmax(weights)] += n_samples - counts.sum()
     return counts

@@ -83,26 +83,25 @@ def test_samples_are_right_on_average(backend, n_samples):
 def test_the_interval_holds_the_exact_stress_as_often_as_it_says(weighting):
     """Paths of a hundredfold different length, and terms with a long tail.
 
-    Plain sampling by steps held the stress by pairs in 0 of 12 seeds. With fixed seeds the CPU
-    draws the same terms always. `benchmarks.stress_coverage` has the study on real graphs.
+    Errors have Student's distribution of 3 degrees, so that their squares have no variance. Plain
+    sampling by steps held the stress by pairs in 0 of 12 seeds. With fixed seeds the CPU draws the
+    same terms always. `benchmarks.stress_coverage` has the study on real graphs.
     """
     rng = np.random.default_rng(0)
-    lengths = np.exp(rng.normal(1, 1.5, 500)).astype(np.int64) + 1
-    graph = make_graph(
-        lengths, [list(range(1, 501)), list(range(1, 501, 2)), list(range(5, 12)), [7]]
-    )
+    n = 120
+    lengths = np.exp(rng.normal(1, 1.5, n)).astype(np.int64) + 1
+    paths = [list(range(1, n + 1)), list(range(1, n + 1, 2)), list(range(5, 12)), [7]]
+    graph = make_graph(lengths, paths)
     ends = np.cumsum(lengths)
     coordinates = np.stack([ends - lengths, ends], axis=1)[:, :, None] * np.array([1.0, 0.0])
     coordinates += rng.standard_t(3, coordinates.shape) * 5
     layout = GraphLayout(coordinates)
     truth = path_stress_by(graph, layout.coordinates, weighting)
     sampler = StressSampler(build_path_records(graph), weighting=weighting, backend="cpu")
-    found = [
-        sampler.sample(layout.points, n_samples=100 * graph.n_steps, seed=seed)
-        for seed in range(200)
-    ]
+    n_samples = 20 * graph.n_steps
+    found = [sampler.sample(layout.points, n_samples=n_samples, seed=seed) for seed in range(200)]
     n_held = sum(stress.ci_low <= truth <= stress.ci_high for stress in found)
-    assert 186 <= n_held <= 194
+    assert 186 <= n_held <= 196
     assert not any(stress.is_exact for stress in found)
     assert np.median([stress.ci_high / stress.ci_low for stress in found]) < 1.2
 
