@@ -28,7 +28,7 @@ NOTHING = "Nothing yet"
 REST_SECONDS = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bins:
     """Counts of values in bins of one width.
 
@@ -45,6 +45,19 @@ class Bins:
     edges: np.ndarray
     counts: np.ndarray
     n_beyond: int = 0
+
+    def holds(self, place: int, values: np.ndarray) -> np.ndarray:
+        """Return which values the bin at a place counts, bool; its upper end is in the next bin."""
+        is_first, is_last = place == 0, place == len(self.counts) - 1
+        low, high = self.edges[place : place + 2]
+        is_in = ((values >= low) | is_first) & ((values < high) | is_last)
+        return is_in & np.isfinite(values)
+
+    def say(self, place: int, *, unit: str = "", digits: str = ".4g") -> str:
+        """Return the ends of the bin at a place in words."""
+        low, high = self.edges[place : place + 2]
+        more = " and more" if self.n_beyond and place == len(self.counts) - 1 else ""
+        return f"{low:{digits}} to {high:{digits}}{unit}{more}"
 
 
 def bin_values(values: np.ndarray, low: float, high: float, n_bins: int = N_BINS) -> Bins:
@@ -67,7 +80,7 @@ class QualityHistogram:
     on_threshold
         Called with the new threshold when the line is dragged and comes to rest; from `poll`.
     on_bar
-        Called with the ends of a bin when its bar is clicked.
+        Called with the bins and the place of the one whose bar is clicked.
 
     Attributes
     ----------
@@ -83,7 +96,7 @@ class QualityHistogram:
         *,
         drops_below: bool | None,
         on_threshold: Callable[[float], None],
-        on_bar: Callable[[float, float], None],
+        on_bar: Callable[[Bins, int], None],
     ) -> None:
         self._drops_below, self._on_threshold, self._on_bar = drops_below, on_threshold, on_bar
         self._is_following = False
@@ -136,21 +149,19 @@ class QualityHistogram:
         line.js_link("location", shade, "right" if self._drops_below else "left")
         return line, shade
 
-    def show(self, bins: Bins, what: Callable[[float, float], str]) -> None:
-        """Draw bars; ``what`` says what a bin holds, given its ends."""
+    def show(self, bins: Bins, *, unit: str = "", digits: str = ".4g") -> None:
+        """Draw bars, which say the ends of their bins with so many digits and a unit."""
         self._bins, self._dragged = bins, None
         self.note.show("" if bins.counts.any() else NOTHING)
-        ends = list(zip(bins.edges[:-1].tolist(), bins.edges[1:].tolist(), strict=True))
-        says = [what(low, high) for low, high in ends]
-        if bins.n_beyond:
-            says[-1] = f"{says[-1]} and more"
         width = bins.edges[1] - bins.edges[0]
         self.bars.data = {
             "left": bins.edges[:-1] + 0.04 * width,
             "right": bins.edges[1:] - 0.04 * width,
             "top": np.where(bins.counts > 0, bins.counts, LOWEST).astype(float),
             "count": bins.counts,
-            "says": says,
+            "says": [
+                bins.say(place, unit=unit, digits=digits) for place in range(len(bins.counts))
+            ],
         }
         margin = 0.03 * (bins.edges[-1] - bins.edges[0])
         self.plot.x_range.update(start=bins.edges[0] - margin, end=bins.edges[-1] + margin)
@@ -195,4 +206,4 @@ class QualityHistogram:
             return
         place = int(np.searchsorted(self._bins.edges, event.x, side="right")) - 1
         if 0 <= place < len(self._bins.counts) and self._bins.counts[place]:
-            self._on_bar(*map(float, self._bins.edges[place : place + 2]))
+            self._on_bar(self._bins, place)

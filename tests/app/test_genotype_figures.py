@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -68,7 +70,7 @@ FIGURES = {
     ),
     "histogram": (
         histogram,
-        lambda figure, values: figure.show(bin_values(values, 0, 3), lambda *_: ""),
+        lambda figure, values: figure.show(bin_values(values, 0, 3)),
     ),
     "region": (RegionFigure, show_region),
     "manhattan": (lambda: ManhattanFigure("some", "p"), show_manhattan),
@@ -103,12 +105,48 @@ def test_the_scale_of_linkage_is_named_beside_its_highest_number():
     assert bar.ticker.ticks[-1] == bar.color_mapper.high == 1
 
 
+def test_each_value_is_of_the_bin_that_counts_it():
+    inside = [0, 0.5, 1, 1, np.nextafter(2, 0), 2, 2.5, 3]
+    values = np.array([-1, *inside, 3 + 1e-12, 7, np.nan, np.inf])
+    bins = bin_values(values, 0, 3, n_bins=3)
+    holds = np.array([bins.holds(place, values) for place in range(3)])
+    assert bins.counts.tolist() == holds.sum(1).tolist() == [3, 3, 5]
+    assert holds.sum(0).tolist() == np.isfinite(values).tolist()
+    assert bins.n_beyond == 2
+    assert [bins.say(place, unit=" %") for place in (1, 2)] == ["1 to 2 %", "2 to 3 % and more"]
+    assert bin_values(values, 0, 7, n_bins=7).say(6, digits=".2f") == "6.00 to 7.00"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bins_part_values_on_their_edges_as_they_count_them(seed):
+    rng = np.random.default_rng(seed)
+    low, high = np.sort(rng.uniform(0, 100, 2)).tolist()
+    edges = np.linspace(low, high, 41)
+    values = np.concatenate([np.nextafter(edges, 200), edges, np.nextafter(edges[1:], 0)])
+    bins = bin_values(values, low, high)
+    assert bins.counts.tolist() == [bins.holds(place, values).sum() for place in range(40)]
+
+
+def test_a_click_gives_the_bin_below_the_pointer_if_it_has_a_bar():
+    given = []
+    figure = QualityHistogram(
+        "some", "x", "y", drops_below=None, on_threshold=None,
+        on_bar=lambda bins, place: given.append((bins, place)),
+    )  # fmt: skip
+    figure._take_tap(SimpleNamespace(x=0.5))
+    bins = bin_values(np.array([0.5, 2.5]), 0, 3, n_bins=3)
+    figure.show(bins)
+    for x in (0, 0.99, 1, 1.99, 2, 2.99, 3.01, -0.01, None):
+        figure._take_tap(SimpleNamespace(x=x))
+    assert given == [(bins, 0), (bins, 0), (bins, 2), (bins, 2)]
+
+
 @pytest.mark.parametrize("drops_below", [True, False])
 def test_a_line_that_is_dragged_is_taken_once_when_it_rests(monkeypatch, drops_below):
     taken, now = [], [0.0]
     monkeypatch.setattr(quality_histogram.time, "monotonic", lambda: now[0])
     figure = histogram(taken.append, drops_below)
-    figure.show(bin_values(VALUES, 0, 3), lambda *_: "")
+    figure.show(bin_values(VALUES, 0, 3))
     for step in range(20):
         figure.line.location = step / 4
         now[0] += 0.03

@@ -31,6 +31,22 @@ def test_pairs_are_named_by_their_degree(pairs):
     assert frame["Degree"].tolist() == ["twins", "1st", "unrelated"]
 
 
+def test_pairs_are_found_by_the_id_of_either_sample():
+    pairs = PairRows(
+        RelatedPairs(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3)),
+        np.array(["Anna", "Bea", "anton"]),
+    )
+    assert len(pairs) == 3
+    for text, found in (("bea", [0, 2]), (" AN", [0, 1, 2]), ("nna", [0, 1]), ("x", [])):
+        assert np.flatnonzero(pairs.find(text)).tolist() == found
+
+
+def test_pairs_are_sorted_by_either_sample_or_how_related_they_are(pairs):
+    assert pairs.key("Sample 1").tolist() == ["a", "a", "b"]
+    assert pairs.key("Sample 2").tolist() == ["b", "c", "c"]
+    assert pairs.key("Related").tolist() == pairs.key("Degree").tolist() == [1, 0.5, 0.01]
+
+
 def test_a_table_that_was_just_made_shows_other_rows_at_once(session, pairs):
     table = LongTable(session, PAIR_COLUMNS, placeholder="Sample", on_row=lambda _: None)
     place = pmui.Column()

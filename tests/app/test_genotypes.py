@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import zipfile
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from app.pages.genotypes.sample_colours import colour_by
 from app.pages.genotypes.state import NOBODY
 from app.pages.genotypes.task import Task
 from app.pages.genotypes.thresholds import Thresholds, read_thresholds, write_thresholds
+from app.plots.quality_histogram import Bins, bin_values
 from app.served_files import is_plink_bed, split_genotypes
 from app.session import Session
 from genoviz.analyses.genotypes.progress import Progress
@@ -339,9 +341,15 @@ def test_thresholds_are_dragged_applied_and_forgotten(herd):
     assert quality.figures.bar.fields["max_sample_missing"].value == "3"
     maf = herd.state.quality.variants.minor_allele_frequency
     assert f"{(maf >= 0.2).sum()} of 150 variants" in quality.figures.bar.said.object
+    assert quality.figures.bar.said.object.startswith("Would pass: ")
+    assert not quality.figures.bar.apply_button.disabled
     quality.figures.bar.apply()
     herd.until(lambda: herd.state.kept is not None)
     subject = herd.state.subject
+    assert quality.figures.bar.said.object == (
+        f"Analysed: {subject.n_variants} of 150 variants<br>and {subject.n_samples} of 60 samples"
+    )
+    assert quality.figures.bar.apply_button.disabled
     assert 0 < subject.n_variants < N_VARIANTS
     assert 0 < subject.n_samples < N_SAMPLES
     assert len(herd.state.column("weight")) == subject.n_samples
@@ -365,13 +373,31 @@ def test_thresholds_are_dragged_applied_and_forgotten(herd):
 def test_a_bar_of_a_histogram_lists_what_it_holds(herd):
     quality = herd.quality
     missing = 100 * herd.state.quality.samples.missing_rate
-    quality._take_bar(True, "Missing %", 0.0, 2.0)
-    herd.until(lambda: len(quality.samples.listed.rows) < N_SAMPLES)
-    assert set(quality.samples.listed.rows) == set(np.flatnonzero(missing <= 2.0 + 1e-9))
-    assert quality.which.value == "Samples"
-    assert quality.chip.visible
-    quality._take_bar(True, "Missing %", 0.0, 2.0)
+    bins = Bins(np.array([0.0, 2.0, 4.0]), np.array([9, 9]), n_beyond=5)
+    assert (missing == 2.0).any()
+    for place, is_in in ((0, missing < 2.0), (1, missing >= 2.0)):
+        quality._take_bar(True, "Missing %", bins, place)
+        wanted = set(np.flatnonzero(is_in))
+        herd.until(lambda wanted=wanted: set(quality.samples.listed.rows) == wanted)
+        assert quality.which.value == "Samples"
+        assert quality.chip.visible
+    assert quality.chip.label == "Missing %: 2 to 4 and more"
+    quality._take_bar(True, "Missing %", bins, 1)
     assert not quality.chip.visible
+
+
+def test_a_click_on_a_bar_lists_as_many_as_it_counts(herd):
+    quality = herd.quality
+    herd.poll()
+    figure = quality.figures.figures["heterozygosity"]
+    figure.show(bin_values(100 * herd.state.quality.samples.heterozygosity, 20, 40))
+    edges, counts = figure._bins.edges, figure._bins.counts
+    for place in (0, int(counts[1:-1].argmax()) + 1, len(counts) - 1):
+        figure._take_tap(SimpleNamespace(x=float(edges[place : place + 2].mean())))
+        expected = int(counts[place]) or N_SAMPLES
+        herd.until(lambda n=expected: len(quality.samples.listed.rows) == n)
+        assert quality.chip.visible == (counts[place] > 0)
+        herd.quality._follow()
 
 
 def test_a_field_that_is_no_number_is_marked(herd):

@@ -14,7 +14,7 @@ from app.pages.genotypes.state import GenotypeState
 from app.pages.genotypes.threshold_bar import ThresholdBar
 from app.pages.genotypes.thresholds import Thresholds
 from app.parts.turn import Turn
-from app.plots.quality_histogram import QualityHistogram, bin_values
+from app.plots.quality_histogram import Bins, QualityHistogram, bin_values
 
 LEAST_MISSING, LEAST_HWE, MOST_HWE = 5.0, 10.0, 60.0
 TABLE_COLUMNS = {
@@ -35,8 +35,8 @@ class QualityFigures:
     state
         What the page shares.
     on_bar
-        Called with whether it is of samples, the column of the table, and the ends of the bar
-        that is clicked.
+        Called with whether it is of samples, the column of the table, the bins, and the place of
+        the one whose bar is clicked.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class QualityFigures:
     """
 
     def __init__(
-        self, state: GenotypeState, on_bar: Callable[[bool, str, float, float], None]
+        self, state: GenotypeState, on_bar: Callable[[bool, str, Bins, int], None]
     ) -> None:
         self._state, self._on_bar = state, on_bar
         self.figures: dict[str, QualityHistogram] = {}
@@ -71,8 +71,8 @@ class QualityFigures:
             y_label,
             drops_below=drops_below,
             on_threshold=lambda value: self._take_threshold(name, value),
-            on_bar=lambda low, high: self._on_bar(
-                name in OF_SAMPLES, TABLE_COLUMNS[name], low, high
+            on_bar=lambda bins, place: self._on_bar(
+                name in OF_SAMPLES, TABLE_COLUMNS[name], bins, place
             ),
         )
 
@@ -90,10 +90,7 @@ class QualityFigures:
         """Draw the histograms of what is open."""
         quality = self._state.quality
         for name, (values, low, high, unit) in _measures(quality).items():
-            self.figures[name].show(
-                bin_values(values, low, high),
-                lambda low, high, unit=unit: f"{low:.4g} to {high:.4g}{unit}",
-            )
+            self.figures[name].show(bin_values(values, low, high), unit=unit)
         self._place_lines()
 
     def _place_lines(self) -> None:

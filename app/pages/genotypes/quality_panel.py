@@ -20,6 +20,7 @@ from app.pages.genotypes.quality_rows import (
 )
 from app.pages.genotypes.state import GenotypeState
 from app.pages.genotypes.task_bar import TaskBar
+from app.plots.quality_histogram import Bins
 
 VARIANTS, SAMPLES = "Variants", "Samples"
 PATIENCE = 3
@@ -45,7 +46,7 @@ class QualityPanel:
         self.is_shown = False
         self.rows: tuple[VariantRows, SampleRows] | tuple[None, None] = (None, None)
         self._waited = 0
-        self._bar: tuple[bool, str, float, float] | None = None
+        self._bar: tuple[bool, str, Bins, int] | None = None
         self.figures = QualityFigures(state, self._take_bar)
         self.variants = LongTable(
             state.session, VARIANT_COLUMNS, placeholder="ID, or chr:start-end",
@@ -114,12 +115,12 @@ class QualityPanel:
         kept_samples = _mask(genotypes.n_samples, state.kept and state.kept.sample_indices)
         of_variants = of_samples = None
         if self._bar is not None:
-            is_samples, column, low, high = self._bar
+            is_samples, column, bins, place = self._bar
             measures = sample_measures if is_samples else variant_measures
             values = measures(quality.samples if is_samples else quality.variants)[column]
-            is_in = (values >= low) & ((values < high) | np.isclose(values, high))
+            is_in = bins.holds(place, values)
             of_samples, of_variants = (is_in, None) if is_samples else (None, is_in)
-            self.chip.label = f"{column}: {low:.4g} to {high:.4g}"
+            self.chip.label = f"{column}: {bins.say(place)}"
         self.chip.visible = self._bar is not None
         self.rows = (
             VariantRows(genotypes.variants, quality.variants, kept_variants),

@@ -58,7 +58,8 @@ class RelationshipPanel:
         self.matrix = MatrixFigure(self._look, self._choose_places)
         self.histogram = QualityHistogram(
             "relationship-histogram", "Relationship", "Pairs", drops_below=True,
-            on_threshold=self._take_threshold, on_bar=lambda low, _: self._take_threshold(low),
+            on_threshold=self._take_threshold,
+            on_bar=lambda bins, place: self._take_threshold(float(bins.edges[place])),
         )  # fmt: skip
         self._cells: tuple[np.ndarray, tuple[int, int, int, int]] | None = None
         self._cells_turn = Turn(self.matrix.plot, self._draw_cells)
@@ -183,9 +184,9 @@ class RelationshipPanel:
         view = self.view
         with pn.io.hold():
             if view is None:
-                self.histogram.show(Bins(np.linspace(0, 1, 3), np.zeros(2, np.int64)), _between)
+                self.histogram.show(Bins(np.linspace(0, 1, 3), np.zeros(2, np.int64)))
             else:
-                self.histogram.show(Bins(view.edges, view.counts), _between)
+                self.histogram.show(Bins(view.edges, view.counts), digits=".3f")
             self.histogram.place_line(self.least if view is not None else 0.0)
 
     def _look(self, ends: tuple[float, float, float, float]) -> None:
@@ -236,7 +237,3 @@ class RelationshipPanel:
 
     def _choose(self, of_matrix: np.ndarray) -> None:
         self._state.chosen = np.unique(self.view.samples[of_matrix])
-
-
-def _between(low: float, high: float) -> str:
-    return f"{low:.3f} to {high:.3f}"
