@@ -87,6 +87,20 @@ def test_a_variant_with_exactly_the_least_hardy_weinberg_p_is_kept():
         assert kept_variants(genotypes, min_hwe_p=just_above) == expected
 
 
+def test_a_variant_without_genotypes_is_kept_where_no_frequency_is_asked_for(tmp_path):
+    genotypes = variants_with(MISSING, [20, 0], MIXED)
+    # PLINK 1.90b6.26 keeps both; with --maf it keeps the first one too, which has no frequency.
+    assert kept_variants(genotypes, min_hwe_p=1e-9) == [0, 1]
+    assert kept_variants(genotypes, min_maf=0.01) == [1]
+    assert filter_genotypes(genotypes, FilterOptions(min_maf=0.01)).sentence.endswith(
+        "1 variant has a MAF below 0.01."
+    )
+    write_plink(genotypes, tmp_path / "files")
+    plink = Plink("plink1.9", tmp_path)
+    plink(tmp_path / "files", "--hwe", "1e-9", "--write-snplist")
+    assert plink.lines("snplist") == ["rs0", "rs1"]
+
+
 @pytest.mark.parametrize("name", ["max_variant_missing", "max_sample_missing", "min_hwe_p"])
 def test_thresholds_reach_from_zero_to_one(name):
     for value in (0, 1):

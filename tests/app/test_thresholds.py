@@ -53,6 +53,21 @@ def test_the_page_counts_as_passing_what_the_filter_keeps(name, values):
         assert n_passing == n_kept or 0 in n_passing
 
 
+def test_a_variant_without_genotypes_fails_only_where_its_frequency_or_missing_rate_is_asked_for():
+    genotypes = genotypes_of(np.array([[1, 2], [1, 0]]))
+    statistics = variant_statistics(genotypes)
+    assert np.isnan(statistics.minor_allele_frequency).tolist() == [True, False]
+    for thresholds, passes in (
+        (Thresholds(), True),
+        (Thresholds(min_hwe_p=1e-6, max_sample_missing=0.9), True),
+        (Thresholds(min_maf=0.01), False),
+        (Thresholds(max_variant_missing=0.99), False),
+    ):
+        assert passing_variants(statistics, thresholds).tolist() == [passes, True]
+        kept = filter_genotypes(genotypes, FilterOptions(**asdict(thresholds)))
+        assert kept.variant_indices.tolist() == [0, 1][not passes :]
+
+
 def test_what_is_on_a_threshold_passes():
     maf, missing, p = np.array([0.1, 0.05]), np.array([0.2, 0.3]), np.array([1e-3, 1e-4])
     variants = SimpleNamespace(minor_allele_frequency=maf, missing_rate=missing, hwe_p=p)

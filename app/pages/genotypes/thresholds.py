@@ -45,9 +45,13 @@ LINK_NAMES = {
 
 
 def passing_variants(statistics: Any, thresholds: Thresholds) -> np.ndarray:
-    """Return which variants pass, bool, shape (n_variants,)."""
-    passes = statistics.minor_allele_frequency >= thresholds.min_maf
-    passes &= statistics.missing_rate <= thresholds.max_variant_missing
+    """Return which variants pass, bool, shape (n_variants,).
+
+    A variant without any genotype has no frequency, and passes where none is asked for.
+    """
+    passes = statistics.missing_rate <= thresholds.max_variant_missing
+    if thresholds.min_maf > 0:
+        passes &= statistics.minor_allele_frequency >= thresholds.min_maf
     return passes & ~(statistics.hwe_p < thresholds.min_hwe_p)
 
 
