@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,7 +31,9 @@ from app.pages.offtargets.hit_rows import BLOCK, hit_rows
 from app.pages.offtargets.kinds_panel import make_cells
 from app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
 from app.pages.offtargets.place_bins import CONTIGS, GENOME, SCORES, PlaceView, make_place_bins
+from app.pages.offtargets.places_panel import PlacesPanel
 from app.pages.offtargets.search_words import lost_words, progress_words
+from app.pages.offtargets.state import OffTargetState
 from genoviz.analyses.genome_planes import make_genome_planes
 from genoviz.analyses.index_text import make_index_text
 from genoviz.errors import ParameterError
@@ -309,6 +312,28 @@ def test_bins_have_every_hit_once(result, mode):
     is_near = (result.hits.starts >= 20_000) & (result.hits.starts < 20_300)
     assert part.bin_bp == 1
     assert part.columns["n"].sum() == (is_near.sum())
+
+
+@pytest.mark.parametrize("mode", [CONTIGS, GENOME, SCORES])
+def test_a_tap_lists_the_hits_of_the_bin_below_it(session, result, mode):
+    panel = PlacesPanel(OffTargetState(session))
+    found = filter_hits(result, HitFilter(), HitOrder())
+    length = 29_023 if mode == CONTIGS else result.genome.planes.n_bases
+    panel.shown = bins = make_place_bins(found, PlaceView(mode, 0, length, 300))
+    taken = []
+    panel._take_stretch = lambda _, start, end: taken.append((start, end))
+    levels = (bins.columns["bottom"] + bins.columns["top"]) / 2
+    cells = set(zip(levels.round(9).tolist(), bins.columns["left"].tolist(), strict=True))
+    assert len({level for level, _ in cells}) > 1
+    for level in {level for level, _ in cells}:
+        for left in range(0, 30_000, bins.bin_bp):
+            for x, y in ((left, -0.45), (left + bins.bin_bp - 0.5, 0.45)):
+                panel._take_tap(SimpleNamespace(x=x, y=level + y))
+                is_there = (level, left) in cells
+                assert taken == [(left, left + bins.bin_bp)] * is_there
+                taken.clear()
+    panel._take_tap(SimpleNamespace(x=None, y=0))
+    assert taken == []
 
 
 def test_one_is_not_said_to_be_several(genome):

@@ -179,7 +179,8 @@ class PlacesPanel:
             return
         first = int(event.x) // bins.bin_bp * bins.bin_bp
         columns = bins.columns
-        is_hit = (columns["left"] == first) & (np.abs(columns["bottom"] - event.y + 0.4) < 0.5)
+        middles = (columns["bottom"] + columns["top"]) / 2
+        is_hit = (columns["left"] == first) & (np.abs(middles - event.y) < 0.5)
         if is_hit.any():
             self._take_stretch(event.y, first, first + bins.bin_bp)
 
