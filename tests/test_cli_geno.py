@@ -480,6 +480,15 @@ def test_products_both_ways(run, made, scale):
     np.testing.assert_allclose(np.load("out.npy"), z.T @ left, atol=1e-10)
 
 
+def test_a_table_may_be_of_whole_numbers_for_long(run, made):
+    right = np.zeros(240)
+    right[1], right[239] = 3, -0.25
+    Path("right.txt").write_text("".join(f"{value:g}\n" for value in right))
+    assert run("product", "made.bed", "right.txt", "-o", "out.npy")[0] == 0
+    expected = centred(made) @ right
+    np.testing.assert_allclose(np.load("out.npy").ravel(), expected, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -126,7 +126,7 @@ def triangle_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     int64, shape (height, 2 * height): i and j, which are equal on the diagonal.
     """
     per_variant = int(np.clip(IMAGE_WIDTH // n, LEAST_PIXELS, MOST_PIXELS))
-    height = max(per_variant * n // 2, 1)
+    height = per_variant * n // 2
     x = (np.arange(2 * height) + 0.5) * n / (2 * height)
     depth = (np.arange(height)[::-1, None] + 0.5) * n / (2 * height)
     first, second = np.floor(x - depth).astype(np.int64), np.floor(x + depth).astype(np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.colouring import ColourChoice, make_colouring
-from genoviz.analyses.drawing import LayoutDrawing
+from genoviz.analyses.drawing import LayoutDrawing, Picture
 from genoviz.analyses.figures import (
     FIGURE_ENDINGS,
     FigureLabel,
@@ -23,6 +23,7 @@ from genoviz.analyses.figures import (
     make_figure,
 )
 from genoviz.analyses.figures.bezier import curve_points
+from genoviz.analyses.figures.figure import _is_left_free
 from genoviz.analyses.figures.legend_parts import legend_parts, round_length
 from genoviz.analyses.figures.parts import Ramp, Text, clip_text, text_width, wrap_widths
 from genoviz.analyses.fold import Fold
@@ -310,6 +311,23 @@ def test_long_names_are_clipped_and_wrapped():
     assert max(part.x + text_width(part.text, part.size) for part in texts) <= 500
     assert max(part.y for part in texts) < height
     assert wrap_widths([40, 40, 40], 10, 100) == [(0, 0.0), (0, 50.0), (1, 0.0)]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize(
+    ("row", "column", "is_left_free"),
+    [(39, 320, True), (40, 320, False), (0, 399, True), (0, 319, False), (39, 79, False)],
+)
+def test_the_scale_bar_goes_left_if_more_is_drawn_within_40_pixels_of_the_right_corner(
+    n, row, column, is_left_free
+):
+    indices = np.zeros((n * 200, n * 400), np.uint8)
+    indices[n * row : n * (row + 1), n * column : n * (column + 1)] = 3
+    picture = Picture(indices, VIEW, np.empty(0), n, n)
+    assert _is_left_free(picture, 1.0) == is_left_free
+    assert _is_left_free(picture, 2.0) == (is_left_free or row == 40)
+    indices[:n, : 2 * n] = 5
+    assert not _is_left_free(picture, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from genoviz.analyses.index_text import make_index_text
-from genoviz.analyses.kmer_groups import FEW
+from genoviz.analyses.kmer_groups import FEW, clear_short, mark_short
 from genoviz.analyses.kmer_repeats import KmerRepeats
 from genoviz.analyses.suffix_array import common_prefixes as find_common_prefixes
 from genoviz.analyses.suffix_array import suffix_array
@@ -195,6 +195,17 @@ def test_different_kmers_for_every_k_at_once(texts):
         assert found.n_unique[k - 1] == sum(n == 1 for n in counts.values())
         assert found.n_total[k - 1] == sum(counts.values())
     assert repeats.longest_repeat == repeats.lcp.max(initial=0)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 64, 200])
+def test_no_kmer_begins_where_an_exception_is_among_its_letters(k):
+    exceptions, n = np.array([0, 1, 4, 63, 64, 129, 131]), 132
+    begins = [not any(i <= place < i + k for place in exceptions) for i in range(n)]
+    values = np.arange(1, n + 1)
+    clear_short(exceptions, k, values)
+    assert values.tolist() == [i + 1 if begins[i] else 0 for i in range(n)]
+    bits = mark_short(exceptions, n, k)
+    assert [not int(bits[i // 64]) >> i % 64 & 1 for i in range(n)] == begins
 
 
 @pytest.mark.parametrize("n", [FEW - 1, FEW, 3 * FEW + 7, 200_000])

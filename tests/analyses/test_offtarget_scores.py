@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genoviz.analyses import offtarget_scores
+from genoviz.analyses import cfd_tables, offtarget_scores
 from genoviz.analyses.offtarget_cuts import cut_sites, pam_lengths
 from genoviz.analyses.offtarget_scores import cctop_scores, cfd_scores, has_scores, mit_scores
 from genoviz.analyses.offtarget_summaries import summarise_guides
@@ -59,6 +59,29 @@ def cfd_of(alignment, tables):
             score *= tables["mismatch"][f"r{base}:d{turned}"][position - 1]
         position += letter != "-"
     return score * tables["pam"].get(alignment.site[-2:].upper(), math.nan)
+
+
+def test_the_tables_of_cfd_are_the_published_ones():
+    """Supplementary table 19 of Doench et al. 2016, doi:10.1038/nbt.3437."""
+    tables = json.loads(real_data("offtarget/cfd.json").read_text())
+    assert cfd_tables.PAMS == pytest.approx(tables["pam"], abs=1e-12)
+    for own, published in (
+        (cfd_tables.MISMATCHES, tables["mismatch"]),
+        (cfd_tables.BULGES, tables["bulge"]),
+    ):
+        assert set(own) == set(published)
+        for name, values in own.items():
+            wanted = [1.0 if value is None else value for value in published[name]]
+            assert values == pytest.approx(wanted, abs=1e-12), name
+
+
+def test_the_values_of_pams_are_by_their_two_letters():
+    published = {"GG": 1, "AG": 0.259259259, "CG": 0.107142857, "GA": 0.069444444,
+                 "TG": 0.038961039, "GC": 0.022222222, "GT": 0.016129032}  # fmt: skip
+    pams = cfd_tables.CFD_TABLES[3]
+    for first, letter in enumerate("ACGT"):
+        for second, other in enumerate("ACGT"):
+            assert pams[first, second] == published.get(letter + other, 0)
 
 
 def test_cfd_is_that_of_known_vectors():

@@ -168,6 +168,10 @@ DAMAGES = {
     "too long": (lambda c: c + b"\0", r"has [\d,]+ bytes instead of"),
     "head": (lambda c: c[:20] + bytes([c[20] ^ 1]) + c[21:], "the head is not what was"),
     "description": (lambda c: c[:-3] + b"x" + c[-2:], "the description is not what"),
+    "description beyond": (
+        lambda c: with_head(c, n_bytes=len(c) - describe(c)[1] + 1),
+        "the description is not what",
+    ),
     "to come": (lambda c: with_head(c, major=2, minor=3), "has version 2.3, needs 1.x; build"),
     "other order": (lambda c: with_head(c, order=0x04030201), "machine of the other byte order"),
     "no sections": (lambda c: with_description(c, dict.clear), "does not say where the sections"),

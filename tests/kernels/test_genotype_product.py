@@ -9,6 +9,7 @@ from genoviz.backend import array_module, cuda_is_available, load_kernel
 from genoviz.kernels.genotype_product import cpu, cpu_float64, cpu_integers
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from genoviz.kernels.genotype_product.wide_columns import find_wide_columns
+from tests.oracles import matrix_unit
 from tests.oracles.genotypes import codes_of, dense
 
 SHAPES = [(0, 3), (3, 0), (1, 1), (4, 2), (5, 7), (37, 65), (130, 33), (67, 1)]
@@ -75,6 +76,15 @@ def check_products(backend, n_samples, n_variants, k, seed, dtype=np.float64, to
 @pytest.mark.parametrize("k", WIDTHS)
 def test_products_are_those_of_the_dense_matrix(backend, shape, k):
     check_products(backend, *shape, k, seed=k)
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_variants", "k"), [(70, 300, 1), (530, 390, 17), (1, 1, 3)]
+)
+def test_sums_of_integers_need_no_matrix_unit_to_be_right(n_samples, n_variants, k):
+    with matrix_unit.in_numpy():
+        check_products("cpu", n_samples, n_variants, k, seed=k)
+        check_products("cpu", n_samples, n_variants, k, k, np.float32, tolerance=1e-6)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 17])

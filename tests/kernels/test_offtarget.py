@@ -132,6 +132,24 @@ def test_hits_beyond_the_capacity_are_counted(backend, method):
     assert len(hits) == counts[0, 0] == 298
 
 
+def test_rows_of_a_plan_are_numbered_by_letter_and_place():
+    guides = np.array([letter_masks("ACRNA"), letter_masks("NNRCA")])
+    plan = plan_rows(letter_masks("NNYGG"), guides)
+    slots = {mask: slot for slot, mask in enumerate(plan.masks.tolist())}
+    assert sorted(slots) == sorted(letter_masks("ACRYG").tolist())
+
+    def keys(letters):
+        masks = letter_masks(letters).tolist()
+        return [5 * slots[mask] + place for place, mask in enumerate(masks) if mask in slots]
+
+    assert plan.pattern_keys.tolist() == keys("NNYGG")
+    assert plan.row_keys.tolist() == sorted({*keys("ACRNA"), *keys("NNRCA")})
+    for rows, letters in zip(plan.guide_rows.astype(int), ("ACRNA", "NNRCA"), strict=True):
+        n = len(keys(letters))
+        assert sorted(plan.row_keys[rows[:n]].tolist()) == sorted(keys(letters))
+        assert (rows[n:] == len(plan.row_keys)).all()
+
+
 KIB = 1 << 10
 LETTERS = "ACGTRYSWKMBDHV"
 

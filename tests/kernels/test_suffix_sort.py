@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from genoviz.analyses.suffix_array import is_suffix_array
 from genoviz.backend import array_module, load_kernel
 from genoviz.kernels.suffix_sort import STAGES, cpu, row_dtype
+from genoviz.kernels.suffix_sort.cpu_blocks import _is_checked
 from tests.conftest import real_data
 from tests.kernels.texts import TEXTS, make_text, mutated, random_letters
 from tests.oracles.suffix_array import sort_suffixes
@@ -50,6 +51,16 @@ def test_ties_are_refined_among_positions_of_64_bits(name):
     order, _ = sort_text(text, dtype=np.int64)
     assert order.dtype == np.int64
     assert is_suffix_array(text, order)
+
+
+@pytest.mark.parametrize("key_bases", [16, 21, 24])
+def test_ties_are_checked_once_for_each_doubling_of_depth(key_bases):
+    doublings = [192, 384, 768, 1536]
+    depths = range(1, 2000)
+    checked = [depth for depth in depths if _is_checked(depth, key_bases)]
+    assert checked == [
+        depth for depth in depths if any(0 <= depth - doubled < key_bases for doubled in doublings)
+    ]
 
 
 def test_blocks_have_the_suffixes_that_are_sorted_by_bases():

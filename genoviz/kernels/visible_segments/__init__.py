@@ -2,7 +2,7 @@
 
 ================  ==============================================================================
 ``coordinates``   float64, (n, 2, 2), C order: ``[segment, end, axis]``; a segment with a coordinate
-                  that is not finite touches nothing
+                  that is not finite touches nothing; finite ones are below 2^1022
 ``boxes``         float64, (n_blocks, 4): the box around each block of ``BLOCK_SIZE`` consecutive
                   segments, as ``segment_raster`` makes them
 ``views``         float64, (n_views, 4): ``x_min, y_min, x_max, y_max`` of each box to look into,

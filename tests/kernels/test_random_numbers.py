@@ -1,0 +1,35 @@
+"""The random numbers of the kernels are those of SplitMix64, on the CPU and on the GPU."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+
+# Of the generator as published, doi:10.1145/2714064.2660195, that begins with 1234567.
+PUBLISHED = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]
+CONSTANTS = {0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB}
+KERNELS = ("path_sgd", "path_stress", "genotype_simulation", "pangenome_simulation")
+SOURCES = sorted(
+    path
+    for path in Path(ROOT, "genoviz/kernels").rglob("*.cu")
+    if re.search(r"\bGOLDEN\b", path.read_text())
+)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_numbers_of_the_cpu_are_the_published_ones(name):
+    kernel = import_module(f"genoviz.kernels.{name}.cpu")
+    states = np.uint64(1234567) + np.arange(1, 5, dtype=np.uint64) * kernel._GOLDEN
+    assert [int(kernel._mix(state)) for state in states] == PUBLISHED
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_sources_for_gpus_have_the_same_constants(path):
+    text = path.read_text()
+    assert {int(word, 16) for word in re.findall(r"0x([0-9A-Fa-f]{16})", text)} >= CONSTANTS
