@@ -87,6 +87,21 @@ def test_sums_of_integers_need_no_matrix_unit_to_be_right(n_samples, n_variants,
         check_products("cpu", n_samples, n_variants, k, k, np.float32, tolerance=1e-6)
 
 
+@pytest.mark.parametrize("code", [1, 2, 3])
+@pytest.mark.parametrize(("variant", "sample"), [(200, 17), (3, 299), (259, 0)])
+def test_a_single_code_is_found_wherever_it_is(variant, sample, code):
+    packed, (_, values, right, left) = np.zeros((260, 75), np.uint8), make_case(300, 260, 1, 7)
+    packed[variant, sample // 4] = code << 2 * (sample % 4)
+    matrix = inflate(packed, 300, values)
+    with matrix_unit.in_numpy():
+        products = (
+            cpu.multiply(packed, 300, values, right),
+            cpu.multiply_transposed(packed, 300, values, left),
+        )
+    for product, expected in zip(products, (matrix @ right, matrix.T @ left), strict=True):
+        np.testing.assert_allclose(product, expected, atol=1e-10)
+
+
 @pytest.mark.parametrize("k", [1, 3, 10, 17])
 def test_float32_is_summed_up_in_float32(backend, k):
     check_products(backend, 203, 150, k, seed=k, dtype=np.float32, tolerance=1e-5)
