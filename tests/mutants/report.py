@@ -16,6 +16,10 @@ a sample, weighted by lines of code, tries each in a copy of the tree with the t
 and writes this page. Not in the sample: CUDA and AMX code, which needs its hardware, and
 JavaScript; texts, types and what is only looked at.
 
+What survives gets a test, after which the sample knows the tests and the tests know the sample: the
+share that is killed when a mutant is tried for the first time, as with another `--seed`, is the
+better measure. Of the first 62 of seed 1 it was 74 %.
+
 """
 
 
