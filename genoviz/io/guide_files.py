@@ -158,7 +158,11 @@ def _cell(row: list[str], column: int | None) -> str:
 
 def _find_header(cells: list[str]) -> tuple[int, int | None, int | None] | None:
     """Return the columns of guides, names and mismatches that a header names, if it is one."""
-    words = [re.sub("[^a-z]", "", cell.lower()) for cell in cells]
+    # guide1 and sgRNA_2 are names of guides, no titles.
+    words = [
+        "" if re.fullmatch(r"[A-Za-z]+[\W_]*\d+", cell) else re.sub("[^a-z]", "", cell.lower())
+        for cell in cells
+    ]
     guide, name, limit = (
         next((words.index(word) for word in known if word in words), None)
         for known in (_GUIDE_COLUMNS, _NAME_COLUMNS, _LIMIT_COLUMNS)
