@@ -1,4 +1,4 @@
-"""The genoviz dashboard: ``python -m app``, ``panel serve app``, or a view in a notebook."""
+"""The genoviz dashboard: ``genoviz serve``, ``panel serve app``, or a view in a notebook."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["LayoutView", "serve"]
 
 def __getattr__(name: str) -> Any:
     if name == "serve":
-        from app.serving import serve
+        from genoviz_app.server.serving import serve
 
         return serve
     if name == "LayoutView":
-        from app.pages.pangenome import LayoutView
+        from genoviz_app.pages.pangenome import LayoutView
 
         return LayoutView
-    raise AttributeError(f"app has no {name!r}")
+    raise AttributeError(f"genoviz_app has no {name!r}")

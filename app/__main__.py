@@ -1,17 +1,19 @@
-"""``python -m app``: serve the dashboard on this machine."""
+"""``python -m genoviz_app``: serve the dashboard on this machine."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from app.serving import serve
 from genoviz.errors import GenovizError
+from genoviz_app.server.serving import serve
 
 
 def main() -> None:
     """Read the command line and serve."""
-    parser = argparse.ArgumentParser(prog="python -m app", description="The genoviz dashboard.")
+    parser = argparse.ArgumentParser(
+        prog="python -m genoviz_app", description="The genoviz dashboard."
+    )
     parser.add_argument("files", nargs="*", type=Path, help="graphs (GFA) to offer")
     parser.add_argument("--port", type=int, default=5006, help="TCP port (default: 5006)")
     parser.add_argument("--address", default="127.0.0.1", help="where to listen")

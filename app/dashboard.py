@@ -13,19 +13,19 @@ from bokeh.themes import Theme
 from panel.io.callbacks import PeriodicCallback
 from panel.util import edit_readonly
 
-from app.address import Address
-from app.index_files import GRAPH_SOURCE
-from app.page_deck import MAIN_HEIGHT, PageDeck
-from app.pages import PAGES
-from app.parts.address_bar import AddressBar
-from app.parts.plain_text import plain_text
-from app.parts.unfinished_views import UNFINISHED_VIEWS
-from app.server_setup import SETTINGS, prepare_server
-from app.session import Session
-from app.theme import CHART_THEME, FAVICON, THEME
-from app.visited import Visited
 from genoviz.backend import describe_backend
 from genoviz.samples import list_samples
+from genoviz_app.opening.index_files import GRAPH_SOURCE
+from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
+from genoviz_app.pages import PAGES
+from genoviz_app.parts.address_bar import AddressBar
+from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.unfinished_views import UNFINISHED_VIEWS
+from genoviz_app.server.setup import SETTINGS, prepare_server
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
+from genoviz_app.session.visited import Visited
+from genoviz_app.theme import CHART_THEME, FAVICON, THEME
 
 log = logging.getLogger(__name__)
 

@@ -1,5 +1,5 @@
 """What ``panel serve app`` runs for each browser tab."""
 
-from app.dashboard import make_tab
+from genoviz_app.dashboard import make_tab
 
 make_tab().servable()

@@ -7,8 +7,8 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.pages import PAGES
-from app.session import Session
+from genoviz_app.pages import PAGES
+from genoviz_app.session.session import Session
 
 HIDDEN_POLL_SECONDS = 1.0
 MAIN_HEIGHT = "calc(100vh - 54px)"

@@ -1,4 +1,4 @@
-"""``python -m app.warm_up [PART...]``: compile the kernels, so that nobody waits for them later.
+"""``python -m genoviz_app.warm_up [PART...]``: compile the kernels before somebody waits for them.
 
 Numba keeps what it compiles beside the sources. Without this, the first layout, the first picture,
 the first search and the first scan of an installation each take some seconds longer.
@@ -10,39 +10,39 @@ import sys
 
 import numpy as np
 
-from genoviz.analyses.colouring import MODES, ColourChoice, make_colouring
-from genoviz.analyses.coverage_index import CoverageIndex
-from genoviz.analyses.detail import find_detail
-from genoviz.analyses.drawing import LayoutDrawing, MarkLayer
-from genoviz.analyses.fm_index import build_fm_index
-from genoviz.analyses.fold import Fold
-from genoviz.analyses.genome_planes import make_genome_planes
-from genoviz.analyses.genotypes.association import associate
+from genoviz.analyses.genotypes.association.association import associate
 from genoviz.analyses.genotypes.components import principal_components
 from genoviz.analyses.genotypes.linkage import linkage
+from genoviz.analyses.genotypes.prediction.snp_blup import snp_blup
 from genoviz.analyses.genotypes.relationships import relationship_matrix
 from genoviz.analyses.genotypes.selection import select_samples
-from genoviz.analyses.genotypes.snp_blup import snp_blup
 from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
-from genoviz.analyses.intervals import count_overlaps
-from genoviz.analyses.kmer_hits import locate_kmer
-from genoviz.analyses.kmer_queries import count_kmers
-from genoviz.analyses.kmer_repeats import make_kmer_repeats
-from genoviz.analyses.layout import iter_path_sgd_layout
-from genoviz.analyses.offtarget_summaries import summarise_guides
-from genoviz.analyses.offtargets import find_offtargets
-from genoviz.analyses.pangenome_index import build_pangenome_index
-from genoviz.analyses.pangenome_queries import count_per_path, locate_on_paths
-from genoviz.analyses.path_positions import find_node_visits, locate_position
-from genoviz.analyses.path_profile import PathProfile
-from genoviz.analyses.signal_index import SignalIndex
-from genoviz.analyses.sites import find_sites
-from genoviz.analyses.statistics import graph_statistics
-from genoviz.analyses.viewport import Viewport
-from genoviz.io.genotypes import read_genotypes
-from genoviz.io.gfa import read_gfa
-from genoviz.io.intervals import read_intervals
-from genoviz.io.sequences import iter_read_sequences
+from genoviz.analyses.graph.layout.layout import iter_path_sgd_layout
+from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice, make_colouring
+from genoviz.analyses.graph.picture.detail import find_detail
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing, MarkLayer
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.analyses.graph.query.path_positions import find_node_visits, locate_position
+from genoviz.analyses.graph.query.path_profile import PathProfile
+from genoviz.analyses.graph.query.statistics import graph_statistics
+from genoviz.analyses.graph.sites.sites import find_sites
+from genoviz.analyses.intervals.count import count_overlaps
+from genoviz.analyses.intervals.coverage_index import CoverageIndex
+from genoviz.analyses.intervals.signal_index import SignalIndex
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
+from genoviz.analyses.offtargets.offtargets import find_offtargets
+from genoviz.analyses.offtargets.summaries import summarise_guides
+from genoviz.analyses.sequences.fm_index import build_fm_index
+from genoviz.analyses.sequences.kmer_hits import locate_kmer
+from genoviz.analyses.sequences.kmer_queries import count_kmers
+from genoviz.analyses.sequences.kmer_repeats import make_kmer_repeats
+from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
+from genoviz.analyses.sequences.pangenome_queries import count_per_path, locate_on_paths
+from genoviz.io.genotypes.genotypes import read_genotypes
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.io.intervals.intervals import read_intervals
+from genoviz.io.sequences.sequences import iter_read_sequences
 from genoviz.model import Intervals, PangenomeGraph
 from genoviz.samples import get_sample
 

@@ -10,11 +10,11 @@ import numpy as np
 from benchmarks.array_batch_layout import batch_path_sgd_layout
 from benchmarks.rows import Row, make_row
 from genoviz import samples
-from genoviz.analyses.layout import path_sgd_layout
-from genoviz.analyses.simulate import SIMULATION_PRESETS, simulate_pangenome
-from genoviz.analyses.stress import sampled_path_stress
+from genoviz.analyses.graph.layout.layout import path_sgd_layout
+from genoviz.analyses.graph.layout.stress import sampled_path_stress
+from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
 from genoviz.backend import array_module
-from genoviz.io.gfa import read_gfa
+from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import GraphLayout, PangenomeGraph
 
 BENCHMARK = "Layout in batches of array updates: path stress"

@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.kernels.genotype_product import cpu
-from genoviz.model.genotypes import DOSAGES, Genotypes, SampleTable, VariantTable
+from genoviz.model.genotypes.genotypes import DOSAGES, Genotypes, SampleTable, VariantTable
 
 N_SAMPLES, N_VARIANTS = 20_000, 50_000
 COLUMNS = 1, 10, 32

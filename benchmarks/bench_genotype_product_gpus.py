@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.bench_genotype_product_gpu import N_VARIANTS, random_genotypes, random_numbers
 from benchmarks.rows import Row, make_row
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.model.genotypes import Genotypes, SampleTable, VariantTable
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 SIZES = {"102k": 102_000, "751k": 751_000}
 WIDTHS = (1, 10)

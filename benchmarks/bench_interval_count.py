@@ -22,9 +22,9 @@ import numba
 import numpy as np
 
 from benchmarks.rows import Row, make_row, median_seconds
-from genoviz.analyses.coverage_index import CoverageIndex
+from genoviz.analyses.intervals.coverage_index import CoverageIndex
 from genoviz.kernels.interval_count import METHODS, cpu
-from genoviz.model.intervals import Intervals
+from genoviz.model.intervals.intervals import Intervals
 
 SIZES = (500_000, 5_000_000, 20_000_000)
 PEER_SIZE = 5_000_000

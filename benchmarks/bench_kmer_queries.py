@@ -28,7 +28,7 @@ from genoviz import (
     invert_bwt,
     locate_kmer,
 )
-from genoviz.analyses.kmer_search import searcher_of
+from genoviz.analyses.sequences.kmer_search import searcher_of
 
 N_BASES = 60_000_000
 N_KMERS = 1_000_000

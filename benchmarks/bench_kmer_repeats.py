@@ -8,7 +8,7 @@ from benchmarks.human_like import make_human_like
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz import KmerRepeats, Sequences, make_index_text, read_sequences
-from genoviz.analyses.suffix_array import common_prefixes, suffix_array
+from genoviz.analyses.sequences.suffix_array import common_prefixes, suffix_array
 
 TABLE = "K-mers of a genome for any k, from common prefixes, on the CPU"
 K = 21

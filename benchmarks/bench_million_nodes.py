@@ -56,13 +56,13 @@ def peak_memory_mb() -> float:
 
 def run_steps(folder: Path, backend: str) -> list[dict[str, Any]]:
     """Run all steps and return what each took."""
-    from genoviz.analyses.drawing import LayoutDrawing
-    from genoviz.analyses.layout import path_sgd_layout
-    from genoviz.analyses.simulate import SIMULATION_PRESETS, simulate_pangenome
-    from genoviz.analyses.stress import sampled_path_stress
-    from genoviz.analyses.viewport import Viewport
+    from genoviz.analyses.graph.layout.layout import path_sgd_layout
+    from genoviz.analyses.graph.layout.stress import sampled_path_stress
+    from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+    from genoviz.analyses.graph.picture.viewport import Viewport
+    from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
     from genoviz.backend import load_kernel
-    from genoviz.io.gfa import read_gfa, write_gfa
+    from genoviz.io.graph.gfa import read_gfa, write_gfa
 
     load_kernel("path_sgd", backend)
     path = folder / "million.gfa"

@@ -23,7 +23,7 @@ from benchmarks.bench_offtargets import N_BASES, PROGRAM, make_search
 from benchmarks.offtarget_genome import make_genome, make_planes
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row
-from genoviz.io.fasta import write_fasta
+from genoviz.io.sequences.fasta import write_fasta
 
 COMMANDS = "Off-targets as commands, against Cas-OFFinder 2.4.1"
 PAM = "NRG"

@@ -32,14 +32,14 @@ from benchmarks.offtarget_genome import (
     make_random_planes,
 )
 from benchmarks.rows import Row, make_row, median_seconds
-from genoviz.analyses.offtarget_counts import count_offtargets, find_closest_offtargets
-from genoviz.analyses.offtarget_request import StrandSearch, make_request
-from genoviz.analyses.offtarget_search import expected_hits
-from genoviz.analyses.offtargets import find_offtargets
+from genoviz.analyses.offtargets.counts import count_offtargets, find_closest_offtargets
+from genoviz.analyses.offtargets.offtargets import find_offtargets
+from genoviz.analyses.offtargets.request import StrandSearch, make_request
+from genoviz.analyses.offtargets.search import expected_hits
 from genoviz.backend import load_kernel
-from genoviz.io.fasta import write_fasta
-from genoviz.io.sequences import read_sequences
-from genoviz.model.genome_planes import GenomePlanes
+from genoviz.io.sequences.fasta import write_fasta
+from genoviz.io.sequences.sequences import read_sequences
+from genoviz.model.offtargets.genome_planes import GenomePlanes
 
 N_BASES = 100_000_000
 N_GUIDES = 1, 10, 100, 1000
@@ -254,7 +254,7 @@ def measure_modes(planes: GenomePlanes) -> list[Row]:
 
 def measure_reading(path: Path) -> Row:
     """Return the rate at which a FASTA file becomes planes."""
-    from genoviz.analyses.genome_planes import make_genome_planes
+    from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 
     seconds = median_seconds(lambda: make_genome_planes(read_sequences(path)))
     packing = median_seconds(partial(make_genome_planes, read_sequences(path)))

@@ -9,10 +9,10 @@ import numpy as np
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz import FMIndex, PangenomeGraph, PathRegion, Sequences, build_fm_index, read_gfa
-from genoviz.analyses.kmer_hits import locate_kmers
-from genoviz.analyses.pangenome_index import build_pangenome_index
-from genoviz.analyses.pangenome_queries import count_per_path
-from genoviz.analyses.sequences import region_sequence
+from genoviz.analyses.graph.query.sequences import region_sequence
+from genoviz.analyses.sequences.kmer_hits import locate_kmers
+from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
+from genoviz.analyses.sequences.pangenome_queries import count_per_path
 
 TABLE = "K-mers on the paths of graphs, against an index of all paths as they are, on the CPU"
 GRAPHS = ("chr6.C4", "LPA", "hprc_RHCE", "MHC_4")

@@ -13,8 +13,8 @@ import polars as pl
 
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row, median_seconds
-from genoviz.io.interval_writer import iter_table, write_bed
-from genoviz.io.intervals import read_intervals
+from genoviz.io.intervals.intervals import read_intervals
+from genoviz.io.intervals.writer import iter_table, write_bed
 from genoviz.model import ByteStrings, Intervals
 
 TITLE = "Reading intervals"

@@ -15,12 +15,12 @@ import numpy as np
 from benchmarks.human_like import make_human_like
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row, median_seconds
-from genoviz.analyses.fm_index import build_fm_index
-from genoviz.analyses.index_text import make_index_text
-from genoviz.io.fasta import write_fasta
-from genoviz.io.fm_index import read_fm_index, verify_fm_index, write_fm_index
-from genoviz.io.sequences import read_sequences
-from genoviz.model.sequences import Sequences
+from genoviz.analyses.sequences.fm_index import build_fm_index
+from genoviz.analyses.sequences.index_text import make_index_text
+from genoviz.io.sequences.fasta import write_fasta
+from genoviz.io.sequences.fm_index import read_fm_index, verify_fm_index, write_fm_index
+from genoviz.io.sequences.sequences import read_sequences
+from genoviz.model.sequences.sequences import Sequences
 
 READING = "Reading sequences, against pysam and py2bit"
 N_BASES = 250_000_000

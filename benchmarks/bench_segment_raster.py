@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rows import Row, make_row, median_seconds
-from genoviz.analyses.drawing import LayoutDrawing
-from genoviz.analyses.fold import Fold
-from genoviz.analyses.marks import MarkLayer
-from genoviz.analyses.viewport import Viewport
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.marks import MarkLayer
+from genoviz.analyses.graph.picture.viewport import Viewport
 
 WIDTH, HEIGHT = 1000, 700
 N_WALKS = 24

@@ -23,10 +23,10 @@ from benchmarks.bench_interval_count import peak_memory, threads
 from benchmarks.human_like import LETTERS, make_human_like
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row, median_seconds
-from genoviz.analyses.index_text import make_index_text
-from genoviz.analyses.suffix_array import common_prefixes, suffix_array
-from genoviz.model.index_text import IndexText
-from genoviz.model.sequences import Sequences
+from genoviz.analyses.sequences.index_text import make_index_text
+from genoviz.analyses.sequences.suffix_array import common_prefixes, suffix_array
+from genoviz.model.sequences.index_text import IndexText
+from genoviz.model.sequences.sequences import Sequences
 
 SIZES = (6_000_000, 24_000_000, 60_000_000)
 GENOMES = {
@@ -91,7 +91,7 @@ def make_texts() -> list[tuple[str, np.ndarray]]:
 
 def read_letters(genome: str) -> np.ndarray | None:
     """Return the letters of all contigs of a real genome, or None where it is absent."""
-    from genoviz.io.sequences import read_sequences
+    from genoviz.io.sequences.sequences import read_sequences
 
     path = find_real_data(f"genomes/{GENOMES[genome]}")
     if path is None:

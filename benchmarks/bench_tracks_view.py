@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from app.pages.tracks.drawing import TrackDrawer
-from app.pages.tracks.feature_packing import View
-from app.pages.tracks.frame_message import frame_message
-from app.pages.tracks.track import Track, new_look
-from app.track_data import TrackData
 from benchmarks.bench_live_view import BROWSER_FLAGS, OPENING_MILLISECONDS, wait_until
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row
 from benchmarks.tracks_server import CONTIG, CONTIG_LENGTH, N_INTERVALS, simulated_track
+from genoviz_app.opening.track_data import TrackData
+from genoviz_app.pages.tracks.drawing.drawing import TrackDrawer
+from genoviz_app.pages.tracks.drawing.feature_packing import View
+from genoviz_app.pages.tracks.drawing.frame_message import frame_message
+from genoviz_app.pages.tracks.track import Track, new_look
 
 TITLE = "Tracks, headless Chromium on the same cores"
 COST = f"One view of {N_INTERVALS:,} intervals, {CONTIG_LENGTH / 1e6:g} Mb"

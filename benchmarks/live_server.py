@@ -14,13 +14,13 @@ import panel as pn
 from bokeh.models import ColumnDataSource, CustomJS
 from holoviews.operation.datashader import rasterize
 
-from app.dashboard import Dashboard
-from app.files import OpenGraph
-from app.jobs import KERNELS
-from app.server_setup import prepare_server
-from genoviz.analyses.layout import iter_path_sgd_layout
-from genoviz.analyses.simulate import simulate_pangenome
+from genoviz.analyses.graph.layout.layout import iter_path_sgd_layout
+from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.model import PangenomeGraph
+from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.files import OpenGraph
+from genoviz_app.server.jobs import KERNELS
+from genoviz_app.server.setup import prepare_server
 
 N_PATHS = 12
 SLICE_SECONDS = 0.025

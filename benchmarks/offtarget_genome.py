@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from genoviz.analyses.genome_planes import make_genome_planes
-from genoviz.model.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
-from genoviz.model.sequences import Sequences
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
+from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
+from genoviz.model.sequences.sequences import Sequences
 
 N_CONTIGS = 5
 GC = 0.41

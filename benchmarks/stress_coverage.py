@@ -12,13 +12,13 @@ import sys
 import numpy as np
 
 from benchmarks.real_data import find_real_data
-from genoviz.analyses.layout import path_sgd_layout
-from genoviz.analyses.path_records import build_path_records
-from genoviz.analyses.stress import path_stress
-from genoviz.analyses.stress_sampler import StressSampler
-from genoviz.analyses.stress_strata import WEIGHTINGS
-from genoviz.io.gfa import read_gfa
-from genoviz.io.layout_files import read_layout
+from genoviz.analyses.graph.layout.layout import path_sgd_layout
+from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.stress import path_stress
+from genoviz.analyses.graph.layout.stress_sampler import StressSampler
+from genoviz.analyses.graph.layout.stress_strata import WEIGHTINGS
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.io.graph.layout_files import read_layout
 from genoviz.model import GraphLayout, PangenomeGraph
 
 CASES = {

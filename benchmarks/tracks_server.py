@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import panel as pn
 
-from app.dashboard import Dashboard
-from app.server_setup import SETTINGS, prepare_server
-from app.track_data import TrackData, prepare
-from app.track_files import TrackFile
 from genoviz.model import Intervals
+from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.track_data import TrackData, prepare
+from genoviz_app.opening.track_files import TrackFile
+from genoviz_app.server.setup import SETTINGS, prepare_server
 
 N_INTERVALS = 20_000_000
 CONTIG, CONTIG_LENGTH = "chr1", 249_000_000

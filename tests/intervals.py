@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from genoviz.model.intervals import Intervals
+from genoviz.model.intervals.intervals import Intervals
 
 
 def random_intervals(

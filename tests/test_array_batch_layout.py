@@ -5,10 +5,10 @@ import pytest
 
 from benchmarks import array_batch_layout
 from benchmarks.array_batch_layout import batch_path_sgd_layout
-from genoviz.analyses.layout import path_sgd_layout
-from genoviz.analyses.layout_schedule import zipf_tables
-from genoviz.analyses.simulate import simulate_pangenome
-from genoviz.analyses.stress import path_stress
+from genoviz.analyses.graph.layout.layout import path_sgd_layout
+from genoviz.analyses.graph.layout.schedule import zipf_tables
+from genoviz.analyses.graph.layout.stress import path_stress
+from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.backend import array_module
 from genoviz.errors import ParameterError
 from tests.graphs import make_graph

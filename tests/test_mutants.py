@@ -87,16 +87,16 @@ def tree(tmp_path):
         "app/loops.py": "def count(n):\n    while n > 0:\n        n -= 1\n    return n\n",
         "app/inner.py": "from numba import njit\n\n\n@njit(cache=True)\n"
         "def double(x):\n    return x * 2\n",
-        "app/outer.py": "from numba import njit\n\nfrom app.inner import double\n\n\n"
+        "app/outer.py": "from numba import njit\n\nfrom genoviz_app.inner import double\n\n\n"
         "@njit(cache=True)\ndef quadruple(x):\n    return double(double(x))\n",
         "tests/__init__.py": "",
-        "tests/test_ages.py": "from app.ages import is_adult\n\n\n"
+        "tests/test_ages.py": "from genoviz_app.ages import is_adult\n\n\n"
         "def test_ages():\n    assert is_adult(30)\n    assert is_adult(5) is False\n",
-        "tests/test_loops.py": "from app.loops import count\n\n\n"
+        "tests/test_loops.py": "from genoviz_app.loops import count\n\n\n"
         "def test_loops():\n    assert count(3) == 0\n",
-        "tests/test_outer.py": "from app.outer import quadruple\n\n\n"
+        "tests/test_outer.py": "from genoviz_app.outer import quadruple\n\n\n"
         "def test_outer():\n    assert quadruple(3) == 12\n",
-        "tests/test_broken.py": "from app import ages\n\n\n"
+        "tests/test_broken.py": "from genoviz_app import ages\n\n\n"
         "def test_broken():\n    assert not ages\n",
         "pyproject.toml": "[tool.pytest.ini_options]\n",
     }

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
+from importlib.metadata import distribution
 
 import pytest
 import yaml
@@ -40,6 +41,7 @@ EXTRAS_OF_FOLDER = {
     "notebooks": ("app", "test"),
     "tests": ("app", "test", "cuda12"),
 }
+OURS = {*EXTRAS_OF_FOLDER, "genoviz_app"}
 
 
 def requirements(*, extras: Iterable[str]) -> list[Requirement]:
@@ -78,7 +80,7 @@ def imported_packages(folder: str) -> set[str]:
     ]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
-    tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - {*EXTRAS_OF_FOLDER}
+    tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - OURS
     return {PACKAGE_OF_IMPORT.get(top, canonicalize_name(top)) for top in tops}
 
 
@@ -120,6 +122,23 @@ def test_no_file_names_a_package_registry_or_a_folder_of_one_machine():
             continue
         found += [f"{name}: {line}" for line in path.read_text().splitlines() if bad.search(line)]
     assert found == []
+
+
+def test_no_package_of_a_common_name_is_installed():
+    """A user's own ``app.py`` would hide ours, or ours theirs."""
+    installed = distribution("genoviz").read_text("top_level.txt").split()
+    assert sorted(installed) == ["genoviz", "genoviz_app"]
+
+
+def test_a_users_own_app_hides_nothing_of_ours(tmp_path):
+    (tmp_path / "app.py").write_text("raise SystemExit('the app of the user')")
+    code = (
+        "import genoviz_app; print(genoviz_app.serve.__module__, genoviz_app.LayoutView.__name__)"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (shown.stdout, shown.returncode) == ("genoviz_app.server.serving LayoutView\n", 0)
 
 
 def test_scripts_can_be_run():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from genoviz.errors import DownloadError, ParameterError
-from genoviz.io.gfa import read_gfa
+from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import (
     Sample,
     catalogue,

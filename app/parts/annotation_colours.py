@@ -6,8 +6,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from genoviz.analyses.annotate import PlacedAnnotations
-from genoviz.analyses.annotation_colours import place_colours
+from genoviz.analyses.graph.picture.annotation_colours import place_colours
+from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 
 _COLOURS: WeakKeyDictionary[PlacedAnnotations, np.ndarray] = WeakKeyDictionary()
 

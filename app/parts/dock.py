@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import panel as pn
 import panel_material_ui as pmui
 
-from app.parts.styles import CARD
 from genoviz.model import PangenomeGraph
+from genoviz_app.parts.styles import CARD
 
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.session import Session, describe_problem
 from genoviz.errors import GenovizError
+from genoviz_app.server.jobs import describe_problem
+from genoviz_app.session.session import Session
 
 Writer = Callable[[Path], None]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.parts.opening_bar import OpeningBar
-from app.parts.picker_fields import (
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
     caption,
     open_button,
@@ -16,7 +16,7 @@ from app.parts.picker_fields import (
     upload_field,
     written_path,
 )
-from app.parts.sample_select import SampleSelect
+from genoviz_app.parts.sample_select import SampleSelect
 
 
 class FilePicker:

@@ -8,7 +8,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.parts.plain_text import plain_text
+from genoviz_app.parts.plain_text import plain_text
 
 
 class OpeningBar:

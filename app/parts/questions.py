@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
-from app.jobs import FILES, Job, JobState
-from app.session import Session, describe_problem
+from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+from genoviz_app.session.session import Session
 
 
 class Question:

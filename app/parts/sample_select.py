@@ -6,9 +6,9 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.parts.picker_fields import WIDE
-from app.session import Session
 from genoviz.samples import list_samples
+from genoviz_app.parts.picker_fields import WIDE
+from genoviz_app.session.session import Session
 
 NOTHING = "nothing"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.opening_files import OpeningFiles
-from app.parts.file_picker import FilePicker
-from app.parts.opening_bar import OpeningBar
-from app.parts.sample_select import SampleSelect
-from app.session import Session
+from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.parts.file_picker import FilePicker
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.sample_select import SampleSelect
+from genoviz_app.session.session import Session
 
 
 class SequencePicker(FilePicker):

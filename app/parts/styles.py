@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.plots.palettes import GROUND
+from genoviz_app.plots.palettes import GROUND
 
 CARD: dict[str, Any] = {
     "elevation": 0,

@@ -6,7 +6,7 @@ from typing import Any
 
 from bokeh.models import Label, Node
 
-from app.plots.graph_picture import FAINT
+from genoviz_app.plots.graph_picture import FAINT
 
 
 class EmptyNote:

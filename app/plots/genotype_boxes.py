@@ -8,8 +8,8 @@ import numpy as np
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Range1d
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import LINES, style_figure
-from app.plots.prediction import padded_ends
+from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.prediction import padded_ends
 
 BOX_COLOUR, DOT_COLOUR, MEDIAN_COLOUR, MEAN_COLOUR = "#4fb3e8", "#8fa1b8", "#e3eaf3", "#ffb454"
 HALF, SHARE_HALF = 0.32, 0.36

@@ -9,8 +9,8 @@ import holoviews as hv
 import numpy as np
 from bokeh.models import Metric, NumeralTickFormatter, ScaleBar
 
-from app.plots.palettes import DENSITY, GROUND, Palette, ramp_palette
-from genoviz.analyses.viewport import Viewport
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz_app.plots.palettes import DENSITY, GROUND, Palette, ramp_palette
 
 EMPTY_VIEW = Viewport(0, 1, 0, 1, 2, 2)
 PICTURE_NAME = "graph-picture"

@@ -7,9 +7,9 @@ from typing import Any
 import holoviews as hv
 from bokeh.models import FixedTicker, HoverTool
 
-from app.plots.graph_picture import LINES, style_figure
-from app.plots.legend import short_number
-from genoviz.analyses.statistics_results import Histogram
+from genoviz.analyses.graph.query.statistics_results import Histogram
+from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.legend import short_number
 
 BAR_COLOUR, LOWEST = "#4fb3e8", 0.5
 MAX_TICKS = 7

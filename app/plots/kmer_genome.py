@@ -17,8 +17,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import LINES, style_figure
-from app.plots.legend import short_number
+from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.legend import short_number
 
 FORWARD_COLOUR, REVERSE_COLOUR = "#4fb3e8", "#ffb454"
 MEAN_COLOUR, MAX_COLOUR = "#8fe3b0", "#3f8f6b"

@@ -17,8 +17,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import FAINT, GROUND, style_figure
-from genoviz.analyses.palettes import DARK
+from genoviz.analyses.graph.picture.palettes import DARK
+from genoviz_app.plots.graph_picture import FAINT, GROUND, style_figure
 
 ABSENT = "#1b2432"
 LETTERS, FEW_TICKS = 22, 5

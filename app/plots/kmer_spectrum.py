@@ -17,7 +17,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 BAR_COLOUR, OVERFLOW_COLOUR, CHOSEN_COLOUR = "#4fb3e8", "#ffb454", "#ff7ac6"
 DISTINCT_COLOUR, UNIQUE_COLOUR = "#4fb3e8", "#8fe3b0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from genoviz.analyses.legend import (
+from genoviz.analyses.graph.picture.legend import (
     Legend,
     NamedLegend,
     RampLegend,
@@ -13,7 +13,7 @@ from genoviz.analyses.legend import (
     ramp_ticks,
     short_number,
 )
-from genoviz.analyses.palettes import Palette
+from genoviz.analyses.graph.picture.palettes import Palette
 
 __all__ = [
     "Legend",

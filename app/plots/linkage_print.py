@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from app.plots.principal_components_print import add_legend
-from app.plots.printed_plots import LEFT, RIGHT, SMALL, PrintedPlot, print_plots
+from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Line, Part, Text
-from genoviz.analyses.palettes import LIGHT, blend
-from genoviz.analyses.track_figures.areas import Polygon
-from genoviz.analyses.track_figures.figure import TrackFigure
+from genoviz.analyses.figures.track_figure import TrackFigure
+from genoviz.analyses.graph.picture.palettes import LIGHT, blend
+from genoviz_app.plots.principal_components_print import add_legend
+from genoviz_app.plots.printed_plots import LEFT, RIGHT, SMALL, PrintedPlot, print_plots
 
 WIDTH, PLOT, SCALE = 760, 300, 2.0
 GENE_ROW, STRIP, BELOW = 16.0, 30.0, 26.0

@@ -15,8 +15,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import LINES, style_figure
-from app.plots.manhattan_region import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
+from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.manhattan_region import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
 
 MOST_PIXELS, LEAST_PIXELS = 8, 2
 IMAGE_WIDTH = 720

@@ -19,8 +19,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.empty_note import EmptyNote
-from app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 CONTIG_COLOURS = ("#4fb3e8", "#a9bdd6")
 STRONG_COLOUR, CHOSEN_COLOUR, ZERO_COLOUR = "#ffb454", "#ff7ac6", "#5a6b82"

@@ -17,8 +17,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.empty_note import EmptyNote
-from app.plots.graph_picture import FAINT, GROUND, LINES, style_figure
+from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.graph_picture import FAINT, GROUND, LINES, style_figure
 
 R2_COLOURS = ("#46558c", "#3f7fb5", "#3fb0ac", "#b9d96a", "#fde047")
 """From little to much linkage: lightness rises evenly, as in viridis and cividis."""

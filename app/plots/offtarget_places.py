@@ -18,7 +18,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import LINES, SMALL_TEXT, style_figure
+from genoviz_app.plots.graph_picture import LINES, SMALL_TEXT, style_figure
 
 MISMATCH_COLOURS = (
     "#ff5263", "#ff8f45", "#ffc74f", "#b9dc5c", "#5fce93", "#4fb3e8", "#7392ea", "#9a82dd",

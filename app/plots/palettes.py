@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genoviz.analyses.palettes import (
+from genoviz.analyses.graph.picture.palettes import (
     DARK,
     Palette,
     blend,

@@ -10,15 +10,16 @@ import numpy as np
 from bokeh.events import SelectionGeometry, Tap
 from bokeh.models import BoxAnnotation, FixedTicker
 
-from app.plots.annotation_rows import (
+from genoviz.analyses.graph.query.path_profile import PathProfile
+from genoviz_app.plots.annotation_rows import (
     LETTER_PIXELS,
     NO_BOXES,
     AnnotationBoxes,
     PackedBoxes,
     pack_boxes,
 )
-from app.plots.legend import short_number
-from app.plots.track_data import (
+from genoviz_app.plots.legend import short_number
+from genoviz_app.plots.track_data import (
     STRAND_PIXELS,
     Places,
     box_data,
@@ -28,8 +29,7 @@ from app.plots.track_data import (
     strand_data,
     view_data,
 )
-from app.plots.track_figure import add_contig_axis, add_glyphs, add_tools, make_figure
-from genoviz.analyses.path_profile import PathProfile
+from genoviz_app.plots.track_figure import add_contig_axis, add_glyphs, add_tools, make_figure
 
 REGION_COLOUR = "#ffb454"
 SMALLEST_VIEW = 10.0

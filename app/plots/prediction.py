@@ -8,8 +8,8 @@ import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, Range1d
 from bokeh.plotting import figure
 
-from app.plots.empty_note import EmptyNote
-from app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 DOT_COLOUR, LINE_COLOUR, CHOSEN_COLOUR = "#4fb3e8", "#ffb454", "#ff7ac6"
 COLUMNS = ("x", "y", "name")

@@ -21,8 +21,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.empty_note import EmptyNote
-from app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 MISSING_COLOUR, CHOSEN_EDGE = "#6b7a8f", "#ffffff"
 FEW, MANY = 2_000, 20_000

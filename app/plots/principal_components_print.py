@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.plots.principal_components import padded_ends
-from app.plots.printed_plots import PrintedPlot, print_plots
+from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Text, text_width
-from genoviz.analyses.palettes import LIGHT, blend
-from genoviz.analyses.track_figures.areas import Polygon
-from genoviz.analyses.track_figures.figure import TrackFigure
+from genoviz.analyses.figures.track_figure import TrackFigure
+from genoviz.analyses.graph.picture.palettes import LIGHT, blend
+from genoviz_app.plots.principal_components import padded_ends
+from genoviz_app.plots.printed_plots import PrintedPlot, print_plots
 
 WIDTH, HEIGHT, SCALE = 760, 640, 2.0
 LEGEND_TOP, LEGEND_STEP, LEGEND_SIZE = 60, 17, 11.0

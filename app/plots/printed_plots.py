@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Line, Part, Text, text_width
-from genoviz.analyses.palettes import LIGHT
-from genoviz.analyses.track_figures.areas import Polygon
-from genoviz.analyses.track_figures.figure import TrackFigure
+from genoviz.analyses.figures.track_figure import TrackFigure
+from genoviz.analyses.graph.picture.palettes import LIGHT
 
 DOT_COLOURS = ("#1f6fb4", "#8494a8", "#d55e00", "#17202c")
 BAND_COLOUR, LINE_COLOUR = "#8494a8", "#b8500c"

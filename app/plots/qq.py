@@ -7,8 +7,8 @@ from typing import Any
 from bokeh.models import ColumnDataSource, HoverTool, Label, Range1d
 from bokeh.plotting import figure
 
-from app.plots.empty_note import EmptyNote
-from app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 DOT_COLOUR, BAND_COLOUR, LINE_COLOUR = "#4fb3e8", "#8fa1b8", "#c9d5e4"
 NOTHING = "Nothing yet"

@@ -18,8 +18,8 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.empty_note import EmptyNote
-from app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 BAR_COLOUR, THRESHOLD_COLOUR = "#4fb3e8", "#ffb454"
 LOWEST = 0.6

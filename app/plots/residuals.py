@@ -8,7 +8,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, Range1d, Span
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 LINE_COLOUR, GOAL_COLOUR = "#ffb454", "#8fe3b0"
 LEAST_ITERATIONS = 10

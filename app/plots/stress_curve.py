@@ -9,8 +9,8 @@ from typing import Any
 import holoviews as hv
 import numpy as np
 
-from app.plots.graph_picture import LINES, style_figure
-from genoviz.analyses.stress import PathStress
+from genoviz.analyses.graph.layout.stress import PathStress
+from genoviz_app.plots.graph_picture import LINES, style_figure
 
 LINE = "#ffb454"
 BAND = "#ffb454"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from app.plots.annotation_rows import AnnotationBoxes, PackedBoxes
-from genoviz.analyses.path_profile import PathBins
+from genoviz.analyses.graph.query.path_profile import PathBins
+from genoviz_app.plots.annotation_rows import AnnotationBoxes, PackedBoxes
 
 STRAND_PIXELS, ROW_PIXELS, VIEW_PIXELS, GAP = 7, 15, 4, 5
 TOP_GAP, LEAST_FLOOR = 8, 10

@@ -17,7 +17,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from app.plots.graph_picture import style_figure
+from genoviz_app.plots.graph_picture import style_figure
 
 TRACK_NAME = "path-track"
 DEPTH_COLOUR, MEAN_COLOUR, VIEW_COLOUR = "#4fb3e8", "#bfe4fa", "#ffffff"

@@ -8,26 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from genoviz.cli import (
-    bwt,
-    count,
-    coverage,
-    depth,
-    draw,
-    extract,
-    geno,
-    layout,
-    offtarget,
-    position,
-    samples,
-    serve,
-    simulate,
-    sites,
-    stats,
-    stress,
-)
+from genoviz.cli import samples, serve
 from genoviz.cli.checked_values import check_values
+from genoviz.cli.genotypes import geno
+from genoviz.cli.graph import draw, extract, layout, position, simulate, sites, stats, stress
+from genoviz.cli.intervals import count, coverage, depth
+from genoviz.cli.offtargets import offtarget
 from genoviz.cli.own_inputs import keep_own_inputs
+from genoviz.cli.sequences import bwt
 from genoviz.cli.signals import Terminated, end_on_signals
 from genoviz.cli.stopping import leave_stuck, tidied
 from genoviz.cli.streams import remove_copies, silence_broken_streams, until_nobody_reads

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from genoviz.cli.checked_values import OUTPUTS
-from genoviz.io.protected_inputs import protect_inputs, refuse_input
+from genoviz.io.files.protected_inputs import protect_inputs, refuse_input
 
 # What is read beside a file of the same stem, and by a prefix.
 _COMPANIONS = (".bed", ".bim", ".fam", ".pgen", ".pvar", ".psam")

@@ -13,7 +13,7 @@ import typer
 from genoviz.cli.streams import is_standard_output_taken, until_nobody_reads
 
 if TYPE_CHECKING:
-    from genoviz.analyses.stress import PathStress
+    from genoviz.analyses.graph.layout.stress import PathStress
     from genoviz.model import PangenomeGraph
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from genoviz.cli.options import JsonOption, examples
+from genoviz.cli.common_options import JsonOption, examples
 from genoviz.cli.progress import quantity, show_progress
 from genoviz.cli.results import print_results
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.options import examples, help_of
+from genoviz.cli.common_options import examples, help_of
 from genoviz.errors import GenovizError
 
 EXAMPLES = examples(
@@ -51,7 +51,7 @@ def serve(
 ) -> None:
     """Serve the dashboard until interrupted; its address is printed."""
     try:
-        from app.__main__ import serve as serve_app
+        from genoviz_app.__main__ import serve as serve_app
 
         serve_app(files or [], port=port, address=address, show=browser)
     except ModuleNotFoundError as error:

@@ -70,7 +70,7 @@ def _stop(worker: threading.Thread, is_done: threading.Event) -> None:
     if is_done.is_set():
         return
     _stuck.add(is_done)
-    from genoviz.io.replace_file import remove_open_parts
+    from genoviz.io.files.replace_file import remove_open_parts
 
     for tidy in (*reversed(_tidying), remove_open_parts):
         with contextlib.suppress(Exception):

@@ -1,15 +1,15 @@
 """Frozen data classes over arrays: what readers return and analyses take."""
 
-from genoviz.model.annotations import Annotations, Categories
 from genoviz.model.byte_strings import ByteStrings
-from genoviz.model.graph import PangenomeGraph
-from genoviz.model.incidence import Incidence
-from genoviz.model.index_text import ContigPositions, IndexText
-from genoviz.model.intervals import Intervals
-from genoviz.model.layout import GraphLayout
-from genoviz.model.path_name import PathName
-from genoviz.model.path_region import PathRegion
-from genoviz.model.sequences import Sequences
+from genoviz.model.graph.graph import PangenomeGraph
+from genoviz.model.graph.incidence import Incidence
+from genoviz.model.graph.layout import GraphLayout
+from genoviz.model.graph.path_name import PathName
+from genoviz.model.graph.path_region import PathRegion
+from genoviz.model.intervals.annotations import Annotations, Categories
+from genoviz.model.intervals.intervals import Intervals
+from genoviz.model.sequences.index_text import ContigPositions, IndexText
+from genoviz.model.sequences.sequences import Sequences
 
 __all__ = [
     "Annotations",

@@ -13,8 +13,8 @@ _N_READS = 5_000
 
 def make_simulated_sample(path: Path) -> None:
     """Write the graph of the sample ``simulated``."""
-    from genoviz.analyses.simulate import VariationRates, simulate_pangenome
-    from genoviz.io.gfa import write_gfa
+    from genoviz.analyses.simulation.graphs import VariationRates, simulate_pangenome
+    from genoviz.io.graph.gfa import write_gfa
 
     # More large variants than a human genome has, so that a small graph shows each kind.
     rates = VariationRates(snp=0.6, sv=0.05, inversion=0.01, duplication=0.015)
@@ -23,16 +23,16 @@ def make_simulated_sample(path: Path) -> None:
 
 def make_exons_sample(path: Path) -> None:
     """Write the exons of the sample ``exons``."""
-    from genoviz.analyses.simulated_reads import exons_of, simulate_genes
-    from genoviz.io.interval_writer import write_bed
+    from genoviz.analyses.simulation.reads import exons_of, simulate_genes
+    from genoviz.io.intervals.writer import write_bed
 
     write_bed(path, exons_of(simulate_genes(seed=_READS_SEED)))
 
 
 def make_reads_sample(path: Path) -> None:
     """Write the reads of the sample ``reads``, each with its blocks (BED12)."""
-    from genoviz.analyses.simulated_reads import simulate_genes, simulate_reads
-    from genoviz.io.text_writer import write_text
+    from genoviz.analyses.simulation.reads import simulate_genes, simulate_reads
+    from genoviz.io.text.writer import write_text
 
     reads = simulate_reads(simulate_genes(seed=_READS_SEED), _N_READS, seed=_READS_SEED)
     lines = []
@@ -48,8 +48,8 @@ def make_reads_sample(path: Path) -> None:
 
 def make_genome_sample(path: Path) -> None:
     """Write the sequences of the sample ``genome``."""
-    from genoviz.analyses.simulated_genome import simulate_genome
-    from genoviz.io.fasta import write_fasta
+    from genoviz.analyses.simulation.genome import simulate_genome
+    from genoviz.io.sequences.fasta import write_fasta
 
     write_fasta(simulate_genome(seed=_GENOME_SEED), path)
 
@@ -62,10 +62,10 @@ def make_genotypes_sample(path: Path) -> None:
     """
     import numpy as np
 
-    from genoviz.analyses.genotypes.simulate_genotypes import simulate_genotypes
-    from genoviz.analyses.genotypes.simulate_traits import simulate_trait
-    from genoviz.io.plink_writer import write_plink
-    from genoviz.io.text_writer import write_text
+    from genoviz.analyses.simulation.genotypes import simulate_genotypes
+    from genoviz.analyses.simulation.traits import simulate_trait
+    from genoviz.io.genotypes.plink_writer import write_plink
+    from genoviz.io.text.writer import write_text
 
     genotypes = simulate_genotypes(
         300, 2_000, n_contigs=5, n_populations=3, missing_rate=0.01, seed=_GENOTYPES_SEED

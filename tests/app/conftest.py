@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.session import Session
 from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz_app.session.session import Session
 from tests.waiting import wait_until
 
 GFA = """H\tVN:Z:1.0

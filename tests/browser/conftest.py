@@ -134,7 +134,7 @@ def served(*arguments):
 
 @pytest.fixture(scope="package")
 def dashboard_url():
-    with served("-m", "app", "--no-show", "--port", "0") as (url, _lines):
+    with served("-m", "genoviz_app", "--no-show", "--port", "0") as (url, _lines):
         yield url
 
 

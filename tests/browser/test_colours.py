@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from genoviz.analyses.colouring import ColourChoice, make_colouring
-from genoviz.analyses.drawing import LayoutDrawing
 from genoviz.analyses.figures import FigureOptions, figure_bytes, make_figure
+from genoviz.analyses.graph.picture.colouring import ColourChoice, make_colouring
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from tests.graphs import make_graph
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from genoviz.io.gfa import read_gfa
+from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
 from tests.browser.conftest import Visit
 from tests.browser.test_pangenome_page import is_local

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.pages.pangenome.shared_marks import PICKED_COLOUR
+from genoviz_app.pages.pangenome.picture.shared_marks import PICKED_COLOUR
 
 PICKED = tuple(int(PICKED_COLOUR[i : i + 2], 16) for i in (1, 3, 5))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from genoviz.analyses.suffix_array import suffix_array
+from genoviz.analyses.sequences.suffix_array import suffix_array
 from genoviz.backend import array_module, load_kernel
 from genoviz.kernels.common_prefix import cpu
 from tests.kernels.test_suffix_sort import CONTIGS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from genoviz.analyses.suffix_array import common_prefixes, suffix_array
+from genoviz.analyses.sequences.suffix_array import common_prefixes, suffix_array
 from genoviz.backend import cuda_is_available, load_kernel
 from tests.kernels.texts import TEXTS, make_text
 

@@ -3,7 +3,7 @@
 import pytest
 
 from genoviz.kernels.cuda_source import STANDARD
-from tests.test_cuda_sources import CUPY_OPTIONS, SOURCES, compile_cuda
+from tests.kernels.test_cuda_sources import CUPY_OPTIONS, SOURCES, compile_cuda
 
 
 @pytest.mark.parametrize("n_blocks", [1, 10])

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genoviz.analyses.genome_planes import make_genome_planes
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.backend import load_kernel
 from genoviz.kernels.offtarget.plan import plan_rows, shared_bytes_of, threads_within
-from genoviz.model.sequences import Sequences
+from genoviz.model.sequences.sequences import Sequences
 from tests.oracles.offtargets import find_sites, letter_masks, reverse_complement
 
 pytestmark = pytest.mark.gpu

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz.analyses.layout import path_sgd_layout
-from genoviz.analyses.layout_schedule import zipf_tables
-from genoviz.analyses.layout_start import initial_coordinates
-from genoviz.analyses.path_records import build_path_records
-from genoviz.analyses.stress import path_stress
+from genoviz.analyses.graph.layout.layout import path_sgd_layout
+from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.schedule import zipf_tables
+from genoviz.analyses.graph.layout.start import initial_coordinates
+from genoviz.analyses.graph.layout.stress import path_stress
 from genoviz.backend import array_module, load_kernel
 from genoviz.kernels.path_sgd import cpu
 from genoviz.model import GraphLayout

@@ -6,17 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from genoviz.analyses import stress as stress_module
-from genoviz.analyses import stress_sampler
-from genoviz.analyses.layout import path_sgd_layout
-from genoviz.analyses.path_records import _fill_records, build_path_records
-from genoviz.analyses.stress import (
+from genoviz.analyses.graph.layout import stress as stress_module
+from genoviz.analyses.graph.layout import stress_sampler
+from genoviz.analyses.graph.layout.layout import path_sgd_layout
+from genoviz.analyses.graph.layout.path_records import _fill_records, build_path_records
+from genoviz.analyses.graph.layout.stress import (
     iter_path_stress,
     iter_sampled_path_stress,
     path_stress,
     sampled_path_stress,
 )
-from genoviz.analyses.stress_sampler import StressSampler
+from genoviz.analyses.graph.layout.stress_sampler import StressSampler
 from genoviz.errors import ParameterError
 from genoviz.kernels.path_sgd import cpu as sgd_cpu
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK, cpu

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from genoviz.analyses.index_text import make_index_text
-from genoviz.model.index_text import IndexText
-from genoviz.model.sequences import Sequences
+from genoviz.analyses.sequences.index_text import make_index_text
+from genoviz.model.sequences.index_text import IndexText
+from genoviz.model.sequences.sequences import Sequences
 
 
 def make_text(*contigs: str) -> IndexText:

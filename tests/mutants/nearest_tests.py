@@ -12,7 +12,8 @@ from pathlib import Path
 
 # These judge how a source is written, drive a browser, or run everything for minutes.
 NOT_ASKED = re.compile(
-    r"tests/(browser/|mutants/|test_(layers|project|kernel_pairs|mutants|notebooks|benchmarks)\.py)"
+    r"tests/(browser/|mutants/|kernels/test_kernel_pairs\.py|"
+    r"test_(layers|project|mutants|notebooks|benchmarks)\.py)"
 )
 
 
@@ -27,9 +28,8 @@ class TestMap:
         for package in packages:
             for path in sorted((root / package).rglob("*.py")):
                 name = path.relative_to(root).as_posix()
-                self.paths[name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")] = (
-                    name
-                )
+                module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+                self.paths[re.sub(r"^app\b", "genoviz_app", module)] = name
         self.modules = {path: module for module, path in self.paths.items()}
         self.texts = {path: (root / path).read_text() for path in self.modules}
         self._public = self._read_public_names()

@@ -83,6 +83,10 @@ class Copy:
             if source.is_file() and not _is_same(source, target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
+        # The folder is imported by this name; without it the tests would see that of the checkout.
+        installed = self.root / "genoviz_app"
+        if not installed.is_symlink():
+            installed.symlink_to("app")
 
     def mutate(self, mutant: Mutant, tests: TestMap) -> None:
         """Write a mutant into the copy and put away what was compiled of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genoviz.model.intervals import Intervals
+from genoviz.model.intervals.intervals import Intervals
 
 
 def _widened(start: int, end: int, zero_length: str) -> tuple[int, int]:

@@ -1,5 +1,5 @@
 """The page of genotypes: their quality, the samples, association and prediction."""
 
-from app.pages.genotypes.page import GenotypesPage
+from genoviz_app.pages.genotypes.page import GenotypesPage
 
 __all__ = ["GenotypesPage"]

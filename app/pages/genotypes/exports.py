@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.pages.genotypes.quality_rows import (
+from genoviz.analyses.figures import track_figure_bytes
+from genoviz.analyses.genotypes.relatives import relatives
+from genoviz.analyses.graph.picture.palettes import LIGHT, blend
+from genoviz.io.genotypes.plink_writer import write_plink
+from genoviz.io.genotypes.relationship_files import write_relationships
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+from genoviz_app.pages.genotypes.quality.rows import (
     SampleRows,
     VariantRows,
     sample_measures,
     variant_measures,
 )
-from app.pages.genotypes.relationship_view import RelationshipView, degree_of
-from app.pages.genotypes.sample_colours import MOST_GROUPS, SampleColours, colour_by
-from app.plots.legend import RampLegend
-from app.plots.principal_components_print import print_components, print_matrix
-from genoviz.analyses.genotypes.relatives import relatives
-from genoviz.analyses.palettes import LIGHT, blend
-from genoviz.analyses.track_figures import track_figure_bytes
-from genoviz.io.plink_writer import write_plink
-from genoviz.io.relationship_files import write_relationships
-from genoviz.model.genotypes import Genotypes, SampleTable
+from genoviz_app.pages.genotypes.samples.colours import MOST_GROUPS, SampleColours, colour_by
+from genoviz_app.pages.genotypes.samples.relationship_view import RelationshipView, degree_of
+from genoviz_app.plots.legend import RampLegend
+from genoviz_app.plots.principal_components_print import print_components, print_matrix
 
 PRINTED_CELLS = 160
 """Rows and columns of a printed heat map."""

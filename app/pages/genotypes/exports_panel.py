@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import panel_material_ui as pmui
 
-from app.pages.genotypes import exports
-from app.pages.genotypes.quality_panel import QualityPanel
-from app.pages.genotypes.samples_panel import SamplesPanel
-from app.pages.genotypes.state import GenotypeState
-from app.parts.file_button import file_button, file_stem
 from genoviz.errors import ParameterError
+from genoviz_app.pages.genotypes import exports
+from genoviz_app.pages.genotypes.quality.panel import QualityPanel
+from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.file_button import file_button, file_stem
 
 VARIANTS, SAMPLES = "Variants and their quality", "Samples and their quality"
 KEPT = "Genotypes that are analysed"

@@ -7,8 +7,8 @@ from typing import Any
 
 import panel as pn
 
-from app.pages.genotypes.state import GenotypeState
-from app.parts.styles import NUMBERS
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.styles import NUMBERS
 
 
 class Facts:

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from app.address import Address
-from app.pages.genotypes.association_design import covariate_names, trait_names
-from app.pages.genotypes.association_form import LINEAR
-from app.pages.genotypes.association_panel import AssociationPanel
-from app.pages.genotypes.linkage_region import WINDOWS
-from app.pages.genotypes.manhattan_panel import ManhattanPanel
-from app.pages.genotypes.prediction_link import read_request, write_request
-from app.pages.genotypes.prediction_panel import PredictionPanel
-from app.pages.genotypes.samples_panel import SamplesPanel
-from app.pages.genotypes.state import GenotypeState
-from app.pages.genotypes.thresholds import read_thresholds, write_thresholds
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import VariantTable
+from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.pages.genotypes.association.design import covariate_names, trait_names
+from genoviz_app.pages.genotypes.association.form import LINEAR
+from genoviz_app.pages.genotypes.association.linkage_region import WINDOWS
+from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
+from genoviz_app.pages.genotypes.association.scan_panel import AssociationPanel
+from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel
+from genoviz_app.pages.genotypes.prediction.request_text import read_request, write_request
+from genoviz_app.pages.genotypes.quality.thresholds import read_thresholds, write_thresholds
+from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.session.address import Address
 
 PLACE = re.compile(r"(.+):(\d+)")
 COMPONENT = re.compile(r"PC\d+")

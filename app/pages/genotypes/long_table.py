@@ -11,9 +11,9 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
-from app.parts.questions import Question
-from app.parts.remote_table import Column, RemoteTable, TableRows
-from app.session import Session
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.session.session import Session
 
 BLOCK = 1_000
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"

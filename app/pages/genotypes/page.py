@@ -7,28 +7,28 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.address import Address
-from app.pages.genotypes.association_panel import AssociationPanel
-from app.pages.genotypes.exports_panel import ExportsPanel
-from app.pages.genotypes.facts import Facts
-from app.pages.genotypes.link import LinkedPanels, LinkFollower, write_state
-from app.pages.genotypes.picker import GENOTYPE_FORMATS, GenotypePicker
-from app.pages.genotypes.prediction_panel import PredictionPanel
-from app.pages.genotypes.quality_panel import QualityPanel
-from app.pages.genotypes.reading_fields import ReadingFields
-from app.pages.genotypes.samples_panel import SamplesPanel
-from app.pages.genotypes.state import GenotypeState
-from app.parts.notices import notices_html
-from app.parts.styles import NOTICES, PICTURE_CARD
-from app.parts.views import Views
-from app.session import Session
 from genoviz.analyses.genotypes.sex_chromosomes import (
     describe_chromosomes,
     note_counted,
     note_left_out,
 )
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz_app.pages.genotypes.association.scan_panel import AssociationPanel
+from genoviz_app.pages.genotypes.exports_panel import ExportsPanel
+from genoviz_app.pages.genotypes.facts import Facts
+from genoviz_app.pages.genotypes.link import LinkedPanels, LinkFollower, write_state
+from genoviz_app.pages.genotypes.picker import GENOTYPE_FORMATS, GenotypePicker
+from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel
+from genoviz_app.pages.genotypes.quality.panel import QualityPanel
+from genoviz_app.pages.genotypes.reading_fields import ReadingFields
+from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
+from genoviz_app.parts.views import Views
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 NOTHING = f"""<p style="margin: 60px auto 12px; max-width: 38em; text-align: center; opacity: 0.85">
 No genotypes are open. Open {GENOTYPE_FORMATS} at the left, with a table of phenotypes where there

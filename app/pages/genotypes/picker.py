@@ -6,8 +6,8 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.parts.opening_bar import OpeningBar
-from app.parts.picker_fields import (
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
     caption,
     open_button,
@@ -16,9 +16,9 @@ from app.parts.picker_fields import (
     upload_field,
     written_path,
 )
-from app.parts.plain_text import plain_text
-from app.parts.sample_select import SampleSelect
-from app.session import Session
+from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.sample_select import SampleSelect
+from genoviz_app.session.session import Session
 
 GENOTYPE_FORMATS = ".bed of PLINK (with .bim and .fam beside it), .pgen, .vcf, .vcf.gz, .bcf"
 TABLE_FORMATS = "a table of phenotypes: .phen, .csv or .tsv with sample IDs first, .psam"

@@ -7,8 +7,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.session import Session
-from genoviz.model.chromosomes import HUMAN_AUTOSOMES
+from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
+from genoviz_app.session.session import Session
 
 
 class ReadingFields:

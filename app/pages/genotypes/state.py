@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import param
 
-from app.address import Region
-from app.genotype_files import OpenGenotypes
-from app.graph_places import on_graph
-from app.pages.genotypes.quality import Quality, iter_measure
-from app.pages.genotypes.task import Task
-from app.pages.genotypes.thresholds import Thresholds
-from app.session import Session
 from genoviz.analyses.genotypes.progress import Progress
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz_app.opening.genotype_files import OpenGenotypes
+from genoviz_app.pages.genotypes.quality.quality import Quality, iter_measure
+from genoviz_app.pages.genotypes.quality.thresholds import Thresholds
+from genoviz_app.pages.genotypes.task import Task
+from genoviz_app.session.address import Region
+from genoviz_app.session.graph_places import on_graph
+from genoviz_app.session.session import Session
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.filters import FilteredGenotypes

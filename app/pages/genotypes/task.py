@@ -7,16 +7,16 @@ from typing import Any
 
 import param
 
-from app.files import OpeningProgress
-from app.jobs import Job, JobState
-from app.session import Session, describe_problem
 from genoviz.analyses.genotypes.progress import Progress
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.server.jobs import Job, JobState, describe_problem
+from genoviz_app.session.session import Session
 
 
 class Task(param.Parameterized):
     """Runs one generator of the library after the other; a new one ends the one before.
 
-    `app.pages.genotypes.task_bar.TaskBar` shows how far it is.
+    `genoviz_app.pages.genotypes.task_bar.TaskBar` shows how far it is.
 
     Parameters
     ----------

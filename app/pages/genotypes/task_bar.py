@@ -7,8 +7,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.genotypes.task import Task
-from app.parts.plain_text import plain_text
+from genoviz_app.pages.genotypes.task import Task
+from genoviz_app.parts.plain_text import plain_text
 
 
 class TaskBar:

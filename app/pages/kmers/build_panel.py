@@ -8,10 +8,10 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.index_data import READING, BuildingProgress, BuildReport, BuiltIndex
-from app.index_files import IndexFiles, OpenIndex
-from app.pages.kmers.counting import say_seconds
-from app.parts.words import n_words
+from genoviz_app.opening.index_data import READING, BuildingProgress, BuildReport, BuiltIndex
+from genoviz_app.opening.index_files import IndexFiles, OpenIndex
+from genoviz_app.pages.kmers.counting import say_seconds
+from genoviz_app.parts.words import n_words
 
 NOTHING = (
     "<p>Open sequences at the left: their suffixes are sorted in blocks, and each round shows how "

@@ -9,13 +9,13 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
-from app.pages.kmers.repeats import RepeatsOf
-from app.pages.kmers.spectrum_panel import stored_words
-from app.pages.kmers.state import KmerState
-from app.parts.questions import Question
-from app.parts.turn import Turn
-from app.plots.kmer_spectrum import CurveFigure
-from genoviz.analyses.kmer_spectrum import DistinctKmers
+from genoviz.analyses.sequences.kmer_spectrum import DistinctKmers
+from genoviz_app.pages.kmers.repeats import RepeatsOf
+from genoviz_app.pages.kmers.spectrum_panel import stored_words
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.kmer_spectrum import CurveFigure
 
 MAX_K = {"100": 100, "1,000": 1000, "10,000": 10_000}
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"

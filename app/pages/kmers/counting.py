@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.index_data import BuiltIndex
-from genoviz.analyses.kmer_queries import count_kmers, iter_count_kmers
-from genoviz.analyses.kmers import Kmer, parse_kmers
-from genoviz.analyses.pangenome_queries import count_per_path
+from genoviz.analyses.sequences.kmer_queries import count_kmers, iter_count_kmers
+from genoviz.analyses.sequences.kmers import Kmer, parse_kmers
+from genoviz.analyses.sequences.pangenome_queries import count_per_path
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.model.bases import reverse_complement
+from genoviz.model.sequences.bases import reverse_complement
+from genoviz_app.opening.index_data import BuiltIndex
 
 N_TRIES, FEW = 3, 200
 MAX_LETTERS = 5_000_000

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from app.pages.kmers.hits import GenomeAxis, HitSet, bin_hits
-from app.plots.bin_size import round_size
-from app.plots.kmer_genome import LOWEST
-from genoviz.analyses.kmer_repeats import KmerRepeats
-from genoviz.analyses.kmer_spectrum import KmerStrand
-from genoviz.analyses.multiplicity_track import MultiplicityTrack
+from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
+from genoviz.analyses.sequences.kmer_spectrum import KmerStrand
+from genoviz.analyses.sequences.multiplicity_track import MultiplicityTrack
+from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet, bin_hits
+from genoviz_app.plots.bin_size import round_size
+from genoviz_app.plots.kmer_genome import LOWEST
 
 PIXELS_PER_BIN = 2
 

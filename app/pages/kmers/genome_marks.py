@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.pages.kmers.genome_bins import GenomeView
-from app.pages.kmers.hits import GenomeAxis
-from app.plots.kmer_genome import GenomeFigures
-from app.plots.kmer_matrix import shorten
 from genoviz.model import PathRegion
+from genoviz_app.pages.kmers.genome_bins import GenomeView
+from genoviz_app.pages.kmers.hits import GenomeAxis
+from genoviz_app.plots.kmer_genome import GenomeFigures
+from genoviz_app.plots.kmer_matrix import shorten
 
 MAX_SEEN, LETTER_PIXELS, BORDER_PIXELS, RIGHT_PIXELS = 2000, 7, 4, 20
 

@@ -10,17 +10,17 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
-from app.pages.kmers.genome_bins import GenomeBins, GenomeView, make_bins
-from app.pages.kmers.genome_marks import show_contigs, show_region
-from app.pages.kmers.hits import GenomeAxis
-from app.pages.kmers.k_field import KField
-from app.pages.kmers.kmer_list import shorten_kmer
-from app.pages.kmers.places import share_place
-from app.pages.kmers.repeats import RepeatsOf
-from app.pages.kmers.state import KmerState
-from app.parts.questions import Question
-from app.parts.turn import Turn
-from app.plots.kmer_genome import (
+from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, make_bins
+from genoviz_app.pages.kmers.genome_marks import show_contigs, show_region
+from genoviz_app.pages.kmers.hits import GenomeAxis
+from genoviz_app.pages.kmers.k_field import KField
+from genoviz_app.pages.kmers.kmer_list import shorten_kmer
+from genoviz_app.pages.kmers.places import share_place
+from genoviz_app.pages.kmers.repeats import RepeatsOf
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.kmer_genome import (
     FORWARD_COLOUR,
     MAX_COLOUR,
     MEAN_COLOUR,

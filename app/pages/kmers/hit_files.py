@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.pages.kmers.hits import GenomeAxis, HitSet
+from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet
 
 ROWS = 100_000
 HEAD = "contig\tstart\tend\tstrand\tkmer\n"

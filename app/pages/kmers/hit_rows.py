@@ -8,9 +8,9 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from app.index_data import BuiltIndex
-from app.pages.kmers.hits import GenomeAxis, HitSet
-from app.parts.remote_table import Column, TableRows
+from genoviz_app.opening.index_data import BuiltIndex
+from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet
+from genoviz_app.parts.remote_table import Column, TableRows
 
 BLOCK = 10_000
 MARGIN = 20

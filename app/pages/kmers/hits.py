@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.index_data import BuiltIndex
-from genoviz.analyses.kmer_hits import locate_kmer
-from genoviz.analyses.kmers import Kmer
-from genoviz.analyses.pangenome_queries import locate_on_paths
+from genoviz.analyses.sequences.kmer_hits import locate_kmer
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
+from genoviz_app.opening.index_data import BuiltIndex
 
 MAX_LOCATED = 20_000_000
 

@@ -9,17 +9,17 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.kmers.hit_files import write_hits
-from app.pages.kmers.hit_rows import BLOCK, COLUMNS, hit_rows
-from app.pages.kmers.hits import GenomeAxis, HitSet
-from app.pages.kmers.kmer_list import KmerList, shorten_kmer
-from app.pages.kmers.places import nodes_of, share_place
-from app.pages.kmers.state import LONG_SECONDS, KmerState
-from app.parts.file_button import file_button, file_stem
-from app.parts.questions import Question
-from app.parts.remote_table import RemoteTable, TableRows
 from genoviz.errors import GenovizError
 from genoviz.model import PathRegion
+from genoviz_app.pages.kmers.hit_files import write_hits
+from genoviz_app.pages.kmers.hit_rows import BLOCK, COLUMNS, hit_rows
+from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet
+from genoviz_app.pages.kmers.kmer_list import KmerList, shorten_kmer
+from genoviz_app.pages.kmers.places import nodes_of, share_place
+from genoviz_app.pages.kmers.state import LONG_SECONDS, KmerState
+from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.remote_table import RemoteTable, TableRows
 
 NO_HITS, NO_KMER = "no hits", "Write a k-mer above: its hits are listed here."
 FINDING = "the hits are being found …"

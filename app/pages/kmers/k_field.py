@@ -7,8 +7,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.address import MAX_K
-from app.pages.kmers.state import KmerState
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.session.address import MAX_K
 
 SLIDER_END = 64
 

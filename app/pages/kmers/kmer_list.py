@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import panel_material_ui as pmui
 
-from app.pages.kmers.counting import CountAnswer
-from app.pages.kmers.state import KmerState
-from app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
+from genoviz_app.pages.kmers.counting import CountAnswer
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 
 WIDTH, SHOWN_LETTERS = 310, 28
 COLUMNS = (

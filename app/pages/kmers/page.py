@@ -9,24 +9,24 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from app.address import Address
-from app.index_files import GRAPH_SOURCE
-from app.pages.kmers.build_panel import BuildPanel
-from app.pages.kmers.choose_k_panel import ChooseKPanel
-from app.pages.kmers.genome_panel import GenomePanel
-from app.pages.kmers.hits_panel import HitsPanel
-from app.pages.kmers.paths_panel import PathsPanel
-from app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
-from app.pages.kmers.repeats import RepeatsOf
-from app.pages.kmers.save_index import SaveIndex
-from app.pages.kmers.search_panel import SearchPanel
-from app.pages.kmers.source import IndexPicker
-from app.pages.kmers.spectrum_panel import SpectrumPanel
-from app.pages.kmers.state import KmerState
-from app.parts.notices import notices_html
-from app.parts.styles import NOTICES, PICTURE_CARD
-from app.parts.views import Views, slug_of
-from app.session import Session
+from genoviz_app.opening.index_files import GRAPH_SOURCE
+from genoviz_app.pages.kmers.build_panel import BuildPanel
+from genoviz_app.pages.kmers.choose_k_panel import ChooseKPanel
+from genoviz_app.pages.kmers.genome_panel import GenomePanel
+from genoviz_app.pages.kmers.hits_panel import HitsPanel
+from genoviz_app.pages.kmers.paths_panel import PathsPanel
+from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
+from genoviz_app.pages.kmers.repeats import RepeatsOf
+from genoviz_app.pages.kmers.save_index import SaveIndex
+from genoviz_app.pages.kmers.search_panel import SearchPanel
+from genoviz_app.pages.kmers.source import IndexPicker
+from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
+from genoviz_app.parts.views import Views, slug_of
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: center; opacity: 0.85">
 No genome is open. Open sequences (FASTA, 2bit) or an index (.gvfm) at the left, or index the paths

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from app.index_data import BuiltIndex
-from app.pages.kmers.counting import CountAnswer
-from app.pages.kmers.hits import GenomeAxis
-from genoviz.analyses.kmer_hits import MAX_SORTED, locate_kmers
-from genoviz.analyses.kmers import Kmer
-from genoviz.analyses.pangenome_queries import count_per_path
+from genoviz.analyses.sequences.kmer_hits import MAX_SORTED, locate_kmers
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.analyses.sequences.pangenome_queries import count_per_path
+from genoviz_app.opening.index_data import BuiltIndex
+from genoviz_app.pages.kmers.counting import CountAnswer
+from genoviz_app.pages.kmers.hits import GenomeAxis
 
 MAX_KMERS, MAX_CELLS, MAX_HITS = 500, 1 << 22, 1 << 24
 

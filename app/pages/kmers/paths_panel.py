@@ -13,16 +13,16 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import MouseLeave, MouseMove, Tap
 
-from app.index_data import BuiltIndex
-from app.pages.kmers.counting import CountAnswer
-from app.pages.kmers.hits import GenomeAxis
-from app.pages.kmers.path_counts import MAX_KMERS, iter_path_counts, write_path_counts
-from app.pages.kmers.state import KmerState
-from app.parts.file_button import file_button
-from app.parts.questions import Question
-from app.parts.turn import Turn
-from app.plots.kmer_matrix import MatrixFigure
 from genoviz.errors import GenovizError
+from genoviz_app.opening.index_data import BuiltIndex
+from genoviz_app.pages.kmers.counting import CountAnswer
+from genoviz_app.pages.kmers.hits import GenomeAxis
+from genoviz_app.pages.kmers.path_counts import MAX_KMERS, iter_path_counts, write_path_counts
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.file_button import file_button
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.kmer_matrix import MatrixFigure
 
 MAX_COLUMNS = 2000
 NAME_LETTERS = 40

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.graph_places import nodes_of, on_graph
-from app.index_data import BuiltIndex
-from app.pages.kmers.hits import GenomeAxis
-from app.session import Session
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz_app.opening.index_data import BuiltIndex
+from genoviz_app.pages.kmers.hits import GenomeAxis
+from genoviz_app.session.graph_places import nodes_of, on_graph
+from genoviz_app.session.session import Session
 
 __all__ = ["nodes_of", "on_graph", "share_place"]
 

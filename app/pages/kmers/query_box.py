@@ -10,8 +10,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.kmers.counting import MAX_LETTERS, CountAnswer, say_seconds
-from app.pages.kmers.state import STRANDS, KmerState
+from genoviz_app.pages.kmers.counting import MAX_LETTERS, CountAnswer, say_seconds
+from genoviz_app.pages.kmers.state import STRANDS, KmerState
 
 REST_SECONDS = 0.12
 EXAMPLE_LENGTH = 21

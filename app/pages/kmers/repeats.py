@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.index_files import BUILDERS, REPEATS
-from app.jobs import Job, JobState
-from app.pages.kmers.state import KmerState
-from app.session import describe_problem
-from genoviz.analyses.kmer_repeats import KmerRepeats
+from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
+from genoviz_app.opening.index_files import BUILDERS, REPEATS
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.server.jobs import Job, JobState, describe_problem
 
 
 class RepeatsOf:

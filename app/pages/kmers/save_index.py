@@ -8,14 +8,14 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.index_data import INDEX_ENDING
-from app.index_files import OpenIndex
-from app.pages.kmers.state import KmerState
-from app.parts.file_button import file_button, file_stem
-from app.parts.questions import Question
-from app.parts.styles import NUMBERS
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.io.fm_index import write_fm_index
+from genoviz.io.sequences.fm_index import write_fm_index
+from genoviz_app.opening.index_data import INDEX_ENDING
+from genoviz_app.opening.index_files import OpenIndex
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.styles import NUMBERS
 
 LARGEST_DOWNLOAD = 300_000_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from app.pages.kmers.search_steps import Row, SearchStep
+from genoviz_app.pages.kmers.search_steps import Row, SearchStep
 
 ROW, TOP, GAP = 19, 44, 12
 LETTER = 7.25

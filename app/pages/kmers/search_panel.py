@@ -7,11 +7,11 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.kmers.search_drawing import STYLE, sizes_svg, step_html
-from app.pages.kmers.search_steps import SearchStep, find_step
-from app.pages.kmers.state import KmerState
-from app.parts.questions import Question
-from genoviz.analyses.kmers import Kmer
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz_app.pages.kmers.search_drawing import STYLE, sizes_svg, step_html
+from genoviz_app.pages.kmers.search_steps import SearchStep, find_step
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.questions import Question
 
 LONGEST = 2000
 NOTHING = """<div class="steps"><p>Write a k-mer above: its search is shown here, base by base.</p>

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.kmer_trace import bwt_window, trace_kmer
-from genoviz.analyses.kmers import Kmer
-from genoviz.model.fm_index import FMIndex
+from genoviz.analyses.sequences.kmer_trace import bwt_window, trace_kmer
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.model.sequences.fm_index import FMIndex
 
 SHOWN_BASES = 24
 N_SCANNED = 512

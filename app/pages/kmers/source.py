@@ -6,8 +6,8 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.parts.sequence_picker import SequencePicker
-from app.session import Session
+from genoviz_app.parts.sequence_picker import SequencePicker
+from genoviz_app.session.session import Session
 
 FORMATS = "FASTA (.fa, .fna, also .gz), .2bit, or an index (.gvfm)"
 

@@ -11,20 +11,20 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import SelectionGeometry, Tap
 
-from app.index_files import OpenIndex
-from app.pages.kmers.k_field import KField
-from app.pages.kmers.query_box import QueryBox
-from app.pages.kmers.repeats import RepeatsOf
-from app.pages.kmers.spectrum_bins import LIMITS, bin_ticks, spectrum_bins
-from app.pages.kmers.state import KmerState
-from app.parts.file_button import file_button
-from app.parts.questions import Question
-from app.parts.remote_table import Column, RemoteTable, TableRows
-from app.parts.turn import Turn
-from app.plots.kmer_spectrum import SpectrumFigure, bar_columns
-from genoviz.analyses.kmer_repeats import KmerRepeats
-from genoviz.analyses.kmer_spectrum import KmerSpectrum
+from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
+from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 from genoviz.errors import GenovizError
+from genoviz_app.opening.index_files import OpenIndex
+from genoviz_app.pages.kmers.k_field import KField
+from genoviz_app.pages.kmers.query_box import QueryBox
+from genoviz_app.pages.kmers.repeats import RepeatsOf
+from genoviz_app.pages.kmers.spectrum_bins import LIMITS, bin_ticks, spectrum_bins
+from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.parts.file_button import file_button
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.kmer_spectrum import SpectrumFigure, bar_columns
 
 BEHIND = 10_000
 COLUMNS = (

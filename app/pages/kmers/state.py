@@ -6,13 +6,13 @@ from typing import Any
 
 import param
 
-from app.address import MAX_K
-from app.index_files import OpenIndex
-from app.pages.kmers.counting import CountAnswer, iter_count_text
-from app.pages.kmers.hits import HitSet, find_hits
-from app.parts.questions import Question
-from app.session import Session
-from genoviz.analyses.kmers import Kmer
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz_app.opening.index_files import OpenIndex
+from genoviz_app.pages.kmers.counting import CountAnswer, iter_count_text
+from genoviz_app.pages.kmers.hits import HitSet, find_hits
+from genoviz_app.parts.questions import Question
+from genoviz_app.session.address import MAX_K
+from genoviz_app.session.session import Session
 
 STRANDS = {"Both": "both", "Forward": "forward", "Canonical": "canonical"}
 DEFAULT_K = 21

@@ -6,7 +6,7 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.parts.styles import PICTURE_CARD
+from genoviz_app.parts.styles import PICTURE_CARD
 
 NO_GENOME = (
     "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. Then write guides, and "

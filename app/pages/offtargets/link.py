@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.address import Address
-from app.offtarget_genes import CLASSES
-from app.offtarget_genome import OpenGenome
-from app.offtarget_query import (
+from genoviz.analyses.offtargets.differences import SEED_LENGTH
+from genoviz.errors import ParameterError
+from genoviz.model.offtargets.protospacer import BulgeType
+from genoviz_app.opening.genome_files import OpenGenome
+from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES, kinds_of
+from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter
+from genoviz_app.pages.offtargets.hits.hit_order import HitOrder
+from genoviz_app.pages.offtargets.hits.hit_places import parse_place, place_text
+from genoviz_app.pages.offtargets.hits.hit_rows import COLUMNS
+from genoviz_app.pages.offtargets.search.genes import CLASSES
+from genoviz_app.pages.offtargets.search.query import (
     MAX_BULGE,
     MAX_MISMATCHES,
     OffTargetQuery,
@@ -15,15 +22,8 @@ from app.offtarget_query import (
     guide_lines,
     parse_guides,
 )
-from app.offtarget_search import SearchResult
-from app.pages.offtargets.bulge_kinds import KIND_SIZES, kinds_of
-from app.pages.offtargets.hit_filter import HitFilter
-from app.pages.offtargets.hit_order import HitOrder
-from app.pages.offtargets.hit_places import parse_place, place_text
-from app.pages.offtargets.hit_rows import COLUMNS
-from genoviz.analyses.offtarget_differences import SEED_LENGTH
-from genoviz.errors import ParameterError
-from genoviz.model.protospacer import BulgeType
+from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.session.address import Address
 
 LONGEST_LINK = 1500
 MOST_DIGITS = 10

@@ -8,26 +8,26 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.address import Address
-from app.index_files import GRAPH_SOURCE
-from app.offtarget_genome import INDEX_ENDING
-from app.offtarget_query import OffTargetQuery
-from app.pages.offtargets.arrangement import arrange, nothing_html
-from app.pages.offtargets.gene_picker import GenePicker
-from app.pages.offtargets.graph_source import GraphSource
-from app.pages.offtargets.guide_table import GuideTable
-from app.pages.offtargets.hit_card import HitCard
-from app.pages.offtargets.hit_table import HitTable
-from app.pages.offtargets.kinds_panel import KindsPanel
-from app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
-from app.pages.offtargets.places_panel import PlacesPanel
-from app.pages.offtargets.search_form import SearchForm
-from app.pages.offtargets.state import OffTargetState
-from app.parts.notices import notices_html
-from app.parts.sequence_picker import SequencePicker
-from app.parts.styles import NOTICES
-from app.session import Session
 from genoviz.errors import ParameterError
+from genoviz_app.opening.genome_files import INDEX_ENDING
+from genoviz_app.opening.index_files import GRAPH_SOURCE
+from genoviz_app.pages.offtargets.arrangement import arrange, nothing_html
+from genoviz_app.pages.offtargets.hits.hit_card import HitCard
+from genoviz_app.pages.offtargets.hits.hit_table import HitTable
+from genoviz_app.pages.offtargets.hits.kinds_panel import KindsPanel
+from genoviz_app.pages.offtargets.hits.places_panel import PlacesPanel
+from genoviz_app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
+from genoviz_app.pages.offtargets.search.gene_picker import GenePicker
+from genoviz_app.pages.offtargets.search.graph_source import GraphSource
+from genoviz_app.pages.offtargets.search.guide_table import GuideTable
+from genoviz_app.pages.offtargets.search.query import OffTargetQuery
+from genoviz_app.pages.offtargets.search.search_form import SearchForm
+from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.sequence_picker import SequencePicker
+from genoviz_app.parts.styles import NOTICES
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 FORMATS = "FASTA (.fa, .fna, also .gz) or .2bit"
 LONGEST_RUN = 2e10

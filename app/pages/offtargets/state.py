@@ -7,18 +7,18 @@ from typing import Any
 
 import param
 
-from app.graph_places import on_graph
-from app.jobs import Job, JobState
-from app.offtarget_genes import GeneFiles, HitGenes, find_genes
-from app.offtarget_genome import OpenGenome
-from app.offtarget_graph import iter_compare, iter_search_graph
-from app.offtarget_query import OffTargetQuery
-from app.offtarget_search import SearchResult, SearchStep, iter_search
-from app.pages.offtargets.hit_filter import FoundHits, HitFilter, filter_hits
-from app.pages.offtargets.hit_order import HitOrder
-from app.pages.offtargets.hit_places import region_of
-from app.parts.questions import Question
-from app.session import Session, describe_problem
+from genoviz_app.opening.genome_files import OpenGenome
+from genoviz_app.pages.offtargets.hits.hit_filter import FoundHits, HitFilter, filter_hits
+from genoviz_app.pages.offtargets.hits.hit_order import HitOrder
+from genoviz_app.pages.offtargets.hits.hit_places import region_of
+from genoviz_app.pages.offtargets.search.genes import GeneFiles, HitGenes, find_genes
+from genoviz_app.pages.offtargets.search.graph_search import iter_compare, iter_search_graph
+from genoviz_app.pages.offtargets.search.query import OffTargetQuery
+from genoviz_app.pages.offtargets.search.search import SearchResult, SearchStep, iter_search
+from genoviz_app.parts.questions import Question
+from genoviz_app.server.jobs import Job, JobState, describe_problem
+from genoviz_app.session.graph_places import on_graph
+from genoviz_app.session.session import Session
 
 NO_HIT = -1
 

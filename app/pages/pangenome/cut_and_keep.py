@@ -10,17 +10,17 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.pangenome.annotation_boxes import annotation_name
-from app.pages.pangenome.kept_part import FORMATS, Around, KeptPart, measure_part, writer_of
-from app.pages.pangenome.layout_view import LayoutView
-from app.pages.pangenome.node_text import FACTS, empty_html
-from app.pages.pangenome.shared_marks import region_nodes
-from app.parts.file_button import Writer, file_button, file_stem
-from app.parts.questions import Question
-from app.session import Session
-from genoviz.analyses.annotate import PlacedAnnotations
+from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
+from genoviz_app.pages.pangenome.kept_part import FORMATS, Around, KeptPart, measure_part, writer_of
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.nodes.node_text import FACTS, empty_html
+from genoviz_app.pages.pangenome.paths.annotation_boxes import annotation_name
+from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
+from genoviz_app.parts.file_button import Writer, file_button, file_stem
+from genoviz_app.parts.questions import Question
+from genoviz_app.session.session import Session
 
 REGION, PICKED, SEEN, ANNOTATION = "region", "picked", "seen", "annotation"
 SOURCES = {

@@ -11,10 +11,6 @@ from pathlib import Path
 
 import panel_material_ui as pmui
 
-from app.pages.pangenome.layout_run import LayoutRun
-from app.pages.pangenome.live_picture import LivePicture
-from app.parts.file_button import WRITER, FileButton
-from genoviz.analyses.colours import N_MARK_COLOURS
 from genoviz.analyses.figures import (
     FIGURE_ENDINGS,
     FigureLabel,
@@ -24,9 +20,13 @@ from genoviz.analyses.figures import (
     make_figure,
 )
 from genoviz.analyses.figures.files import MAX_LINES
-from genoviz.analyses.palettes import DARK, LIGHT, Theme, parse_colour
+from genoviz.analyses.graph.picture.colours import N_MARK_COLOURS
+from genoviz.analyses.graph.picture.palettes import DARK, LIGHT, Theme, parse_colour
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.io.layout_files import write_layout
+from genoviz.io.graph.layout_files import write_layout
+from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun
+from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
+from genoviz_app.parts.file_button import WRITER, FileButton
 
 MAX_DOWNLOAD_NODES = 5_000_000
 SIZES = {

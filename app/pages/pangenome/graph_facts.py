@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from app.session import OpenGraph
+from genoviz_app.session.session import OpenGraph
 
 
 def facts_html(opened: OpenGraph | None) -> str:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.analyses.extract import extract_nodes
-from genoviz.analyses.neighbourhood import find_detours, find_neighbourhood
-from genoviz.analyses.path_positions import find_node_visits
-from genoviz.analyses.sequences import iter_node_records, iter_region_records
+from genoviz.analyses.graph.query.extract import extract_nodes
+from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighbourhood
+from genoviz.analyses.graph.query.path_positions import find_node_visits
+from genoviz.analyses.graph.query.sequences import iter_node_records, iter_region_records
 from genoviz.errors import ParameterError
-from genoviz.io.fasta import write_fasta, write_node_list
-from genoviz.io.gfa import write_gfa
+from genoviz.io.graph.gfa import write_gfa
+from genoviz.io.sequences.fasta import write_fasta, write_node_list
 from genoviz.model import PangenomeGraph, PathRegion
 
 MAX_COUNTED_VISITS = 5_000_000

@@ -7,15 +7,15 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.jobs import KERNELS
-from app.pages.pangenome.layout_run import LayoutRun, RunState, Submit
-from app.pages.pangenome.layout_settings import LayoutSettings
-from app.pages.pangenome.live_picture import LivePicture
-from app.pages.pangenome.picture_bar import PictureBar
-from app.pages.pangenome.run_controls import RunControls
-from app.pages.pangenome.stress_chart import StressChart
-from app.parts.styles import CARD, PICTURE_CARD
 from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunState, Submit
+from genoviz_app.pages.pangenome.layout.layout_settings import LayoutSettings
+from genoviz_app.pages.pangenome.layout.run_controls import RunControls
+from genoviz_app.pages.pangenome.layout.stress_chart import StressChart
+from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
+from genoviz_app.pages.pangenome.picture.picture_bar import PictureBar
+from genoviz_app.parts.styles import CARD, PICTURE_CARD
+from genoviz_app.server.jobs import KERNELS
 
 POLL_MILLISECONDS = 40
 
@@ -34,7 +34,7 @@ class LayoutView(pn.viewable.Viewer):
 
     Examples
     --------
-    >>> from app import LayoutView                                  # doctest: +SKIP
+    >>> from genoviz_app import LayoutView                           # doctest: +SKIP
     >>> LayoutView(genoviz.read_gfa("graph.gfa"))                   # doctest: +SKIP
     """
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.address import Address
-from app.pages.pangenome.fitting import Shape
-from app.pages.pangenome.layout_view import LayoutView
-from app.session import Session
-from genoviz.analyses.colouring import MODES, ColourChoice
-from genoviz.analyses.path_groups import GROUPINGS
-from genoviz.analyses.path_positions import find_region_steps
-from genoviz.analyses.viewport import Viewport
+from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.analyses.graph.query.path_groups import GROUPINGS
+from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.errors import ParameterError
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.picture.fitting import Shape
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 DEFAULT_CHOICE = ColourChoice()
 

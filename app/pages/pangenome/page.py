@@ -7,26 +7,27 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.address import Address
-from app.pages.pangenome.annotation_list import AnnotationList
-from app.pages.pangenome.cut_and_keep import CutAndKeep
-from app.pages.pangenome.downloads import Downloads
-from app.pages.pangenome.find_bar import FindBar
-from app.pages.pangenome.graph_facts import facts_html
-from app.pages.pangenome.layout_view import LayoutView
-from app.pages.pangenome.link import LinkFollower, page_link
-from app.pages.pangenome.node_card import NodeCard
-from app.pages.pangenome.path_list import PathList
-from app.pages.pangenome.path_view import PathView
-from app.pages.pangenome.settings_form import SettingsForm
-from app.pages.pangenome.shared_marks import SharedMarks
-from app.pages.pangenome.source_picker import SourcePicker
-from app.pages.pangenome.statistics import Statistics
-from app.pages.pangenome.variation import Variation
-from app.parts.dock import Dock
-from app.parts.notices import notices_html
-from app.parts.styles import NOTICES, NUMBERS
-from app.session import Session, describe_problem
+from genoviz_app.pages.pangenome.cut_and_keep import CutAndKeep
+from genoviz_app.pages.pangenome.downloads import Downloads
+from genoviz_app.pages.pangenome.graph_facts import facts_html
+from genoviz_app.pages.pangenome.layout.settings_form import SettingsForm
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.link import LinkFollower, page_link
+from genoviz_app.pages.pangenome.nodes.find_bar import FindBar
+from genoviz_app.pages.pangenome.nodes.node_card import NodeCard
+from genoviz_app.pages.pangenome.paths.annotation_list import AnnotationList
+from genoviz_app.pages.pangenome.paths.path_list import PathList
+from genoviz_app.pages.pangenome.paths.path_view import PathView
+from genoviz_app.pages.pangenome.paths.variation import Variation
+from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks
+from genoviz_app.pages.pangenome.source_picker import SourcePicker
+from genoviz_app.pages.pangenome.statistics import Statistics
+from genoviz_app.parts.dock import Dock
+from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.styles import NOTICES, NUMBERS
+from genoviz_app.server.jobs import describe_problem
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 DOCK_PANELS = (
     PathView,

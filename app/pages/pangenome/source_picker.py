@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.parts.file_picker import FilePicker
-from app.parts.opening_bar import OpeningBar
-from app.parts.sample_select import SampleSelect
-from app.session import Session
+from genoviz_app.parts.file_picker import FilePicker
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.sample_select import SampleSelect
+from genoviz_app.session.session import Session
 
 FORMATS = (
     "a graph (.gfa, .gfa.gz) that the server can read; or, for the open graph, "

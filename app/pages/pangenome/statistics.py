@@ -10,16 +10,16 @@ import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 
-from app.jobs import Job, JobState
-from app.pages.pangenome.layout_view import LayoutView
-from app.parts.copy_button import CopyButton
-from app.parts.questions import Question
-from app.plots.histogram_bars import histogram_bars
-from app.session import Session, describe_problem
-from genoviz.analyses.statistics import iter_graph_statistics, layout_distances
-from genoviz.analyses.statistics_results import GraphStatistics, LayoutDistances
-from genoviz.analyses.statistics_rows import StatisticRow, statistics_rows
+from genoviz.analyses.graph.query.statistics import iter_graph_statistics, layout_distances
+from genoviz.analyses.graph.query.statistics_results import GraphStatistics, LayoutDistances
+from genoviz.analyses.graph.query.statistics_rows import StatisticRow, statistics_rows
 from genoviz.model import PangenomeGraph
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.parts.copy_button import CopyButton
+from genoviz_app.parts.questions import Question
+from genoviz_app.plots.histogram_bars import histogram_bars
+from genoviz_app.server.jobs import Job, JobState, describe_problem
+from genoviz_app.session.session import Session
 
 NO_GRAPH = "Open a graph to see it in numbers."
 TEXT = """

@@ -1,5 +1,5 @@
 """The page of tracks: reads, signals and features along a contig or a path."""
 
-from app.pages.tracks.page import TracksPage
+from genoviz_app.pages.tracks.page import TracksPage
 
 __all__ = ["TracksPage"]

@@ -8,21 +8,21 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from app.files import OpeningProgress
-from app.pages.tracks.browser import TrackBrowser
-from app.pages.tracks.feature_export import iter_write_features
-from app.pages.tracks.figure import figure_of
-from app.pages.tracks.file_job import FileJob, Writer
-from app.pages.tracks.track import Track
-from app.pages.tracks.track_bins import MAX_ROWS, iter_write_bins
-from app.pages.tracks.track_list import TrackList
-from app.pages.tracks.track_values import iter_write_bedgraph, iter_write_bigwig
-from app.parts.file_button import file_stem
-from app.session import Session
-from app.track_data import TrackKind
-from genoviz.analyses.track_figures import TRACK_FIGURE_ENDINGS, track_figure_bytes
+from genoviz.analyses.figures import TRACK_FIGURE_ENDINGS, track_figure_bytes
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.track_data import TrackKind
+from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
+from genoviz_app.pages.tracks.drawing.figure import figure_of
+from genoviz_app.pages.tracks.drawing.track_bins import MAX_ROWS, iter_write_bins
+from genoviz_app.pages.tracks.feature_export import iter_write_features
+from genoviz_app.pages.tracks.file_job import FileJob, Writer
+from genoviz_app.pages.tracks.track import Track
+from genoviz_app.pages.tracks.track_list import TrackList
+from genoviz_app.pages.tracks.track_values import iter_write_bedgraph, iter_write_bigwig
+from genoviz_app.parts.file_button import file_stem
+from genoviz_app.session.session import Session
 
 PICTURE, BINS = "Picture of all tracks", "Bins of all tracks"
 VALUES, FEATURES = "Values of a track", "Features of a track"

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from app.files import OpeningProgress
-from app.pages.tracks.track import Track
-from app.pages.tracks.track_values import place_of
-from app.track_data import TrackKind
-from app.track_features import FeatureTable
 from genoviz.errors import ParameterError
-from genoviz.io.bed_writer import BedExtras, iter_bed
-from genoviz.io.text_writer import write_text
+from genoviz.io.intervals.bed_writer import BedExtras, iter_bed
+from genoviz.io.text.writer import write_text
 from genoviz.model import Intervals, PathRegion
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.track_data import TrackKind
+from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.pages.tracks.track import Track
+from genoviz_app.pages.tracks.track_values import place_of
 
 ROWS_PER_SLICE = 20_000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.pages.tracks.places import with_margin
-from app.pages.tracks.track_list import TrackList
 from genoviz.model import PathRegion
+from genoviz_app.pages.tracks.places import with_margin
+from genoviz_app.pages.tracks.track_list import TrackList
 
 
 def find_feature(

@@ -11,12 +11,12 @@ from typing import Any
 
 import param
 
-from app.files import OpeningProgress
-from app.jobs import FILES, Job, JobState
-from app.parts.file_button import FileButton
-from app.parts.opening_bar import OpeningBar
-from app.session import Session, describe_problem
 from genoviz.errors import GenovizError, ParameterError
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.parts.file_button import FileButton
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+from genoviz_app.session.session import Session
 
 POLL_SECONDS = 0.05
 MAX_BYTES = 300_000_000

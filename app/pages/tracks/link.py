@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from app.address import Address
-from app.pages.tracks.browser import TrackBrowser
-from app.pages.tracks.navigation import Navigation
-from app.pages.tracks.path_depths import PathDepths, PathSet
-from app.pages.tracks.track_link import follow_looks, write_looks
-from app.pages.tracks.track_list import TrackList
-from app.session import Session
 from genoviz.errors import GenovizError
+from genoviz_app.pages.tracks.counting.path_depths import PathDepths, PathSet
+from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
+from genoviz_app.pages.tracks.drawing.navigation import Navigation
+from genoviz_app.pages.tracks.track_link import follow_looks, write_looks
+from genoviz_app.pages.tracks.track_list import TrackList
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 
 class TracksLink:

@@ -7,21 +7,21 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.address import Address
-from app.pages.tracks.browser import TrackBrowser
-from app.pages.tracks.counts_table import CountsTable
-from app.pages.tracks.depth_picker import DepthPicker
-from app.pages.tracks.exports import Exports
-from app.pages.tracks.link import TracksLink
-from app.pages.tracks.navigation import Navigation
-from app.pages.tracks.path_depths import PathDepths
-from app.pages.tracks.track_list import TrackList
-from app.pages.tracks.track_picker import TrackPicker
-from app.pages.tracks.track_settings import TrackSettings
-from app.parts.dock import Dock
-from app.parts.notices import notices_html
-from app.parts.styles import NOTICES, PICTURE_CARD
-from app.session import Session
+from genoviz_app.pages.tracks.counting.counts_table import CountsTable
+from genoviz_app.pages.tracks.counting.depth_picker import DepthPicker
+from genoviz_app.pages.tracks.counting.path_depths import PathDepths
+from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
+from genoviz_app.pages.tracks.drawing.navigation import Navigation
+from genoviz_app.pages.tracks.exports import Exports
+from genoviz_app.pages.tracks.link import TracksLink
+from genoviz_app.pages.tracks.track_list import TrackList
+from genoviz_app.pages.tracks.track_picker import TrackPicker
+from genoviz_app.pages.tracks.track_settings import TrackSettings
+from genoviz_app.parts.dock import Dock
+from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 NOTHING = """<p style="margin: 60px auto; max-width: 36em; text-align: center; opacity: 0.8">
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
-from genoviz.model.contig_names import aliases
+from genoviz.model.intervals.contig_names import aliases
 
 SMALLEST_VIEW = 20
 FEATURE_MARGIN = 0.15

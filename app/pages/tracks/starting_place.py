@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.pages.tracks.track_list import TrackList
 from genoviz.model import PathRegion
+from genoviz_app.pages.tracks.track_list import TrackList
 
 
 def busiest_contig(tracks: TrackList, contigs: Mapping[str, int]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from app.track_data import TrackData, TrackKind
-from app.track_files import TrackFile
 from genoviz.model import PathName
-from genoviz.model.contig_names import aliases
+from genoviz.model.intervals.contig_names import aliases
+from genoviz_app.opening.track_data import TrackData, TrackKind
+from genoviz_app.opening.track_files import TrackFile
 
 COLOURS = ("#4fb3e8", "#ffb454", "#7bc96f", "#e88fb4", "#b59cf0", "#5ed0c0", "#e8d35a", "#f0886c")
 HEIGHTS = {TrackKind.READS: 84, TrackKind.SIGNAL: 62, TrackKind.FEATURES: 92}

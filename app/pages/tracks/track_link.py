@@ -8,10 +8,17 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
-from app.pages.tracks.track import COLOURS, HEIGHTS, LEAST_HEIGHT, MOST_HEIGHT, Track, TrackLook
-from app.pages.tracks.track_list import ANNOTATIONS_TITLE, DEPTH_TITLE
-from app.track_data import TrackKind
 from genoviz.errors import GenovizError, ParameterError
+from genoviz_app.opening.track_data import TrackKind
+from genoviz_app.pages.tracks.track import (
+    COLOURS,
+    HEIGHTS,
+    LEAST_HEIGHT,
+    MOST_HEIGHT,
+    Track,
+    TrackLook,
+)
+from genoviz_app.pages.tracks.track_list import ANNOTATIONS_TITLE, DEPTH_TITLE
 
 BUILT_IN = {DEPTH_TITLE: "depth", ANNOTATIONS_TITLE: "annotations"}
 FIELDS = {field.name.removeprefix("is_").removeprefix("as_"): field for field in fields(TrackLook)}

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from app.pages.tracks import track_order
-from app.pages.tracks.track import Track, TrackLook, new_look
-from app.parts.annotation_colours import colours_of
-from app.parts.questions import Question
-from app.session import Session
-from app.track_data import TrackData, TrackKind, prepare
-from app.track_features import FeatureTable
-from genoviz.analyses.annotate import PlacedAnnotations
-from genoviz.analyses.coverage_index import CoverageIndex
-from genoviz.analyses.path_depth import path_depth_along
+from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+from genoviz.analyses.graph.query.path_depth import path_depth_along
+from genoviz.analyses.intervals.coverage_index import CoverageIndex
 from genoviz.model import Intervals, PangenomeGraph
-from genoviz.model.contig_names import aliases
+from genoviz.model.intervals.contig_names import aliases
+from genoviz_app.opening.track_data import TrackData, TrackKind, prepare
+from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.pages.tracks import track_order
+from genoviz_app.pages.tracks.track import Track, TrackLook, new_look
+from genoviz_app.parts.annotation_colours import colours_of
+from genoviz_app.parts.questions import Question
+from genoviz_app.session.session import Session
 
 DEPTH_TITLE, ANNOTATIONS_TITLE = "Depth of paths", "Annotations"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.pages.tracks.track import Track
+from genoviz_app.pages.tracks.track import Track
 
 
 def put(tracks: list[Track], track: Track, place: int) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.parts.file_picker import FilePicker
-from app.parts.opening_bar import OpeningBar
-from app.session import Session
+from genoviz_app.parts.file_picker import FilePicker
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.session.session import Session
 
 FORMATS = "BED, narrowPeak, bedGraph, GFF3, GTF, BAM, CRAM, bigWig or bigBed"
 

@@ -7,10 +7,10 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from app.pages.tracks.browser import TrackBrowser
-from app.pages.tracks.track import LEAST_HEIGHT, MOST_HEIGHT, Scale, Track
-from app.pages.tracks.track_list import TrackList
-from app.track_data import TrackKind
+from genoviz_app.opening.track_data import TrackKind
+from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
+from genoviz_app.pages.tracks.track import LEAST_HEIGHT, MOST_HEIGHT, Scale, Track
+from genoviz_app.pages.tracks.track_list import TrackList
 
 SCALES = {
     "What is in view": Scale.VIEW,

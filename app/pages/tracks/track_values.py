@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from app.files import OpeningProgress
-from app.pages.tracks.track import Track
-from app.track_data import TrackData, TrackKind
 from genoviz.errors import ParameterError
-from genoviz.io.bigwig_writer import write_bigwig
-from genoviz.io.interval_writer import iter_bedgraph
-from genoviz.io.text_writer import write_text
+from genoviz.io.intervals.bigwig_writer import write_bigwig
+from genoviz.io.intervals.writer import iter_bedgraph
+from genoviz.io.text.writer import write_text
 from genoviz.model import Intervals, PathRegion
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.track_data import TrackData, TrackKind
+from genoviz_app.pages.tracks.track import Track
 
 BASES_PER_SLICE = 1 << 22
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.analyses.colours import MAX_INDEX, N_MARK_COLOURS, Colouring
-from genoviz.analyses.detail import find_detail
-from genoviz.analyses.drawing import LayoutDrawing, Picture
 from genoviz.analyses.figures.label_parts import FigureLabel, Lines, label_places
 from genoviz.analyses.figures.legend_parts import legend_parts, scale_bar_parts, title_parts
 from genoviz.analyses.figures.options import SCREEN_DPI, FigureOptions
@@ -21,10 +18,13 @@ from genoviz.analyses.figures.plot import (
     find_view,
     make_lines,
 )
-from genoviz.analyses.fold import Fold
-from genoviz.analyses.legend import Legend, NamedLegend
-from genoviz.analyses.palettes import Palette
-from genoviz.analyses.viewport import Viewport
+from genoviz.analyses.graph.picture.colours import MAX_INDEX, N_MARK_COLOURS, Colouring
+from genoviz.analyses.graph.picture.detail import find_detail
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.legend import Legend, NamedLegend
+from genoviz.analyses.graph.picture.palettes import Palette
+from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.analyses.colours import Colouring
-from genoviz.analyses.drawing import LayoutDrawing
 from genoviz.analyses.figures.parts import Anchor, Part, Text, text_width
-from genoviz.analyses.fold import Fold
-from genoviz.analyses.viewport import Viewport
+from genoviz.analyses.graph.picture.colours import Colouring
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.model import PangenomeGraph
 
 LABEL_SIZE, NAME_SIZE = 12.5, 10.5

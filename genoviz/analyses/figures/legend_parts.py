@@ -14,9 +14,15 @@ from genoviz.analyses.figures.parts import (
     text_width,
     wrap_widths,
 )
-from genoviz.analyses.legend import Legend, NamedLegend, RampLegend, length_text, short_number
-from genoviz.analyses.palettes import Palette, Theme
-from genoviz.analyses.viewport import Viewport
+from genoviz.analyses.graph.picture.legend import (
+    Legend,
+    NamedLegend,
+    RampLegend,
+    length_text,
+    short_number,
+)
+from genoviz.analyses.graph.picture.palettes import Palette, Theme
+from genoviz.analyses.graph.picture.viewport import Viewport
 
 TEXT_SIZE, TITLE_SIZE = 12.0, 17.0
 MARGIN = 16.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from genoviz.analyses.viewport import MAX_PIXELS
+from genoviz.analyses.graph.picture.viewport import MAX_PIXELS
 from genoviz.errors import ParameterError
 
 SCREEN_DPI = 96

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.analyses.colours import CATEGORY_OPTIONS, MAX_INDEX, Colouring
-from genoviz.analyses.detail import Detail
-from genoviz.analyses.drawing import LayoutDrawing, Picture
 from genoviz.analyses.figures.label_parts import Lines
 from genoviz.analyses.figures.options import SCREEN_DPI, FigureOptions
-from genoviz.analyses.fold import Fold
-from genoviz.analyses.marks import MarkLayer
-from genoviz.analyses.viewport import Viewport
+from genoviz.analyses.graph.picture.colours import CATEGORY_OPTIONS, MAX_INDEX, Colouring
+from genoviz.analyses.graph.picture.detail import Detail
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.marks import MarkLayer
+from genoviz.analyses.graph.picture.viewport import Viewport
 
 MAX_LINE_WIDTH = 9
 MAX_EDGE_NODES = 1500

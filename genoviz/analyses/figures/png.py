@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.analyses.figures.bezier import curve_points
 from genoviz.analyses.figures.figure import Figure
 from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text, font_of
-from genoviz.analyses.palettes import Palette, parse_colour
+from genoviz.analyses.graph.picture.palettes import Palette, parse_colour
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw

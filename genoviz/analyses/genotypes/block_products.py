@@ -11,7 +11,7 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import product_blocks, variant_blocks
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
 
 
 class BlockProducts:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.model.genotypes import HETEROZYGOUS_CODE, MISSING_CODE
+from genoviz.model.genotypes.genotypes import HETEROZYGOUS_CODE, MISSING_CODE
 
 
 def frequencies_of_counts(counts: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
 
 OVERSAMPLING = 10
 USUAL_ITERATIONS = 10

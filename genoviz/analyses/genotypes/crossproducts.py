@@ -13,7 +13,7 @@ from genoviz.analyses.genotypes.matrix_parts import to_host
 from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
-from genoviz.model.genotypes import HETEROZYGOUS_CODE, MISSING_CODE, Genotypes
+from genoviz.model.genotypes.genotypes import HETEROZYGOUS_CODE, MISSING_CODE, Genotypes
 
 BLOCK_VARIANTS = 1024
 PANEL_SAMPLES, PANEL_VARIANTS = 64, 1 << 16

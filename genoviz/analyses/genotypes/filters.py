@@ -12,7 +12,7 @@ from genoviz.analyses.genotypes.selection import iter_select_samples
 from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
 
 _WHAT = "filtering"
 

@@ -11,7 +11,7 @@ from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.errors import ParameterError
 from genoviz.kernels.linkage.cpu import make_planes, prune, squared_correlations
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
 
 _PAIRS = 1 << 16
 _STEP_WORDS = 1 << 24

@@ -10,7 +10,7 @@ import numpy as np
 
 from genoviz.backend import Backend, array_module, check_devices, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
 
 KERNEL = "genotype_product"
 CARD_SHARE = 0.8

@@ -27,7 +27,7 @@ from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import MISSING_CODE, Genotypes
+from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 MISSING = ("mean", "zero")
 PACKINGS = ("2bit", "5codes")

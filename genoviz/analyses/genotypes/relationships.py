@@ -22,7 +22,7 @@ from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.statistics import IS_CALLED
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import Genotypes, SampleTable
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
 METHODS = ("vanraden", "gcta")
 WHAT = "Relationship matrix"

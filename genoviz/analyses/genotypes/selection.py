@@ -12,8 +12,8 @@ from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
 from genoviz.kernels.genotype_packing import cpu
-from genoviz.model.dosages import to_int8
-from genoviz.model.genotypes import Genotypes, SampleTable, VariantTable
+from genoviz.model.genotypes.dosages import to_int8
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 _BLOCK_BYTES = 1 << 26
 

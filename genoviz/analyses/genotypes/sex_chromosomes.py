@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.model.chromosomes import DIPLOID, HUMAN_AUTOSOMES, Kind
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.chromosomes import DIPLOID, HUMAN_AUTOSOMES, Kind
+from genoviz.model.genotypes.genotypes import Genotypes
 
 Contigs = Literal["autosomes", "all"]
 CONTIGS = ("autosomes", "all")

@@ -18,8 +18,8 @@ from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, variants
 from genoviz.analyses.genotypes.variant_blocks import product_blocks, variants_at_a_time
 from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, load_kernel
-from genoviz.model.chromosomes import DIPLOID, Kind
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.chromosomes import DIPLOID, Kind
+from genoviz.model.genotypes.genotypes import Genotypes
 
 IS_MISSING = np.array([0.0, 1.0, 0.0, 0.0])
 IS_HETEROZYGOUS = np.array([0.0, 0.0, 1.0, 0.0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from genoviz.backend import Backend, resolve_backend
-from genoviz.model.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
 
 CPU_GENOTYPES = 1 << 27
 """Genotypes of a block on the CPU: 32 MB packed, some 100 ms for a product with 20 columns. Of many

@@ -1,0 +1,1 @@
+"""Opening files and uploads: read once, shared by everybody."""

@@ -1,0 +1,83 @@
+"""Opening annotations of a graph from files; several files are shown as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from genoviz.analyses.graph.query.annotate import PlacedAnnotations, place_annotations
+from genoviz.io.intervals.annotations import read_annotations
+from genoviz.model import Annotations, PangenomeGraph
+from genoviz.model.intervals.annotations import join_annotations
+from genoviz_app.opening.files import OpeningProgress
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotationFile:
+    """Annotations that were read from a file.
+
+    Attributes
+    ----------
+    source
+        The path that opens it again; "" for an upload.
+    title
+        What people call it.
+    annotations
+        Its rows.
+    """
+
+    source: str
+    title: str
+    annotations: Annotations
+
+
+@dataclass(frozen=True, eq=False)
+class OpenAnnotations:
+    """The annotations of a graph.
+
+    Attributes
+    ----------
+    files
+        Where they are from, in the order in which they were opened.
+    placed
+        All of them, on the paths of the graph; None without a file.
+    """
+
+    files: tuple[AnnotationFile, ...] = ()
+    placed: PlacedAnnotations | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The paths that open them again."""
+        return tuple(file.source for file in self.files if file.source)
+
+
+def iter_open_annotations(
+    path: Path,
+    graph: PangenomeGraph,
+    others: Sequence[AnnotationFile] = (),
+    *,
+    source: str = "",
+    title: str,
+) -> Iterator[OpeningProgress]:
+    """Open annotations beside others; a file that is open already is read anew.
+
+    The last progress has all of them.
+    """
+    yield OpeningProgress(f"Reading the annotations {title}")
+    file = AnnotationFile(source, title, read_annotations(path))
+    kept = [other for other in others if (other.source, other.title) != (source, title)]
+    yield from iter_place_annotations(graph, (*kept, file))
+
+
+def iter_place_annotations(
+    graph: PangenomeGraph, files: tuple[AnnotationFile, ...]
+) -> Iterator[OpeningProgress]:
+    """Place the annotations of some files together; the last progress has them."""
+    placed = None
+    if files:
+        yield OpeningProgress("Placing annotations on the paths")
+        joined = join_annotations([file.annotations for file in files])
+        placed = place_annotations(graph, joined)
+    yield OpeningProgress("Ready", 1.0, OpenAnnotations(files, placed))

@@ -1,0 +1,240 @@
+"""Opening graphs: samples, files on the server and uploads; one copy in memory for everybody."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from genoviz.errors import GenovizError, ParameterError
+from genoviz.io.graph.gfa import iter_read_gfa
+from genoviz.model import PangenomeGraph
+from genoviz.samples import Sample, iter_get_sample, list_samples
+from genoviz_app.parts.words import shorten
+from genoviz_app.server.jobs import Job, JobThread
+
+N_KEPT_GRAPHS = 4
+
+MAX_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class OpenGraph:
+    """A graph that is open in a tab.
+
+    Attributes
+    ----------
+    source
+        What opens it again: a sample's name or a path; "" for an upload.
+    title
+        What people call it.
+    graph
+        The graph itself, shared between tabs.
+    """
+
+    source: str
+    title: str
+    graph: PangenomeGraph
+
+
+@dataclass(frozen=True)
+class OpeningProgress:
+    """How far the opening of a graph, a layout or annotations has come.
+
+    Attributes
+    ----------
+    text
+        What is going on.
+    fraction
+        Share of the work that is done, 0 to 1, or None when it cannot be told.
+    opened
+        The result, in the last progress.
+    """
+
+    text: str
+    fraction: float | None = None
+    opened: Any = None
+
+
+class FileCache:
+    """Contents of files: who opens a file that is open elsewhere gets the same object.
+
+    A file is known by its path, time of change and size, so an edited file is read anew. The
+    last few contents are kept, others for as long as a tab has them open.
+
+    Parameters
+    ----------
+    iter_content
+        Called with a path; yields progress, of which the last has what was opened.
+    n_kept
+        How many contents are kept that nobody has open.
+    """
+
+    _all: ClassVar[weakref.WeakSet[FileCache]] = weakref.WeakSet()
+
+    def __init__(
+        self, iter_content: Callable[[Path], Iterator[OpeningProgress]], n_kept: int
+    ) -> None:
+        self._all.add(self)
+        self._iter_content = iter_content
+        self._contents: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+        self._kept: OrderedDict[tuple, Any] = OrderedDict()
+        self._being_read: set[tuple] = set()
+        self._lock = threading.Lock()
+        self._n_kept = n_kept
+
+    def iter_read(self, path: Path) -> Iterator[Any]:
+        """Yield progress, and the content at the end; None means that another tab reads it."""
+        key = _file_key(path)
+        while not self._may_read(key):
+            yield None
+        content = self._contents.get(key)
+        try:
+            if content is None:
+                for progress in self._iter_content(path):
+                    content = progress.opened
+                    yield replace(progress, opened=None)
+            self._keep(key, content)
+        finally:
+            with self._lock:
+                self._being_read.discard(key)
+        yield content
+
+    @classmethod
+    def forget_below(cls, folder: Path) -> None:
+        """Keep nothing that was read from files below a folder, whatever the cache."""
+        for cache in tuple(cls._all):
+            with cache._lock:
+                for key in [key for key in cache._kept if Path(key[0]).is_relative_to(folder)]:
+                    del cache._kept[key]
+
+    def _may_read(self, key: tuple) -> bool:
+        with self._lock:
+            if key in self._being_read:
+                return False
+            self._being_read.add(key)
+            return True
+
+    def _keep(self, key: tuple, content: Any) -> None:
+        with self._lock:
+            self._contents[key] = content
+            self._kept[key] = content
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._n_kept:
+                self._kept.popitem(last=False)
+
+
+class GraphCache(FileCache):
+    """Graphs by file."""
+
+    def __init__(self, n_kept: int = N_KEPT_GRAPHS) -> None:
+        super().__init__(_iter_graph, n_kept)
+
+
+def _iter_graph(path: Path) -> Iterator[OpeningProgress]:
+    for progress in iter_read_gfa(path):
+        fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+        yield OpeningProgress(progress.stage, fraction, progress.graph)
+
+
+GRAPHS = GraphCache()
+
+"""The graphs of all tabs."""
+
+
+def find_sample(name: str) -> Sample | None:
+    """Return the sample of a name, in whatever case, or None."""
+    name = name.strip().lower()
+    return next((sample for sample in list_samples() if sample.name.lower() == name), None)
+
+
+def iter_open(source: str, *, folders: tuple[Path, ...] = ()) -> Iterator[OpeningProgress | None]:
+    """Open a sample by name or a file on the server by path; the last progress has the graph.
+
+    Parameters
+    ----------
+    source
+        Name of a sample, or a path.
+    folders
+        When given, only files below these folders are opened.
+    """
+    sample = find_sample(source)
+    if sample is None:
+        path = check_path(source, folders)
+        yield from iter_open_file(path, source=str(path), title=path.name)
+        return
+    for progress in iter_get_sample(sample.name):
+        if progress.path is None:
+            fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+            yield OpeningProgress(f"Fetching {sample.title}", fraction)
+        else:
+            yield from iter_open_file(progress.path, source=sample.name, title=sample.title)
+
+
+def iter_open_file(path: Path, *, source: str = "", title: str) -> Iterator[OpeningProgress | None]:
+    """Open one file; the last progress has the graph."""
+    for step in GRAPHS.iter_read(path):
+        if isinstance(step, PangenomeGraph):
+            yield OpeningProgress("Ready", 1.0, OpenGraph(source, title, step))
+        else:
+            yield step
+
+
+def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
+    """Return the file that a person named, or say in one sentence why it cannot be opened."""
+    if not text.strip():
+        raise ParameterError("no file is named; a path on the server is needed")
+    shown = shorten(text.strip(), MAX_SHOWN)
+    try:
+        path = Path(text.strip()).expanduser().resolve()
+        is_file, is_folder = path.is_file(), path.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ParameterError(f"{shown!r} cannot be a path on this machine") from error
+    if folders and not any(path.is_relative_to(folder) for folder in folders):
+        names = ", ".join(str(folder) for folder in folders)
+        raise ParameterError(f"{shown} is not below {names}, where this server may read")
+    if is_folder:
+        raise ParameterError(f"{path} is a folder; a file is needed")
+    if not is_file:
+        raise ParameterError(f"{path} does not exist on the server, nor is it a sample's name")
+    return path
+
+
+def _file_key(path: Path) -> tuple:
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise GenovizError(f"{path.name} cannot be read: {error.strerror}") from error
+    return (str(path), stat.st_mtime_ns, stat.st_size)
+
+
+class Tab(Protocol):
+    """For whom files are opened: it runs the jobs, and tells a person what went wrong."""
+
+    problem: str
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """When not empty, only files below these folders are opened."""
+
+    def submit(self, steps: Iterator[Any], *, title: str, thread: JobThread = ...) -> Job:
+        """Run a generator in a job thread; it is cancelled when the tab closes."""
+
+    def upload_path(self, name: str) -> Path:
+        """Return where an uploaded file is kept until the tab closes."""
+
+    def complain(self, sentence: str) -> None:
+        """Say what went wrong after what has gone wrong already, each sentence once."""
+
+
+def iter_after_writing(
+    path: Path, content: bytes | str, steps: Iterator[OpeningProgress | None]
+) -> Iterator[OpeningProgress | None]:
+    """Yield from the opening of an uploaded file, once it is written."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    del content
+    yield from steps

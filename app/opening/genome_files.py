@@ -1,0 +1,169 @@
+"""The genome that off-targets are searched in: read once, as bit planes, for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import param
+
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
+from genoviz.errors import GenovizError
+from genoviz.io.offtargets.genome_planes import iter_read_genome_planes
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+from genoviz.model.sequences.index_text import IndexText
+from genoviz.model.sequences.sequences import Sequences
+from genoviz.samples import iter_get_sample
+from genoviz_app.opening.files import (
+    FileCache,
+    OpenGraph,
+    OpeningProgress,
+    check_path,
+    find_sample,
+    iter_after_writing,
+)
+from genoviz_app.opening.graph_genome import PathPlanes
+from genoviz_app.opening.index_files import BUILDERS, GRAPH_SOURCE, OpenIndex
+from genoviz_app.opening.opening_files import OpeningFiles
+
+N_KEPT_GENOMES = 3
+INDEX_ENDING = ".gvfm"
+
+
+@dataclass(frozen=True, eq=False)
+class Genome:
+    """A genome, shared between tabs.
+
+    Attributes
+    ----------
+    planes
+        The sequences, or the paths of a graph.
+    notes
+        What a reader treated in its own way.
+    """
+
+    planes: GenomePlanes | PathPlanes
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class OpenGenome:
+    """A genome that is open in a tab.
+
+    Attributes
+    ----------
+    source
+        What opens it again: a sample's name, a path, or ``"graph"``; "" for an upload.
+    title
+        What people call it.
+    genome
+        The genome itself.
+    """
+
+    source: str
+    title: str
+    genome: Genome = field(repr=False)
+
+    @property
+    def planes(self) -> GenomePlanes | PathPlanes:
+        """The sequences."""
+        return self.genome.planes
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether it is the paths of a graph."""
+        return isinstance(self.planes, PathPlanes)
+
+
+def iter_read_genome(path: Path) -> Iterator[OpeningProgress]:
+    """Read a FASTA or 2bit file, or what was kept of it; the last progress has the `Genome`."""
+    if path.name.lower().endswith(INDEX_ENDING):
+        raise GenovizError(f"{path.name} is an index; sequences are needed (FASTA or 2bit)")
+    for progress in iter_read_genome_planes(path, make_genome_planes):
+        fraction = progress.n_bytes / max(progress.n_bytes_total, 1)
+        yield OpeningProgress(f"{path.name}: {progress.stage.lower()}", fraction)
+    if not progress.planes.n_bases:
+        raise GenovizError(f"{path.name} has no bases; a genome is needed")
+    yield OpeningProgress("Ready", 1.0, Genome(progress.planes, progress.notes))
+
+
+def sequences_of(text: IndexText) -> Sequences:
+    """Return the sequences that an index stands on."""
+    lengths = text.contig_lengths
+    parts = [text.cut(contig, 0, int(length)) for contig, length in enumerate(lengths.tolist())]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    bases = np.concatenate([np.empty(0, np.uint8), *parts])
+    return Sequences(tuple(map(str, text.contig_names)), offsets, bases, np.asarray(text.masked))
+
+
+GENOMES = FileCache(iter_read_genome, N_KEPT_GENOMES)
+"""The genomes of all files and all tabs."""
+
+
+class GenomeFiles(OpeningFiles):
+    """The genome that a tab has open for off-targets."""
+
+    opened = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="The genome that is open.")
+    thread = BUILDERS
+
+    def open(self, source: str) -> None:
+        """Open a sample by name, or sequences on the server by path."""
+        self.begin(self._iter_open(source), Path(source).name or "sequences")
+
+    def open_upload(self, name: str, content: bytes | str) -> None:
+        """Open an uploaded file, which is kept until the tab closes."""
+        name = Path(name).name
+        path = self._session.upload_path(name)
+        self.begin(iter_after_writing(path, content, iter_open_genome(path, title=name)), name)
+
+    def open_graph(self, graph: OpenGraph) -> None:
+        """Take the paths of a graph."""
+        self.begin(_iter_take_graph(graph), graph.title)
+
+    def follow(self, index: OpenIndex) -> None:
+        """Take the sequences whose index is open elsewhere in the tab."""
+        if index.source == GRAPH_SOURCE or index.built.graph is not None:
+            return
+        if index.source and not index.source.lower().endswith(INDEX_ENDING):
+            self.open(index.source)
+        else:
+            self.begin(_iter_take_text(index), index.title)
+
+    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
+        sample = find_sample(source)
+        if sample is None:
+            path = check_path(source, self._session.folders)
+            yield from iter_open_genome(path, source=str(path), title=path.name)
+            return
+        for progress in iter_get_sample(sample.name):
+            if progress.path is None:
+                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+                yield OpeningProgress(f"Fetching {sample.title}", fraction)
+            else:
+                yield from iter_open_genome(progress.path, source=sample.name, title=sample.title)
+
+
+def iter_open_genome(
+    path: Path, *, source: str = "", title: str
+) -> Iterator[OpeningProgress | None]:
+    """Open the genome of a file; the last progress has the `OpenGenome`."""
+    for step in GENOMES.iter_read(path):
+        if isinstance(step, Genome):
+            yield OpeningProgress("Ready", 1.0, OpenGenome(source, title, step))
+        else:
+            yield step
+
+
+def _iter_take_text(index: OpenIndex) -> Iterator[OpeningProgress]:
+    yield OpeningProgress(f"Reading {index.title}")
+    genome = Genome(make_genome_planes(sequences_of(index.built.index.text)), index.built.notes)
+    yield OpeningProgress("Ready", 1.0, OpenGenome("", index.title, genome))
+
+
+def _iter_take_graph(graph: OpenGraph) -> Iterator[OpeningProgress]:
+    yield OpeningProgress(f"Reading {graph.title}")
+    genome = Genome(PathPlanes.of(graph.graph))
+    title = f"paths of {graph.title}"
+    yield OpeningProgress("Ready", 1.0, OpenGenome(GRAPH_SOURCE, title, genome))

@@ -1,0 +1,342 @@
+"""The genotypes and the table of phenotypes of a tab: read once, and shared by everybody."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
+from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model.genotypes.phenotypes import RowOrderError
+from genoviz.samples import iter_get_sample
+from genoviz_app.opening.files import FileCache, OpeningProgress, Tab, check_path, find_sample
+from genoviz_app.opening.genotype_names import PARTS, companion_table, is_table
+from genoviz_app.opening.genotype_uploads import Arrivals
+from genoviz_app.opening.opening_files import OpeningFiles
+
+if TYPE_CHECKING:
+    from genoviz.model.genotypes.phenotypes import PhenotypeTable
+
+N_KEPT_GENOTYPES, N_KEPT_TABLES = 3, 6
+
+
+@dataclass(frozen=True, eq=False)
+class OpenGenotypes:
+    """Genotypes that are open in a tab.
+
+    Attributes
+    ----------
+    source
+        What opens them again: a sample's name or a path; "" for an upload.
+    title
+        What people call them.
+    genotypes
+        The genotypes, perhaps mapped from a file.
+    own_table
+        The phenotypes of their own .fam file, or None.
+    """
+
+    source: str
+    title: str
+    genotypes: Genotypes = field(repr=False)
+    own_table: OpenPhenotypes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenPhenotypes:
+    """A table of phenotypes that is open in a tab.
+
+    Attributes
+    ----------
+    source
+        The path that opens it again; "" for an upload, and for what comes with the genotypes.
+    title
+        What people call it.
+    table
+        Its columns, for the samples of the open genotypes, in their order; as they are in the file
+        while none are open.
+    is_upload
+        Whether this tab alone has it.
+    whole
+        All rows of the file, once ``table`` has those of samples alone.
+    """
+
+    source: str
+    title: str
+    table: PhenotypeTable = field(repr=False)
+    is_upload: bool = False
+    whole: PhenotypeTable | None = field(default=None, repr=False)
+
+
+def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
+    from genoviz.io.genotypes.genotypes import iter_read_genotypes
+
+    for step in iter_read_genotypes(path):
+        if step.genotypes is not None:
+            _check_something_there(path, step.genotypes)
+        yield OpeningProgress(step.stage, step.n_done / max(step.n_total, 1), step.genotypes)
+
+
+def _check_something_there(path: Path, genotypes: Genotypes) -> None:
+    """Refuse genotypes that nothing can be shown of."""
+    for n, noun in ((genotypes.n_variants, "variant"), (genotypes.n_samples, "sample")):
+        if n == 0:
+            left_out = "".join(f"; {note.removesuffix('.')}" for note in genotypes.notes)
+            raise FileFormatError(path, f"has no {noun}, needs at least one{left_out}")
+
+
+def _iter_table(path: Path) -> Iterator[OpeningProgress]:
+    from genoviz.io.genotypes.phenotypes import read_phenotypes
+
+    yield OpeningProgress(f"Reading {path.name}")
+    yield OpeningProgress("Ready", 1.0, read_phenotypes(path))
+
+
+GENOTYPES = FileCache(_iter_genotypes, N_KEPT_GENOTYPES)
+"""The genotypes of all tabs."""
+
+TABLES = FileCache(_iter_table, N_KEPT_TABLES)
+"""The tables of phenotypes of all tabs."""
+
+
+class GenotypeFiles(OpeningFiles):
+    """The genotypes that a tab has open, and the phenotypes of their samples.
+
+    A table of the genotypes' name (``mice.bed``, ``mice.pheno.csv``) opens along with them, and
+    where there is none, column 6 of their .fam file; it joins the columns of any other table.
+    """
+
+    opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="The genotypes.")
+    phenotypes = param.ClassSelector(class_=OpenPhenotypes, allow_None=True, doc="The table.")
+    strangers = param.ClassSelector(
+        class_=OpenPhenotypes, allow_None=True,
+        doc="A table that names no sample of the genotypes, but has as many rows.",
+    )  # fmt: skip
+    awaited = param.String(doc="Which uploads are awaited yet; empty for none.")
+
+    def __init__(self, session: Tab, **params: Any) -> None:
+        super().__init__(session, **params)
+        self._waiting: deque[tuple[Iterator[Any], str]] = deque()
+        self._arrivals = Arrivals(session)
+        self._early: OpenPhenotypes | None = None
+
+    def open(self, source: str, *, phenotypes: str = "") -> None:
+        """Open a sample by name or a file on the server by path, and a table after it."""
+        if is_table(source):
+            self.open_phenotypes(source)
+            return
+        self._forget_waiting()
+        self.awaited = ""
+        if phenotypes:
+            self._waiting.append((self._iter_open_table(phenotypes), Path(phenotypes).name))
+        steps = self._iter_open(source, with_companion=not phenotypes)
+        self.begin(steps, Path(source).name or "genotypes")
+
+    def open_phenotypes(self, source: str) -> None:
+        """Open a table on the server by path; it waits for genotypes that are being opened."""
+        self._enqueue(self._iter_open_table(source), Path(source).name or "phenotypes")
+
+    def open_uploads(self, contents: Mapping[str, bytes | str]) -> None:
+        """Keep uploaded files until the tab closes; they are opened once no more come."""
+        self._arrivals.keep(contents)
+        self.awaited = " ".join(self._arrivals.sets.awaited)
+        self.opening = OpeningProgress(f"{', '.join(self._arrivals.names)} came")
+
+    def _open_arrivals(self) -> None:
+        found, path = self._arrivals.sets, self._arrivals.path
+        self._arrivals.forget()
+        self.opening = None
+        self.awaited = " ".join(found.awaited)
+        for name in found.genotypes:
+            self.begin(iter_open_genotypes(path(name), title=name), name)
+        for name in found.tables:
+            self._enqueue(iter_open_table(path(name), title=name, is_upload=True), name)
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether something is being opened, or waits for it."""
+        return super().is_opening or bool(self._waiting or self._arrivals.names)
+
+    @property
+    def phenotypes_source(self) -> str:
+        """The path that opens the table again; "" for none, and for one that comes by itself."""
+        return "" if self.phenotypes is None else self.phenotypes.source
+
+    def stop(self) -> None:
+        """Stop the opening that is under way, and forget what waits; what was open stays open."""
+        self._forget_waiting()
+        self.cancel()
+
+    def _forget_waiting(self) -> None:
+        self._waiting.clear()
+        self._arrivals.forget()
+
+    def poll(self) -> None:
+        """Take over what the opening has come to, and go on with the next."""
+        super().poll()
+        if self._arrivals.are_complete:
+            self._open_arrivals()
+        elif self._job is None and self._waiting:
+            steps, title = self._waiting.popleft()
+            if self.opened is not None:
+                self.begin(steps, title)
+
+    def take(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
+        """Keep what was opened: a table if it fits, or genotypes with the table beside them."""
+        if isinstance(opened, OpenPhenotypes):
+            self._take_table(opened)
+            return
+        genotypes, table = opened
+        if table is None and self.opened is None:
+            table = self.phenotypes  # it came before the genotypes
+        if table is None and self._early is not None:
+            table, _ = fit(self._early, genotypes)
+        elif table is not None:
+            table = self._fit_or_complain(table, genotypes)
+        if table is None and genotypes.own_table is not None:
+            table = self._fit_or_complain(genotypes.own_table, genotypes)
+        self._early = None
+        if self.strangers is not None and strangers_of(self.strangers, genotypes) is None:
+            self.strangers = None
+        self.param.update(opened=genotypes, phenotypes=table)
+
+    def _take_table(self, opened: OpenPhenotypes) -> None:
+        if self.opened is None:
+            self.phenotypes = opened
+            if not self.awaited:
+                self.awaited = f"{opened.title} is here; genotypes of its samples are needed."
+            return
+        table, problem = fit(opened, self.opened)
+        self.strangers = strangers_of(opened, self.opened)
+        if table is not None:
+            self.phenotypes = table
+        elif opened.is_upload:
+            self._early = opened
+            self._session.complain(f"{problem}; it is kept for genotypes to come.")
+        else:
+            self._session.complain(f"{problem}.")
+
+    def take_by_row_order(self) -> None:
+        """Take the rows of the strangers' table in the order of the samples."""
+        table, self.strangers = self.strangers, None
+        if table is not None and self.opened is not None:
+            self.phenotypes = fit(table, self.opened, by_row_order=True)[0]
+
+    def set_autosomes(self, n_autosomes: int) -> None:
+        """Read the numbers of contigs as those of a species with so many autosomes."""
+        opened = self.opened
+        if opened is None or n_autosomes == (opened.genotypes.n_autosomes or HUMAN_AUTOSOMES):
+            return
+        genotypes = replace(opened.genotypes, n_autosomes=n_autosomes)
+        self.opened = replace(opened, genotypes=genotypes)
+
+    def _fit_or_complain(
+        self, table: OpenPhenotypes, genotypes: OpenGenotypes
+    ) -> OpenPhenotypes | None:
+        fitted, problem = fit(table, genotypes)
+        self.strangers = strangers_of(table, genotypes)
+        if problem:
+            self._session.complain(f"{problem}.")
+        return fitted
+
+    def _enqueue(self, steps: Iterator[Any], title: str) -> None:
+        if super().is_opening:
+            self._waiting.append((steps, title))
+        else:
+            self.begin(steps, title)
+
+    def _iter_open(self, source: str, *, with_companion: bool) -> Iterator[OpeningProgress | None]:
+        sample = find_sample(source)
+        if sample is None:
+            path = check_path(source, self._session.folders)
+            yield from iter_open_genotypes(
+                path, source=str(path), title=path.name, with_companion=with_companion
+            )
+            return
+        for progress in iter_get_sample(sample.name):
+            if progress.path is None:
+                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+                yield OpeningProgress(f"Fetching {sample.title}", fraction)
+            else:
+                yield from iter_open_genotypes(
+                    progress.path, source=sample.name, title=sample.title
+                )
+
+    def _iter_open_table(self, source: str) -> Iterator[OpeningProgress | None]:
+        path = check_path(source, self._session.folders)
+        yield from iter_open_table(path, source=str(path), title=path.name)
+
+
+def iter_open_genotypes(
+    path: Path, *, source: str = "", title: str, with_companion: bool = True
+) -> Iterator[OpeningProgress | None]:
+    """Open genotypes and the table beside them.
+
+    The last progress has a tuple: `OpenGenotypes`, and `OpenPhenotypes` or None.
+    """
+    table_path = companion_table(path) if with_companion else None
+    table = None
+    if table_path is not None:
+        for step in iter_open_table(table_path, title=table_path.name):
+            table = step.opened if step is not None else None
+    for step in GENOTYPES.iter_read(path):
+        if isinstance(step, Genotypes):
+            opened = OpenGenotypes(source, title, step, _own_table(path))
+            yield OpeningProgress("Ready", 1.0, (opened, table))
+        else:
+            yield step
+
+
+def _own_table(path: Path) -> OpenPhenotypes | None:
+    """Return what the .fam file of genotypes says of phenotypes; None if it says nothing."""
+    from genoviz.io.genotypes.phenotypes import read_own_phenotypes
+
+    if path.suffix not in PARTS[".bed"]:
+        return None
+    fam = path.with_suffix(".fam")
+    table = read_own_phenotypes(fam)
+    return None if table is None else OpenPhenotypes("", fam.name, table)
+
+
+def iter_open_table(
+    path: Path, *, source: str = "", title: str, is_upload: bool = False
+) -> Iterator[OpeningProgress | None]:
+    """Open a table of phenotypes; the last progress has the `OpenPhenotypes`."""
+    for step in TABLES.iter_read(path):
+        if step is None or isinstance(step, OpeningProgress):
+            yield step
+        else:
+            yield OpeningProgress("Ready", 1.0, OpenPhenotypes(source, title, step, is_upload))
+
+
+def strangers_of(table: OpenPhenotypes, genotypes: OpenGenotypes) -> OpenPhenotypes | None:
+    """Return a table whose rows can be taken in the order of the samples alone; None if others."""
+    try:
+        table.table.align(genotypes.genotypes.samples)
+    except RowOrderError:
+        return table
+    except ParameterError:
+        pass
+    return None
+
+
+def fit(
+    table: OpenPhenotypes, genotypes: OpenGenotypes, *, by_row_order: bool = False
+) -> tuple[OpenPhenotypes | None, str]:
+    """Return a table for the samples of genotypes; None, and why, if it has none of them."""
+    samples, own = genotypes.genotypes.samples, genotypes.own_table
+    try:
+        aligned = table.table.align(samples, by_row_order=by_row_order)
+    except RowOrderError as error:
+        return None, f"{table.title}: {error}: press Take rows in order at the left"
+    except ParameterError as error:
+        return None, f"{table.title}: {error}"
+    if own is not None and own.title != table.title:
+        aligned = aligned.beside(own.table.align(samples), mark=f" ({own.title})")
+    return replace(table, table=aligned, whole=table.table), ""

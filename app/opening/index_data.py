@@ -1,0 +1,193 @@
+"""An index of k-mers as the dashboard holds it, and how it came about."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.sequences.fm_index import iter_build_fm_index
+from genoviz.analyses.sequences.pangenome_index import PangenomeIndex, iter_build_pangenome_index
+from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index
+from genoviz.io.sequences.sequences import iter_read_sequences
+from genoviz.model import PangenomeGraph
+from genoviz.model.sequences.fm_index import FMIndex
+from genoviz_app.opening.files import OpeningProgress
+
+READING = "Reading"
+INDEX_ENDING = ".gvfm"
+MEMORY_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    """Blocks of suffixes that were sorted apart from each other.
+
+    Attributes
+    ----------
+    n_blocks, n_suffixes
+        How many there are that have suffixes, and how many suffixes these have in all.
+    median, largest
+        How many suffixes a block has.
+    """
+
+    n_blocks: int
+    n_suffixes: int
+    median: int
+    largest: int
+
+    @classmethod
+    def of(cls, sizes: np.ndarray | None) -> BlockSizes | None:
+        """Return the sizes of some blocks in short; None if there are none."""
+        filled = np.sort(sizes[sizes > 0]) if sizes is not None else ()
+        if not len(filled):
+            return None
+        return cls(len(filled), int(filled.sum()), int(filled[len(filled) // 2]), int(filled[-1]))
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """How an index came about.
+
+    Attributes
+    ----------
+    seconds
+        How long each stage took, by its name, in order.
+    tied_fractions
+        Share of the suffixes that each round of sorting left tied.
+    n_symbols
+        Length of the text that was sorted; 0 while it is read.
+    stage, fraction
+        What is going on, and the share of it that is done; "" at the end.
+    is_read
+        Whether the index was read from a file, and not built.
+    blocks
+        The blocks that were sorted; None before.
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    tied_fractions: tuple[float, ...] = ()
+    n_symbols: int = 0
+    stage: str = ""
+    fraction: float | None = None
+    is_read: bool = False
+    blocks: BlockSizes | None = None
+
+    @property
+    def total_seconds(self) -> float:
+        """How long everything took."""
+        return sum(self.seconds.values())
+
+
+@dataclass(frozen=True)
+class BuildingProgress(OpeningProgress):
+    """Progress that tells of an index being built."""
+
+    report: BuildReport | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltIndex:
+    """An index, shared between tabs.
+
+    Attributes
+    ----------
+    index
+        The index itself.
+    report
+        How it came about.
+    pangenome
+        Of a graph: what leads from the index to paths and nodes; None of a genome.
+    graph
+        The graph, or None.
+    notes
+        What a reader treated in its own way.
+    """
+
+    index: FMIndex
+    report: BuildReport
+    pangenome: PangenomeIndex | None = None
+    graph: PangenomeGraph | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of all arrays, or room in the file that is mapped."""
+        return self.index.n_bytes
+
+
+def iter_build_file(path: Path) -> Iterator[BuildingProgress]:
+    """Build the index of a FASTA or 2bit file, or read one; the last has the `BuiltIndex`."""
+    if is_fm_index(path):
+        yield from _iter_read_index(path)
+        return
+    start, sequences = time.perf_counter(), None
+    for progress in iter_read_sequences(path):
+        sequences = progress.sequences
+        report = BuildReport({READING: time.perf_counter() - start}, stage=READING)
+        fraction = progress.n_bytes / max(progress.n_bytes_total, 1)
+        yield BuildingProgress(f"Reading {path.name}", fraction, report=report)
+    reading = {READING: time.perf_counter() - start}
+    for progress in iter_build_fm_index(sequences):
+        report = _report_of(progress, reading, sequences.total_length)
+        built = None
+        if progress.index is not None:
+            built = BuiltIndex(progress.index, report, notes=sequences.notes)
+        yield BuildingProgress(_say(progress), progress.fraction, built, report)
+
+
+def _iter_read_index(path: Path) -> Iterator[BuildingProgress]:
+    """Read an index and check all of it: a damaged one could end the server."""
+    yield BuildingProgress(f"Reading {path.name}")
+    start = time.perf_counter()
+    for progress in iter_read_fm_index(path, mmap=is_large(path)):
+        fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+        seconds = {READING: time.perf_counter() - start}
+        report = BuildReport(seconds, stage=READING, fraction=fraction, is_read=True)
+        yield BuildingProgress(f"Reading {path.name}", fraction, report=report)
+    index = progress.index
+    report = BuildReport(seconds, n_symbols=index.text.n_symbols, is_read=True)
+    yield BuildingProgress("Ready", 1.0, BuiltIndex(index, report))
+
+
+def is_large(path: Path) -> bool:
+    """Return whether a file is to stay on disk, as it takes much of this machine's memory.
+
+    What is in memory is safe from whoever writes to the file while it is open.
+    """
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return False
+    return path.stat().st_size > MEMORY_SHARE * there
+
+
+def iter_build_graph(graph: PangenomeGraph) -> Iterator[BuildingProgress]:
+    """Build the index of the paths of a graph; the last has the `BuiltIndex`."""
+    for progress in iter_build_pangenome_index(graph):
+        report = _report_of(progress, {}, int(graph.path_lengths.sum()))
+        built = None
+        if progress.index is not None:
+            whole = progress.index
+            built = BuiltIndex(whole.index, report, whole, graph, graph.notes)
+        yield BuildingProgress(_say(progress), progress.fraction, built, report)
+
+
+def _report_of(progress: Any, reading: dict[str, float], n_bases: int) -> BuildReport:
+    return BuildReport(
+        {**reading, **progress.seconds},
+        tuple(progress.tied_fractions),
+        n_bases,
+        "" if progress.index is not None else progress.stage,
+        progress.fraction,
+        blocks=BlockSizes.of(progress.block_sizes),
+    )
+
+
+def _say(progress: Any) -> str:
+    return f"Building the index: {progress.stage}"

@@ -1,0 +1,181 @@
+"""The index of k-mers of a tab: built or read once, and shared by everybody."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import param
+
+from genoviz.analyses.sequences.kmer_repeats import iter_kmer_repeats
+from genoviz.samples import iter_get_sample
+from genoviz_app.opening.files import (
+    FileCache,
+    OpenGraph,
+    OpeningProgress,
+    Tab,
+    check_path,
+    find_sample,
+    iter_after_writing,
+)
+from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
+from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.server.jobs import JobThread
+from genoviz_app.server.right_of_way import CORES
+
+N_KEPT_INDEXES = 3
+GRAPH_SOURCE = "graph"
+"""What a link calls the index of the graph that is open."""
+
+INDEXES = FileCache(iter_build_file, N_KEPT_INDEXES)
+"""The indexes of all files and all tabs."""
+
+BUILDERS = JobThread("genoviz-indexes", way=CORES)
+"""Builds indexes, while layouts and questions go on."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenIndex:
+    """An index that is open in a tab.
+
+    Attributes
+    ----------
+    source
+        What opens it again: a sample's name, a path, or ``"graph"``; "" for an upload.
+    title
+        What people call it.
+    built
+        The index and how it came about.
+    """
+
+    source: str
+    title: str
+    built: BuiltIndex = field(repr=False)
+
+
+class MadeOnce:
+    """What is made of an object once for everybody.
+
+    Parameters
+    ----------
+    iter_make
+        Called with the object; yields progress, of which the last has what was made.
+    holds_owner
+        Whether what is made keeps the object alive; then it is forgotten when nobody has it, and
+        otherwise with the object.
+    """
+
+    def __init__(
+        self, iter_make: Callable[[Any], Iterator[OpeningProgress]], *, holds_owner: bool
+    ) -> None:
+        self._iter_make = iter_make
+        self._key = id if holds_owner else lambda owner: owner
+        self._made: Any = WeakValueDictionary() if holds_owner else WeakKeyDictionary()
+        self._being_made: set[int] = set()
+        self._lock = threading.Lock()
+
+    def iter_make(self, owner: Any) -> Iterator[OpeningProgress | None]:
+        """Yield progress, of which the last has what was made; None: another tab makes it."""
+        while not self._may_make(owner):
+            yield None
+        made = self._made.get(self._key(owner))
+        try:
+            if made is not None:
+                yield OpeningProgress("Ready", 1.0, made)
+                return
+            for progress in self._iter_make(owner):
+                if progress.opened is not None:
+                    self._made[self._key(owner)] = progress.opened
+                yield progress
+        finally:
+            with self._lock:
+                self._being_made.discard(id(owner))
+
+    def _may_make(self, owner: Any) -> bool:
+        with self._lock:
+            if id(owner) in self._being_made:
+                return False
+            self._being_made.add(id(owner))
+            return True
+
+
+def _iter_make_repeats(built: BuiltIndex) -> Iterator[OpeningProgress]:
+    for progress in iter_kmer_repeats(built.index):
+        yield OpeningProgress(progress.stage, None, progress.repeats)
+
+
+GRAPH_INDEXES = MadeOnce(iter_build_graph, holds_owner=True)
+"""The indexes of the graphs of all tabs."""
+
+REPEATS = MadeOnce(_iter_make_repeats, holds_owner=False)
+"""The repeats of the indexes of all tabs."""
+
+
+class IndexFiles(OpeningFiles):
+    """The index that a tab has open, and its building.
+
+    Attributes
+    ----------
+    wanted
+        What was opened last by name or path, also while it is being built; "" for anything else.
+    """
+
+    opened = param.ClassSelector(class_=OpenIndex, allow_None=True, doc="The index that is open.")
+    thread = BUILDERS
+
+    def __init__(self, session: Tab, **params: Any) -> None:
+        super().__init__(session, **params)
+        self.wanted = ""
+
+    def open(self, source: str) -> None:
+        """Open a sample by name, or sequences or an index on the server by path."""
+        self.wanted = source
+        self.begin(self._iter_open(source), Path(source).name or "sequences")
+
+    def open_upload(self, name: str, content: bytes | str) -> None:
+        """Open an uploaded file, which is kept until the tab closes."""
+        name, self.wanted = Path(name).name, ""
+        path = self._session.upload_path(name)
+        self.begin(iter_after_writing(path, content, iter_open_index(path, title=name)), name)
+
+    def open_graph(self, graph: OpenGraph) -> None:
+        """Build the index of a graph's paths."""
+        self.wanted = ""
+        self.begin(_iter_open_graph(graph), graph.title)
+
+    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
+        sample = find_sample(source)
+        if sample is None:
+            path = check_path(source, self._session.folders)
+            yield from iter_open_index(path, source=str(path), title=path.name)
+            return
+        for progress in iter_get_sample(sample.name):
+            if progress.path is None:
+                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+                yield OpeningProgress(f"Fetching {sample.title}", fraction)
+            else:
+                yield from iter_open_index(progress.path, source=sample.name, title=sample.title)
+
+
+def iter_open_index(
+    path: Path, *, source: str = "", title: str
+) -> Iterator[OpeningProgress | None]:
+    """Open an index or build that of sequences; the last progress has the `OpenIndex`."""
+    for step in INDEXES.iter_read(path):
+        if isinstance(step, BuiltIndex):
+            yield OpeningProgress("Ready", 1.0, OpenIndex(source, title, step))
+        else:
+            yield step
+
+
+def _iter_open_graph(graph: OpenGraph) -> Iterator[OpeningProgress | None]:
+    for step in GRAPH_INDEXES.iter_make(graph.graph):
+        if step is None or step.opened is None:
+            yield step
+        else:
+            title = f"paths of {graph.title}"
+            yield OpeningProgress("Ready", 1.0, OpenIndex(GRAPH_SOURCE, title, step.opened))

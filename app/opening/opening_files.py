@@ -1,0 +1,75 @@
+"""What opens files for a tab: one job at a time, how far it is, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import param
+
+from genoviz_app.opening.files import OpeningProgress, Tab
+from genoviz_app.server.jobs import FILES, Job, JobState, JobThread, describe_problem
+
+
+class OpeningFiles(param.Parameterized):
+    """Opens one thing after another; what was opened last is kept until something else is.
+
+    Subclasses have the param ``opened``.
+
+    Parameters
+    ----------
+    session
+        Whose files they are: jobs run in its name, and problems are told there.
+    """
+
+    opening = param.ClassSelector(
+        class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
+    )
+    thread: JobThread = FILES
+
+    def __init__(self, session: Tab, **params: Any) -> None:
+        super().__init__(**params)
+        self._session = session
+        self._job: Job | None = None
+
+    @property
+    def source(self) -> str:
+        """What opens it again; "" for nothing that a link can name."""
+        return "" if self.opened is None else self.opened.source
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether something is being opened."""
+        return self._job is not None
+
+    def cancel(self) -> None:
+        """Stop the opening that is under way; what was open stays open."""
+        if self._job is not None:
+            self._job.cancel()
+        self._job = self.opening = None
+
+    def poll(self) -> None:
+        """Take over what the opening has come to; called some twenty times a second."""
+        job = self._job
+        if job is None:
+            return
+        if not job.has_ended:
+            if job.snapshot is not None:
+                self.opening = job.snapshot
+            return
+        self._job = self.opening = None
+        if job.state is JobState.FAILED:
+            self._session.complain(describe_problem(job.error))
+        elif job.state is JobState.FINISHED:
+            self.take(job.snapshot.opened)
+
+    def take(self, opened: Any) -> None:
+        """Keep what was opened."""
+        self.opened = opened
+
+    def begin(self, steps: Iterator[Any], title: str) -> None:
+        """Open what comes with the last step."""
+        self.cancel()
+        self._session.problem = ""
+        self.opening = OpeningProgress(f"Opening {title}")
+        self._job = self._session.submit(steps, title=f"open {title}", thread=self.thread)

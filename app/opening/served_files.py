@@ -1,0 +1,200 @@
+"""Kinds of files by their names, and the files that a server is started with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from genoviz.errors import ParameterError
+from genoviz_app.opening.genotype_names import is_table
+
+
+class FileKind(StrEnum):
+    """What a file holds, as far as its name tells."""
+
+    GRAPH = "graph"
+    LAYOUT = "layout"
+    ANNOTATIONS = "annotations"
+    TRACK = "track"
+    SEQUENCES = "sequences"
+    GENOTYPES = "genotypes"
+
+
+ENDINGS = {
+    FileKind.GRAPH: (".gfa",),
+    FileKind.LAYOUT: (".lay", ".tsv", ".layout", ".json"),
+    FileKind.ANNOTATIONS: (".bed", ".gff", ".gff3", ".gtf"),
+    FileKind.TRACK: (
+        *(".bam", ".cram", ".sam", ".bw", ".bigwig", ".bb", ".bigbed", ".bedgraph", ".bdg", ".bg"),
+        *(".narrowpeak", ".broadpeak", ".parquet", ".arrow"),
+    ),
+    FileKind.SEQUENCES: (".fa", ".fasta", ".fna", ".2bit", ".gvfm"),
+    FileKind.GENOTYPES: (".vcf", ".bcf", ".pgen", ".npz", ".npy"),
+}
+COMPRESSED = (".gz", ".bgz")
+PLINK_PARTS = (".bim", ".fam", ".pvar", ".pvar.zst")
+PLINK_MAGIC = b"\x6c\x1b"
+
+
+@dataclass(frozen=True)
+class ServedGraph:
+    """A graph that the server offers, and the files that open with it.
+
+    Attributes
+    ----------
+    path
+        The graph.
+    companions
+        Its layout and its annotations, in the order in which they were given.
+    """
+
+    path: Path
+    companions: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class ServedGenotypes:
+    """Genotypes that the server offers.
+
+    Attributes
+    ----------
+    path
+        The genotypes.
+    phenotypes
+        The table that was given after them, or None.
+    """
+
+    path: Path
+    phenotypes: Path | None = None
+
+
+def file_kind(name: str) -> FileKind | None:
+    """Return what a file holds by the ending of its name, or None if no kind has that ending.
+
+    Examples
+    --------
+    >>> file_kind("chr6.GFA.gz"), file_kind("genes.gff3"), file_kind("reads.fastq")
+    (<FileKind.GRAPH: 'graph'>, <FileKind.ANNOTATIONS: 'annotations'>, None)
+    """
+    name = name.lower()
+    for compressed in COMPRESSED:
+        name = name.removesuffix(compressed)
+    return next((kind for kind, endings in ENDINGS.items() if name.endswith(endings)), None)
+
+
+def can_be_track(name: str) -> bool:
+    """Return whether a file can be drawn along a contig, by the ending of its name.
+
+    Examples
+    --------
+    >>> can_be_track("reads.bam"), can_be_track("genes.gtf.gz"), can_be_track("chr6.gfa")
+    (True, True, False)
+    """
+    return file_kind(name) in (FileKind.TRACK, FileKind.ANNOTATIONS)
+
+
+def split_tracks(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files that are tracks of their own, and the others, both in order.
+
+    Reads and signals are always tracks; annotations are before the first graph.
+
+    Examples
+    --------
+    >>> tracks, others = split_tracks(map(Path, ["a.bed", "b.gfa", "b.bed", "c.bam"]))
+    >>> [path.name for path in tracks], [path.name for path in others]
+    (['a.bed', 'c.bam'], ['b.gfa', 'b.bed'])
+    """
+    tracks, others = [], []
+    for path in paths:
+        kind = file_kind(path.name)
+        is_track = kind is FileKind.TRACK or (kind is FileKind.ANNOTATIONS and not others)
+        (tracks if is_track else others).append(path)
+    return tuple(tracks), tuple(others)
+
+
+def split_sequences(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files of sequences and of their indexes, and the others, both in order.
+
+    Examples
+    --------
+    >>> sequences, others = split_sequences(map(Path, ["a.gfa", "b.fa.gz"]))
+    >>> [path.name for path in sequences], [path.name for path in others]
+    (['b.fa.gz'], ['a.gfa'])
+    """
+    paths = list(paths)
+    is_sequences = [file_kind(path.name) is FileKind.SEQUENCES for path in paths]
+    found = tuple(path for path, is_it in zip(paths, is_sequences, strict=True) if is_it)
+    return found, tuple(path for path, is_it in zip(paths, is_sequences, strict=True) if not is_it)
+
+
+def is_plink_bed(path: Path) -> bool:
+    """Return whether a file is a .bed of PLINK, which has genotypes, and not one of intervals."""
+    if path.suffix.lower() != ".bed":
+        return False
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(2) == PLINK_MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def split_genotypes(
+    paths: Iterable[Path],
+) -> tuple[tuple[ServedGenotypes, ...], tuple[Path, ...]]:
+    """Return the genotypes, each with the table that follows it, and the other files, in order.
+
+    The parts of PLINK's genotypes (.bim, .fam, .pvar) may be named too.
+
+    Examples
+    --------
+    >>> found, others = split_genotypes(map(Path, ["a.vcf.gz", "a.csv", "b.gfa", "b.tsv"]))
+    >>> str(found[0].phenotypes), [path.name for path in others]
+    ('a.csv', ['b.gfa', 'b.tsv'])
+    """
+    found: list[ServedGenotypes] = []
+    others: list[Path] = []
+    follows_genotypes = False
+    for path in paths:
+        if file_kind(path.name) is FileKind.GENOTYPES or is_plink_bed(path):
+            found.append(ServedGenotypes(path))
+            follows_genotypes = True
+        elif path.name.lower().endswith(PLINK_PARTS):
+            continue
+        elif follows_genotypes and is_table(path.name):
+            found[-1] = ServedGenotypes(found[-1].path, path)
+        else:
+            others.append(path)
+            follows_genotypes = False
+    return tuple(found), tuple(others)
+
+
+def group_files(paths: Iterable[Path]) -> tuple[ServedGraph, ...]:
+    """Return the graphs among files, each with the layouts and annotations that follow it.
+
+    Raises
+    ------
+    ParameterError
+        If a layout or annotations come before the first graph.
+
+    Examples
+    --------
+    >>> [graph.companions for graph in group_files([Path("a.gfa"), Path("a.lay"), Path("b.gfa")])]
+    [(PosixPath('a.lay'),), ()]
+    """
+    groups: list[tuple[Path, list[Path]]] = []
+    for path in paths:
+        kind = file_kind(path.name)
+        if kind in (None, FileKind.GRAPH):
+            groups.append((path, []))
+        elif groups:
+            groups[-1][1].append(path)
+        else:
+            raise ParameterError(
+                f"{path.name} holds the {kind} of a graph, and none comes before it; "
+                "give the graph first"
+            )
+    return tuple(ServedGraph(path, tuple(companions)) for path, companions in groups)

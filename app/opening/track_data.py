@@ -1,0 +1,187 @@
+"""What a track file holds, prepared for drawing: reads, a signal or features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.analyses.intervals.coverage_index import CoverageIndex
+from genoviz.analyses.intervals.linear_coordinates import contig_ends
+from genoviz.analyses.intervals.signal_index import SignalIndex
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.intervals.annotations import read_annotations
+from genoviz.io.intervals.intervals import iter_read_intervals
+from genoviz.io.intervals.kinds import READ_KINDS, find_kind
+from genoviz.model import Annotations, Intervals
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.track_features import FeatureTable
+
+SIGNAL_FILES = ("bigwig", "bedgraph")
+ANNOTATION_FILES = ("bed", "gff")
+ANNOTATION_BYTES = 200_000_000
+
+
+class TrackKind(StrEnum):
+    """What is drawn of a track."""
+
+    READS = "reads"
+    SIGNAL = "signal"
+    FEATURES = "features"
+
+
+@dataclass(frozen=True, eq=False)
+class TrackData:
+    """The content of a track file, shared between tabs.
+
+    Attributes
+    ----------
+    kind
+        What is drawn.
+    intervals
+        Blocks of reads, stretches of a signal, or features.
+    coverage
+        Depth of reads and features; None for a signal.
+    signal
+        The signal; None for reads and features.
+    features
+        The features; None for others.
+    strands
+        Depth of the forward and of the reverse reads, or None where no strand is known.
+    notes
+        What the reader left out or treated in its own way.
+    owners
+        int64, shape (n,): the read that each block is of, ascending from 0; None where each is one
+        of its own, and for others.
+    """
+
+    kind: TrackKind
+    intervals: Intervals
+    coverage: CoverageIndex | None = None
+    signal: SignalIndex | None = None
+    features: FeatureTable | None = None
+    strands: tuple[CoverageIndex, CoverageIndex] | None = None
+    notes: tuple[str, ...] = ()
+    owners: np.ndarray | None = None
+
+    @property
+    def contigs(self) -> tuple[str, ...]:
+        """Names of the contigs."""
+        return self.intervals.contigs
+
+    @cached_property
+    def contig_lengths(self) -> dict[str, int]:
+        """Length of each contig, bp; where the file does not tell it, the furthest end."""
+        lengths = self.intervals.contig_lengths
+        known = contig_ends(self.intervals) if lengths is None else lengths
+        return dict(zip(self.contigs, known.tolist(), strict=True))
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Number of intervals on each contig."""
+        n = np.bincount(self.intervals.contig_ids, minlength=len(self.contigs))
+        return dict(zip(self.contigs, n.tolist(), strict=True))
+
+    @property
+    def cpm_factor(self) -> float:
+        """What turns depth into depth per million of reads or features."""
+        n_reads = self.intervals.n_reads
+        return 1e6 / max(len(self.intervals) if n_reads is None else n_reads, 1)
+
+    def extent(self, contig: str) -> tuple[int, int]:
+        """Return from where to where a contig has intervals; (0, 0) without any."""
+        is_there = self.intervals.contig_ids == self.intervals.find_contig(contig)
+        if not is_there.any():
+            return 0, 0
+        return int(self.intervals.starts[is_there].min()), int(self.intervals.ends[is_there].max())
+
+
+def iter_read_track(path: Path) -> Iterator[OpeningProgress]:
+    """Read a track file; the last progress has its `TrackData`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or is gone or cut off before it is; says why.
+    """
+    try:
+        yield from _iter_read(path)
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    except ParameterError as error:
+        raise FileFormatError(path, str(error)) from error
+
+
+def _iter_read(path: Path) -> Iterator[OpeningProgress]:
+    kind = find_kind(path)
+    if kind in ANNOTATION_FILES and path.stat().st_size < ANNOTATION_BYTES:
+        yield OpeningProgress(f"Reading {path.name}")
+        annotations = read_annotations(path)
+        yield OpeningProgress(f"Sorting the features of {path.name}")
+        yield OpeningProgress("Ready", 1.0, features_of(annotations))
+        return
+    intervals = None
+    owners: list[np.ndarray] = []
+    for progress in iter_read_intervals(path, reads_of_blocks=owners):
+        intervals = progress.intervals
+        fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+        yield OpeningProgress(f"{progress.stage} of {path.name}", fraction)
+    yield OpeningProgress(f"Summing up {path.name}")
+    if not len(intervals):
+        note = "The file has no intervals."
+        intervals = replace(intervals, notes=(*intervals.notes, note))
+        if kind in SIGNAL_FILES and intervals.scores is None:
+            intervals = replace(intervals, scores=np.empty(0))
+    data = prepare(intervals, kind)
+    if owners and len(intervals) > (intervals.n_reads or 0):
+        starts_read = np.diff(owners[0], prepend=owners[0][0]) > 0
+        data = replace(data, owners=np.cumsum(starts_read).astype(np.int64))
+    yield OpeningProgress("Ready", 1.0, data)
+
+
+def prepare(intervals: Intervals, kind: str) -> TrackData:
+    """Return intervals of a kind of file, prepared for drawing."""
+    if kind in SIGNAL_FILES:
+        signal = SignalIndex.of(intervals)
+        return TrackData(TrackKind.SIGNAL, intervals, signal=signal, notes=intervals.notes)
+    if kind in READ_KINDS:
+        return TrackData(
+            TrackKind.READS,
+            intervals,
+            coverage=CoverageIndex.of(intervals),
+            strands=_split_strands(intervals),
+            notes=intervals.notes,
+        )
+    table = FeatureTable.of(intervals)
+    return _feature_data(table, intervals.notes)
+
+
+def features_of(annotations: Annotations) -> TrackData:
+    """Return annotations, prepared for drawing."""
+    return _feature_data(FeatureTable.of_annotations(annotations), annotations.notes)
+
+
+def _feature_data(table: FeatureTable, notes: tuple[str, ...]) -> TrackData:
+    _ = table.names  # sorted here, in a job, and not when somebody looks for one
+    return TrackData(
+        TrackKind.FEATURES,
+        table.intervals,
+        coverage=CoverageIndex.of(table.intervals),
+        features=table,
+        strands=_split_strands(table.intervals),
+        notes=notes,
+    )
+
+
+def _split_strands(intervals: Intervals) -> tuple[CoverageIndex, CoverageIndex] | None:
+    strands = intervals.strands
+    if strands is None or not strands.any():
+        return None
+    return (
+        CoverageIndex.of(intervals.select(strands > 0)),
+        CoverageIndex.of(intervals.select(strands < 0)),
+    )

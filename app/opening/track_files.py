@@ -1,0 +1,169 @@
+"""The track files of a tab: opened one after the other, each read once for everybody."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import param
+
+from genoviz.samples import iter_get_sample
+from genoviz_app.opening.files import (
+    FileCache,
+    OpeningProgress,
+    Tab,
+    check_path,
+    find_sample,
+    iter_after_writing,
+)
+from genoviz_app.opening.track_data import TrackData, iter_read_track
+from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+
+N_KEPT_TRACKS = 12
+
+TRACKS = FileCache(iter_read_track, N_KEPT_TRACKS)
+"""The tracks of all tabs."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrackFile:
+    """A file that is open as a track.
+
+    Attributes
+    ----------
+    source
+        The path that opens it again; "" for an upload.
+    title
+        What people call it.
+    data
+        What it holds.
+    """
+
+    source: str
+    title: str
+    data: TrackData = field(repr=False)
+
+
+class TrackFiles(param.Parameterized):
+    """The list of a tab's track files, and their opening.
+
+    Parameters
+    ----------
+    session
+        Whose files they are: jobs run in its name, and problems are told there.
+    """
+
+    files = param.ClassSelector(class_=tuple, default=(), doc="The files, in order of opening.")
+    opening = param.ClassSelector(
+        class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
+    )
+
+    def __init__(self, session: Tab, **params: Any) -> None:
+        super().__init__(**params)
+        self._session = session
+        self._job: Job | None = None
+        self._waiting: deque[tuple[Iterator[Any], str]] = deque()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The paths that open the files again."""
+        return tuple(file.source for file in self.files if file.source)
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether a file is being opened, or waits for it."""
+        return self._job is not None or bool(self._waiting)
+
+    def open(self, source: str) -> None:
+        """Open a sample by name, or a file on the server by path, after those that wait."""
+        self._begin(self._iter_open(source), Path(source).name or "a track")
+
+    def open_upload(self, name: str, content: bytes | str) -> None:
+        """Open an uploaded file, which is kept until the tab closes."""
+        name = Path(name).name
+        path = self._session.upload_path(name)
+        steps = iter_after_writing(path, content, iter_open_track(path, title=name))
+        self._begin(steps, name)
+
+    def close(self, file: TrackFile) -> None:
+        """Take a file away."""
+        self.files = tuple(other for other in self.files if other is not file)
+
+    def cancel(self) -> None:
+        """Stop the opening that is under way, and forget those that wait."""
+        self._waiting.clear()
+        if self._job is not None:
+            self._job.cancel()
+        self._job = self.opening = None
+
+    def poll(self) -> None:
+        """Take over what the opening has come to; called some twenty times a second."""
+        job = self._job
+        if job is None:
+            return
+        if not job.has_ended:
+            if job.snapshot is not None:
+                self.opening = job.snapshot
+            return
+        self._job = None
+        if job.state is JobState.FAILED:
+            self._complain(job.error)
+        elif job.state is JobState.FINISHED:
+            self._take(job.snapshot.opened)
+        self._go_on()
+
+    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
+        sample = find_sample(source)
+        if sample is None:
+            path = check_path(source, self._session.folders)
+            yield from iter_open_track(path, source=str(path), title=path.name)
+            return
+        for progress in iter_get_sample(sample.name):
+            if progress.path is None:
+                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+                yield OpeningProgress(f"Fetching {sample.title}", fraction)
+            else:
+                title = progress.path.name
+                yield from iter_open_track(progress.path, source=sample.name, title=title)
+
+    def _begin(self, steps: Iterator[Any], title: str) -> None:
+        self._waiting.append((steps, title))
+        if self._job is None:
+            self._session.problem = ""
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if not self._waiting:
+            self.opening = None
+            return
+        steps, title = self._waiting.popleft()
+        self.opening = OpeningProgress(f"Opening {title}")
+        self._job = self._session.submit(steps, title=f"open {title}", thread=FILES)
+
+    def _take(self, opened: TrackFile) -> None:
+        """Add a file; one that is open already is read anew in its place."""
+        key = (opened.source, opened.title)
+        keys = [(file.source, file.title) for file in self.files]
+        if key in keys:
+            place = keys.index(key)
+            self.files = (*self.files[:place], opened, *self.files[place + 1 :])
+        else:
+            self.files = (*self.files, opened)
+
+    def _complain(self, error: Exception | None) -> None:
+
+        self._session.complain(describe_problem(error))
+
+
+def iter_open_track(
+    path: Path, *, source: str = "", title: str
+) -> Iterator[OpeningProgress | None]:
+    """Open a track file; the last progress has the `TrackFile`."""
+    for step in TRACKS.iter_read(path):
+        if isinstance(step, TrackData):
+            yield OpeningProgress("Ready", 1.0, TrackFile(source, title, step))
+        else:
+            yield step

@@ -1,0 +1,1 @@
+"""Association scans, and what is around a variant."""

@@ -1,0 +1,224 @@
+"""What to scan for: trait, covariates and model; and how far a scan is."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import GenovizError, ParameterError
+from genoviz_app.pages.genotypes.association.design import (
+    Design,
+    covariate_names,
+    make_design,
+    trait_names,
+)
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.words import n_words
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.association import AssociationScan
+
+LINEAR, LOGISTIC = "linear", "logistic"
+TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
+NO_TRAIT_COLUMN = "The table has no trait: that needs a column of numbers, or of two groups."
+WORDS = """
+:host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
+p { margin: 0; opacity: 0.85; } .problem { color: #f0736e; opacity: 1; }
+"""
+LOW: dict[str, Any] = {
+    "sx": {"& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px",
+                                   "minHeight": "27px !important"}},
+    "stylesheets": ["label.MuiInputLabel-root[data-shrink=false] { top: -10px !important; }"],
+}  # fmt: skip
+FIELD: dict[str, Any] = {"size": "small", "margin": (8, 8, 4, 0)}
+
+
+class TraitFields:
+    """Fields for the trait and its covariates, which all tabs share through the state.
+
+    Attributes
+    ----------
+    trait, type, covariates
+        The fields.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self.trait = pmui.Select(
+            label="Trait", options=[], searchable=True, width=190,
+            description="A column of the table of phenotypes", **FIELD,
+        )  # fmt: skip
+        self.type = pmui.Select(
+            label="Read as", options=TYPES, value="auto", width=150, **FIELD,
+            description="Automatic: of 0, 1 and 2 alone, 1 is control, 2 is case and 0 is missing; "
+            "of 0 and 1 alone, 0 is control and 1 is case",
+        )  # fmt: skip
+        self.covariates = pmui.MultiChoice(
+            label="Covariates", options=[], searchable=True, width=230,
+            description="Columns of the table, and PC1 to PC10 once the Samples tab has computed "
+            "them. Categories become indicator columns.",
+            visual_size="small", margin=FIELD["margin"], **LOW,
+        )  # fmt: skip
+        self.trait.param.watch(self._take_trait, "value")
+        self.type.param.watch(self._take_type, "value")
+        self.covariates.param.watch(self._take_covariates, "value")
+        state.param.watch(
+            self._follow,
+            ["opened", "table", "components", "trait", "trait_types", "covariates"],
+        )
+        self._follow()
+
+    def _follow(self, *_events: Any) -> None:
+        state = self._state
+        traits, others = trait_names(state), covariate_names(state)
+        if traits and state.trait not in traits:
+            state.trait = traits[0]
+            return
+        chosen = [name for name in state.covariates if name in others]
+        with pn.io.hold():
+            self.trait.param.update(
+                options=traits, value=state.trait if traits else None, disabled=not traits
+            )
+            self.type.param.update(
+                value=state.trait_types.get(state.trait, "auto"), disabled=not traits
+            )
+            if chosen != self.covariates.value or others != self.covariates.options:
+                self.covariates.param.update(options=others, value=chosen, disabled=not others)
+
+    def _take_trait(self, event: Any) -> None:
+        if event.new:
+            self._state.trait = event.new
+
+    def _take_type(self, event: Any) -> None:
+        state = self._state
+        if state.trait and event.new != state.trait_types.get(state.trait, "auto"):
+            state.trait_types = {**state.trait_types, state.trait: event.new}
+
+    def _take_covariates(self, event: Any) -> None:
+        if tuple(event.new or ()) != self._state.covariates:
+            self._state.covariates = tuple(event.new or ())
+
+
+class AssociationForm:
+    """A bar with fields; a press on Run begins a scan.
+
+    Attributes
+    ----------
+    fields, model, run_button, cancel_button, panel
+        The fields and buttons, and the Panel object.
+    task
+        The scan that goes on.
+    design
+        Of the newest scan, or None.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self.design: Design | None = None
+        self._asked: Design | None = None
+        self.task = state.new_task(self._take_scan)
+        self.fields = TraitFields(state)
+        self.model = pmui.RadioButtonGroup(
+            label="", options={"Linear": LINEAR}, value=LINEAR, size="small", margin=(12, 8, 4, 0),
+            visible=False, description="Logistic regression is offered for a trait with two values",
+        )  # fmt: skip
+        self.run_button = pmui.Button(
+            label="Run", icon="play_arrow", variant="contained", size="small", margin=(11, 6, 4, 0),
+            description="Run: test all variants, one after the other",
+        )  # fmt: skip
+        self.cancel_button = pmui.Button(
+            label="Cancel", variant="text", size="small", margin=(11, 6, 4, 0), visible=False
+        )
+        self.bar = pmui.LinearProgress(
+            value=0, variant="determinate", width=120, margin=(26, 8, 0, 0), visible=False
+        )
+        self.said = pn.pane.HTML(
+            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(10, 8, 0, 4)
+        )
+        self.run_button.on_click(lambda _: self.run())
+        self.cancel_button.on_click(lambda _: self.task.cancel())
+        self.task.param.watch(self._show, "opening")
+        state.param.watch(self._follow_trait, ["trait", "trait_types", "table", "opened", "kept"])
+        state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
+        self.panel = pmui.Row(
+            self.fields.trait, self.fields.type, self.fields.covariates, self.model,
+            self.run_button, self.cancel_button, self.bar, self.said,
+            sizing_mode="stretch_width", margin=(0, 0, 0, 10),
+        )  # fmt: skip
+        self._follow_trait()
+        self._show()
+
+    def run(self) -> None:
+        """Begin a scan, or say why there can be none."""
+        from genoviz.analyses.genotypes.association.association import iter_associate
+
+        try:
+            design = make_design(self._state)
+            if self.model.value == LOGISTIC and not design.is_binary:
+                raise ParameterError(f"{design.trait} needs two values for logistic regression")
+        except GenovizError as error:
+            self._say_problem(str(error))
+            return
+        self._asked = design
+        steps = iter_associate(
+            self._state.subject,
+            design.phenotype,
+            covariates=design.covariates,
+            covariate_names=design.names,
+            model=self.model.value,
+        )
+        self.task.run(steps, f"association with {design.trait}")
+
+    def _take_scan(self, scan: AssociationScan) -> None:
+        self.design = self._asked
+        self._state.scan = scan
+
+    def _follow_trait(self, *_events: Any) -> None:
+        try:
+            is_binary = make_design(self._state, with_covariates=False).is_binary
+        except GenovizError:
+            is_binary = False
+        options = {"Linear": LINEAR, "Logistic": LOGISTIC} if is_binary else {"Linear": LINEAR}
+        if options != self.model.options:
+            value = self.model.value if self.model.value in options.values() else LINEAR
+            self.model.param.update(options=options, value=value, visible=is_binary)
+
+    def _show(self, *_events: Any) -> None:
+        step = self.task.opening
+        with pn.io.hold():
+            self.bar.visible = self.cancel_button.visible = step is not None
+            self.run_button.disabled = step is not None
+            if step is not None:
+                self.bar.value = round(100 * (step.fraction or 0.0))
+                self.said.object = f"<p>{escape(step.text)}</p>"
+            elif self._state.table is None:
+                self.said.object = (
+                    "<p>Open a table of phenotypes at the left to choose a trait.</p>"
+                )
+            elif not trait_names(self._state):
+                self.said.object = f"<p>{NO_TRAIT_COLUMN}</p>"
+            elif self._state.scan is not None and self.design is not None:
+                self.said.object = f"<p>{self._words()}</p>"
+            else:
+                self.said.object = ""
+
+    def _words(self) -> str:
+        scan, design = self._state.scan, self.design
+        n_tested = int(np.isfinite(scan.minus_log10_p).sum())
+        words = f"{escape(design.trait)}, {scan.model}: {n_words(n_tested, 'variant')} tested in "
+        words += n_words(design.n_samples, "sample")
+        if design.names:
+            words += f", {n_words(len(design.names), 'covariate column')}"
+        is_old = design.trait != self._state.trait
+        notes = [*design.notes, *scan.notes]
+        if scan.model == LINEAR and design.is_binary:
+            notes.append("The trait has two values, tested as numbers; Logistic tests its odds.")
+        words += ". " + " ".join(map(escape, notes))
+        return words + (" <b>Run</b> scans for the new trait." if is_old else "")
+
+    def _say_problem(self, problem: str) -> None:
+        self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'

@@ -1,0 +1,194 @@
+"""The surroundings of the picked variant: association, genes, and linkage as a triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.events import Tap
+
+from genoviz.errors import GenovizError
+from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.pages.genotypes.association.linkage_export import LEAST_TOP, region_figure
+from genoviz_app.pages.genotypes.association.linkage_region import (
+    WINDOWS,
+    Neighbourhood,
+    genes_near,
+    make_neighbourhood,
+)
+from genoviz_app.pages.genotypes.association.manhattan_points import names_of
+from genoviz_app.pages.genotypes.association.words import p_texts
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
+from genoviz_app.plots.linkage_triangle import NO_R2, LinkageFigure
+from genoviz_app.plots.manhattan_region import GENE_PIXELS, RegionFigure
+
+NEAR_PIXELS = 25
+NOTHING = "Click a variant: what is around it, and how far it is linked, is shown here."
+
+
+class LinkagePanel:
+    """Two figures with their bar; a click picks another variant.
+
+    Attributes
+    ----------
+    window, region, triangle, panel
+        The choice of size, the figures, and Panel objects.
+    near
+        What is shown, or None.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self.near: Neighbourhood | None = None
+        self._tables: dict[int, tuple[Any, FeatureTable]] = {}
+        self._asked = Question(state.session, "linkage around a variant", self._take)
+        self.region, self.triangle = RegionFigure(), LinkageFigure()
+        self._turn = Turn(self.region.plot, self._draw)
+        self.window = pmui.Select(
+            label="", description="How much is shown", options=list(WINDOWS), value="± 50 SNPs",
+            size="small", width=122, margin=(3, 6, 0, 0), sx={"fontSize": "13px"},
+        )  # fmt: skip
+        pane: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
+        self.genes_pane = pn.pane.Bokeh(
+            self.region.genes_plot, sizing_mode="stretch_width", height=GENE_PIXELS, margin=0
+        )
+        self.genes = pmui.Column(
+            self.genes_pane, sizing_mode="stretch_width", margin=0, visible=False
+        )
+        self.panel = pmui.Column(
+            pn.pane.Bokeh(self.region.plot, **pane, styles={"flex": "11 1 0", "min-height": "0"}),
+            self.genes,
+            pn.pane.Bokeh(self.triangle.plot, **pane, styles={"flex": "9 1 0", "min-height": "0"}),
+            sizing_mode="stretch_both",
+            styles={"min-height": "0"},
+            margin=0,
+        )
+        self.region.plot.on_event(Tap, self._take_tap)
+        self.window.param.watch(self._follow, "value")
+        state.param.watch(self._follow, ["variant", "kept", "opened"])
+        state.param.watch(lambda _: self._turn.ask(), "scan")
+        state.session.param.watch(lambda _: self._turn.ask(), "annotation_files")
+        state.session.tracks.param.watch(lambda _: self._turn.ask(), "files")
+
+    def poll(self) -> None:
+        """Draw what is ready."""
+        self._asked.poll()
+
+    def _follow(self, *_events: Any) -> None:
+        state = self._state
+        self._asked.drop()
+        if state.variant is None or state.subject is None:
+            self._take(None)
+            return
+        self._asked.ask(
+            make_neighbourhood, state.subject, state.variant, WINDOWS[self.window.value]
+        )
+
+    def _take(self, near: Neighbourhood | None) -> None:
+        if near is not None and near.variant != self._state.variant:
+            return
+        self.near = near
+        self._turn.ask()
+
+    def figure(self, trait: str, ending: str) -> tuple[str, Callable[[], bytes]]:
+        """Return the name of the variant, and what makes the picture of its surroundings.
+
+        Raises
+        ------
+        GenovizError
+            If none is picked.
+        """
+        near, subject, scan = self.near, self._state.subject, self._state.scan
+        if near is None or subject is None:
+            raise GenovizError("no variant is picked; click one in a plot or a table")
+        name = names_of(subject.variants, np.array([near.variant]))[0]
+        genes, _ = genes_near(self._feature_tables(), near)
+        return name, lambda: region_figure(near, name, scan, trait, genes, ending)
+
+    def _draw(self) -> None:
+        near, subject = self.near, self._state.subject
+        with pn.io.hold():
+            if near is None or subject is None:
+                self._draw_nothing()
+                return
+            names = names_of(subject.variants, near.rows)
+            self._draw_region(near, names)
+            self._draw_genes(near)
+            span = near.ends[1] - near.ends[0]
+            places = (near.x - near.ends[0]) / span
+            self.triangle.show(near.r2, names, places, near.place)
+
+    def _draw_nothing(self) -> None:
+        self.region.show_nothing(NOTHING)
+        self.triangle.show(np.zeros((0, 0)), [], np.empty(0), None)
+        self.genes.visible = False
+
+    def _draw_region(self, near: Neighbourhood, names: list[str]) -> None:
+        scan = self._state.scan
+        values = np.zeros(len(near.rows)) if scan is None else scan.minus_log10_p[near.rows]
+        r2 = near.r2[near.place]
+        order = np.argsort(np.nan_to_num(r2, nan=-1.0), kind="stable")  # the linked ones above
+        texts = ["no scan yet"] * len(names) if scan is None else p_texts(values)
+        dots = {
+            "x": near.x[order],
+            "y": values[order],
+            "r2": r2[order],
+            "linked": [NO_R2 if np.isnan(value) else f"{value:.2f}" for value in r2[order]],
+            "variant": near.rows[order].astype(np.int32),
+            "name": [names[place] for place in order.tolist()],
+            "text": [texts[place] for place in order.tolist()],
+        }
+        top = 1.25 * max(float(np.nanmax(values, initial=0.0)), LEAST_TOP)
+        label = f"Position on {near.contig} (bp)" if near.contig else "Number in the file"
+        self.region.show(dots, near.ends, top, label, self._words(near))
+        own = float(values[near.place])
+        self.region.choose(float(near.x[near.place]), 0.0 if np.isnan(own) else own)
+
+    def _draw_genes(self, near: Neighbourhood) -> None:
+        genes, n_rows = genes_near(self._feature_tables(), near)
+        self.genes.visible = n_rows > 0
+        if n_rows:
+            self.genes_pane.height = self.region.genes_plot.height = GENE_PIXELS * n_rows
+            self.region.show_genes(genes, n_rows)
+
+    def _feature_tables(self) -> list[FeatureTable]:
+        """Return the features of the open tracks, and of the annotations of the graph."""
+        session = self._state.session
+        tables = [file.data.features for file in session.tracks.files]
+        for file in session.annotation_files.files:
+            key = id(file.annotations)
+            if key not in self._tables:
+                table = FeatureTable.of_annotations(file.annotations)
+                self._tables[key] = (file.annotations, table)
+            tables.append(self._tables[key][1])
+        return [table for table in tables if table is not None]
+
+    def _words(self, near: Neighbourhood) -> str:
+        words = f"{n_words(len(near.rows), 'variant')}"
+        if near.contig:
+            words += f" over {(near.ends[1] - near.ends[0]) / 1000:,.0f} kb"
+        if near.n_more:
+            words += f", the nearest; {near.n_more:,} more are left out"
+        r2 = near.r2[near.place]
+        n_linked = int((r2 >= 0.8).sum()) - 1
+        return f"{words}; r² ≥ 0.8 with {max(n_linked, 0):,} of them"
+
+    def _take_tap(self, event: Any) -> None:
+        near = self.near
+        if near is None or event.x is None:
+            return
+        plot = self.region.plot
+        width, height = plot.inner_width or 600, plot.inner_height or 150
+        dots = self.region.dots.data
+        across = (np.asarray(dots["x"]) - event.x) * width / (near.ends[1] - near.ends[0])
+        up = (np.nan_to_num(dots["y"]) - event.y) * height / plot.y_range.end
+        distances = across**2 + up**2
+        best = int(np.argmin(distances))
+        if distances[best] <= NEAR_PIXELS**2:
+            self._state.choose_variant(int(dots["variant"][best]))

@@ -1,0 +1,232 @@
+"""A Manhattan plot that follows zooming: as many variants as can be seen, and each is clickable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import panel as pn
+from bokeh.events import DoubleTap, Tap
+
+from genoviz_app.pages.genotypes.association.manhattan_points import (
+    GenomeAxis,
+    Track,
+    View,
+    make_dots,
+    nearest,
+)
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.manhattan import ManhattanFigure, position_ticks, seen_names
+from genoviz_app.session.session import Session
+
+REST_SECONDS, NO_WIDTH, NO_HEIGHT, SMALLEST_VIEW = 0.06, 900, 220, 50
+LONG = 1_000
+"""From how many bp on parts of one do not matter."""
+
+
+class ManhattanPanel:
+    """A figure along the genome.
+
+    Parameters
+    ----------
+    session
+        Whose jobs the drawings are.
+    figure
+        What is drawn in.
+    pick
+        Called with the variant that is clicked.
+    nothing
+        What is said while there is nothing to draw.
+
+    Attributes
+    ----------
+    track
+        What is drawn, or None.
+    shown
+        The columns that were drawn last, or None.
+    panel
+        The Panel object.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        figure: ManhattanFigure,
+        pick: Callable[[int], None],
+        nothing: str,
+    ) -> None:
+        self._pick, self.figure, self._nothing = pick, figure, nothing
+        self.track: Track | None = None
+        self.shown: dict[str, Any] | None = None
+        self._chosen: int | None = None
+        self._size = [NO_WIDTH, NO_HEIGHT]
+        self._wanted: tuple[float, float] | None = None
+        self._linked: tuple[float, float] | None = None
+        self._waiting: tuple[Track, View, dict[str, Any]] | None = None
+        self._is_stale, self._changed_at = False, 0.0
+        self._turn = Turn(figure.plot, self._draw)
+        self._dots = Question(session, "dots along the genome", self._take_dots)
+        figure.show_nothing(nothing)
+        self.panel = pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
+        plot = figure.plot
+        for name in ("start", "end"):
+            plot.x_range.on_change(name, self._take_change)
+        for place, name in enumerate(("inner_width", "inner_height")):
+            plot.on_change(name, self._sizer(place))
+        plot.on_event(Tap, self._take_tap)
+        plot.on_event(DoubleTap, lambda _: self.show_whole())
+
+    @property
+    def view(self) -> View:
+        """What is shown, or is about to be."""
+        x_range = self.figure.plot.x_range
+        start, end = self._wanted or (float(x_range.start), float(x_range.end))
+        return View(start, end, *self._size)
+
+    @property
+    def zoom(self) -> tuple[float, float] | None:
+        """Ends of the part that is shown, or is to be once there is a track; None for all."""
+        if self.track is None:
+            return self._linked
+        view, axis = self.view, self.track.axis
+        is_whole = view.start <= 0 and view.end >= axis.length
+        digits = 0 if axis.length > LONG else 3
+        return None if is_whole else (round(view.start, digits), round(view.end, digits))
+
+    def zoom_to(self, zoom: tuple[float, float]) -> None:
+        """Show a part; if there is no track yet, once there is."""
+        self._linked = zoom
+        if self.track is not None:
+            self._follow_link()
+
+    def _follow_link(self) -> None:
+        (start, end), self._linked = self._linked, None
+        room, whole = self._room(self.track.axis), self.track.axis.length
+        start, end = max(start, -room), min(end, whole + room)
+        if end - start >= min(SMALLEST_VIEW, whole):
+            self._wanted, self._is_stale = (start, end), True
+
+    def show(self, track: Track | None) -> None:
+        """Draw something else; the view stays if it is along the same variants."""
+        before, self.track = self.track, track
+        if track is None:
+            self._dots.drop()
+            self._waiting = self.shown = None
+            self._turn.ask()
+        elif before is None or before.axis is not track.axis:
+            self.show_whole()
+            if self._linked is not None:
+                self._follow_link()
+        else:
+            self._is_stale = True
+
+    @staticmethod
+    def _room(axis: GenomeAxis) -> float:
+        """Return how much is shown beyond the ends."""
+        return 0.01 * axis.length
+
+    def choose(self, variant: int | None) -> None:
+        """Mark a variant."""
+        self._chosen = variant
+        self._turn.ask()
+
+    def show_whole(self) -> None:
+        """Show all contigs."""
+        if self.track is not None:
+            axis = self.track.axis
+            room = self._room(axis)
+            self._wanted = (-room, axis.length + room)
+            self._is_stale = True
+
+    def poll(self) -> None:
+        """Bring the figure up to date; called some twenty times a second."""
+        self._dots.poll()
+        rests = time.monotonic() - self._changed_at > REST_SECONDS
+        if not self._is_stale or not rests or self._dots.is_open or self.track is None:
+            return
+        self._is_stale = False
+        view = self.view
+        if view.start < view.end:
+            self._dots.ask(_dots_of, self.track, view)
+
+    def _take_dots(self, answer: tuple[Track, View, dict[str, Any]]) -> None:
+        if self.track is not None and answer[0].axis is self.track.axis:
+            self._waiting = answer
+            self._turn.ask()
+
+    def _draw(self) -> None:
+        answer, self._waiting = self._waiting, None
+        track = self.track
+        with pn.io.hold():
+            if track is None:
+                self.figure.show_nothing(self._nothing)
+            elif answer is not None and answer[0].axis is track.axis:
+                drawn, view, self.shown = answer
+                self._move()
+                self.figure.show(self.shown, drawn.y_ends, drawn.label)
+                self.figure.show_lines(drawn.lines)
+                self._show_contigs(drawn, view)
+            self._mark()
+
+    def _mark(self) -> None:
+        track, variant = self.track, self._chosen
+        if track is None or variant is None or variant >= len(track.values):
+            self.figure.choose(None)
+        elif np.isfinite(track.values[variant]):
+            self.figure.choose(float(track.axis.places[variant]), float(track.values[variant]))
+        else:
+            self.figure.choose(None)
+
+    def _show_contigs(self, track: Track, view: View) -> None:
+        axis = track.axis
+        borders = (axis.ends[:-1] + axis.starts[1:]) / 2
+        ends = (view.start, view.end)
+        names = seen_names(axis.names, axis.starts, axis.ends, ends, view.width)
+        seen = np.flatnonzero((axis.ends > view.start) & (axis.starts < view.end))
+        if len(axis.names) > 1 and len(seen) == 1 and axis.has_positions[seen[0]]:
+            ticks = position_ticks(float(axis.starts[seen[0]]), ends, view.width)
+            ticks = {place: text for place, text in ticks.items() if place <= axis.ends[seen[0]]}
+            label = f"Position on {axis.names[seen[0]]} (bp)"
+            self.figure.show_contigs(borders, ticks, label)
+        elif len(axis.names) == 1 and axis.has_positions[0]:
+            self.figure.show_contigs(borders, None, f"Position on {axis.names[0]} (bp)")
+        elif len(axis.names) == 1:
+            self.figure.show_contigs(borders, {}, "Variants in the order of the file")
+        else:
+            self.figure.show_contigs(borders, names, "Contig")
+
+    def _move(self) -> None:
+        if self._wanted is None:
+            return
+        (start, end), self._wanted = self._wanted, None
+        x_range = self.figure.plot.x_range
+        x_range.update(bounds=None, min_interval=None)
+        x_range.update(start=start, end=end)
+        room = self._room(self.track.axis)
+        bounds = (-room, self.track.axis.length + room)
+        x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.track.axis.length))
+
+    def _take_change(self, _attr: str, _old: Any, _new: Any) -> None:
+        self._changed_at = time.monotonic()
+        self._is_stale = True
+
+    def _sizer(self, place: int) -> Callable[[str, Any, Any], None]:
+        def take(_attr: str, _old: Any, new: Any) -> None:
+            if new and new > 0:
+                self._size[place] = int(new)
+                self._is_stale = True
+
+        return take
+
+    def _take_tap(self, event: Any) -> None:
+        if self.track is not None and event.x is not None and event.y is not None:
+            variant = nearest(self.track, self.view, event.x, event.y)
+            if variant is not None:
+                self._pick(variant)
+
+
+def _dots_of(track: Track, view: View) -> tuple[Track, View, dict[str, Any]]:
+    return track, view, make_dots(track, view)

@@ -1,0 +1,222 @@
+"""Which dots of a Manhattan plot can be seen: one for each few pixels, the highest there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from genoviz.model.genotypes.genotypes import VariantTable
+
+CELL = 3
+"""Pixels, less than a dot is wide; of dots in one cell the highest covers the others."""
+
+GAP = 0.004
+NEAR_PIXELS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class GenomeAxis:
+    """Contigs side by side.
+
+    Attributes
+    ----------
+    names
+        The contigs that have variants, in the order of the file.
+    starts, ends
+        float64, shape (n_contigs,): where each is on the axis, bp.
+    ranks
+        int32, shape (n_variants,): the contig of each variant, among those.
+    places
+        float64, shape (n_variants,): where each variant is on the axis.
+    has_positions
+        bool, shape (n_contigs,): whether places are positions; otherwise variants without known
+        positions stand one beside the other.
+    """
+
+    names: tuple[str, ...]
+    starts: np.ndarray
+    ends: np.ndarray
+    ranks: np.ndarray
+    places: np.ndarray
+    has_positions: np.ndarray
+
+    @classmethod
+    def of(cls, variants: VariantTable) -> GenomeAxis:
+        """Return the axis of variants."""
+        used, ranks = np.unique(variants.contig_ids, return_inverse=True)
+        n = len(used)
+        highest, lowest = np.full(n, -1, np.int64), np.full(n, np.iinfo(np.int64).max)
+        np.maximum.at(highest, ranks, variants.positions)
+        np.minimum.at(lowest, ranks, variants.positions)
+        counts = np.bincount(ranks, minlength=n)
+        has_positions = (lowest < highest) | ((counts == 1) & (highest > 0))
+        known = highest[has_positions]
+        spacing = known.sum() / max(counts[has_positions].sum(), 1) or 1.0
+        lengths = np.where(has_positions, highest + 1.0, np.maximum(counts, 1) * spacing)
+        gap = GAP * lengths.sum()
+        starts = np.concatenate([[0.0], np.cumsum(lengths + gap)[:-1]]) if n else np.empty(0)
+        within = np.maximum(variants.positions, 0).astype(np.float64)
+        for rank in np.flatnonzero(~has_positions).tolist():
+            rows = np.flatnonzero(ranks == rank)
+            within[rows] = (np.arange(len(rows)) + 0.5) * spacing
+        names = tuple(variants.contigs[contig] for contig in used.tolist())
+        places = starts[ranks] + within if n else within
+        return cls(names, starts, starts + lengths, ranks.astype(np.int32), places, has_positions)
+
+    @property
+    def length(self) -> float:
+        """Where the last contig ends."""
+        return float(self.ends[-1]) if len(self.ends) else 1.0
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """int64: the variants by place."""
+        return np.argsort(self.places, kind="stable")
+
+    @cached_property
+    def sorted_places(self) -> np.ndarray:
+        """The places of `order`."""
+        return self.places[self.order]
+
+    def within(self, start: float, end: float) -> np.ndarray:
+        """Return the variants from ``start`` to ``end`` on the axis, int64, by place."""
+        first, stop = np.searchsorted(self.sorted_places, [start, end], side="left")
+        return self.order[first : int(stop) + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """What is drawn along the genome.
+
+    Attributes
+    ----------
+    variants, axis
+        The variants, and where each is.
+    values
+        float64, shape (n_variants,); NaN is not drawn.
+    say
+        Returns what tooltips say of some variants' values.
+    label
+        Of the y axis.
+    lines
+        Dashed lines across: their values and colours.
+    strong
+        From which value on dots stand out.
+    least_top
+        To which value the y axis goes at least.
+    """
+
+    variants: VariantTable
+    axis: GenomeAxis
+    values: np.ndarray
+    say: Callable[[np.ndarray], list[str]] = field(repr=False)
+    label: str
+    lines: dict[float, str] = field(default_factory=dict)
+    strong: float = np.inf
+    least_top: float = 0.0
+
+    @cached_property
+    def by_value(self) -> np.ndarray:
+        """int64: the variants that have a value, the greatest last."""
+        order = np.argsort(np.abs(self.values), kind="stable")
+        return order[np.isfinite(self.values[order])]
+
+    @cached_property
+    def y_ends(self) -> tuple[float, float]:
+        """Ends of the y axis."""
+        found = self.values[self.by_value]
+        high = max(float(found.max(initial=0.0)), self.least_top)
+        low = float(found.min(initial=0.0))
+        room = 0.06 * (high - low) or 1.0
+        return (low - room if low < 0 else 0.0), high + room
+
+
+@dataclass(frozen=True)
+class View:
+    """What a figure shows: ends on the axis, and its size in pixels."""
+
+    start: float
+    end: float
+    width: int
+    height: int
+
+
+def thin(track: Track, view: View) -> np.ndarray:
+    """Return the variants that are drawn, int64: in each cell of pixels the greatest value."""
+    axis, values = track.axis, track.values
+    low, high = track.y_ends
+    n_columns = max(view.width // CELL, 1)
+    n_rows = max(view.height // CELL, 1)
+    is_whole = view.start <= axis.sorted_places[0] and view.end >= axis.sorted_places[-1]
+    if is_whole:
+        rows = track.by_value
+    else:
+        is_in = np.zeros(len(values), bool)
+        is_in[axis.within(view.start, view.end)] = True
+        rows = track.by_value[is_in[track.by_value]]
+    column = (axis.places[rows] - view.start) * (n_columns / max(view.end - view.start, 1e-9))
+    row = (values[rows] - low) * (n_rows / (high - low))
+    cells = np.clip(column, 0, n_columns - 1).astype(np.int64) * n_rows
+    cells += np.clip(row, 0, n_rows - 1).astype(np.int64)
+    highest = np.full(n_columns * n_rows, -1, np.int64)
+    highest[cells] = rows  # of several, the last stays: the one with the greatest value
+    return highest[highest >= 0]
+
+
+def make_dots(track: Track, view: View) -> dict[str, Any]:
+    """Return the columns that `ManhattanFigure` draws of a view."""
+    rows = thin(track, view) if len(track.by_value) else np.empty(0, np.int64)
+    values = track.values[rows]
+    shades = (track.axis.ranks[rows] & 1).astype(np.uint8)
+    shades[np.abs(values) >= track.strong] = 2
+    return {
+        "x": track.axis.places[rows],
+        "y": values,
+        "shade": shades,
+        "variant": rows.astype(np.int32),
+        "name": names_of(track.variants, rows),
+        "text": track.say(rows),
+    }
+
+
+def nearest(track: Track, view: View, x: float, y: float) -> int | None:
+    """Return the variant whose dot is nearest to a point, or None if none is near it."""
+    per_pixel = (view.end - view.start) / max(view.width, 1)
+    rows = track.axis.within(x - NEAR_PIXELS * per_pixel, x + NEAR_PIXELS * per_pixel)
+    rows = rows[np.isfinite(track.values[rows])]
+    if not len(rows):
+        return None
+    low, high = track.y_ends
+    across = (track.axis.places[rows] - x) / per_pixel
+    up = (track.values[rows] - y) * max(view.height, 1) / (high - low)
+    distances = across**2 + up**2
+    best = int(np.argmin(distances))
+    return int(rows[best]) if distances[best] <= NEAR_PIXELS**2 else None
+
+
+def names_of(variants: VariantTable, rows: np.ndarray) -> list[str]:
+    """Return what people call variants: ID and place."""
+    ids = variants.ids[rows].tolist()
+    contigs = variants.contig_ids[rows].tolist()
+    positions = variants.positions[rows].tolist()
+    return [
+        say_variant(name, variants.contigs[contig], position)
+        for name, contig, position in zip(ids, contigs, positions, strict=True)
+    ]
+
+
+def say_variant(name: str, contig: str, position: int) -> str:
+    """Return ID and place of a variant; positions are written from 1.
+
+    Examples
+    --------
+    >>> say_variant("rs7", "1", 1233), say_variant(".", "chr2", 9), say_variant("a", "0", -1)
+    ('rs7 · 1:1,234', 'chr2:10', 'a')
+    """
+    place = "" if position < 0 else f"{contig}:{position + 1:,}"
+    name = "" if name == "." else name
+    return " · ".join(filter(None, (name, place))) or "?"

@@ -1,0 +1,206 @@
+"""The tab of association: a scan, its plots, and what is around a variant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import GenovizError
+from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.pages.genotypes.association.export import (
+    GENOME_WIDE,
+    SUGGESTIVE,
+    axis_of,
+    scan_figure,
+    write_bytes,
+    write_scan,
+)
+from genoviz_app.pages.genotypes.association.form import AssociationForm
+from genoviz_app.pages.genotypes.association.linkage_panel import LinkagePanel
+from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
+from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track
+from genoviz_app.pages.genotypes.association.qq_panel import QuantilePanel
+from genoviz_app.pages.genotypes.association.snp_card import SnpCard
+from genoviz_app.pages.genotypes.association.table import AssociationTable
+from genoviz_app.pages.genotypes.association.words import p_texts
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.plots.manhattan import STRONG_COLOUR, ZERO_COLOUR, ManhattanFigure
+
+REGION, TABLE = "Region", "Top variants"
+BONFERRONI_COLOUR = "#8fe3b0"
+LEAST_TOP = 8.0
+SMALL: dict[str, Any] = {
+    "margin": (4, 4, 0, 0),
+    "sx": {"fontSize": "12px", "padding": "2px 6px", "minWidth": "0",
+           "& .MuiButton-startIcon": {"margin": "0 2px 0 0"}},
+}  # fmt: skip
+GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
+
+
+class AssociationPanel:
+    """A tab of the page.
+
+    Attributes
+    ----------
+    title, panel
+        Name and Panel object.
+    form, manhattan, quantiles, table, region, card
+        The parts.
+    buttons
+        Those that save files, by name.
+    """
+
+    title = "Association"
+    has_figure = False
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self.is_shown = False
+        self._axes: dict[int, tuple[VariantTable, GenomeAxis]] = {}
+        self.form = AssociationForm(state)
+        figure = ManhattanFigure("association-manhattan", "p")
+        self.manhattan = ManhattanPanel(
+            state.session, figure, state.choose_variant,
+            "Choose a trait and press Run: −log₁₀ p of all variants stands here.",
+        )  # fmt: skip
+        self.quantiles = QuantilePanel(state)
+        self.region = LinkagePanel(state)
+        self.table = AssociationTable(state)
+        self.card = SnpCard(state)
+        self.bonferroni = pmui.Switch(
+            label="Bonferroni", value=False, size="small", margin=(12, 8, 0, 8),
+            description="A line at 0.05 divided by the number of tests",
+        )  # fmt: skip
+        self.view = pmui.RadioButtonGroup(
+            label="", options=[REGION, TABLE], value=REGION, size="small", margin=(4, 8, 0, 8),
+            description="What is around the picked variant, or the strongest associations",
+            sx={"& .MuiToggleButton-root": {"padding": "2px 9px", "fontSize": "12px",
+                                            "whiteSpace": "nowrap"}},
+        )  # fmt: skip
+        self._region_place = pmui.Column(self.region.panel, **GROW)
+        self._table_place = pmui.Column(**GROW, visible=False)
+        self.buttons = self._export_buttons()
+        self.panel = self._arrange()
+        self.bonferroni.param.watch(lambda _: self._show_scan(), "value")
+        self.view.param.watch(self._show_view, "value")
+        state.param.watch(self._follow, ["scan", "kept", "opened"])
+        state.param.watch(self._pick_strongest, "scan")
+        state.param.watch(lambda event: self.manhattan.choose(event.new), "variant")
+        self._follow()
+
+    def _arrange(self) -> pmui.Column:
+        bar = pmui.Row(
+            self.view, self.region.window, pn.layout.HSpacer(), *self.buttons.values(),
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        plots = pmui.Row(
+            pmui.Column(self.manhattan.panel, **GROW, styles={"flex": "3 1 0", "min-width": "0"}),
+            pmui.Column(self.quantiles.panel, **GROW, styles={"flex": "1 1 0", "min-width": "0"}),
+            **GROW,
+            styles={"flex": "9 1 0", "min-height": "150px"},
+        )
+        lower = pmui.Column(
+            bar, self._region_place, self._table_place,
+            **GROW, styles={"flex": "1 1 0", "min-width": "0", "min-height": "0"},
+        )  # fmt: skip
+        below = pmui.Row(
+            lower, self.card.panel, **GROW, styles={"flex": "14 1 0", "min-height": "0"}
+        )
+        form = pmui.Row(self.form.panel, self.bonferroni, sizing_mode="stretch_width", margin=0)
+        return pmui.Column(form, plots, below, **GROW, styles={"min-height": "0", "height": "100%"})
+
+    def _export_buttons(self) -> dict[str, Any]:
+        """Return buttons by name; some of them are seen with one of the views alone."""
+        session = self._state.session
+        kinds = {
+            "Region PNG": ("region.png", "What is around the variant, as a picture"),
+            "Region SVG": ("region.svg", "What is around the variant, as a drawing"),
+            "Listed": ("listed.tsv", "The variants of the table as they are listed"),
+            "TSV": ("tsv", "All results as a table"),
+            "PNG": ("png", "Both plots above as a picture"),
+            "SVG": ("svg", "Both plots above as a drawing"),
+        }
+        return {
+            label: file_button(session, label, self._prepare(ending),
+                               description=f"{label}: {says}", visible=label != "Listed", **SMALL)
+            for label, (ending, says) in kinds.items()
+        }  # fmt: skip
+
+    def poll(self) -> None:
+        """Bring the tab up to date; called some twenty times a second."""
+        if not self.is_shown:
+            return
+        for part in (self.manhattan, self.quantiles, self.region, self.table, self.card):
+            part.poll()
+
+    @property
+    def track(self) -> Track | None:
+        """What the Manhattan plot shows."""
+        return self.manhattan.track
+
+    def _follow(self, *_events: Any) -> None:
+        self._show_scan()
+        self.manhattan.choose(self._state.variant)
+
+    def _pick_strongest(self, event: Any) -> None:
+        """Look at the strongest association, unless a variant is looked at already."""
+        scan = event.new
+        if scan is not None and self._state.variant is None and np.isfinite(scan.beta).any():
+            self._state.variant = int(np.nanargmax(scan.minus_log10_p))
+
+    def _show_scan(self) -> None:
+        scan, subject = self._state.scan, self._state.subject
+        if scan is None or subject is None or len(scan.p) != subject.n_variants:
+            self.manhattan.show(None)
+            return
+        lines = {GENOME_WIDE: STRONG_COLOUR, SUGGESTIVE: ZERO_COLOUR}
+        n_tested = int(np.isfinite(scan.minus_log10_p).sum())
+        if self.bonferroni.value and n_tested:
+            lines[-np.log10(0.05 / n_tested)] = BONFERRONI_COLOUR
+        values = np.where(np.isfinite(scan.minus_log10_p), scan.minus_log10_p, np.nan)
+        self.manhattan.show(
+            Track(
+                subject.variants,
+                axis_of(subject.variants, self._axes),
+                values,
+                lambda rows: p_texts(values[rows]),
+                "−log₁₀ p",
+                lines,
+                GENOME_WIDE,
+                LEAST_TOP,
+            )
+        )
+
+    def _show_view(self, *_events: Any) -> None:
+        is_table = self.view.value == TABLE
+        with pn.io.hold():
+            self._region_place.visible, self._table_place.visible = not is_table, is_table
+            for part in (self.region.window, *map(self.buttons.get, ("Region PNG", "Region SVG"))):
+                part.visible = not is_table
+            self.buttons["Listed"].visible = is_table
+            if is_table and not len(self._table_place):
+                self._table_place.append(self.table.panel)  # a table needs a place that is seen
+
+    def _prepare(self, ending: str) -> Callable[[], tuple[str, Callable[[Path], None]]]:
+        def prepare() -> tuple[str, Callable[[Path], None]]:
+            state, scan, track = self._state, self._state.scan, self.track
+            design = self.form.design
+            trait = design.trait if design is not None else "trait"
+            if ending.startswith("region"):
+                variant, make = self.region.figure(trait, f".{ending.split('.')[1]}")
+                return f"{file_stem(f'{variant}_{state.opened.title}')}.{ending}", write_bytes(make)
+            if scan is None or track is None:
+                raise GenovizError("there is no scan yet; choose a trait and press Run")
+            name = f"{file_stem(f'association_{trait}_{state.opened.title}')}.{ending}"
+            if ending.endswith("tsv"):
+                rows = self.table.listed if ending == "listed.tsv" else None
+                return name, lambda path: write_scan(path, track.variants, scan, rows)
+            return name, write_bytes(lambda: scan_figure(track, scan, trait, f".{ending}"))
+
+        return prepare

@@ -1,0 +1,206 @@
+"""The card of the variant that is picked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.analyses.graph.sites.variation_sites import VariationSites
+from genoviz.errors import ParameterError
+from genoviz.model import PathRegion
+from genoviz_app.pages.genotypes.association.design import trait_of
+from genoviz_app.pages.genotypes.association.snp_card_facts import (
+    SnpFacts,
+    card_html,
+    genotype_names,
+)
+from genoviz_app.pages.genotypes.association.snp_card_paths import (
+    GraphAlleles,
+    find_graph_alleles,
+    paths_html,
+    place_on_graph,
+)
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.styles import NUMBERS
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.genotype_boxes import GenotypeBoxes
+from genoviz_app.session.graph_places import nodes_of
+
+WIDTH = 330
+NOTHING = "<p>Click a variant: its alleles, genotypes and effect are shown here.</p>"
+BUTTON: dict[str, Any] = {
+    "size": "small", "variant": "outlined", "margin": (4, 6, 0, 0),
+    "sx": {"fontSize": "12px", "padding": "1px 8px"},
+}  # fmt: skip
+STYLE = """
+:host { font-size: 12.5px; line-height: 1.45; }
+p { margin: 4px 0; opacity: 0.85; }
+h4 { margin: 0 0 3px; font-size: 13.5px; font-weight: 600; overflow-wrap: anywhere; }
+.numbers { font-size: 12.5px !important; gap: 0 12px !important; }
+.counts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 6px; margin: 4px 0 5px;
+  line-height: 1.35;
+  font-variant-numeric: tabular-nums; }
+.counts div { border: 1px solid rgba(143, 161, 184, 0.35); border-radius: 6px; padding: 1px 6px;
+  text-align: center; overflow: hidden; }
+.counts b { display: block; font-weight: 600; }
+.counts span { font-family: monospace; font-size: 12px; opacity: 0.85; overflow-wrap: anywhere; }
+.paths { margin: 0; padding-left: 16px; font-variant-numeric: tabular-nums; }
+.paths b { font-family: monospace; overflow-wrap: anywhere; }
+.paths span { display: block; font-size: 11.5px; opacity: 0.8; overflow-wrap: anywhere; }
+"""
+
+
+class SnpCard:
+    """Facts, boxes of the trait by genotype, and buttons that lead to other pages.
+
+    Attributes
+    ----------
+    text, boxes, paths, tracks_button, layout_button, panel
+        Panel objects, and the figure.
+    facts
+        Of the variant that is shown, or None.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self._sites: VariationSites | None = None
+        self.facts: SnpFacts | None = None
+        self._facts = Question(state.session, "facts of a variant", self._take_facts)
+        self._alleles = Question(state.session, "alleles on the graph", self._take_alleles)
+        self._nodes = Question(state.session, "nodes of a variant", self._take_nodes)
+        html: dict[str, Any] = {"stylesheets": [NUMBERS, STYLE], "sizing_mode": "stretch_width"}
+        self.text = pn.pane.HTML(NOTHING, margin=(8, 12, 0, 12), **html)
+        self.paths = pn.pane.HTML("", margin=(4, 12, 8, 12), visible=False, **html)
+        self.boxes = GenotypeBoxes()
+        self._turn = Turn(self.boxes.plot, self._draw_boxes)
+        self.boxes.show_nothing()
+        self.pane = pn.pane.Bokeh(
+            self.boxes.plot, sizing_mode="stretch_both", min_height=125, margin=(4, 8, 0, 4)
+        )
+        self.tracks_button = pmui.Button(
+            label="Show on tracks", icon="view_stream", **BUTTON,
+            description="Go to the Tracks page at this place",
+        )  # fmt: skip
+        self.layout_button = pmui.Button(
+            label="Show on the layout", icon="hub", **BUTTON,
+            description="Pick the nodes at this place, and list the paths that carry each allele",
+        )  # fmt: skip
+        self.tracks_button.on_click(lambda _: self.show_tracks())
+        self.layout_button.on_click(lambda _: self.show_layout())
+        self.tools = pmui.Row(self.tracks_button, self.layout_button, margin=(0, 12), visible=False)
+        self.panel = pmui.Column(
+            self.text, self.tools, self.paths, self.pane,
+            width=WIDTH, sizing_mode="stretch_height", margin=0,
+            styles={"overflow-y": "auto", "min-height": "0"},
+        )  # fmt: skip
+        state.param.watch(self._follow, ["variant", "scan", "kept", "opened"])
+        state.param.watch(lambda *_: self._turn.ask(), ["trait", "table"])
+        state.session.param.watch(self._follow_graph, "opened")
+
+    @property
+    def region(self) -> PathRegion | None:
+        """The base where the variant is, or None."""
+        subject, variant = self._state.subject, self._state.variant
+        if subject is None or variant is None or subject.variants.positions[variant] < 0:
+            return None
+        position = int(subject.variants.positions[variant])
+        contig = subject.variants.contigs[subject.variants.contig_ids[variant]]
+        return PathRegion(contig, position, position + 1)
+
+    @property
+    def placed(self) -> PathRegion | None:
+        """The same on a path of the open graph, or None if the graph does not have it."""
+        graph, region = self._state.session.opened, self.region
+        return None if graph is None or region is None else place_on_graph(graph.graph, region)
+
+    def poll(self) -> None:
+        """Show what is ready."""
+        for question in (self._facts, self._alleles, self._nodes):
+            question.poll()
+
+    def show_tracks(self) -> None:
+        """Go to the Tracks page."""
+        self._state.session.wanted_page = "tracks"
+
+    def show_layout(self) -> None:
+        """Pick the nodes, and ask which paths carry which allele."""
+        placed, graph = self.placed, self._state.session.opened
+        if placed is None:
+            self._state.session.problem = "The open graph does not have the place of this variant."
+            return
+        self._state.session.highlights = (placed,)
+        self._nodes.ask(nodes_of, graph.graph, [placed])
+        self._alleles.ask(find_graph_alleles, graph.graph, placed, self._sites)
+        self.paths.param.update(
+            object="<p>Looking for the alleles of the paths …</p>", visible=True
+        )
+
+    def _follow(self, *_events: Any) -> None:
+        state = self._state
+        self._alleles.drop()
+        if state.variant is None or state.subject is None:
+            self._facts.drop()
+            self.facts = None
+            with pn.io.hold():
+                self.text.object = NOTHING
+                self.tools.visible = self.paths.visible = False
+            self._turn.ask()
+        else:
+            self._facts.ask(SnpFacts.of, state.subject, state.variant)
+
+    def _take_facts(self, facts: SnpFacts) -> None:
+        state = self._state
+        if facts.variant != state.variant or state.subject is None:
+            return
+        if len(facts.dosages) != state.subject.n_samples:
+            return
+        is_other = self.facts is None or self.facts.variant != facts.variant
+        self.facts = facts
+        with pn.io.hold():
+            self.text.object = card_html(state.subject, facts, state.scan)
+            self.tools.visible = self.region is not None
+            self.layout_button.disabled = self.placed is None
+            if is_other:
+                self.paths.visible = False
+        self._turn.ask()
+
+    def _draw_boxes(self) -> None:
+        state, facts = self._state, self.facts
+        values = state.column(state.trait) if state.trait else None
+        if facts is None or values is None or len(values) != len(facts.dosages):
+            self.boxes.show_nothing()
+            return
+        try:
+            groups = facts.groups(trait_of(state, values).values)
+        except ParameterError:  # of another type than it is read as; the form says so
+            groups = []
+        if not any(map(len, groups)):
+            self.boxes.show_nothing()
+            return
+        names = genotype_names(state.subject, facts.variant)
+        labels = [f"{name} ({len(values):,})" for name, values in zip(names, groups, strict=True)]
+        self.boxes.show(groups, labels, state.trait)
+
+    def _take_alleles(self, found: GraphAlleles) -> None:
+        self._sites = found.sites
+        subject, variant = self._state.subject, self._state.variant
+        if subject is not None and variant is not None:
+            alleles = (
+                str(subject.variants.allele1[variant]),
+                str(subject.variants.allele2[variant]),
+            )
+            self.paths.object = paths_html(found, *alleles)
+
+    def _take_nodes(self, nodes: np.ndarray) -> None:
+        if len(nodes):
+            self._state.session.picked = nodes
+
+    def _follow_graph(self, *_events: Any) -> None:
+        self._sites = None
+        with pn.io.hold():
+            self.paths.visible = False
+            self.layout_button.disabled = self.placed is None

@@ -1,0 +1,128 @@
+"""What there is to say of one variant: alleles, genotypes, association, the trait by genotype."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz_app.pages.genotypes.association.manhattan_points import names_of
+from genoviz_app.pages.genotypes.association.words import p_text
+
+N_GENOTYPES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SnpFacts:
+    """A variant and its genotypes.
+
+    Attributes
+    ----------
+    variant
+        Its number.
+    dosages
+        int8, shape (n_samples,): counts of A1, -1 where missing.
+    hwe_p
+        p-value of the exact test for Hardy-Weinberg equilibrium; NaN where there is none.
+    frequency
+        Share of A1 among the copies there are; NaN if no genotype is known.
+    """
+
+    variant: int
+    dosages: np.ndarray
+    hwe_p: float
+    frequency: float
+
+    @classmethod
+    def of(cls, genotypes: Genotypes, variant: int) -> SnpFacts:
+        """Read a variant."""
+        from genoviz.analyses.genotypes.statistics import variant_statistics
+
+        one = genotypes.take_variants(np.array([variant]))
+        statistics = variant_statistics(one)
+        return cls(
+            variant,
+            one.dosages(slice(None))[:, 0],
+            float(statistics.hwe_p[0]),
+            float(statistics.a1_frequency[0]),
+        )
+
+    @property
+    def counts(self) -> np.ndarray:
+        """int64, shape (3,): samples with two, one and no copies of A1."""
+        return np.bincount(self.dosages[self.dosages >= 0], minlength=N_GENOTYPES)[::-1]
+
+    @property
+    def n_missing(self) -> int:
+        """Samples without a genotype."""
+        return int((self.dosages < 0).sum())
+
+    def groups(self, phenotype: np.ndarray) -> list[np.ndarray]:
+        """Return the values of a trait of samples with two, one and no copies of A1."""
+        is_known = np.isfinite(phenotype)
+        return [phenotype[is_known & (self.dosages == n)] for n in (2, 1, 0)]
+
+
+def genotype_names(genotypes: Genotypes, variant: int) -> list[str]:
+    """Return the genotypes with two, one and no copies of A1, as they are written.
+
+    Alleles of one letter stand side by side, as in AG; others with a stroke between.
+    """
+    first, second = (short(str(name[variant])) for name in _alleles(genotypes))
+    stroke = "" if len(first) == len(second) == 1 else "/"
+    return [f"{first}{stroke}{first}", f"{first}{stroke}{second}", f"{second}{stroke}{second}"]
+
+
+def short(allele: str, most: int = 8) -> str:
+    """Return an allele, cut off if it is long.
+
+    Examples
+    --------
+    >>> short("A"), short("ACGTACGTACGT")
+    ('A', 'ACGTACG…')
+    """
+    return allele if len(allele) <= most else f"{allele[: most - 1]}…"
+
+
+def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
+    """Return the facts of a variant as HTML; ``scan`` may be None."""
+    variants, variant = genotypes.variants, facts.variant
+    n_samples = genotypes.n_samples
+    frequency, share = facts.frequency, 100 * facts.n_missing / max(n_samples, 1)
+    first, second = (short(str(name[variant]), 24) for name in _alleles(genotypes))
+    rows = {
+        "Alleles": f"{first} (A1, counted) / {second} (A2)",
+        "Frequency of A1": f"{frequency:.4f} (MAF {min(frequency, 1 - frequency):.4f})",
+        "Missing": f"{facts.n_missing:,} of {n_samples:,} ({share:.2f} %)",
+        "Hardy-Weinberg p": "none" if np.isnan(facts.hwe_p) else f"{facts.hwe_p:.3g}",
+    }
+    if scan is not None:
+        rows |= scan_rows(scan, variant)
+    items = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows.items())
+    names = genotype_names(genotypes, variant)
+    cells = "".join(
+        f"<div><b>{count:,}</b><span>{escape(name)}</span></div>"
+        for name, count in zip(names, facts.counts.tolist(), strict=True)
+    )
+    title = escape(names_of(variants, np.array([variant]))[0])
+    return f'<h4>{title}</h4><div class="counts">{cells}</div><dl class="numbers">{items}</dl>'
+
+
+def scan_rows(scan: Any, variant: int) -> dict[str, str]:
+    """Return effect, its interval and its p-value."""
+    beta, error = float(scan.beta[variant]), float(scan.standard_error[variant])
+    if np.isnan(beta):
+        return {"Association": "not tested: the genotypes tested are all alike"}
+    rows = {"β per copy of A1": f"{beta:.4g} ± {error:.2g} (SE)"}
+    if scan.model == "logistic":
+        ends = np.exp(beta + np.array([-1.96, 1.96]) * error)
+        rows["Odds ratio"] = f"{np.exp(beta):.3g} ({ends[0]:.3g} to {ends[1]:.3g})"
+    rows["p"] = p_text(float(scan.minus_log10_p[variant]))
+    return rows
+
+
+def _alleles(genotypes: Genotypes) -> tuple[np.ndarray, np.ndarray]:
+    return genotypes.variants.allele1, genotypes.variants.allele2

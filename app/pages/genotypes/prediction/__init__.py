@@ -1,0 +1,1 @@
+"""Predictions of breeding values, and how good they are."""

@@ -1,0 +1,281 @@
+"""How to predict: trait, heritability, method; and the run of the solver."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import GenovizError
+from genoviz.io.files.replace_file import replace_file
+from genoviz_app.opening.files import check_path
+from genoviz_app.pages.genotypes.association.design import Design, make_design, trait_names
+from genoviz_app.pages.genotypes.association.form import NO_TRAIT_COLUMN, WORDS, TraitFields
+from genoviz_app.pages.genotypes.prediction.blup_steps import (
+    GBLUP,
+    PRECONDITIONERS,
+    SINGLE_STEP,
+    SNP_BLUP,
+    BlupRequest,
+    BlupRun,
+    begin_blup,
+    pedigree_of,
+    phenotypes_of_others,
+)
+from genoviz_app.pages.genotypes.prediction.blup_task import BlupTask
+from genoviz_app.pages.genotypes.prediction.request_text import SHARE, TOLERANCES
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.questions import Question
+
+WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
+BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
+
+
+class PredictionForm:
+    """Fields one below the other, and buttons.
+
+    Attributes
+    ----------
+    fields, heritability, method, preconditioner, tolerance, weight
+        The fields.
+    run_button, pause_button, cancel_button, panel
+        Buttons, and the Panel object.
+    pedigree_source
+        The path that opens the pedigree again; "" for an upload, and for that of the .fam file.
+    run
+        The prediction that was begun last, or None.
+    task
+        What runs it.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self._pedigree: Any = None
+        self._pedigree_title = ""
+        self._is_own_pedigree = True
+        self._why_none = ""
+        self.pedigree_source = ""
+        self.run: BlupRun | None = None
+        self.task = BlupTask(state.session, self._take_snapshot)
+        self._reads = Question(state.session, "pedigree", self._take_pedigree)
+        self.fields = TraitFields(state)
+        for field in (self.fields.trait, self.fields.covariates):
+            field.param.update(width=None, sizing_mode="stretch_width", margin=(8, 0, 0, 0))
+        self._make_fields()
+        self._make_buttons()
+        self.panel = pmui.Column(
+            self.fields.trait, self.fields.type, self.fields.covariates, self.heritability,
+            self.method,
+            self.pedigree_path, self.pedigree_file, self.weight, self.preconditioner,
+            self.tolerance,
+            pmui.Row(self.run_button, self.pause_button, self.cancel_button, margin=0),
+            self.said,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        self.task.param.watch(self._show, "opening")
+        self.method.param.watch(self._follow_method, "value")
+        state.param.watch(self._follow_subject, ["kept", "opened"])
+        state.param.watch(self._show, ["blup", "trait", "table"])
+        self._follow_subject()
+
+    def _make_fields(self) -> None:
+        self.heritability = pmui.FloatSlider(
+            label="Heritability", start=SHARE[0], end=SHARE[1], step=0.05, value=0.5, size="small",
+            sizing_mode="stretch_width", margin=(12, 8, 0, 8),
+        )  # fmt: skip
+        self.method = pmui.Select(
+            label="Method", options=[SNP_BLUP, GBLUP, *SINGLE_STEP], value=SNP_BLUP, **WIDE
+        )
+        self.pedigree_path = pmui.TextInput(
+            label="Pedigree on the server", placeholder="/data/mice.ped.csv", visible=False,
+            description="A table of animal, sire and dam, or a .fam file. Enter opens it.", **WIDE,
+        )  # fmt: skip
+        self.pedigree_file = pmui.FileInput(
+            label="Upload: animal, sire, dam", accept=".csv,.tsv,.txt,.ped,.fam,.gz",
+            size="small", variant="text", margin=(4, 0, 0, 0), visible=False,
+        )  # fmt: skip
+        self.weight = pmui.FloatSlider(
+            label="Polygenic weight", start=SHARE[0], end=SHARE[1], step=0.05, value=0.2,
+            size="small", sizing_mode="stretch_width", margin=(8, 8, 0, 8), visible=False,
+        )  # fmt: skip
+        self.preconditioner = pmui.Select(
+            label="Preconditioner", options=PRECONDITIONERS, value="diagonal", **WIDE
+        )
+        self.tolerance = pmui.Select(
+            label="Stop at residual", options=TOLERANCES, value=1e-13,
+            description="Squared norm of the residual over that of the right side", **WIDE,
+        )  # fmt: skip
+        self.pedigree_file.param.watch(self._take_upload, "value")
+        self.pedigree_path.param.watch(
+            lambda _: self.open_pedigree(self.pedigree_path.value_input), "enter_pressed"
+        )
+
+    def _make_buttons(self) -> None:
+        self.run_button = pmui.Button(
+            label="Run", icon="play_arrow", variant="contained", **BUTTON,
+        )  # fmt: skip
+        self.pause_button = pmui.Button(label="Pause", variant="outlined", visible=False, **BUTTON)
+        self.cancel_button = pmui.Button(label="Cancel", variant="text", visible=False, **BUTTON)
+        self.said = pn.pane.HTML(
+            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(8, 0, 0, 0)
+        )
+        self.run_button.on_click(lambda _: self.begin())
+        self.pause_button.on_click(lambda _: self.task.pause())
+        self.cancel_button.on_click(lambda _: self.task.cancel())
+
+    @property
+    def request(self) -> BlupRequest:
+        """What the fields ask for."""
+        return BlupRequest(
+            self.method.value, self.heritability.value, self.preconditioner.value,
+            self.tolerance.value, self.weight.value,
+        )  # fmt: skip
+
+    @request.setter
+    def request(self, request: BlupRequest) -> None:
+        with pn.io.hold():
+            self.method.value, self.heritability.value = request.method, request.heritability
+            self.preconditioner.value = request.preconditioner
+            self.tolerance.value, self.weight.value = request.tolerance, request.polygenic_weight
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a pedigree is being read."""
+        return self._reads.is_open
+
+    def open_pedigree(self, source: str) -> None:
+        """Begin to read the pedigree of a path on the server."""
+        self._reads.ask(_read_served, source, self._state.session.folders)
+
+    def begin(self) -> None:
+        """Begin a prediction, or say why there can be none."""
+        state = self._state
+        try:
+            design = make_design(state)
+            run = begin_blup(
+                state.subject, design, self.request, self._pedigree, self._others(design)
+            )
+        except GenovizError as error:
+            self.complain(str(error))
+            return
+        self.run = run
+        state.blup = None
+        self.task.run(run.steps, f"{run.request.method} of {design.trait}")
+
+    def poll(self) -> None:
+        """Take what is ready."""
+        self._reads.poll()
+        self.task.poll()
+
+    def complain(self, problem: str) -> None:
+        """Say what is wrong with the fields."""
+        self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'
+
+    def _others(self, design: Design) -> dict[str, float]:
+        """Return phenotypes of animals that were never genotyped."""
+        state, phenotypes = self._state, self._state.session.genotypes.phenotypes
+        table = None if phenotypes is None else phenotypes.whole
+        return phenotypes_of_others(table, design, state.opened.genotypes.samples)
+
+    def _take_snapshot(self, snapshot: Any) -> None:
+        self._state.blup = snapshot
+
+    def _follow_subject(self, *events: Any) -> None:
+        self.task.cancel()
+        self.run = None
+        if any(event.name == "opened" for event in events):
+            self._is_own_pedigree, self.pedigree_source, self._pedigree_title = True, "", ""
+            self._reads.drop()
+        if self._is_own_pedigree:
+            self._take_own_pedigree()
+        self._follow_method()
+
+    def _take_own_pedigree(self) -> None:
+        """Take the pedigree of the samples' own parents, or keep why there is none."""
+        subject = self._state.subject
+        self._pedigree, self._why_none = None, "the .fam file names no parents"
+        try:
+            self._pedigree = None if subject is None else pedigree_of(subject.samples)
+        except GenovizError as error:
+            self._why_none = f"in the .fam file {error}"
+
+    def _follow_method(self, *_events: Any) -> None:
+        is_single = self.method.value in SINGLE_STEP
+        with pn.io.hold():
+            for field in (self.pedigree_path, self.pedigree_file, self.weight):
+                field.visible = is_single
+        self._show()
+
+    def _take_upload(self, event: Any) -> None:
+        if event.new is not None:
+            folder = self._state.session.upload_path("pedigree")
+            name = Path(self.pedigree_file.filename or "pedigree.csv").name
+            self._reads.ask(_read_upload, folder / name, event.new)
+
+    def _take_pedigree(self, answer: tuple[Any, str, str]) -> None:
+        self._pedigree, self._pedigree_title, self.pedigree_source = answer
+        self._is_own_pedigree = False
+        self.pedigree_path.value = self.pedigree_source
+        self._show()
+
+    def _show(self, *_events: Any) -> None:
+        is_running = self.task.is_running
+        with pn.io.hold():
+            self.run_button.disabled = is_running
+            self.pause_button.visible = self.cancel_button.visible = is_running
+            self.pause_button.label = "Go on" if self.task.is_paused else "Pause"
+            self.said.object = f"<p>{self._words()}</p>"
+
+    def _words(self) -> str:
+        state, run = self._state, self.run
+        if state.blup is None or run is None:
+            if self.task.is_running:
+                return "Preparing …"
+            if state.table is None:
+                return "Open a table of phenotypes at the left to choose a trait."
+            if not trait_names(state):
+                return NO_TRAIT_COLUMN
+            return self._pedigree_words()
+        snapshot = state.blup
+        words = f"Iteration {snapshot.iteration:,}, {snapshot.seconds:.1f} s"
+        if snapshot.is_converged:
+            words += ", converged"
+        elif self.task.is_paused:
+            words += ", paused"
+        elif not self.task.is_running:
+            words += ", stopped before it had converged"
+        n = int(np.isfinite(run.phenotype).sum())
+        whom = "animals" if run.request.method in SINGLE_STEP else "samples"
+        words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} {whom}; "
+        return f"{words}{run.request.assumed}. " + " ".join(map(escape, run.design.notes))
+
+    def _pedigree_words(self) -> str:
+        if self.method.value not in SINGLE_STEP:
+            return ""
+        if self._pedigree is None:
+            return escape(f"Single-step needs a pedigree; {self._why_none}.")
+        name = " ".join(filter(None, ("Pedigree", self._pedigree_title)))
+        words = [f"{name} of {len(self._pedigree.ids):,} animals.", *self._pedigree.notes]
+        if not (self._is_own_pedigree or self.pedigree_source):
+            words.append("A link to this page is without it, as it is an upload.")
+        return " ".join(map(escape, words))
+
+
+def _read_served(source: str, folders: tuple[Path, ...]) -> tuple[Any, str, str]:
+    from genoviz.io.genotypes.pedigree import read_pedigree
+
+    path = check_path(source, folders)
+    return read_pedigree(path), path.name, str(path)
+
+
+def _read_upload(path: Path, content: bytes) -> tuple[Any, str, str]:
+    from genoviz.io.genotypes.pedigree import read_pedigree
+
+    path.parent.mkdir(exist_ok=True)
+    with replace_file(path) as file:
+        file.write(content)
+    return read_pedigree(path), path.name, ""

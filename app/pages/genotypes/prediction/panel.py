@@ -1,0 +1,203 @@
+"""The tab of prediction: breeding values, how the solver finds them, and how good they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import GenovizError
+from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.pages.genotypes.association.export import axis_of, write_bytes
+from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
+from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track
+from genoviz_app.pages.genotypes.long_table import LongTable
+from genoviz_app.pages.genotypes.prediction.check import PredictionCheck
+from genoviz_app.pages.genotypes.prediction.export import (
+    prediction_figure,
+    write_effects,
+    write_values,
+)
+from genoviz_app.pages.genotypes.prediction.form import PredictionForm
+from genoviz_app.pages.genotypes.prediction.rows import COLUMNS, BreedingRows
+from genoviz_app.pages.genotypes.prediction.scatter import TOGGLE, PredictionScatter
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
+from genoviz_app.plots.residuals import ResidualFigure
+
+ABSOLUTE, SIGNED = "Absolute", "Signed"
+FORM_WIDTH = 232
+GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
+SMALL: dict[str, Any] = {
+    "margin": (4, 6, 0, 0), "sx": {"fontSize": "12px", "padding": "2px 7px", "minWidth": "0"}
+}  # fmt: skip
+
+
+class PredictionPanel:
+    """A tab of the page.
+
+    Attributes
+    ----------
+    title, panel
+        Name and Panel object.
+    form, check, residuals, scatter, effects, table
+        The parts.
+    """
+
+    title = "Prediction"
+    has_figure = False
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self.is_shown = False
+        self._axes: dict[int, tuple[VariantTable, GenomeAxis]] = {}
+        self.form = PredictionForm(state)
+        self.check = PredictionCheck(state, self.form)
+        self.residuals = ResidualFigure()
+        self.scatter = PredictionScatter(state, self.form, self.check)
+        self._turn = Turn(self.residuals.plot, self._draw_residuals)
+        figure = ManhattanFigure("prediction-effects", "Effect")
+        self.effects = ManhattanPanel(
+            state.session, figure, state.choose_variant,
+            "Press Run: the effects of all variants stand here.",
+        )  # fmt: skip
+        self.table = LongTable(state.session, COLUMNS, placeholder="Find", on_row=self._pick_row)
+        self.table.search.param.update(width=104, margin=(2, 4, 2, 0))
+        self._rows: BreedingRows | None = None
+        self._tabled: Any = None
+        self.sign = pmui.RadioButtonGroup(
+            options=[ABSOLUTE, SIGNED], value=ABSOLUTE,
+            description="Size of effects, or effects of one copy of A1", **TOGGLE,
+        )  # fmt: skip
+        self._table_place = pmui.Column(
+            **GROW, styles={"flex": "4 1 0", "min-width": "0", "min-height": "0"}
+        )
+        self.panel = self._arrange()
+        self.sign.param.watch(lambda _: self._show_effects(), "value")
+        state.param.watch(self._follow, "blup")
+        state.param.watch(lambda event: self.effects.choose(event.new), "variant")
+
+    def _arrange(self) -> pmui.Row:
+        form = pmui.Column(
+            self.form.panel, self.check.panel,
+            width=FORM_WIDTH, sizing_mode="stretch_height", margin=(0, 8, 0, 12),
+            styles={"overflow-y": "auto", "overflow-x": "hidden", "min-height": "0"},
+        )  # fmt: skip
+        half = {"flex": "1 1 0", "min-width": "0", "min-height": "0"}
+        above = pmui.Row(
+            pmui.Column(self._pane(self.residuals), **GROW, styles=half),
+            self.scatter.panel,
+            **GROW,
+            styles=half,
+        )  # fmt: skip
+        bar = pmui.Row(
+            self.sign, pn.layout.HSpacer(), *self._export_buttons(),
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        below = pmui.Row(
+            pmui.Column(bar, self.effects.panel, **GROW, styles={**half, "flex": "6 1 0"}),
+            self._table_place,
+            **GROW,
+            styles=half,
+        )
+        right = pmui.Column(above, below, **GROW, styles={**half, "height": "100%"})
+        return pmui.Row(form, right, **GROW, styles={"min-height": "0", "height": "100%"})
+
+    def _pane(self, figure: Any) -> pn.pane.Bokeh:
+        return pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
+
+    def _export_buttons(self) -> list[Any]:
+        kinds = {
+            "Values": ("values.tsv", "Breeding values as a table"),
+            "Effects": ("effects.tsv", "Effects of all variants as a table"),
+            "PNG": ("png", "Effects and scatter as a picture"),
+            "SVG": ("svg", "Effects and scatter as a drawing"),
+        }
+        return [
+            file_button(self._state.session, label, self._prepare(ending),
+                        description=f"{label}: {says}", **SMALL)
+            for label, (ending, says) in kinds.items()
+        ]  # fmt: skip
+
+    def poll(self) -> None:
+        """Bring the tab up to date; called some twenty times a second."""
+        self.form.poll()
+        if not self.is_shown:
+            return
+        if not len(self._table_place) and self._turn.is_laid_out:
+            self._table_place.append(self.table.panel)  # a table needs a place that is seen
+        self.effects.poll()
+        self._show_table()
+        self.table.poll()
+
+    def _follow(self, *_events: Any) -> None:
+        self._turn.ask()
+        self._show_effects()
+
+    def _draw_residuals(self) -> None:
+        snapshot, run = self._state.blup, self.form.run
+        tolerance = self.form.tolerance.value if run is None else run.request.tolerance
+        residuals = np.empty(0) if snapshot is None else snapshot.residuals
+        self.residuals.show(residuals, tolerance)
+
+    def _show_effects(self) -> None:
+        snapshot, subject = self._state.blup, self._state.subject
+        if snapshot is None or subject is None or len(snapshot.effects) != subject.n_variants:
+            self.effects.show(None)
+            return
+        effects = snapshot.effects
+        is_signed = self.sign.value == SIGNED
+        self.effects.show(
+            Track(
+                subject.variants,
+                axis_of(subject.variants, self._axes),
+                effects if is_signed else np.abs(effects),
+                lambda rows: [f"{value:.4g}" for value in effects[rows].tolist()],
+                "Effect of a copy of A1" if is_signed else "Size of effect",
+                {0.0: ZERO_COLOUR} if is_signed else {},
+            )
+        )
+
+    def _show_table(self) -> None:
+        """List breeding values, but not those of every iteration."""
+        snapshot, run = self._state.blup, self.form.run
+        if snapshot is self._tabled or (snapshot is not None and self.form.task.is_running):
+            return
+        self._tabled = snapshot
+        self.scatter.mark(None)
+        has_values = run is not None and snapshot is not None
+        if not has_values or len(snapshot.breeding_values) != len(run.ids):
+            self._rows = None
+        else:
+            self._rows = BreedingRows(
+                run.ids, snapshot.breeding_values, run.phenotype, run.is_genotyped
+            )
+        self.table.show(self._rows)
+
+    def _pick_row(self, row: int) -> None:
+        if self._rows is not None:
+            self.scatter.mark(int(self._rows.order[row]))
+
+    def _prepare(self, ending: str) -> Callable[[], tuple[str, Callable[[Path], None]]]:
+        def prepare() -> tuple[str, Callable[[Path], None]]:
+            snapshot, run, track = self._state.blup, self.form.run, self.effects.track
+            if snapshot is None or run is None or track is None:
+                raise GenovizError("there is no prediction yet; choose a trait and press Run")
+            stem = file_stem(f"{run.request.method}_{run.design.trait}_{self._state.opened.title}")
+            name = f"{stem}.{ending}"
+            if ending == "values.tsv":
+                return name, lambda path: write_values(path, run, snapshot)
+            if ending == "effects.tsv":
+                return name, lambda path: write_effects(path, track.variants, snapshot)
+            values = snapshot.breeding_values
+            return name, write_bytes(
+                lambda: prediction_figure(run, values, run.phenotype, track, f".{ending}")
+            )
+
+        return prepare

@@ -1,0 +1,86 @@
+"""How links write a request for a prediction."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from genoviz.errors import ParameterError
+from genoviz_app.pages.genotypes.prediction.blup_steps import (
+    GBLUP,
+    PRECONDITIONERS,
+    SINGLE_STEP,
+    SNP_BLUP,
+    BlupRequest,
+)
+
+TOLERANCES = {"1e-13 (the paper's)": 1e-13, "1e-10": 1e-10, "1e-8": 1e-8, "1e-6": 1e-6}
+METHODS = {SNP_BLUP: SNP_BLUP, GBLUP: GBLUP, **{name: title for title, name in SINGLE_STEP.items()}}
+SHARE = (0.05, 0.95)
+"""The range of heritability, and of the weight of the pedigree."""
+
+NAMES = {
+    "method": "method",
+    "h2": "heritability",
+    "weight": "polygenic_weight",
+    "preconditioner": "preconditioner",
+    "stop": "tolerance",
+}
+
+
+def write_request(request: BlupRequest) -> str:
+    """Return a request as links have it; "" for the usual one.
+
+    Examples
+    --------
+    >>> write_request(BlupRequest("Single-step (ssSNPBLUP)", heritability=0.3, tolerance=1e-8))
+    'method:ssSNPBLUP;h2:0.3;stop:1e-08'
+    """
+    usual, said = BlupRequest(), []
+    for short, name in NAMES.items():
+        value = getattr(request, name)
+        if value != getattr(usual, name):
+            text = SINGLE_STEP.get(value, value) if isinstance(value, str) else f"{value:.10g}"
+            said.append(f"{short}:{text}")
+    return ";".join(said)
+
+
+def read_request(text: str) -> BlupRequest:
+    """Return the request of a link.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such setting, or none of that value.
+    """
+    found: dict[str, Any] = {}
+    for part in filter(None, text.split(";")):
+        short, _, value = part.partition(":")
+        if short not in NAMES:
+            raise ParameterError(f"blup names {short!r}, needs {', '.join(NAMES)}")
+        found[NAMES[short]] = _read(short, value)
+    return BlupRequest(**found)
+
+
+def _read(short: str, text: str) -> Any:
+    if short == "method":
+        return _choose(short, text, METHODS)
+    if short == "preconditioner":
+        return _choose(short, text, {name: name for name in PRECONDITIONERS.values()})
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if short == "stop":
+        texts = {f"{tolerance:g}": tolerance for tolerance in TOLERANCES.values()}
+        written = next((name for name in texts if texts[name] == value), text)
+        return _choose(short, written, texts)
+    if not SHARE[0] <= value <= SHARE[1]:
+        raise ParameterError(f"{short} is {text!r}, needs a number from {SHARE[0]} to {SHARE[1]}")
+    return value
+
+
+def _choose(short: str, text: str, values: dict[str, Any]) -> Any:
+    if text not in values:
+        raise ParameterError(f"{short} is {text!r}, needs {', '.join(values)}")
+    return values[text]

@@ -1,0 +1,1 @@
+"""Quality of variants and samples, and their thresholds."""

@@ -1,0 +1,1 @@
+"""Samples: principal components, relationships, lists."""

@@ -1,0 +1,183 @@
+"""The principal components: computed by a button, drawn two at a time, samples picked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz_app.pages.genotypes.samples.colours import colour_by
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.pages.genotypes.task_bar import TaskBar
+from genoviz_app.parts.styles import LEGEND
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.legend import legend_html
+from genoviz_app.plots.principal_components import ScatterFigure
+
+N_COMPONENTS = 10
+ONE_COLOUR = ""
+MOST_POINTS = 300_000
+QUICK = 30_000_000
+"""Genotypes whose components are computed unasked."""
+
+FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
+STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
+
+
+class ComponentsPanel:
+    """A scatter with its fields.
+
+    Attributes
+    ----------
+    colour
+        Name of the column that samples are coloured by; empty for none.
+    figure, x, y, by, run_button, said, panel
+        The figure, the fields, how exact the components are, and the Panel object.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self._wanted: Any = None
+        self.task = state.new_task(self._take)
+        self.figure = ScatterFigure(self._select)
+        self._turn = Turn(self.figure.plot, self._draw)
+        self._marks = Turn(self.figure.plot, lambda: self.figure.mark(state.chosen))
+        self.x = pmui.Select(label="x", options={"PC1": 0}, value=0, width=80, **FIELD)
+        self.y = pmui.Select(label="y", options={"PC2": 1}, value=1, width=80, **FIELD)
+        self.by = pmui.Select(
+            label="Colour", options={"none": ONE_COLOUR}, value=ONE_COLOUR, width=170, **FIELD
+        )
+        self.run_button = pmui.Button(
+            label="Compute PCA", icon="scatter_plot", size="small", variant="contained",
+            description="Compute PCA: principal components of the standardised genotypes",
+            margin=(12, 8, 0, 8),
+        )  # fmt: skip
+        self.run_button.on_click(lambda _: self.run())
+        self.progress = TaskBar(self.task)
+        self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
+        self.said = pn.pane.HTML(
+            "", stylesheets=[STYLE], sizing_mode="stretch_width", margin=(0, 8, 2, 8)
+        )
+        for field in (self.x, self.y):
+            field.param.watch(lambda _: self._turn.ask(), "value")
+        self.by.param.watch(lambda _: self._turn.ask(), "value")
+        self.panel = pmui.Column(
+            pmui.Row(
+                self.run_button, self.x, self.y, self.by, sizing_mode="stretch_width", margin=0
+            ),
+            self.progress.panel,
+            pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),
+            self.legend,
+            self.said,
+            sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
+        )  # fmt: skip
+        state.param.watch(self._offer, ["table", "opened"])
+        state.param.watch(lambda _: self._follow(), "components")
+        state.param.watch(lambda _: self._marks.ask(), "chosen")
+        self._offer()
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the browser has the scatter at its place."""
+        return self._turn.is_laid_out
+
+    def want(self) -> None:
+        """Compute the components of what is kept, unless that is done or takes long."""
+        subject = self._state.subject
+        if subject is None or subject is self._wanted:
+            return
+        self._wanted = subject
+        if subject.n_samples * subject.n_variants <= QUICK and self._state.components is None:
+            self.run()
+
+    def run(self) -> None:
+        """Compute the components of what is kept."""
+        from genoviz.analyses.genotypes.components import iter_principal_components
+
+        subject = self._state.subject
+        if subject is None:
+            return
+        n = min(N_COMPONENTS, subject.n_samples - 1, subject.n_variants)
+        if n < 2:
+            self._state.session.problem = (
+                f"{subject.n_samples:,} samples and {subject.n_variants:,} variants have no two "
+                "principal components; at least 3 samples and 2 variants are needed."
+            )
+            return
+        steps = iter_principal_components(subject, n_components=n)
+        self.task.run(steps, "principal components")
+
+    def _take(self, components: Any) -> None:
+        self._state.components = components
+
+    def _follow(self) -> None:
+        components = self._state.components
+        self.said.object = "" if components is None else f"{components.sentence}."
+        if components is not None:
+            names = {f"PC{number + 1}": number for number in range(components.scores.shape[1])}
+            for field, usual in ((self.x, 0), (self.y, 1)):
+                value = field.value if field.value in names.values() else usual
+                field.param.update(options=names, value=value)
+        self.run_button.variant = "contained" if components is None else "outlined"
+        self._turn.ask()
+
+    def _offer(self, *_events: Any) -> None:
+        """Offer the columns of the table as colours, the first of few groups first."""
+        table = self._state.table
+        names = () if table is None else table.names
+        options = {"none": ONE_COLOUR, **{name: name for name in names}}
+        value = self.by.value if self.by.value in options.values() else ONE_COLOUR
+        if value == ONE_COLOUR and table is not None:
+            value = next(iter(table.category_names), ONE_COLOUR)
+        self.by.param.update(options=options, value=value)
+
+    def _draw(self) -> None:
+        """Draw all samples, in colours."""
+        components = self._state.components
+        with pn.io.hold():
+            self.legend.object = ""
+            if components is None or len(components.scores) > MOST_POINTS:
+                nothing, nobody = np.empty(0), np.empty(0, np.str_)
+                self.figure.show(
+                    nothing, nothing, nothing, labels=("PC1", "PC2"), names=(nobody, nobody),
+                    palette=("#000000",), ends=(0.0, 1.0),
+                )  # fmt: skip
+                if components is not None:
+                    self._refuse(len(components.scores))
+                return
+            self._draw_scores(components)
+
+    def _refuse(self, n: int) -> None:
+        self._state.session.problem = (
+            f"{n:,} points are more than a browser draws; keep {MOST_POINTS:,} samples or fewer."
+        )
+
+    def _draw_scores(self, components: Any) -> None:
+        ids, name = self._state.subject.samples.ids, self.by.value
+        colours = colour_by(name, self._state.column(name), len(ids))
+        pair = [self.x.value, self.y.value]
+        labels = [
+            f"PC{number + 1} ({share:.3g} % of variance)"
+            for number, share in zip(pair, (100 * components.explained[pair]).tolist(), strict=True)
+        ]
+        self.figure.show(
+            components.scores[:, pair[0]],
+            components.scores[:, pair[1]],
+            colours.values,
+            labels=(labels[0], labels[1]),
+            names=(ids, colours.says),
+            palette=colours.palette,
+            ends=colours.ends,
+        )
+        self.figure.mark(self._state.chosen)
+        if colours.legend is not None:
+            html = legend_html(colours.legend, colours.legend_palette)
+            self.legend.object = f'<div class="strip">{html}</div>'
+
+    def _select(self, chosen: np.ndarray) -> None:
+        """Pick samples; a browser that is behind may yet have points that are no more."""
+        components = self._state.components
+        n = 0 if components is None else len(components.scores)
+        self._state.chosen = chosen[chosen < n]

@@ -1,0 +1,239 @@
+"""The relationship matrix: computed by a button, its heat map, histogram and related pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.analyses.genotypes.relatives import relatives
+from genoviz_app.pages.genotypes.long_table import LongTable
+from genoviz_app.pages.genotypes.samples.pair_rows import PAIR_COLUMNS, PairRows
+from genoviz_app.pages.genotypes.samples.relationship_view import (
+    MOST_SAMPLES,
+    RelationshipView,
+    iter_relate,
+    pick_evenly,
+)
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.pages.genotypes.task_bar import TaskBar
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.quality_histogram import Bins, QualityHistogram
+from genoviz_app.plots.relationship_matrix import MOST_CELLS, MatrixFigure
+
+USUAL_MOST = 4_000
+QUICK = 2_000_000_000
+"""Pairs of samples times variants of a matrix that is computed unasked."""
+
+METHODS = {"VanRaden": "vanraden", "GCTA": "gcta"}
+FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
+STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
+
+
+class RelationshipPanel:
+    """Fields, a heat map, a histogram with a threshold, and a table of pairs.
+
+    Attributes
+    ----------
+    view, least
+        What is looked at, or None, and the least relationship of pairs that are listed.
+    matrix, histogram, pairs
+        The figures and the table.
+    heat_panel, pairs_panel
+        Panel objects.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self._wanted: Any = None
+        self.view: RelationshipView | None = None
+        self._bounds = (0, 0, 0, 0)
+        self.least = 0.0
+        self.task = state.new_task(self._take)
+        self._binning = Question(state.session, "cells of a matrix", self._take_cells)
+        self._pairing = Question(state.session, "related pairs", self._take_pairs)
+        self.matrix = MatrixFigure(self._look, self._choose_places)
+        self.histogram = QualityHistogram(
+            "relationship-histogram", "Relationship", "Pairs", drops_below=True,
+            on_threshold=self._take_threshold,
+            on_bar=lambda bins, place: self._take_threshold(float(bins.edges[place])),
+        )  # fmt: skip
+        self._cells: tuple[np.ndarray, tuple[int, int, int, int]] | None = None
+        self._cells_turn = Turn(self.matrix.plot, self._draw_cells)
+        self._turns = (
+            Turn(self.matrix.plot, self._draw),
+            Turn(self.histogram.plot, self._draw_histogram),
+        )
+        self.pairs = LongTable(
+            state.session, PAIR_COLUMNS, placeholder="Sample", on_row=self._take_pair
+        )
+        self.pairs.search.width = 104
+        self._pairs_place = pmui.Column(sizing_mode="stretch_both", margin=0)
+        self._arrange()
+        state.param.watch(lambda _: self._follow(), "relationships")
+
+    def _arrange(self) -> None:
+        self.run_button = pmui.Button(
+            label="Compute matrix", icon="grid_on", size="small", variant="contained",
+            margin=(12, 8, 0, 8), description="Compute matrix: genomic relationships of samples",
+        )  # fmt: skip
+        self.run_button.on_click(lambda _: self.run())
+        self.method = pmui.Select(label="Method", options=METHODS, width=126, **FIELD)
+        self.most = pmui.IntInput(
+            label="Samples ≤", value=USUAL_MOST, start=2, end=MOST_SAMPLES, width=136,
+            description="Of more, so many are taken at even steps; or pick some in the scatter",
+            **FIELD,
+        )  # fmt: skip
+        self.progress = TaskBar(self.task)
+        self.said = pn.pane.HTML(
+            "", stylesheets=[STYLE], sizing_mode="stretch_width", margin=(0, 8, 2, 8)
+        )
+        self.heat_panel = pmui.Column(
+            pmui.Row(
+                self.run_button, self.method, self.most, sizing_mode="stretch_width", margin=0
+            ),
+            self.progress.panel,
+            pn.pane.Bokeh(self.matrix.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),
+            self.said,
+            sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
+        )  # fmt: skip
+        table = pmui.Column(
+            self.pairs.bar, self._pairs_place, sizing_mode="stretch_both", margin=(0, 0, 0, 8),
+            styles={"flex": "1.9 1 0", "min-width": "0", "min-height": "0"},
+        )  # fmt: skip
+        self.pairs_panel = pmui.Row(
+            pn.pane.Bokeh(
+                self.histogram.plot, sizing_mode="stretch_both", margin=(6, 0, 4, 4),
+                styles={"flex": "1 1 0"},
+            ),
+            table,
+            sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
+        )  # fmt: skip
+
+    def want(self) -> None:
+        """Compute the matrix of what is kept, unless that is done or takes long."""
+        subject = self._state.subject
+        if subject is None or subject is self._wanted:
+            return
+        self._wanted = subject
+        if subject.n_samples**2 * subject.n_variants <= QUICK and self.view is None:
+            self.run()
+
+    def run(self) -> None:
+        """Compute the matrix of what is kept, or of the picked samples; of many, of some."""
+        subject, chosen = self._state.subject, self._state.chosen
+        if subject is None:
+            return
+        most = int(self.most.value or USUAL_MOST)
+        if len(chosen) > 2:
+            picked = pick_evenly(len(chosen), most)
+            samples = chosen if picked is None else chosen[picked]
+        else:
+            samples = pick_evenly(subject.n_samples, most)
+        self.task.run(iter_relate(subject, self.method.value, samples), "relationship matrix")
+
+    def poll(self, *, is_shown: bool) -> None:
+        """Bring the panel up to date."""
+        self._binning.poll()
+        self._pairing.poll()
+        self.histogram.poll()
+        self.pairs.poll()
+        if is_shown:
+            self.pairs.make(self._pairs_place)
+
+    def _take(self, view: RelationshipView) -> None:
+        self.view = view
+        self._state.relationships = view.matrix
+
+    def _follow(self) -> None:
+        view = self.view
+        if self._state.relationships is None or view is None:
+            self.view = self._cells = None
+            self._binning.drop()
+            self._pairing.drop()
+            self.pairs.show(None)
+            self.said.object = ""
+        else:
+            n, total = len(view.samples), self._state.subject.n_samples
+            of = f"{n:,} samples" if n == total else f"{n:,} of {total:,} samples"
+            self.said.object = (
+                f"{of}, {view.matrix.n_variants:,} variants that vary; a click picks a pair."
+            )
+            self._bounds = (0, n, 0, n)
+            self.least = view.least
+            self._ask_pairs()
+            self._binning.ask(view.cells, self._bounds, MOST_CELLS)
+        self.run_button.variant = "contained" if view is None else "outlined"
+        for turn in self._turns:
+            turn.ask()
+
+    def _draw(self) -> None:
+        """Look at the whole matrix; its cells are drawn when they are there."""
+        view = self.view
+        with pn.io.hold():
+            if view is None:
+                self.matrix.show(1, (0.0, 1.0))
+                self.matrix.draw(np.empty((0, 0), np.float32), (0, 0, 0, 0))
+            else:
+                self.matrix.show(len(view.samples), view.ends)
+
+    def _draw_histogram(self) -> None:
+        view = self.view
+        with pn.io.hold():
+            if view is None:
+                self.histogram.show(Bins(np.linspace(0, 1, 3), np.zeros(2, np.int64)))
+            else:
+                self.histogram.show(Bins(view.edges, view.counts), digits=".3f")
+            self.histogram.place_line(self.least if view is not None else 0.0)
+
+    def _look(self, ends: tuple[float, float, float, float]) -> None:
+        """Bin the part that is looked at anew."""
+        if self.view is None:
+            return
+        n = len(self.view.samples)
+        places = [int(np.clip(end, 0, n)) for end in np.floor(ends)]
+        bounds = (places[0], min(places[1] + 1, n), places[2], min(places[3] + 1, n))
+        if bounds != self._bounds and bounds[0] < bounds[1] and bounds[2] < bounds[3]:
+            self._bounds = bounds
+            self._binning.ask(self.view.cells, bounds, MOST_CELLS)
+
+    def _take_cells(self, answer: tuple[np.ndarray, tuple[int, int, int, int]]) -> None:
+        self._cells = answer
+        self._cells_turn.ask()
+
+    def _draw_cells(self) -> None:
+        if self.view is not None and self._cells is not None:
+            self.matrix.draw(*self._cells)
+
+    def _take_threshold(self, least: float) -> None:
+        view = self.view
+        if view is None:
+            return
+        self.least = max(least, view.lowest_listed)
+        self.histogram.place_line(self.least)
+        self._ask_pairs()
+
+    def _ask_pairs(self) -> None:
+        matrix, least = self.view.matrix, self.least
+
+        def answer() -> PairRows:
+            return PairRows(relatives(matrix, at_least=least), matrix.samples.ids)
+
+        self._pairing.ask(answer)
+
+    def _take_pairs(self, rows: PairRows) -> None:
+        self.pairs.show(rows)
+
+    def _take_pair(self, row: int) -> None:
+        pairs = self.pairs.listed.source.pairs
+        self._choose(np.array([pairs.first[row], pairs.second[row]]))
+
+    def _choose_places(self, x: int, y: int) -> None:
+        if self.view is not None:
+            self._choose(self.view.order[[x, y]])
+
+    def _choose(self, of_matrix: np.ndarray) -> None:
+        self._state.chosen = np.unique(self.view.samples[of_matrix])

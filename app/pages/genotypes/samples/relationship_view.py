@@ -1,0 +1,153 @@
+"""A relationship matrix as it is looked at: relatives side by side, binned, and as pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.relationships import RelationshipMatrix, iter_relationship_matrix
+from genoviz.model.genotypes.genotypes import Genotypes
+
+MOST_SAMPLES = 20_000
+"""Samples of the largest matrix that the page computes."""
+
+MOST_PAIRS = 1_000_000
+USUAL_LEAST = 0.125
+N_HISTOGRAM_BINS = 60
+SHADE_QUANTILE = 0.995
+ROWS = 512
+
+
+@dataclass(frozen=True, eq=False)
+class RelationshipView:
+    """A matrix, and what its pictures need.
+
+    Attributes
+    ----------
+    matrix
+        The matrix.
+    samples
+        int64, shape (n,): which samples of the subject it has.
+    order
+        int64, shape (n,): the samples of the matrix, relatives side by side.
+    edges, counts
+        Of the histogram of pairs: float64 (n_bins + 1,), int64 (n_bins,).
+    ends
+        Relationships of the first and the last colour.
+    """
+
+    matrix: RelationshipMatrix
+    samples: np.ndarray
+    order: np.ndarray
+    edges: np.ndarray
+    counts: np.ndarray
+    ends: tuple[float, float]
+
+    @property
+    def lowest_listed(self) -> float:
+        """The lowest threshold that lists no more than a million pairs."""
+        above = np.cumsum(self.counts[::-1])[::-1]
+        is_few = above <= MOST_PAIRS
+        return float(self.edges[:-1][is_few][0]) if is_few.any() else float(self.edges[-2])
+
+    @property
+    def least(self) -> float:
+        """The threshold of pairs to begin with."""
+        return max(USUAL_LEAST, self.lowest_listed)
+
+    def cells(
+        self, bounds: tuple[int, int, int, int], most: int
+    ) -> tuple[np.ndarray, tuple[int, int, int, int]]:
+        """Return means of bins of a part, float32 (rows, columns), and where they begin and end."""
+        x_low, x_high, y_low, y_high = bounds
+        columns, rows = self.order[x_low:x_high], self.order[y_low:y_high]
+        return bin_means(self.matrix.values, rows, columns, most), bounds
+
+
+def bin_means(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, most: int) -> np.ndarray:
+    """Return means of bins of rows and columns in an order, float32, at most ``most`` each way."""
+    row_starts, column_starts = _starts(len(rows), most), _starts(len(columns), most)
+    cells = np.empty((len(row_starts), len(column_starts)), np.float32)
+    ends = np.append(row_starts[1:], len(rows))
+    widths = np.diff(np.append(column_starts, len(columns)))
+    for place, (start, end) in enumerate(zip(row_starts.tolist(), ends.tolist(), strict=True)):
+        line = values[rows[start:end]].mean(0)[columns]
+        cells[place] = np.add.reduceat(line, column_starts) / widths
+    return cells
+
+
+def _starts(n: int, most: int) -> np.ndarray:
+    return np.unique(np.linspace(0, n, min(n, most), endpoint=False).astype(np.int64))
+
+
+def iter_relate(
+    genotypes: Genotypes, method: str, samples: np.ndarray | None
+) -> Iterator[Progress]:
+    """Compute a matrix and what its pictures need; the last step has the `RelationshipView`."""
+    for step in iter_relationship_matrix(genotypes, method=method, samples=samples):
+        if step.result is None:
+            yield replace(step, fraction=0.8 * step.fraction)
+        else:
+            yield Progress("putting relatives side by side", 0.85)
+            yield Progress("ready", 1.0, view_of(step.result, samples))
+
+
+def view_of(matrix: RelationshipMatrix, samples: np.ndarray | None = None) -> RelationshipView:
+    """Return what the pictures of a matrix need."""
+    n = len(matrix.values)
+    low, high = _pair_ends(matrix.values)
+    edges = np.linspace(low, high, N_HISTOGRAM_BINS + 1)
+    counts = np.zeros(N_HISTOGRAM_BINS, np.int64)
+    for start in range(0, n, ROWS):
+        rows = matrix.values[start : start + ROWS]
+        is_pair = np.arange(n) > np.arange(start, start + len(rows))[:, None]
+        counts += np.histogram(rows[is_pair], edges)[0]
+    chosen = np.arange(n) if samples is None else samples
+    top = _quantile_of(edges, counts, SHADE_QUANTILE)
+    bottom = _quantile_of(edges, counts, 1 - SHADE_QUANTILE)
+    return RelationshipView(
+        matrix, chosen, matrix.order_by_clusters(), edges, counts, (bottom, max(top, bottom + 0.01))
+    )
+
+
+def _pair_ends(values: np.ndarray) -> tuple[float, float]:
+    """Return the least and the greatest relationship of two different samples."""
+    low, high = np.inf, -np.inf
+    for start in range(len(values)):
+        rest = values[start, start + 1 :]
+        if len(rest):
+            low, high = min(low, float(rest.min())), max(high, float(rest.max()))
+    if not low < high:
+        return (0.0, 1.0) if not np.isfinite(low) else (low - 0.5, low + 0.5)
+    return low, high
+
+
+def _quantile_of(edges: np.ndarray, counts: np.ndarray, share: float) -> float:
+    total = counts.sum()
+    if not total:
+        return float(edges[-1] if share > 0.5 else edges[0])
+    place = int(np.searchsorted(np.cumsum(counts), share * total))
+    at = min(place, len(counts) - 1) + (share > 0.5)
+    return float(edges[at])
+
+
+def pick_evenly(n: int, most: int) -> np.ndarray | None:
+    """Return ``most`` of ``n`` numbers at even steps, int64; None where there are no more.
+
+    Examples
+    --------
+    >>> pick_evenly(10, 5).tolist(), pick_evenly(3, 5)
+    ([0, 2, 4, 6, 8], None)
+    """
+    return None if n <= most else np.arange(most) * n // most
+
+
+def degree_of(relationship: Any) -> np.ndarray:
+    """Return what pairs of this relationship usually are, str."""
+    values = np.asarray(relationship)
+    names = np.array(["unrelated", "3rd degree", "2nd degree", "1st degree", "twins"])
+    return names[np.searchsorted([2**-3.5, 2**-2.5, 2**-1.5, 2**-0.5], values)]

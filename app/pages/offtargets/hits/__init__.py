@@ -1,0 +1,1 @@
+"""The hits: table, filters, card, figures, files."""

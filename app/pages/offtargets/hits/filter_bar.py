@@ -1,0 +1,138 @@
+"""The fields that say which hits are listed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import ParameterError
+from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of
+from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter
+from genoviz_app.pages.offtargets.hits.hit_places import parse_place, place_text
+from genoviz_app.pages.offtargets.state import OffTargetState
+
+ALL, BOTH = "All", "Both"
+ANY = (-1, -1)
+SEEDS = {"Any": -1, "0": 0, "≤ 1": 1, "≤ 2": 2, "≤ 3": 3}
+STRANDS = {BOTH: 0, "+": 1, "−": -1}
+CFD_LIMITS = {"Any": 0.0, "≥ 0.023": 0.023, "≥ 0.1": 0.1, "≥ 0.2": 0.2, "≥ 0.5": 0.5, "1": 1.0}
+
+
+class FilterBar:
+    """Fields in a row; they follow the filter, and change it.
+
+    Attributes
+    ----------
+    mismatches, seed, kind, strand, place, cfd, clear_button
+        The fields.
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, state: OffTargetState) -> None:
+        self._state = state
+        self._is_following = False
+        look: dict[str, Any] = {"size": "small", "margin": (8, 5, 4, 0)}
+        self.mismatches = pmui.Select(
+            label="Mismatches", options={ALL: ANY}, value=ANY, width=108, **look
+        )
+        self.seed = pmui.Select(
+            label="In seed", options=SEEDS, value=-1, width=84, **look,
+            description="Mismatches among the 12 letters nearest to the PAM",
+        )  # fmt: skip
+        self.kind = pmui.Select(label="Bulge", options={ALL: -1}, value=-1, width=116, **look)
+        self.strand = pmui.Select(label="Strand", options=STRANDS, value=0, width=86, **look)
+        self.cfd = pmui.Select(
+            label="CFD", options=CFD_LIMITS, value=0.0, width=88,
+            **look,
+        )  # fmt: skip
+        self.place = pmui.TextInput(
+            label="Contig or place", placeholder="chrI:1-50,000",
+            description="A contig, or a stretch of it counted from 1. Enter takes it.",
+            width=138, **look,
+        )  # fmt: skip
+        self.clear_button = pmui.IconButton(
+            icon="filter_alt_off", description="List all hits of all guides", size="20px",
+            margin=(12, 4, 0, 0),
+        )  # fmt: skip
+        self.panel = pmui.Row(
+            self.mismatches, self.seed, self.kind, self.strand, self.cfd, self.place,
+            self.clear_button,
+            margin=(0, 0, 0, 8),
+        )  # fmt: skip
+        for name in ("mismatches", "seed", "kind", "strand", "cfd"):
+            getattr(self, name).param.watch(self._take, "value")
+        self.place.param.watch(self._take_place, "enter_pressed")
+        self.clear_button.on_click(lambda _: setattr(state, "filter", HitFilter()))
+        state.param.watch(self._follow, ["result", "filter"])
+        self._follow()
+
+    def _take(self, _event: Any) -> None:
+        if self._is_following:
+            return
+        self._state.change(
+            mismatches=None if self.mismatches.value == ANY else self.mismatches.value,
+            most_seed=self.seed.value,
+            kind=self.kind.value,
+            strand=self.strand.value,
+            least_cfd=self.cfd.value,
+        )
+
+    def _take_place(self, _event: Any) -> None:
+        result = self._state.result
+        if result is None:
+            return
+        try:
+            contig, stretch = parse_place(self.place.value_input or "", result)
+        except ParameterError as error:
+            self.place.error_state = True
+            self._state.session.problem = f"{str(error)[0].upper()}{str(error)[1:]}."
+            return
+        self.place.error_state = False
+        self._state.change(contig=contig, stretch=stretch)
+
+    def _follow(self, *_events: Any) -> None:
+        """Show the filter."""
+        state, result = self._state, self._state.result
+        chosen = state.filter
+        self._is_following = True
+        try:
+            with pn.io.hold():
+                if result is not None:
+                    self._offer(chosen)
+                    text = place_text(chosen, result)
+                    self.place.param.update(value=text, value_input=text)
+                self.place.error_state = False
+                self.clear_button.disabled = chosen == HitFilter()
+        finally:
+            self._is_following = False
+
+    def _offer(self, chosen: HitFilter) -> None:
+        result = self._state.result
+        most = result.query.max_mismatches
+        limits = {ALL: ANY, **{_say_limits((0, n)): (0, n) for n in range(most)}}
+        if chosen.mismatches is not None:
+            limits[_say_limits(chosen.mismatches)] = chosen.mismatches
+        kinds = {ALL: -1, **{name: number for number, name in kinds_of(result.query).items()}}
+        cfds = dict(CFD_LIMITS)
+        if chosen.least_cfd not in cfds.values():
+            cfds[f"≥ {chosen.least_cfd:g}"] = chosen.least_cfd
+        seeds = dict(SEEDS)
+        if chosen.most_seed not in seeds.values():
+            seeds[f"≤ {chosen.most_seed}"] = chosen.most_seed
+        self.seed.param.update(
+            options=seeds, value=chosen.most_seed, visible=bool(result.query.pam.letters)
+        )
+        self.mismatches.param.update(options=limits, value=chosen.mismatches or ANY)
+        self.kind.param.update(options=kinds, value=chosen.kind, visible=len(kinds) > 2)
+        self.strand.value = chosen.strand
+        self.cfd.param.update(options=cfds, value=chosen.least_cfd, visible=result.cfd is not None)
+
+
+def _say_limits(limits: tuple[int, int]) -> str:
+    low, high = limits
+    if low == high:
+        return f"{low} only"
+    return f"0 to {high}" if low == 0 else f"{low} to {high}"

@@ -1,0 +1,147 @@
+"""Which hits are listed, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of
+from genoviz_app.pages.offtargets.hits.hit_order import HitOrder, sort_rows
+from genoviz_app.pages.offtargets.search.genes import CLASSES, HitGenes
+from genoviz_app.pages.offtargets.search.query import OffTargetQuery
+from genoviz_app.pages.offtargets.search.search import SearchResult
+
+
+@dataclass(frozen=True)
+class HitFilter:
+    """What hits need to have to be listed.
+
+    Attributes
+    ----------
+    guide
+        Number of the guide; -1 for all.
+    mismatches
+        The fewest and the most, or None.
+    kind
+        Kind of bulge, as `kinds_of` numbers them; -1 for all.
+    strand
+        1 or -1; 0 for both.
+    contig
+        Number of the contig; -1 for all.
+    stretch
+        Where sites need to be on the contig: half-open, they may hang over; or None.
+    least_cfd
+        The lowest CFD score; 0 for all hits, also those without a score.
+    most_seed
+        The most mismatches in the seed; -1 for any.
+    pam
+        Number of the PAM among those of the result; -1 for all.
+    site_class
+        What hits lie in, a number of ``CLASSES``; -1 for all. Without genes all are let through.
+    """
+
+    guide: int = -1
+    mismatches: tuple[int, int] | None = None
+    kind: int = -1
+    strand: int = 0
+    contig: int = -1
+    stretch: tuple[int, int] | None = None
+    least_cfd: float = 0.0
+    most_seed: int = -1
+    pam: int = -1
+    site_class: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class FoundHits:
+    """The hits that are listed.
+
+    Attributes
+    ----------
+    result, filter, order
+        What they are of.
+    rows
+        int64, shape (n,): which hits, in order.
+    kind_counts
+        int64, shape (n_kinds, max_mismatches + 1): hits by kind of bulge and mismatches, whatever
+        the filter says of these two.
+    pam_counts
+        int64, shape (n_pams,): hits by PAM, whatever the filter says of it.
+    class_counts
+        int64, shape (4,): hits by ``CLASSES``, likewise; None without genes.
+    genes
+        The genes of the hits, or None.
+    """
+
+    result: SearchResult
+    filter: HitFilter
+    order: HitOrder
+    rows: np.ndarray
+    kind_counts: np.ndarray
+    pam_counts: np.ndarray
+    class_counts: np.ndarray | None = None
+    genes: HitGenes | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def filter_hits(
+    result: SearchResult, chosen: HitFilter, order: HitOrder, genes: HitGenes | None = None
+) -> FoundHits:
+    """Return the hits that a filter lets through, in order."""
+    span = slice(0, len(result))
+    if chosen.guide >= 0:
+        span = slice(*result.guide_offsets[chosen.guide : chosen.guide + 2].tolist())
+    is_there = _let_through(result, chosen, span)
+    mismatches, kinds = result.hits.mismatches[span], kind_of(result, span)
+    is_kind = _true_or(is_there, chosen.kind >= 0, lambda: kinds == chosen.kind)
+    if chosen.mismatches is not None:
+        low, high = chosen.mismatches
+        is_kind = is_kind & (mismatches >= low) & (mismatches <= high)
+    pams = result.pams.ids[span]
+    is_pam = _true_or(is_there, chosen.pam >= 0, lambda: pams == chosen.pam)
+    is_class, class_counts = is_there, None
+    if genes is not None:
+        classes = genes.classes[span]
+        is_class = _true_or(is_there, chosen.site_class >= 0, lambda: classes == chosen.site_class)
+        class_counts = np.bincount(classes[is_kind & is_pam], minlength=len(CLASSES))
+    others = is_pam & is_class
+    kind_counts = _count(result.query, kinds[others], mismatches[others])
+    n_pams = len(result.pams.names)
+    pam_counts = np.bincount(pams[is_kind & is_class], minlength=n_pams)
+    rows = sort_rows(result, np.flatnonzero(others & is_kind) + span.start, order, genes)
+    return FoundHits(result, chosen, order, rows, kind_counts, pam_counts, class_counts, genes)
+
+
+def _let_through(result: SearchResult, chosen: HitFilter, span: slice) -> np.ndarray:
+    """Return which hits of a guide pass what is said of strand, place, score and seed."""
+    hits = result.hits
+    is_there = np.ones(span.stop - span.start, bool)
+    if chosen.strand:
+        is_there &= hits.strands[span] == chosen.strand
+    if chosen.contig >= 0:
+        is_there &= hits.contig_ids[span] == chosen.contig
+        if chosen.stretch is not None:
+            low, high = chosen.stretch
+            starts = hits.starts[span]
+            is_there &= (starts < high) & (starts + hits.lengths[span] > low)
+    if chosen.least_cfd and result.cfd is not None:
+        is_there &= result.cfd[span] >= chosen.least_cfd  # without a score: not there
+    if chosen.most_seed >= 0:
+        is_there &= result.seeds[span] <= chosen.most_seed
+    return is_there
+
+
+def _true_or(is_there: np.ndarray, is_chosen: bool, find: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return which of the hits that are there pass one more condition, if it is chosen."""
+    return is_there & find() if is_chosen else is_there
+
+
+def _count(query: OffTargetQuery, kinds: np.ndarray, mismatches: np.ndarray) -> np.ndarray:
+    numbers, n_levels = np.array(list(kinds_of(query))), query.max_mismatches + 1
+    keys = np.searchsorted(numbers, kinds) * n_levels + mismatches
+    counts = np.bincount(keys, minlength=len(numbers) * n_levels)
+    return counts.reshape(len(numbers), n_levels)

@@ -1,0 +1,91 @@
+"""In which order hits are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of
+from genoviz_app.pages.offtargets.search.genes import HitGenes
+from genoviz_app.pages.offtargets.search.search import SearchResult
+
+UNKNOWN = 1_000
+DIFFERENCES, START, STRAND = "Differences", "Start", "±"
+PRESENT, REFERENCE = "Has it", "In ref."
+SEED, GENE, CLASS = "Seed", "Gene", "In"
+
+
+@dataclass(frozen=True)
+class HitOrder:
+    """How hits are sorted: by a column, downwards or upwards."""
+
+    column: str = DIFFERENCES
+    is_descending: bool = False
+
+
+def sort_rows(
+    result: SearchResult, rows: np.ndarray, order: HitOrder, genes: HitGenes | None = None
+) -> np.ndarray:
+    """Return rows by a column; those that are alike there by position."""
+    hits = result.hits
+    if order.column == START and not order.is_descending:
+        keys = hits.positions[rows]
+    elif order.column in (GENE, CLASS):
+        keys = _gene_key(rows, order.column, genes)
+    else:
+        keys = _key(result, rows, order.column)
+    if keys is None:
+        return rows
+    if order.is_descending:
+        keys = -keys.astype(np.float64) if keys.dtype.kind == "f" else -keys.astype(np.int64)
+    return rows[np.argsort(keys, kind="stable")]
+
+
+def _key(result: SearchResult, rows: np.ndarray, column: str) -> np.ndarray | None:
+    hits = result.hits
+    if column == "Guide":
+        return hits.guide_ids[rows]
+    if column in ("Contig", START):
+        return hits.positions[rows]
+    if column == STRAND:
+        return -hits.strands[rows].astype(np.int64)
+    if column == "Mism.":
+        return hits.mismatches[rows]
+    if column == "Bulge":
+        return kind_of(result, rows).astype(np.uint8)
+    if column == "CFD" and result.cfd is not None:
+        return np.nan_to_num(result.cfd[rows], nan=-1.0)
+    if column == SEED:
+        return result.seeds[rows]
+    if column == DIFFERENCES:
+        return hits.mismatches[rows] + hits.bulge_sizes[rows]
+    return _graph_key(result, rows, column)
+
+
+def _gene_key(rows: np.ndarray, column: str, genes: HitGenes | None) -> np.ndarray | None:
+    """Return classes, or ranks of names of genes, of which "" is the last."""
+    if genes is None:
+        return None
+    if column == CLASS:
+        return genes.classes[rows]
+    ids = genes.annotation.gene_ids[rows]
+    used, places = np.unique(ids, return_inverse=True)
+    names = [genes.annotation.genes.names[gene] if gene >= 0 else "" for gene in used.tolist()]
+    order = sorted(range(len(names)), key=lambda k: (not names[k], names[k].lower()))
+    ranks = np.empty(len(names), np.int64)
+    ranks[order] = np.arange(len(names))
+    return ranks[places]
+
+
+def _graph_key(result: SearchResult, rows: np.ndarray, column: str) -> np.ndarray | None:
+    sites = result.sites
+    if sites is None:
+        return None
+    if column == PRESENT:
+        return sites.n_with[rows]
+    if column == REFERENCE and sites.reference is not None:
+        mismatches = sites.reference.sites.mismatches[rows].astype(np.int64)
+        keys = np.where(mismatches < 0, UNKNOWN, mismatches)
+        return np.where(sites.reference.sites.is_present[rows], -1, keys)
+    return None

@@ -1,0 +1,58 @@
+"""Places of hits and of filters, as they are written."""
+
+from __future__ import annotations
+
+import re
+
+from genoviz.errors import ParameterError
+from genoviz.model import PathRegion
+from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter
+from genoviz_app.pages.offtargets.search.search import SearchResult
+
+_POSITION = re.compile(r"[0-9]{1,15}")
+
+
+def parse_place(text: str, result: SearchResult) -> tuple[int, tuple[int, int] | None]:
+    """Return contig and stretch of ``chr1`` or ``chr1:1,000-2,000`` (from 1, both ends in).
+
+    Raises
+    ------
+    ParameterError
+        If the genome has no such contig.
+    """
+    names, text = result.genome.planes.names, text.strip()
+    if not text:
+        return -1, None
+    if text in names:
+        return names.index(text), None
+    contig, _, stretch = text.rpartition(":")
+    if contig not in names:
+        raise ParameterError(
+            f"the genome has no contig {contig or text!r}; a place is written as "
+            f"{names[0] if names else 'chr1'}:1-1000"
+        )
+    first, _, last = stretch.replace(",", "").partition("-")
+    if not _POSITION.fullmatch(first) or not _POSITION.fullmatch(last or first):
+        raise ParameterError(f"place {text!r} needs positions such as {contig}:1-1000")
+    start, stop = max(int(first) - 1, 0), int(last or first)
+    if stop < int(first):
+        raise ParameterError(f"place {text!r} ends before it begins")
+    return names.index(contig), (start, max(stop, start + 1))
+
+
+def place_text(chosen: HitFilter, result: SearchResult) -> str:
+    """Return the place of a filter as `parse_place` reads it; "" for everywhere."""
+    if chosen.contig < 0:
+        return ""
+    name = result.genome.planes.names[chosen.contig]
+    if chosen.stretch is None:
+        return name
+    return f"{name}:{chosen.stretch[0] + 1}-{chosen.stretch[1]}"
+
+
+def region_of(result: SearchResult, row: int) -> PathRegion:
+    """Return where a hit is."""
+    hits = result.hits
+    start = int(hits.starts[row])
+    name = result.genome.planes.names[int(hits.contig_ids[row])]
+    return PathRegion(name, start, start + int(hits.lengths[row]))

@@ -1,0 +1,188 @@
+"""Where hits are: exact counts in bins, for each contig or for each number of mismatches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genoviz_app.pages.offtargets.hits.hit_filter import FoundHits
+from genoviz_app.pages.offtargets.hits.place_names import MAX_NAMES, contig_names, shorten
+from genoviz_app.plots.bin_size import round_size
+from genoviz_app.plots.offtarget_places import BAR_COLOUR, MISMATCH_COLOURS
+
+CONTIGS, GENOME, SCORES = "contigs", "genome", "scores"
+PIXELS_PER_BIN = 3
+MAX_CONTIGS = 24
+FAINTEST = 0.35
+N_SCORES = 20
+
+
+@dataclass(frozen=True)
+class PlaceView:
+    """What is shown.
+
+    Attributes
+    ----------
+    mode
+        A row for each contig; or along all contigs one for each number of mismatches, or rows of
+        CFD scores.
+    start, end
+        The stretch, bp: of each contig, or of all contigs one after the other.
+    width
+        Width of the figure in pixels.
+    """
+
+    mode: str
+    start: float
+    end: float
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceBins:
+    """What the figure shows; see `genoviz_app.plots.offtarget_places.PlacesFigure.show`."""
+
+    view: PlaceView
+    bin_bp: int
+    contigs: np.ndarray
+    columns: dict[str, Any]
+    bars: dict[str, Any]
+    rows: dict[float, str]
+    names: dict[float, str]
+    borders: np.ndarray
+    labels: tuple[str, str]
+
+
+def shown_contigs(offsets: np.ndarray) -> np.ndarray:
+    """Return the contigs that have a row: the longest, in the order of the genome; int64."""
+    lengths = np.diff(offsets)
+    longest = np.argsort(-lengths, kind="stable")[:MAX_CONTIGS]
+    return np.sort(longest[lengths[longest] > 0])
+
+
+def make_place_bins(found: FoundHits, view: PlaceView) -> PlaceBins:
+    """Return the bins of the hits that are listed."""
+    size = round_size(max((view.end - view.start) * PIXELS_PER_BIN / max(view.width, 1), 1.0))
+    return (_by_contig if view.mode == CONTIGS else _along_genome)(found, view, size)
+
+
+def _by_contig(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
+    hits, planes = found.result.hits, found.result.genome.planes
+    contigs = shown_contigs(planes.offsets)
+    lengths = np.diff(planes.offsets)[contigs]
+    row_of = np.full(planes.n_contigs, -1, np.int64)
+    row_of[contigs] = np.arange(len(contigs))
+    rows = row_of[hits.contig_ids[found.rows]]
+    is_seen = rows >= 0
+    starts = hits.starts[found.rows[is_seen]]
+    mismatches = hits.mismatches[found.rows[is_seen]]
+    lows, bins, counts, fewest = _bin(rows[is_seen], starts, mismatches, view, size)
+    left = bins * size
+    right = np.minimum(left + size, lengths[lows])
+    names = [planes.names[contig] for contig in contigs.tolist()]
+    places = [
+        f"{names[row]}:{first + 1:,}-{last:,}"
+        for row, first, last in zip(lows.tolist(), left.tolist(), right.tolist(), strict=True)
+    ]
+    middles = -lows.astype(float)
+    columns = _columns(left, right, middles, 0.38, counts, fewest, places)
+    levels = -np.arange(len(contigs), dtype=float)
+    bars = {
+        "left": np.zeros(len(contigs)),
+        "right": lengths,
+        "bottom": levels - 0.38,
+        "top": levels + 0.38,
+    }
+    ticks = {float(level): shorten(name) for level, name in zip(levels, names, strict=True)}
+    more = planes.n_contigs - len(contigs)
+    words = ["Position (bp)"]
+    if found.result.sites is not None:
+        words = ["First place of each hit (bp)"]
+    if more:
+        words.append(f"the longest {len(contigs)} of {planes.n_contigs:,}")
+    label = ("; " if found.result.sites is None else "\n").join(words)
+    return PlaceBins(view, size, contigs, columns, bars, ticks, {}, np.empty(0), (label, ""))
+
+
+def _along_genome(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
+    hits, planes = found.result.hits, found.result.genome.planes
+    rows = found.rows
+    if view.mode == SCORES:
+        rows = rows[~np.isnan(found.result.cfd[rows])]
+        levels = np.minimum(found.result.cfd[rows] * N_SCORES, N_SCORES - 1).astype(np.int64)
+        half, ticks = 0.5, {place - 0.5: f"{place / N_SCORES:g}" for place in range(0, 21, 5)}
+    else:
+        levels = hits.mismatches[rows].astype(np.int64)
+        half, ticks = 0.4, _level_ticks(found.result.query.max_mismatches)
+    levels, bins, counts, fewest = _bin(
+        levels, hits.positions[rows], hits.mismatches[rows], view, size
+    )
+    left = bins * size
+    right = np.minimum(left + size, planes.n_bases)
+    contigs = planes.find_contigs(left)
+    places = [
+        f"{planes.names[contig]}:{first - int(planes.offsets[contig]) + 1:,}"
+        for contig, first in zip(contigs.tolist(), left.tolist(), strict=True)
+    ]
+    columns = _columns(left, right, levels.astype(float), half, counts, fewest, places)
+    bars = {name: np.empty(0) for name in ("left", "right", "bottom", "top")}
+    names = contig_names(planes.names, planes.offsets, (view.start, view.end), view.width)
+    borders = planes.offsets[1:-1] if len(planes.offsets) < MAX_NAMES else planes.offsets[:0]
+    if found.result.sites is not None:
+        label = "First place of each hit"
+    else:
+        label = "" if names else "Position (bp)"
+    return PlaceBins(
+        view, size, np.arange(planes.n_contigs), columns, bars, ticks, names,
+        borders.astype(float), (label, "CFD" if view.mode == SCORES else "Mismatches"),
+    )  # fmt: skip
+
+
+def _level_ticks(most: int) -> dict[float, str]:
+    return {float(level): str(level) for level in range(most + 1)}
+
+
+def _bin(
+    rows: np.ndarray, positions: np.ndarray, mismatches: np.ndarray, view: PlaceView, size: int
+) -> tuple[np.ndarray, ...]:
+    """Return row, bin, hits and fewest mismatches of each bin in the view that has hits."""
+    first, last = int(view.start) // size, max(int(np.ceil(view.end / size)), 1)
+    bins = positions // size
+    is_seen = (bins >= first) & (bins < last)
+    keys = rows[is_seen] * (last - first) + bins[is_seen] - first
+    n_rows = int(rows.max(initial=-1)) + 1
+    counts = np.bincount(keys, minlength=n_rows * (last - first))
+    fewest = np.full(len(counts), 255, np.uint8)
+    np.minimum.at(fewest, keys, mismatches[is_seen])
+    found = np.flatnonzero(counts)
+    return found // (last - first), found % (last - first) + first, counts[found], fewest[found]
+
+
+def _columns(
+    left: np.ndarray,
+    right: np.ndarray,
+    middles: np.ndarray,
+    half: float,
+    counts: np.ndarray,
+    fewest: np.ndarray,
+    places: list[str],
+) -> dict[str, Any]:
+    high = np.log1p(max(float(counts.max(initial=1)), 2.0))
+    return {
+        "left": left,
+        "right": right,
+        "bottom": middles - half,
+        "top": middles + half,
+        "colour": [colour_of(level) for level in fewest.tolist()],
+        "alpha": FAINTEST + (1 - FAINTEST) * np.log1p(counts) / high,
+        "place": places,
+        "n": counts,
+        "fewest": fewest.astype(np.int64),
+    }
+
+
+def colour_of(level: int) -> str:
+    """Return the colour of a number of mismatches."""
+    return MISMATCH_COLOURS[level] if level < len(MISMATCH_COLOURS) else BAR_COLOUR

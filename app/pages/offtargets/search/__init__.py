@@ -1,0 +1,1 @@
+"""What is searched for, in what, and the search."""

@@ -1,0 +1,199 @@
+"""Genes at the hits of off-targets: the file that they are of, and what it says of each hit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import param
+
+from genoviz.analyses.graph.query.annotate import place_annotations
+from genoviz.analyses.offtargets.annotation import HitAnnotations, SiteClass, annotate_hits
+from genoviz.errors import GenovizError
+from genoviz.io.intervals.annotations import read_annotations
+from genoviz.model import Annotations
+from genoviz.model.intervals.annotations import Categories, join_annotations
+from genoviz.model.offtargets.hits import OffTargetHits
+from genoviz.samples import iter_get_sample
+from genoviz_app.opening.annotation_files import AnnotationFile
+from genoviz_app.opening.files import (
+    FileCache,
+    OpeningProgress,
+    check_path,
+    find_sample,
+    iter_after_writing,
+)
+from genoviz_app.opening.graph_genome import PathPlanes
+from genoviz_app.opening.index_files import GRAPH_SOURCE
+from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.pages.offtargets.search.search import SearchResult
+
+N_KEPT_FILES = 3
+UNKNOWN = len(SiteClass)
+CLASSES = (*(kind.label for kind in SiteClass), "unknown")
+"""What hits lie in; the last is for those on paths of a graph of which no genes are known."""
+
+
+@dataclass(frozen=True, eq=False)
+class HitGenes:
+    """The genes of the hits of a search.
+
+    Attributes
+    ----------
+    result, file
+        What was annotated, by what.
+    annotation
+        The gene of each hit.
+    classes
+        uint8, shape (n_hits,): which of ``CLASSES`` each hit is in.
+    """
+
+    result: SearchResult
+    file: AnnotationFile
+    annotation: HitAnnotations = field(repr=False)
+    classes: np.ndarray = field(repr=False)
+
+    @property
+    def exon_counts(self) -> np.ndarray:
+        """Hits in exons of each guide; int64, shape (n_guides,)."""
+        guides = self.result.hits.guide_ids[self.classes == SiteClass.EXON]
+        return np.bincount(guides, minlength=len(self.result.query.guides))
+
+    def labels(self, rows: np.ndarray) -> list[str]:
+        """Return which of ``CLASSES`` hits are in."""
+        return np.array(CLASSES, object)[self.classes[rows]].tolist()
+
+    def names(self, rows: np.ndarray) -> list[str]:
+        """Return the gene that hits are in or nearest to; "" where none is known."""
+        names = np.array(self.annotation.gene_names(rows), object)
+        return np.where(self.classes[rows] == UNKNOWN, "", names).tolist()
+
+
+def find_genes(result: SearchResult, file: AnnotationFile) -> HitGenes:
+    """Return the genes at the hits of a search.
+
+    On a graph, a hit's genes are those at its first place on a path that has annotations.
+    """
+    planes = result.genome.planes
+    if not isinstance(planes, PathPlanes):
+        found = annotate_hits(result.hits, file.annotations)
+        return HitGenes(result, file, found, found.classes)
+    annotations, paths = annotations_on_paths(planes, file.annotations)
+    hits, is_there = hits_on_paths(result, paths)
+    found = annotate_hits(hits, annotations)
+    return HitGenes(result, file, found, np.where(is_there, found.classes, UNKNOWN))
+
+
+def annotations_on_paths(
+    planes: PathPlanes, annotations: Annotations
+) -> tuple[Annotations, np.ndarray]:
+    """Return annotations with paths for contigs, and which paths have some; bool, (n_paths,)."""
+    placed = place_annotations(planes.graph, annotations)
+    rows, offsets = placed.rows, annotations.block_offsets
+    counts = np.where(placed.is_clipped, 0, np.diff(offsets)[rows])
+    firsts = np.append(0, np.cumsum(counts))
+    owners = np.repeat(np.arange(len(rows)), counts)
+    within = np.arange(len(owners)) - firsts[owners]
+    shifts = (placed.starts - annotations.starts[rows])[owners]
+    has_paths = np.zeros(planes.n_contigs, bool)
+    has_paths[placed.paths] = True
+    found = Annotations(
+        contigs=Categories(planes.names, placed.paths.astype(np.int32)),
+        starts=placed.starts.copy(),
+        ends=placed.ends.copy(),
+        names=annotations.names.take(rows),
+        types=Categories(annotations.types.names, annotations.types.codes[rows]),
+        strands=annotations.strands[rows],
+        scores=annotations.scores[rows],
+        colours=annotations.colours[rows],
+        block_offsets=firsts.astype(np.int64),
+        blocks=annotations.blocks[offsets[rows][owners] + within] + shifts[:, None],
+        notes=placed.notes,
+    )
+    return found, has_paths
+
+
+def hits_on_paths(result: SearchResult, paths: np.ndarray) -> tuple[OffTargetHits, np.ndarray]:
+    """Return hits at their first place on one of some paths, and which have one; bool, (n,)."""
+    hits, found = result.hits, result.sites.found
+    is_there = np.zeros(len(hits), bool)
+    positions, strands = hits.positions.copy(), hits.strands.copy()
+    offsets = result.genome.planes.offsets
+    for part in found.iter_batches(np.arange(len(hits))):
+        places = found.places(part)
+        kept = np.flatnonzero(paths[places.paths])
+        sites, firsts = np.unique(places.sites[kept], return_index=True)
+        first = kept[firsts]
+        is_there[sites] = True
+        positions[sites] = offsets[places.paths[first]] + places.starts[first]
+        strands[sites] = places.strands[first]
+    return replace(hits, positions=positions, strands=strands), is_there
+
+
+def iter_read_genes(path: Path) -> Iterator[OpeningProgress]:
+    """Read annotations; the last progress has them."""
+    yield OpeningProgress(f"Reading {path.name}")
+    annotations = read_annotations(path)
+    if not len(annotations):
+        raise GenovizError(f"{path.name} has no genes; needs rows of BED, GFF3 or GTF")
+    yield OpeningProgress("Ready", 1.0, annotations)
+
+
+GENES = FileCache(iter_read_genes, N_KEPT_FILES)
+"""The annotations of all files and all tabs."""
+
+
+class GeneFiles(OpeningFiles):
+    """The genes that a tab names hits by."""
+
+    opened = param.ClassSelector(class_=AnnotationFile, allow_None=True, doc="The file.")
+
+    def open(self, source: str) -> None:
+        """Open a sample by name, or annotations on the server by path."""
+        self.begin(self._iter_open(source), Path(source).name or "genes")
+
+    def open_upload(self, name: str, content: bytes | str) -> None:
+        """Open an uploaded file, which is kept until the tab closes."""
+        path = self._session.upload_path(Path(name).name)
+        self.begin(iter_after_writing(path, content, _iter_open(path, "", path.name)), path.name)
+
+    def open_uploaded(self, name: str) -> None:
+        """Open a file that was uploaded before, by its name."""
+        path = self._session.upload_path(name)
+        self.begin(_iter_open(path, "", name), name)
+
+    def take_annotations(self) -> None:
+        """Take all annotations of the open graph."""
+        files = self._session.annotation_files.files
+        if files:
+            self.cancel()
+            joined = join_annotations([file.annotations for file in files])
+            self.opened = AnnotationFile(GRAPH_SOURCE, "annotations of the graph", joined)
+
+    def close(self) -> None:
+        """Name hits by no genes."""
+        self.cancel()
+        self.opened = None
+
+    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
+        sample = find_sample(source)
+        if sample is None:
+            path = check_path(source, self._session.folders)
+            yield from _iter_open(path, str(path), path.name)
+            return
+        for progress in iter_get_sample(sample.name):
+            if progress.path is None:
+                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+                yield OpeningProgress(f"Fetching {sample.title}", fraction)
+            else:
+                yield from _iter_open(progress.path, sample.name, sample.title)
+
+
+def _iter_open(path: Path, source: str, title: str) -> Iterator[OpeningProgress | None]:
+    for step in GENES.iter_read(path):
+        if isinstance(step, Annotations):
+            yield OpeningProgress("Ready", 1.0, AnnotationFile(source, title, step))
+        else:
+            yield step

@@ -1,0 +1,130 @@
+"""The paths of the open graph as what is searched, and the reference they are compared with."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz_app.pages.offtargets.state import OffTargetState
+
+NO_REFERENCE = "None"
+TAKE, TAKE_OTHER = "Search the open graph", "Search {} instead"
+OTHER_OPEN = "{} is open now; the hits are on the {}."
+LONGEST_TITLE = 20
+
+
+class GraphSource:
+    """A button that takes the open graph, and a field for the reference.
+
+    Attributes
+    ----------
+    button, said, reference
+        Panel objects; the second tells that hits are of another graph than the open one.
+    """
+
+    def __init__(self, state: OffTargetState) -> None:
+        self._state, self._is_following = state, False
+        self._is_linked = False
+        self.button = pmui.Button(
+            label=TAKE,
+            icon="hub",
+            description="Search all paths of the open graph: what they share is searched once",
+            size="small",
+            variant="outlined",
+            sizing_mode="stretch_width",
+            margin=(10, 0, 4, 0),
+        )
+        self.reference = pmui.Select(
+            label="Compare with",
+            options={NO_REFERENCE: ""},
+            value="",
+            size="small",
+            description="The sample or path that is the reference: whether it has each hit",
+            sizing_mode="stretch_width",
+            margin=(12, 0, 4, 0),
+            visible=False,
+        )
+        self.said = pmui.Typography(
+            "", variant="caption", color="warning", margin=(0, 0, 2, 0), visible=False
+        )
+        self.button.on_click(lambda _: self.open())
+        self.reference.param.watch(self._take, "value")
+        state.param.watch(self._follow, ["genome", "reference", "step"])
+        state.session.param.watch(self._follow, "opened")
+        self._follow()
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether what a link searches in is still to be opened."""
+        return self._is_linked or self._state.session.genomes.is_opening
+
+    def join(self, picker: pmui.Column) -> None:
+        """Stand among the other sources, and below them."""
+        picker.insert(1, self.button)
+        picker.insert(2, self.said)
+        picker.append(self.reference)
+
+    def open(self) -> None:
+        """Take the graph that is open."""
+        session = self._state.session
+        if session.opened is None:
+            session.problem = "No graph is open: open one on the Pangenome page first."
+        else:
+            session.genomes.open_graph(session.opened)
+
+    def follow_link(self) -> None:
+        """Take the graph as soon as it is open."""
+        self._is_linked = True
+
+    def poll(self) -> None:
+        """Take the graph of a link."""
+        session = self._state.session
+        if self._is_linked and session.opened is not None and not session.is_opening:
+            self._is_linked = False
+            genome = self._state.genome
+            if genome is None or getattr(genome.planes, "graph", None) is not session.opened.graph:
+                self.open()
+
+    def _follow_opened(self) -> None:
+        """Offer the graph that is open; say so where hits are of another one."""
+        genome, opened = self._state.genome, self._state.session.opened
+        is_graph = genome is not None and genome.is_graph
+        is_other = is_graph and opened is not None and genome.planes.graph is not opened.graph
+        label = TAKE_OTHER.format(_shorten(opened.title)) if is_other else TAKE
+        self.button.param.update(
+            label=label,
+            disabled=opened is None or (is_graph and not is_other),
+            variant="contained" if is_other else "outlined",
+        )
+        text = OTHER_OPEN.format(opened.title, genome.title) if is_other else ""
+        self.said.param.update(object=escape(text), visible=is_other)
+
+    def _take(self, _event: Any) -> None:
+        if not self._is_following:
+            self._state.compare(self.reference.value)
+
+    def _follow(self, *_events: Any) -> None:
+        state = self._state
+        genome, is_graph = state.genome, state.genome is not None and state.genome.is_graph
+        self._is_following = True
+        try:
+            with pn.io.hold():
+                self._follow_opened()
+                names = genome.planes.references if is_graph else ()
+                options = {NO_REFERENCE: "", **{name: name for name in names}}
+                if self.reference.options != options:
+                    self.reference.options = options
+                value = state.reference if state.reference in options.values() else ""
+                self.reference.param.update(
+                    value=value, visible=is_graph, disabled=state.is_searching
+                )
+        finally:
+            self._is_following = False
+
+
+def _shorten(title: str) -> str:
+    """Return a title that has room on a button."""
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"

@@ -1,0 +1,249 @@
+"""What off-targets are searched for: guides, PAM and limits, as a person writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from genoviz.analyses.offtargets.offtargets import guide_with_pam, guides_without_pam
+from genoviz.errors import ParameterError
+from genoviz.io.offtargets.guide_files import SHORTEST_GUIDE
+from genoviz_app.pages.offtargets.search.guide_groups import GuideGroup
+
+LETTERS = frozenset("ACGTURYSWKMBDHVN")
+MAX_MISMATCHES, MAX_BULGE = 10, 2
+MAX_GUIDES, MAX_LETTERS = 10_000, 200
+NO_PAM = "none"
+NO_NAME = "#> "
+"""What a name does not begin with: lines that do are no guides."""
+LONGEST_NAME = 16
+"""A word of so many nucleotides beside a guide is no name."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A guide: its name, and its protospacer without the PAM."""
+
+    name: str
+    letters: str
+
+
+@dataclass(frozen=True)
+class Pam:
+    """A PAM: its letters, and whether it is at the 5' end of the protospacer.
+
+    Examples
+    --------
+    >>> Pam.parse("TTTV-"), str(Pam.parse("-NGG")), str(Pam.parse("none"))
+    (Pam(letters='TTTV', is_first=True), '-NGG', 'none')
+    """
+
+    letters: str
+    is_first: bool = False
+
+    def __str__(self) -> str:
+        if not self.letters:
+            return NO_PAM
+        return f"{self.letters}-" if self.is_first else f"-{self.letters}"
+
+    @classmethod
+    def parse(cls, text: str) -> Pam:
+        """Return the PAM of a text: ``-NGG`` at the 3' end, ``TTTV-`` at the 5' end."""
+        text = text.strip().upper().replace("U", "T")
+        letters = text.strip("-")
+        if text.lower() == NO_PAM or not letters:
+            return cls("")
+        _check_letters(letters, "the PAM")
+        if len(letters) > MAX_LETTERS:
+            raise ParameterError(f"the PAM has {len(letters):,} letters, needs {MAX_LETTERS} most")
+        return cls(letters, text.endswith("-"))
+
+
+@dataclass(frozen=True)
+class OffTargetQuery:
+    """A search.
+
+    Attributes
+    ----------
+    guides
+        Of one length or of several.
+    pam
+        The PAM.
+    max_mismatches, dna_bulge, rna_bulge
+        The limits; bulges in nt.
+    note
+        What was left out of guides, "" where that is nothing.
+    """
+
+    guides: tuple[Guide, ...]
+    pam: Pam
+    max_mismatches: int
+    dna_bulge: int = 0
+    rna_bulge: int = 0
+    note: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, guides: Sequence[Guide], pam: Pam, *limits: int) -> OffTargetQuery:
+        """Return a search for guides of which some may have been written with the PAM."""
+        names, letters = [guide.name for guide in guides], [guide.letters for guide in guides]
+        found, note = guides_without_pam(
+            letters, pam.letters, is_pam_first=pam.is_first, names=names
+        )
+        return cls(tuple(map(Guide, names, found)), pam, *limits, note=note)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The different lengths of the protospacers, nt, ascending."""
+        return tuple(sorted({len(guide.letters) for guide in self.guides}))
+
+    @cached_property
+    def groups(self) -> tuple[GuideGroup, ...]:
+        """Guides with N where the PAM is, by length."""
+        groups = []
+        for length in self.lengths:
+            ids = [row for row, guide in enumerate(self.guides) if len(guide.letters) == length]
+            both = [
+                guide_with_pam(
+                    self.guides[row].letters, self.pam.letters, is_pam_first=self.pam.is_first
+                )
+                for row in ids
+            ]
+            guides = tuple(guide for guide, _ in both)
+            groups.append(GuideGroup(guides, both[0][1], np.array(ids, np.int64)))
+        return tuple(groups)
+
+    @property
+    def patterns(self) -> tuple[list[str], str]:
+        """Guides of one length with N where the PAM is, and the pattern."""
+        if len(self.groups) > 1:
+            raise ParameterError(
+                f"guides have {' and '.join(map(str, self.lengths))} nt; on the paths of a graph, "
+                "guides of one search need to be as long as each other, without the PAM"
+            )
+        return list(self.groups[0].guides), self.groups[0].pattern
+
+
+def parse_guides(text: str) -> tuple[Guide, ...]:
+    r"""Return the guides that were written, one a line: a guide, or its name and the guide.
+
+    A text that begins with ``>`` is FASTA, read as `genoviz.io.offtargets.guide_files.read_guides`
+    does: a guide may take several lines, and its name is the first word after ``>``. Guides without
+    a name are numbered, and lines that begin with ``#`` are passed over.
+
+    Raises
+    ------
+    ParameterError
+        If a line has no guide or several, a name of FASTA has no guide below it, a guide is too
+        long, or there are too many guides.
+
+    Examples
+    --------
+    >>> parse_guides("GATTACAGATTA, AAPL1\nctrl GGCATTACAGAU")
+    (Guide(name='AAPL1', letters='GATTACAGATTA'), Guide(name='ctrl', letters='GGCATTACAGAT'))
+    """
+    lines = [
+        (number, line.strip())
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    is_fasta = bool(lines) and lines[0][1].startswith(">")
+    guides = _read_fasta(lines) if is_fasta else _read_lines(lines)
+    _check_guides(guides)
+    return tuple(guides)
+
+
+def _read_fasta(lines: Sequence[tuple[int, str]]) -> list[Guide]:
+    records: list[tuple[int, str, list[str]]] = []
+    for number, line in lines:
+        if line.startswith(">"):
+            name = (line[1:].split() or [""])[0].lstrip(NO_NAME)
+            records.append((number, name, []))
+        else:
+            letters = "".join(line.split()).upper()
+            _check_letters(letters, f"line {number}")
+            records[-1][2].append(letters.replace("U", "T"))
+    for number, name, letters in records:
+        if not letters:
+            of_name = f", {name[:40]}," if name else ""
+            raise ParameterError(f"the name in line {number}{of_name} has no guide below it")
+    return [
+        Guide(name or f"g{row}", "".join(letters))
+        for row, (_, name, letters) in enumerate(records, start=1)
+    ]
+
+
+def _read_lines(lines: Sequence[tuple[int, str]]) -> list[Guide]:
+    guides: list[Guide] = []
+    name = ""
+    for number, line in lines:
+        words = line.replace(",", " ").replace(";", " ").split()
+        if not words:
+            continue
+        if words[0].startswith(">"):
+            name = " ".join(words).lstrip(NO_NAME)
+            continue
+        label, letters = _split(words, number)
+        guides.append(Guide(label or name or f"g{len(guides) + 1}", letters))
+        name = ""
+    return guides
+
+
+def guide_lines(guides: Iterable[tuple[str, str]]) -> list[str]:
+    """Return names and letters of guides as lines that `parse_guides` reads.
+
+    Examples
+    --------
+    >>> guide_lines([("g1", "GATTACA"), ("#2", "GGCATTA")])
+    ['GATTACA', '2 GGCATTA']
+    """
+    lines = []
+    for number, (name, letters) in enumerate(guides, start=1):
+        name = name.lstrip(NO_NAME)
+        lines.append(letters if name in ("", f"g{number}") else f"{name} {letters}")
+    return lines
+
+
+def _split(words: Sequence[str], number: int) -> tuple[str, str]:
+    """Return name and guide of the words of a line."""
+    are_guides = [LETTERS.issuperset(word.upper()) for word in words]
+    if len(words) == 1 and not are_guides[0]:
+        _check_letters(words[0].upper(), f"line {number}")
+    place = max(range(len(words)), key=lambda i: (are_guides[i], len(words[i]), i))
+    longest, n = max(words, key=len).upper(), len(words[place])
+    if not are_guides[place] or n < min(SHORTEST_GUIDE, len(longest)):
+        # The longest word was meant to be a guide, and says why it is none.
+        wrong = next((i for i, letter in enumerate(longest) if letter not in LETTERS), 0)
+        raise ParameterError(
+            f"line {number} has no guide: letter {wrong + 1} of {longest[:40]} is "
+            f"{longest[wrong]!r}, needs nucleotides (IUPAC)"
+        )
+    others = [word for i, word in enumerate(words) if i != place and are_guides[i]]
+    if any(len(word) >= LONGEST_NAME for word in others):
+        raise ParameterError(
+            f"line {number} has two guides, {others[-1][:40]} and {words[place][:40]}; "
+            "write one a line, with its name before it"
+        )
+    name = " ".join(word for i, word in enumerate(words) if i != place)
+    return name, words[place].upper().replace("U", "T")
+
+
+def _check_letters(letters: str, where: str) -> None:
+    for place, letter in enumerate(letters, start=1):
+        if letter not in LETTERS:
+            raise ParameterError(
+                f"{where} has {letter!r} at position {place}, needs nucleotides (IUPAC)"
+            )
+
+
+def _check_guides(guides: Sequence[Guide]) -> None:
+    if not guides:
+        raise ParameterError("there is no guide; write one a line")
+    if len(guides) > MAX_GUIDES:
+        raise ParameterError(f"there are {len(guides):,} guides; the page takes {MAX_GUIDES:,}")
+    for guide in guides:
+        n_letters = len(guide.letters)
+        if n_letters > MAX_LETTERS:
+            raise ParameterError(f"{guide.name} has {n_letters:,} nt; at most {MAX_LETTERS} fit")

@@ -1,0 +1,205 @@
+"""What to search for: guides, PAM and limits; and the search as it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import GenovizError
+from genoviz.io.offtargets.guide_files import GuideList, read_guides
+from genoviz_app.pages.offtargets.search.example_guides import pick_guides
+from genoviz_app.pages.offtargets.search.pam_field import PamField
+from genoviz_app.pages.offtargets.search.query import (
+    MAX_BULGE,
+    MAX_MISMATCHES,
+    OffTargetQuery,
+    guide_lines,
+    parse_guides,
+)
+from genoviz_app.pages.offtargets.search.search_words import (
+    lost_words,
+    progress_words,
+    result_words,
+)
+from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.parts.questions import Question
+
+WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (8, 0, 0, 0)}
+UPLOAD_MEGABYTES = 20
+STYLE = """
+:host { font-size: 12.5px; line-height: 1.45; font-variant-numeric: tabular-nums; }
+p { margin: 4px 0 0; opacity: 0.85; } .problem { color: #e0524d; opacity: 1; }
+"""
+
+
+class SearchForm:
+    """The lower part of the sidebar.
+
+    Parameters
+    ----------
+    take_query
+        Called with the search that a person asks for.
+
+    Attributes
+    ----------
+    guides, pam, mismatches, dna_bulge, rna_bulge
+        The fields.
+    run_button, cancel_button, panel
+        Panel objects.
+    """
+
+    def __init__(self, state: OffTargetState, take_query: Callable[[OffTargetQuery], None]) -> None:
+        self._state, self._take_query = state, take_query
+        self._random = np.random.default_rng()
+        self._files = Question(state.session, "guides of a file", self._take_file)
+        self._picks = Question(state.session, "example guides", self._write_guides)
+        self.guides = pmui.TextAreaInput(
+            label="Guides",
+            placeholder="One a line, with or without a name",
+            description="Protospacers 5′ to 3′, with the PAM or without; FASTA too. "
+            "Ctrl+Enter searches",
+            rows=4, max_rows=7, auto_grow=True, size="small", max_length=2_000_000,
+            sx={"& textarea": {"fontFamily": "monospace", "fontSize": "13px"}},
+            **WIDE,
+        )  # fmt: skip
+        self.example = pmui.Button(
+            label="Example", icon="casino", size="small", variant="text", margin=(2, 0),
+            description="Example: five protospacers of the genome, from places by chance",
+        )  # fmt: skip
+        self.file = pmui.FileInput(
+            label="Guides from a file", accept=".txt,.csv,.tsv,.fa,.fasta,.gz", size="small",
+            variant="text", margin=(2, 0), directory=False,
+        )  # fmt: skip
+        self.pam = PamField()
+        limits = list(range(MAX_MISMATCHES + 1)), list(range(MAX_BULGE + 1))
+        self.mismatches = self._limit("Mismatches", limits[0], 4)
+        self.dna_bulge = self._limit("DNA bulge", limits[1], 0)
+        self.rna_bulge = self._limit("RNA bulge", limits[1], 0)
+        self.run_button = pmui.Button(
+            label="Search", icon="search", variant="contained", size="small", margin=(12, 8, 4, 0)
+        )
+        self.cancel_button = pmui.Button(
+            label="Cancel", size="small", variant="text", margin=(12, 0, 4, 0), visible=False
+        )
+        self.bar = pmui.LinearProgress(
+            value=0, variant="determinate", visible=False, sizing_mode="stretch_width",
+            margin=(4, 0),
+        )  # fmt: skip
+        self.said = pn.pane.HTML("", stylesheets=[STYLE], sizing_mode="stretch_width", margin=0)
+        self.example.on_click(lambda _: self.take_example())
+        self.run_button.on_click(lambda _: self.search())
+        self.guides.param.watch(lambda _: self._take_enter(), "enter_pressed")
+        self.cancel_button.on_click(lambda _: state.cancel())
+        self.file.param.watch(self._take_upload, "value")
+        state.param.watch(self._show, ["step", "result", "genome"])
+        row: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
+        self.panel = pmui.Column(
+            self.guides,
+            pmui.Row(self.example, self.file, **row),
+            self.pam.panel,
+            pmui.Row(self.mismatches, self.dna_bulge, self.rna_bulge, **row),
+            pmui.Row(self.run_button, self.cancel_button, **row),
+            self.bar,
+            self.said,
+            **row,
+        )
+        self._show()
+
+    def _limit(self, label: str, options: list[int], value: int) -> pmui.Select:
+        return pmui.Select(
+            label=label, options=options, value=value, size="small", width=88,
+            margin=(12, 6, 0, 0),
+        )  # fmt: skip
+
+    @property
+    def query(self) -> OffTargetQuery:
+        """What the fields ask for; raises `ParameterError` with what is wrong."""
+        text = self.guides.value_input or self.guides.value or ""
+        return OffTargetQuery.of(
+            parse_guides(text),
+            self.pam.value,
+            self.mismatches.value,
+            self.dna_bulge.value,
+            self.rna_bulge.value,
+        )
+
+    def write(self, query: OffTargetQuery) -> None:
+        """Put a search into the fields."""
+        self.pam.write(query.pam)
+        self.mismatches.value = query.max_mismatches
+        self.dna_bulge.value, self.rna_bulge.value = query.dna_bulge, query.rna_bulge
+        self._write_guides([(guide.name, guide.letters) for guide in query.guides])
+
+    def _write_guides(self, guides: list[tuple[str, str]]) -> None:
+        text = "\n".join(guide_lines(guides))
+        self.guides.param.update(value=text, value_input=text)
+
+    def search(self) -> None:
+        """Search for what the fields ask for, or say what is wrong with them."""
+        try:
+            query = self.query
+        except GenovizError as error:
+            self._say(str(error))
+            return
+        self._take_query(query)
+
+    def _take_enter(self) -> None:
+        if not self.run_button.disabled:
+            self.search()
+
+    def take_example(self) -> None:
+        """Write some protospacers of the genome."""
+        genome = self._state.genome
+        if genome is None:
+            self._say("open a genome first")
+            return
+        try:
+            self._picks.ask(pick_guides, genome.planes, self.pam.value, self._random)
+        except GenovizError as error:
+            self._say(str(error))
+
+    def poll(self) -> None:
+        """Take the guides of a file, or of an example."""
+        self._files.poll()
+        self._picks.poll()
+
+    def _take_upload(self, event: Any) -> None:
+        if event.new:
+            path = self._state.session.upload_path(Path(self.file.filename or "guides.txt").name)
+            self._files.ask(_read_upload, path, event.new)
+
+    def _take_file(self, guides: GuideList) -> None:
+        self._write_guides(list(zip(guides.names, guides.guides, strict=True)))
+
+    def _say(self, problem: str) -> None:
+        self.guides.error_state = True
+        self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'
+
+    def _show(self, *_events: Any) -> None:
+        state, step = self._state, self._state.step
+        with pn.io.hold():
+            self.guides.error_state = False
+            self.run_button.disabled = state.genome is None or state.is_searching
+            self.example.disabled = state.genome is None
+            self.bar.visible = self.cancel_button.visible = step is not None
+            if step is not None:
+                self.bar.value = round(100 * step.fraction)
+                self.said.object = f"<p>{progress_words(step)}</p>"
+            elif state.result is not None:
+                result = state.result
+                words = (result_words(result), lost_words(result), result.query.note)
+                said = (word[:1].upper() + word[1:] for word in words if word)
+                self.said.object = "".join(f"<p>{escape(word)}.</p>" for word in said)
+            else:
+                self.said.object = ""
+
+
+def _read_upload(path: Path, content: bytes) -> GuideList:
+    path.write_bytes(content)
+    return read_guides(path)

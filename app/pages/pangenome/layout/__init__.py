@@ -1,0 +1,1 @@
+"""A layout run: its settings, controls and stress."""

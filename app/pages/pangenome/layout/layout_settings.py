@@ -1,0 +1,107 @@
+"""The parameters of a layout, with their defaults and what they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import param
+
+from genoviz.analyses.graph.layout.start import INITIALISATIONS
+from genoviz.backend import cuda_is_available, describe_backend
+from genoviz.model import PangenomeGraph
+
+
+def backend_options() -> dict[str, str]:
+    """Return the backends that can run here, by the words for them."""
+    options = {f"Automatic: {describe_backend('auto')}": "auto", describe_backend("cpu"): "cpu"}
+    if cuda_is_available():
+        options[describe_backend("cuda")] = "cuda"
+    return options
+
+
+class LayoutSettings(param.Parameterized):
+    """Options of `genoviz.iter_path_sgd_layout`; None lets the graph decide."""
+
+    n_iterations = param.Integer(
+        30,
+        bounds=(1, 10**6),
+        label="Iterations",
+        doc="Rounds of updates. The learning rate falls from eta max to eps over them; more rounds "
+        "cost time and settle finer detail.",
+    )
+    updates_per_step = param.Number(
+        10.0,
+        bounds=(1e-6, 1e6),
+        label="Updates per path step",
+        doc="Updates in one iteration, as a multiple of the number of path steps.",
+    )
+    eta_max = param.Number(
+        None,
+        bounds=(1e-12, 1e18),
+        allow_None=True,
+        label="Eta max",
+        doc="Learning rate of the first iteration. Automatic: the square of the number of steps "
+        "of the longest path.",
+    )
+    eps = param.Number(
+        0.1,
+        bounds=(1e-12, 1e18),
+        label="Eps",
+        doc="Learning rate of the last iteration.",
+    )
+    theta = param.Number(
+        0.99,
+        bounds=(0.001, 0.999),
+        label="Theta",
+        doc="Exponent of the Zipf distribution of near jumps; the larger, the shorter the jumps.",
+    )
+    space = param.Integer(
+        None,
+        bounds=(1, 2**40),
+        allow_None=True,
+        label="Jump space (steps)",
+        doc="Longest near jump along a path, in steps. Automatic: the longest path.",
+    )
+    cooling_start = param.Number(
+        0.5,
+        bounds=(0.0, 1.0),
+        label="Cooling starts at",
+        doc="Share of the iterations after which only near jumps are drawn, which settles local "
+        "structure.",
+    )
+    initialisation = param.Selector(
+        default="d",
+        objects={text: key for key, text in INITIALISATIONS.items()},
+        label="Start from",
+        doc="Where the nodes are before the first update.",
+    )
+    seed = param.Integer(
+        0,
+        bounds=(0, 2**31 - 1),
+        label="Seed",
+        doc="Names the random numbers. On one CPU thread the same seed gives the same layout.",
+    )
+    paths = param.List(
+        [],
+        item_type=str,
+        label="Only these paths",
+        doc="Paths that guide the layout; none chosen means all of them.",
+    )
+    backend = param.Selector(
+        default="auto",
+        objects=["auto", "cpu", "cuda"],
+        label="Backend",
+        doc="Where the layout is computed and drawn.",
+    )
+
+    def options(self, graph: PangenomeGraph) -> dict[str, Any]:
+        """Return the keyword arguments for the layout of ``graph``."""
+        values = {name: value for name, value in self.param.values().items() if name != "name"}
+        known = set(graph.path_names)
+        values["paths"] = [name for name in self.paths if name in known] or None
+        return values
+
+    def restore(self) -> None:
+        """Set every parameter to its default."""
+        defaults = {name: self.param[name].default for name in self.param if name != "name"}
+        self.param.update(**{**defaults, "paths": []})

@@ -1,0 +1,195 @@
+"""Buttons, progress and numbers of a run."""
+
+from __future__ import annotations
+
+import math
+import time
+from html import escape
+
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunProgress, RunState
+from genoviz_app.parts.styles import NUMBERS
+from genoviz_app.plots.legend import short_number
+
+LOOK_SECONDS = 0.25
+STATE_NAME = "State"
+STATE_TEXT = {
+    RunState.EMPTY: "No graph is open",
+    RunState.READY: "Ready to run",
+    RunState.LOADED: "Read from a file",
+    RunState.RUNNING: "Running",
+    RunState.PAUSED: "Paused",
+    RunState.STOPPED: "Stopped",
+    RunState.FINISHED: "Finished",
+    RunState.FAILED: "Stopped by an error",
+}
+
+
+class RunControls:
+    """Run, Pause or Resume, Stop, Re-heat, Reset; and how far the run is."""
+
+    def __init__(self, run: LayoutRun) -> None:
+        self._run = run
+        self._seen_version = -1
+        self._seen_state: RunState | None = None
+        self._next_look = 0.0
+        self.run_button = _button("Run", "play_arrow", color="primary")
+        self.pause_button = _button("Pause", "pause")
+        self.stop_button = _button("Stop", "stop")
+        self.reheat_button = _button(
+            "Re-heat", "local_fire_department", "go on from here, a third into the schedule"
+        )
+        self.reset_button = _button("Reset", "restart_alt", "put all nodes back where they start")
+        self.run_button.on_click(lambda _: self._do(run.run))
+        self.pause_button.on_click(lambda _: self._do(self._pause_or_resume))
+        self.stop_button.on_click(lambda _: self._do(run.stop))
+        self.reheat_button.on_click(lambda _: self._do(run.reheat))
+        self.reset_button.on_click(lambda _: self._do(run.reset))
+        self.bar = pmui.LinearProgress(
+            value=0,
+            variant="determinate",
+            sizing_mode="stretch_width",
+            margin=(2, 0, 6, 0),
+        )
+        self.numbers = pn.pane.HTML(
+            "", stylesheets=[NUMBERS], sizing_mode="stretch_width", margin=0
+        )
+        self.panel = pmui.Column(
+            pmui.Row(self.run_button, self.pause_button, self.stop_button, margin=0),
+            pmui.Row(self.reheat_button, self.reset_button, margin=(6, 0, 8, 0)),
+            self.bar,
+            self.numbers,
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        self.poll()
+
+    def poll(self) -> None:
+        """Show the state of the run."""
+        run = self._run
+        now = time.monotonic()
+        is_new_state = run.state is not self._seen_state
+        if not is_new_state and (run.version == self._seen_version or now < self._next_look):
+            return
+        self._seen_version, self._seen_state = run.version, run.state
+        self._next_look = now + LOOK_SECONDS
+        state, progress = run.state, run.progress
+        has_graph, has_layout = run.graph is not None, run.snapshot is not None
+        with pn.io.hold():
+            self.run_button.disabled = not has_graph or state.is_active
+            self.pause_button.disabled = not state.is_active
+            is_paused = state is RunState.PAUSED
+            self.pause_button.param.update(
+                label="Resume" if is_paused else "Pause",
+                icon="play_arrow" if is_paused else "pause",
+            )
+            self.stop_button.disabled = not state.is_active
+            self.reheat_button.disabled = (
+                not has_layout or state.is_active or state is RunState.READY
+            )
+            self.reset_button.disabled = not has_graph or state is RunState.READY
+            self.bar.value = round(100 * progress.fraction) if progress else 0
+            self.numbers.object = numbers_html(state, progress)
+
+    def _do(self, action) -> None:
+        action()
+        self.poll()
+
+    def _pause_or_resume(self) -> None:
+        if self._run.state is RunState.PAUSED:
+            self._run.resume()
+        else:
+            self._run.pause()
+
+
+def _button(label: str, icon: str, explanation: str = "", *, color: str = "default") -> pmui.Button:
+    return pmui.Button(
+        label=label,
+        icon=icon,
+        description=f"{label}: {explanation}" if explanation else None,
+        color=color,
+        variant="contained" if color == "primary" else "outlined",
+        size="small",
+        margin=(0, 6, 0, 0),
+    )
+
+
+def numbers_html(state: RunState, progress: RunProgress | None) -> str:
+    """Return the numbers of a run as a small table."""
+    rows = [(STATE_NAME, STATE_TEXT[state], "")]
+    if progress is None:
+        rows += [(name, "–", "") for name in ("Iteration", "Speed", "Time left", "Path stress")]
+        return _table(rows)
+    rate = progress.updates_per_second
+    if state is RunState.LOADED:
+        rows.append(("Path stress", *_stress_text(progress)))
+        return _table(rows)
+    rows.append(("Iteration", f"{progress.iteration} of {progress.n_iterations}", ""))
+    rows.append(("Speed", f"{short_number(rate)} updates/s" if rate else "–", ""))
+    if state.is_active:
+        left = progress.seconds_left
+        rows.append(("Time left", "–" if left is None else duration(left), ""))
+    else:
+        rows.append(("Computed in", duration(progress.seconds), ""))
+    rows.append(("Path stress", *_stress_text(progress)))
+    return _table(rows)
+
+
+def _stress_text(progress: RunProgress) -> tuple[str, str]:
+    stress = progress.stress
+    if stress is None or not math.isfinite(stress.mean):
+        return "–", ""
+    half = (stress.ci_high - stress.ci_low) / 2
+    return (
+        f"{plain(stress.mean, 3)} ± {plain(half, 2)}",
+        f"Mean of {stress.n_terms:,} sampled terms, in which a path counts by its"
+        f" {stress.weighting}; 95 % confidence interval {plain(stress.ci_low, 3)} to"
+        f" {plain(stress.ci_high, 3)}; median {stress.median:.2g}",
+    )
+
+
+def plain(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, without an exponent where that reads well.
+
+    Examples
+    --------
+    >>> [plain(x, 2) for x in (0.00123, 0.0641, 262.0, 9160.0, 3e8)]
+    ['0.0012', '0.064', '260', '9,200', '3e+08']
+    """
+    if not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.{digits}g}"
+    n_decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, n_decimals):,.{max(n_decimals, 0)}f}"
+
+
+def _table(rows: list[tuple[str, str, str]]) -> str:
+    cells = "".join(
+        f'<dt>{escape(name)}</dt><dd title="{escape(hint)}">{_cell(name, text)}</dd>'
+        for name, text, hint in rows
+    )
+    return f'<dl class="numbers">{cells}</dl>'
+
+
+def _cell(name: str, text: str) -> str:
+    """Return a value; the state is read out when it changes."""
+    return f'<span role="status">{escape(text)}</span>' if name == STATE_NAME else escape(text)
+
+
+def duration(seconds: float) -> str:
+    """Return a time span in words.
+
+    Examples
+    --------
+    >>> [duration(s) for s in (0.04, 3.21, 75, 4000)]
+    ['0.04 s', '3.2 s', '1 min 15 s', '1 h 6 min']
+    """
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

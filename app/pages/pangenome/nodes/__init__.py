@@ -1,0 +1,1 @@
+"""Nodes: found, picked and described."""

@@ -1,0 +1,167 @@
+"""What is known of the picked nodes: their facts, their bases, and the paths that visit them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import ParameterError
+from genoviz.io.sequences.fasta import write_fasta
+from genoviz.model import PangenomeGraph
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.nodes.neighbour_chips import NeighbourChips
+from genoviz_app.pages.pangenome.nodes.node_facts import NodeFacts, read_node_facts
+from genoviz_app.pages.pangenome.nodes.node_text import (
+    FACTS,
+    NOTHING_PICKED,
+    bases_of,
+    empty_html,
+    facts_html,
+)
+from genoviz_app.pages.pangenome.nodes.visits_table import COLUMNS, visited_region
+from genoviz_app.parts.copy_button import CopyButton
+from genoviz_app.parts.file_button import Writer, file_button, file_stem
+from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.remote_table import RemoteTable
+from genoviz_app.session.session import Session
+
+MAX_COPIED_BASES = 200_000
+
+
+class NodeCard:
+    """The node that was clicked, or the nodes in the box that was drawn.
+
+    Attributes
+    ----------
+    title, panel
+        Name and Panel object of the tab.
+    table
+        The visits of paths.
+    facts
+        What is shown, or None.
+    """
+
+    title = "Inspect"
+
+    def __init__(self, session: Session, view: LayoutView) -> None:
+        self._session, self._view = session, view
+        self._graph: PangenomeGraph | None = None
+        self.facts: NodeFacts | None = None
+        self.table = RemoteTable(COLUMNS, placeholder="Search paths", on_row=self._take_row)
+        self.name = pmui.Typography("", variant="subtitle2", margin=(6, 8, 2, 0))
+        self.text = pn.pane.HTML("", stylesheets=[FACTS], sizing_mode="stretch_width", margin=0)
+        self.chips = NeighbourChips(self._pick)
+        self.copy = CopyButton(label="Copy bases", margin=(0, 8, 0, 0))
+        self.zoom = pmui.IconButton(
+            icon="center_focus_strong",
+            description="Show these nodes on the layout",
+            size="20px",
+            margin=(0, 4, 0, 0),
+        )
+        self.zoom.on_click(lambda _: self.zoom_picture())
+        self.fasta = file_button(session, "FASTA", self._prepare_fasta, margin=0, width=90)
+        self.empty = pn.pane.HTML(
+            empty_html(NOTHING_PICKED), stylesheets=[FACTS], sizing_mode="stretch_width"
+        )
+        self.card = self._arrange()
+        self.panel = pmui.Column(self.empty, self.card, sizing_mode="stretch_both", margin=0)
+        self._question = Question(session, "facts about nodes", self._take_facts)
+        session.param.watch(self._follow_picked, "picked")
+        self._show()
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Take another graph, of which nothing is picked."""
+        self._graph, self.facts = graph, None
+        self._question.drop()
+        self._follow_picked()
+
+    def poll(self) -> None:
+        """Show the facts once they are known."""
+        self._question.poll()
+
+    def zoom_picture(self) -> None:
+        """Show the picked nodes on the layout."""
+        if self.facts is not None:
+            self._view.picture.look_at_nodes(self.facts.nodes)
+
+    def _arrange(self) -> pmui.Row:
+        left = pmui.Column(
+            pmui.Row(self.name, self.zoom, self.copy, self.fasta, margin=(4, 0, 2, 0)),
+            self.text,
+            self.chips.panel,
+            width=350,
+            sizing_mode="stretch_height",
+            styles={"overflow-y": "auto", "overflow-x": "hidden"},
+            margin=(0, 4, 0, 12),
+        )
+        return pmui.Row(left, self.table.panel, sizing_mode="stretch_both", margin=0)
+
+    def _pick(self, node: int) -> None:
+        self._session.picked = np.array([node], np.int64)
+
+    def _follow_picked(self, *_events: Any) -> None:
+        nodes = self._session.picked
+        if self._graph is None or not len(nodes):
+            self.facts = None
+            self._question.drop()
+            self._show()
+        else:
+            self._question.ask(read_node_facts, self._graph, nodes)
+
+    def _take_facts(self, facts: NodeFacts) -> None:
+        self.facts = facts
+        self._show()
+
+    def _show(self) -> None:
+        facts, graph = self.facts, self._graph
+        with pn.io.hold():
+            self.empty.visible = facts is None
+            self.card.visible = facts is not None
+            if facts is None or graph is None:
+                self.table.clear()
+                return
+            is_one = len(facts.nodes) == 1
+            node = int(facts.nodes[0])
+            title = f"Node {graph.node_names[node]}" if is_one else "Selection"
+            self.name.object = plain_text(title)
+            self.text.object = facts_html(graph, facts, self._ends_of(node) if is_one else None)
+            bases = bases_of(graph, node) if is_one else ""
+            self.copy.visible = is_one
+            self.copy.text = bases if len(bases) <= MAX_COPIED_BASES else ""
+            self.fasta.disabled = graph.node_sequences is None
+            self.chips.show(graph, facts.left, facts.right)
+            self.table.show(facts.visits)
+
+    def _ends_of(self, node: int) -> np.ndarray | None:
+        """Return where the layout has a node now; float64, shape (2, 2)."""
+        snapshot = self._view.run.snapshot
+        if snapshot is None or node >= len(snapshot.coordinates):
+            return None
+        ends = snapshot.coordinates[node]
+        return ends if isinstance(ends, np.ndarray) else ends.get()
+
+    def _take_row(self, row: int) -> None:
+        if self.facts is not None:
+            self._session.region = visited_region(self.facts.visits, row)
+
+    def _prepare_fasta(self) -> tuple[str, Writer]:
+        """Return name and writer of a FASTA file of the picked nodes."""
+        graph, facts = self._graph, self.facts
+        if graph is None or facts is None:
+            raise ParameterError("no node is picked")
+        if graph.node_sequences is None:
+            raise ParameterError("the graph's file has no bases")
+        nodes, sequences = facts.nodes.tolist(), graph.node_sequences
+
+        def write(path: Path) -> None:
+            letters = (np.frombuffer(sequences[node].encode(), np.uint8) for node in nodes)
+            names = (graph.node_names[node] for node in nodes)
+            write_fasta(zip(names, letters, strict=True), path)
+
+        stem = f"node_{graph.node_names[nodes[0]]}" if len(nodes) == 1 else f"{len(nodes)}_nodes"
+        return f"{file_stem(stem)}.fa", write

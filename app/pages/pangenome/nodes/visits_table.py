@@ -1,0 +1,92 @@
+"""The visits of paths to nodes as rows of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from genoviz.analyses.graph.query.path_positions import NodeVisits
+from genoviz.model import PangenomeGraph, PathRegion
+from genoviz_app.parts.remote_table import MAX_ROWS, Column, TableRows
+
+COLUMNS = (
+    Column("Node"),
+    Column("Path", share=3),
+    Column("Sample"),
+    Column("Start (bp)", is_number=True),
+    Column("End (bp)", is_number=True),
+    Column("Strand"),
+    Column("On its contig", share=2),
+)
+
+
+def visit_rows(
+    graph: PangenomeGraph, visits: NodeVisits, *, n_visits: int, has_nodes: bool
+) -> TableRows:
+    """Return one row for each visit, at most as many as a table holds.
+
+    Parameters
+    ----------
+    n_visits
+        How many there are in all.
+    has_nodes
+        Whether the visits are to several nodes.
+    """
+    kept = slice(0, MAX_ROWS)
+    paths, codes = np.unique(visits.paths[kept], return_inverse=True)
+    starts = visits.positions[kept]
+    ends = starts + graph.node_lengths[visits.nodes[kept]]
+    parsed = [graph.parsed_path_names[path] for path in paths.tolist()]
+    names = np.array([graph.path_names[path] for path in paths.tolist()], dtype=object)
+    samples = np.array([name.sample or "" for name in parsed], dtype=object)
+    frame = pd.DataFrame(
+        {
+            "Node": _node_names(graph, visits.nodes[kept]) if has_nodes else "",
+            "Path": names[codes],
+            "Sample": samples[codes],
+            "Start (bp)": starts,
+            "End (bp)": ends,
+            "Strand": np.where(visits.is_reverse[kept], "-", "+"),
+            "On its contig": _contig_texts(graph, paths, codes, starts, ends),
+        }
+    )
+    words = np.array([name.lower() for name in names], dtype=np.str_)
+    n_more = n_visits - len(frame)
+    note = f"the first of {n_visits:,} visits" if n_more > 0 else ""
+    hidden = [title for title in ("Node", "Sample", "On its contig") if (frame[title] == "").all()]
+    return TableRows(frame, words, codes, note, tuple(hidden))
+
+
+def visited_region(rows: TableRows, row: int) -> PathRegion:
+    """Return the stretch of the path that a row is about."""
+    visit = rows.frame.iloc[row]
+    return PathRegion(visit["Path"], int(visit["Start (bp)"]), int(visit["End (bp)"]))
+
+
+def _node_names(graph: PangenomeGraph, nodes: np.ndarray) -> np.ndarray:
+    found, codes = np.unique(nodes, return_inverse=True)
+    return np.array([graph.node_names[node] for node in found.tolist()], dtype=object)[codes]
+
+
+def _contig_texts(
+    graph: PangenomeGraph,
+    paths: np.ndarray,
+    codes: np.ndarray,
+    starts: np.ndarray,
+    ends: np.ndarray,
+) -> np.ndarray | str:
+    """Return where visits lie on their contigs; "" for all when no path is a part of one."""
+    offsets = graph.path_starts[paths]
+    if not offsets.any():
+        return ""
+    contigs = [graph.parsed_path_names[path].contig for path in paths.tolist()]
+    firsts = offsets[codes]
+    return np.array(
+        [
+            f"{contigs[code]}:{start:,}-{end:,}" if offsets[code] else ""
+            for code, start, end in zip(
+                codes.tolist(), (starts + firsts).tolist(), (ends + firsts).tolist(), strict=True
+            )
+        ],
+        dtype=object,
+    )

@@ -1,0 +1,1 @@
+"""Paths, their annotations and variation sites."""

@@ -1,0 +1,275 @@
+"""One path from left to right under the picture, and how the two lead to each other."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.analyses.graph.query.path_positions import NodePosition, locate_position
+from genoviz.analyses.graph.query.path_profile import PathProfile
+from genoviz.model import PangenomeGraph, PathRegion
+from genoviz_app.pages.pangenome.layout.layout_run import RunState
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.paths.path_choice import listed_paths
+from genoviz_app.pages.pangenome.paths.path_content import find_seen, read_path
+from genoviz_app.pages.pangenome.paths.path_readout import (
+    NO_PATHS,
+    NOTHING_OPEN,
+    READOUT,
+    readout_html,
+)
+from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
+from genoviz_app.parts.questions import Question
+from genoviz_app.plots.path_track import PathTrack, TrackContent
+from genoviz_app.session.session import Session
+
+REGION_MARGIN, SMALLEST_SHARE = 0.5, 0.01
+MOVE, SELECT = "Move", "Select"
+LOOK_SECONDS = 0.25
+LIVE_LOOK_SECONDS = 2.0
+
+
+class PathView:
+    """A linear view of one path.
+
+    Attributes
+    ----------
+    title, panel
+        Name and Panel object of the tab.
+    path
+        The field in which the path is chosen.
+    track
+        The drawing.
+    """
+
+    title = "Path"
+
+    def __init__(self, session: Session, view: LayoutView) -> None:
+        self._session, self._view = session, view
+        self._graph: PangenomeGraph | None = None
+        self._seen_view: tuple = ()
+        self._seen_text: tuple = ()
+        self._next_look = self._next_live_look = 0.0
+        self.track = PathTrack()
+        self.path = pmui.Select(
+            label="Path", options=[], searchable=True, size="small", width=230, margin=(2, 10, 0, 0)
+        )
+        self.drag = pmui.RadioButtonGroup(
+            label="",
+            options=[MOVE, SELECT],
+            value=MOVE,
+            size="small",
+            description="What dragging does: move along the path, or select a region",
+            margin=(4, 8, 0, 8),
+        )
+        self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
+        self.panel = self._arrange()
+        self.track.on_click = self._pick_node
+        self.track.on_box = self._take_box
+        self.track.on_select = self._select
+        self._contents = Question(session, "a path from left to right", self._take_content)
+        self._nodes = Question(session, "nodes of a region", view.picture.look_at_nodes)
+        self._positions = Question(session, "node at a position", self._take_node)
+        self._views = Question(session, "what the picture shows of a path", self._take_view)
+        self.path.param.watch(self._take_path, "value")
+        self.drag.param.watch(self._take_drag, "value")
+        session.param.watch(self._follow_region, "region")
+        session.param.watch(self._take_annotations, "annotation_files")
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Offer the paths of another graph and show the first."""
+        names = listed_paths(graph)
+        region = self._session.region
+        chosen = region.path if region is not None and region.path in names else None
+        self._graph = graph
+        self.path.param.update(options=names, value=None)
+        if names:
+            self.path.value = chosen or names[0]
+        else:
+            self._take_path()
+
+    def poll(self) -> None:
+        """Bring the drawing up to date; called some twenty times a second."""
+        for question in (self._contents, self._nodes, self._positions, self._views):
+            question.poll()
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            self._look_at_view()
+            self._say()
+        self.track.flush()
+
+    def _arrange(self) -> pmui.Column:
+        zoom = pmui.IconButton(
+            icon="center_focus_strong",
+            description="Show the region on the layout, or the stretch seen here if there is none",
+            size="22px",
+            margin=(3, 0, 0, 0),
+        )
+        whole = pmui.IconButton(
+            icon="width_full",
+            description="Show the path from its first base to its last",
+            size="22px",
+            margin=(3, 0, 0, 0),
+        )
+        zoom.on_click(lambda _: self.zoom_picture())
+        whole.on_click(lambda _: self.show_whole())
+        bar = pmui.Row(
+            self.path,
+            self.readout,
+            self.drag,
+            zoom,
+            whole,
+            sizing_mode="stretch_width",
+            margin=(6, 10, 0, 10),
+        )
+        return pmui.Column(
+            bar,
+            pn.pane.Bokeh(self.track.figure, sizing_mode="stretch_both", margin=0),
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+
+    def zoom_picture(self) -> None:
+        """Show the region on the layout, or the stretch that is seen here."""
+        region = self._region or self._region_of(*self.track.shown)
+        if region is not None and self._graph is not None:
+            self._nodes.ask(region_nodes, self._graph, region)
+
+    def show_whole(self) -> None:
+        """Show the path from end to end."""
+        if self._profile is not None:
+            self.track.look_at(0.0, max(float(self._profile.length), 1.0))
+
+    @property
+    def _profile(self) -> PathProfile | None:
+        content = self.track.content
+        return None if content is None else content.profile
+
+    @property
+    def _region(self) -> PathRegion | None:
+        """The region, if it is on the path that is shown."""
+        region = self._session.region
+        return region if region is not None and region.path == self.path.value else None
+
+    def _region_of(self, start: float, end: float) -> PathRegion | None:
+        """Return a stretch of the path that is shown, in whole bases and within the path."""
+        if self._profile is None or not self._profile.length:
+            return None
+        first = min(max(int(start), 0), self._profile.length - 1)
+        last = min(max(int(np.ceil(end)), first + 1), self._profile.length)
+        return PathRegion(self.path.value, first, last)
+
+    def _take_path(self, *_events: Any) -> None:
+        name, graph = self.path.value, self._graph
+        self._seen_view, self._seen_text = (), ()
+        if name is None or graph is None:
+            self._contents.drop()
+            self.track.show(None)
+            self.readout.object = NOTHING_OPEN if graph is None else NO_PATHS
+        else:
+            self._contents.ask(read_path, graph, name, self._session.annotations)
+
+    def _take_annotations(self, _event: Any) -> None:
+        """Show the new annotations, on the path that has most of them if this one has none."""
+        placed, name = self._session.annotations, self.path.value
+        if placed is not None and len(placed) and self._session.region is None and name:
+            counts = np.bincount(placed.paths, minlength=self._graph.n_paths)
+            if counts[self._graph.find_path(name)] == 0:
+                self._choose_path(self._graph.path_names[int(np.argmax(counts))])
+                return
+        self._take_path()
+
+    def _choose_path(self, name: str) -> None:
+        if name not in self.path.options:
+            self.path.options = [*self.path.options, name]
+        self.path.value = name
+
+    def _take_content(self, content: TrackContent) -> None:
+        last = self.track.content
+        is_same = last is not None and last.profile.path == content.profile.path
+        shown = self.track.shown
+        self.track.show(content)
+        if is_same:
+            self.track.look_at(*shown)
+        self._show_region()
+
+    def _follow_region(self, *_events: Any) -> None:
+        """Show the path of the region, and its band."""
+        region, graph = self._session.region, self._graph
+        is_here = region is not None and graph is not None and region.path in graph.path_names
+        if is_here and region.path != self.path.value:
+            self._choose_path(region.path)
+        else:
+            self._show_region()
+
+    def _show_region(self) -> None:
+        """Draw the band of the region, and move there unless it is in sight."""
+        region = self._region
+        self._seen_text = ()
+        if region is None or self._profile is None:
+            self.track.show_region(None, None)
+            return
+        self.track.show_region(region.start, region.end)
+        start, end = self.track.shown
+        is_seen = start <= region.start and region.end <= end
+        if not is_seen or region.length < SMALLEST_SHARE * (end - start):
+            margin = max(region.length, 10) * REGION_MARGIN
+            length = float(self._profile.length)
+            self.track.look_at(max(region.start - margin, 0.0), min(region.end + margin, length))
+
+    def _look_at_view(self) -> None:
+        """Find out which stretches the picture shows, if it has moved."""
+        viewport, run = self._view.picture.viewport, self._view.run
+        seen = (id(self._profile), viewport, run.version)
+        if self._profile is None or viewport is None or seen == self._seen_view:
+            return
+        now = time.monotonic()
+        if run.state is RunState.RUNNING and now < self._next_live_look:
+            return
+        if not self._views.is_open:
+            self._seen_view = seen
+            self._next_live_look = now + LIVE_LOOK_SECONDS
+            self._views.ask(find_seen, self._profile, self._view.picture, self._graph.n_nodes)
+
+    def _take_view(self, answer: tuple[PathProfile, np.ndarray]) -> None:
+        profile, stretches = answer
+        if profile is self._profile:
+            self.track.show_stretches(stretches)
+
+    def _say(self) -> None:
+        if self._profile is None:
+            return
+        packed = self.track.packed
+        n_hidden = packed.n_in_view - len(packed.boxes) if packed is not None else 0
+        note = f"{n_hidden:,} more annotations than fit" if n_hidden else ""
+        seen = (self._profile, self.track.shown, self._region, note)
+        if seen != self._seen_text:
+            self._seen_text = seen
+            name = self._graph.parsed_path_names[self._profile.path]
+            self.readout.object = readout_html(
+                name, self._profile, self.track.shown, self._region, note=note
+            )
+
+    def _pick_node(self, position: float) -> None:
+        if self._profile is not None and 0 <= position < self._profile.length:
+            self._positions.ask(locate_position, self._graph, self.path.value, int(position))
+
+    def _take_node(self, found: NodePosition) -> None:
+        self._session.picked = np.array([found.node], np.int64)
+
+    def _take_box(self, box: int) -> None:
+        boxes = self.track.content.boxes
+        self._select(float(boxes.starts[box]), float(boxes.ends[box]))
+
+    def _select(self, start: float, end: float) -> None:
+        region = self._region_of(start, end)
+        if region is not None:
+            self._session.region = region
+
+    def _take_drag(self, event: Any) -> None:
+        self.track.drag_selects(event.new == SELECT)

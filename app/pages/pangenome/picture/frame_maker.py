@@ -1,0 +1,251 @@
+"""Makes the frames of the live picture: runs in render threads and knows nothing of browsers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.graph.picture.colouring import ColourChoice, Colouring
+from genoviz.analyses.graph.picture.colours import MAX_INDEX, N_MARK_COLOURS
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.legend import Legend
+from genoviz.analyses.graph.picture.marks import MarkLayer
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunState
+from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
+from genoviz_app.pages.pangenome.picture.fitting import Fitting, will_do
+from genoviz_app.pages.pangenome.picture.frame import Frame, Overview
+from genoviz_app.pages.pangenome.picture.hovering import Hovering
+from genoviz_app.pages.pangenome.picture.marks import Mark, PictureNotes
+from genoviz_app.pages.pangenome.picture.shapes import (
+    find_shapes,
+    has_edge_index,
+    make_shapes,
+    place_labels,
+    plane_ends,
+)
+from genoviz_app.server.right_of_way import CORES
+
+LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
+LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
+OVERVIEW_PIXELS = 4e5
+OVERVIEW_WIDTH = 264
+PLAIN_INDEX = 96
+OVERVIEW_SECONDS = 0.8
+NODES_MARGIN = 0.2
+NEAREST_EXTENT = 80.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is on the screen: for the legend, the notices and the downloads."""
+
+    picture: Picture
+    colouring: Colouring
+    n_nodes: int
+
+    @property
+    def legend(self) -> Legend:
+        """The legend of the picture."""
+        return self.colouring.legend(self.picture)
+
+
+class FrameMaker:
+    """Draws what a run has come to, as a person wishes to see it.
+
+    Attributes
+    ----------
+    get_choice
+        Returns by what to colour.
+    target
+        int64, the nodes that the view follows; None to follow the whole layout.
+    only
+        int64, the nodes that are drawn; None for all.
+    drawing
+        The last drawing, or None.
+    """
+
+    def __init__(
+        self,
+        run: LayoutRun,
+        *,
+        fitting: Fitting,
+        colourings: ColouringCache,
+        notes: PictureNotes,
+        hovering: Hovering,
+        get_choice: Callable[[], ColourChoice],
+    ) -> None:
+        self._run, self._fitting, self._colourings = run, fitting, colourings
+        self._notes, self._hovering, self._get_choice = notes, hovering, get_choice
+        self.target: np.ndarray | None = None
+        self.only: np.ndarray | None = None
+        self.drawing: LayoutDrawing | None = None
+        self._drawn: tuple = (None, None, None)
+        self._fitted: tuple[np.ndarray | None, Viewport | None] = (None, None)
+        self._overview_due = 0.0
+        self._overview_version: tuple = ()
+        self._waits = False
+        self._marks: tuple[Mark, ...] = ()
+        self._layers: tuple[tuple[str, ...], tuple[MarkLayer, ...]] = ((), ())
+
+    @property
+    def version(self) -> bool:
+        """Changes when what a frame had to do without is ready."""
+        graph = self._run.graph
+        return self._waits and graph is not None and has_edge_index(graph)
+
+    def forget(self) -> None:
+        """Another graph is open: nothing is followed, and nothing is hidden."""
+        self.target = self.only = self.drawing = None
+        self._fitted = (None, None)
+        self._overview_version = ()
+
+    def _mark_layers(self) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
+        """Return colours and layers of the marks: the same layers for the same marks."""
+        marks = self._notes.marks
+        if marks != self._marks:
+            self._marks, self._layers = marks, _make_layers(marks)
+        return self._layers
+
+    def draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
+        """Draw one frame of a person's own view, or of what the view follows."""
+        run, graph = self._run, self._run.graph
+        if graph is None or not graph.n_nodes:
+            return None
+        colouring = self._colourings.get(graph, self._get_choice())
+        mark_colours, layers = self._mark_layers()
+        options = colouring.options
+        with CORES.short():
+            snapshot = run.latest
+            if snapshot is None or len(snapshot.coordinates) != graph.n_nodes:
+                return None
+            drawing = self._drawing_of(snapshot, colouring)
+            view = own_view or self._fit(drawing, width, height)
+            fold = self._fitting.fold
+            picture = drawing.draw(
+                view,
+                **options,
+                line_width=None,
+                pixel_budget=_pixel_budget(drawing),
+                marks=layers,
+                fold=fold,
+            )
+            detail, self._waits = find_shapes(graph, drawing, view, fold)
+            overview = self._overview(drawing, view, options, (snapshot, colouring, fold))
+        shapes = None
+        if detail is not None:
+            colours = _node_colours(colouring, picture, detail.nodes, layers)
+            shapes = make_shapes(graph, drawing, detail, colours, view, fold)
+        return Frame(
+            picture.indices,
+            view,
+            colouring.palette_with(mark_colours),
+            {"shown": Shown(picture, colouring, graph.n_nodes)},
+            shapes=shapes,
+            labels=place_labels(self._notes.labels, drawing, view, fold),
+            overview=overview,
+            shows_overview=not _holds_all(view, drawing, fold),
+            is_folded=fold is not None,
+            hover=self._hovering.look(),
+        )
+
+    def _drawing_of(self, snapshot: Any, colouring: Colouring) -> LayoutDrawing:
+        """Return a drawing of these positions in these colours, from the last one if it can be."""
+        drawing, coordinates = self.drawing, snapshot.coordinates
+        last_snapshot, last_colouring, last_only = self._drawn
+        backend = "cpu" if isinstance(coordinates, np.ndarray) else "cuda"
+        is_live = self._run.state is RunState.RUNNING
+        if (
+            drawing is None
+            or drawing.backend != backend
+            or drawing.coordinates.shape != coordinates.shape
+        ):
+            drawing, last_colouring, last_only = (
+                LayoutDrawing(coordinates, backend=backend),
+                0,
+                None,
+            )
+        elif is_live or drawing.is_live or last_snapshot is not snapshot:
+            drawing = drawing.with_coordinates(coordinates, live=is_live)
+        if last_only is not self.only:
+            drawing = drawing.with_nodes(self.only)
+        if last_colouring is not colouring:
+            drawing = drawing.with_node_values(colouring.node_values)
+        self.drawing, self._drawn = drawing, (snapshot, colouring, self.only)
+        return drawing
+
+    def _fit(self, drawing: LayoutDrawing, width: int, height: int) -> Viewport:
+        """Return the view of what is followed: the last one for as long as it will do."""
+        target = self.target
+        last_target, last = self._fitted
+        last = last if last_target is target else None
+        if target is None:
+            view = self._fitting.fit(drawing.bounds, width, height, last)
+        else:
+            ends = plane_ends(drawing, target, self._fitting.fold).reshape(-1, 2)
+            low, high = ends.min(axis=0), ends.max(axis=0)
+            spare = np.maximum(NEAREST_EXTENT - (high - low).max(), 0) / 2
+            bounds = (*(low - spare).tolist(), *(high + spare).tolist())
+            view = Viewport.fit(bounds, width, height, margin=NODES_MARGIN)
+            if last is not None and will_do(last, view, bounds):
+                view = last
+        self._fitted = (target, view)
+        return view
+
+    def _overview(
+        self, drawing: LayoutDrawing, view: Viewport, options: dict[str, Any], version: tuple
+    ) -> Overview | None:
+        """Return a small picture of everything, now and then, where it is of use."""
+        now, fold = time.monotonic(), self._fitting.fold
+        if version == self._overview_version or _holds_all(view, drawing, fold):
+            return None
+        has_other_look = version[1:] != self._overview_version[1:]
+        if now < self._overview_due and not has_other_look:
+            return None
+        self._overview_due, self._overview_version = now + OVERVIEW_SECONDS, version
+        height = max(round(OVERVIEW_WIDTH * view.height / view.width), 1)
+        small = self._fitting.overview(drawing.bounds, OVERVIEW_WIDTH, height)
+        picture = drawing.draw(
+            small, **options, line_width=None, pixel_budget=OVERVIEW_PIXELS, fold=fold
+        )
+        return Overview(picture.indices, small)
+
+
+def _pixel_budget(drawing: LayoutDrawing) -> float:
+    """Return how many pixels may be touched: fewer while a layout computes on the same cores."""
+    if not drawing.is_live:
+        return STILL_PIXELS
+    return LIVE_PIXELS if drawing.backend == "cpu" else LIVE_GPU_PIXELS
+
+
+def _make_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
+    """Return the colours of marks, and the marks in the palette indices that are kept for them."""
+    colours = tuple(dict.fromkeys(mark.colour for mark in marks))[:N_MARK_COLOURS]
+    indices = {colour: MAX_INDEX + 1 + place for place, colour in enumerate(colours)}
+    return colours, tuple(MarkLayer(mark.nodes, indices.get(mark.colour, 255)) for mark in marks)
+
+
+def _holds_all(view: Viewport, drawing: LayoutDrawing, fold: Fold | None) -> bool:
+    x_min, y_min, x_max, y_max = drawing.bounds if fold is None else fold.bounds
+    return (
+        view.x_min <= x_min and view.y_min <= y_min and view.x_max >= x_max and view.y_max >= y_max
+    )
+
+
+def _node_colours(
+    colouring: Colouring, picture: Picture, nodes: np.ndarray, layers: tuple[MarkLayer, ...]
+) -> np.ndarray:
+    """Return the palette index of single nodes, marked or not; uint8."""
+    if colouring.node_values is None:
+        colours = np.full(len(nodes), PLAIN_INDEX, np.uint8)
+    else:
+        colours = colouring.node_indices(nodes, picture.levels)
+    for layer in layers:
+        colours[np.isin(nodes, layer.nodes)] = layer.index
+    return colours

@@ -1,0 +1,198 @@
+"""Frames of the live picture: one in flight, and the next drawn in the meantime.
+
+The browser answers each frame after painting it, and only then gets the next, always the newest
+that there is. So a slow browser gets fewer frames and never a backlog.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import panel as pn
+
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz_app.pages.pangenome.picture.frame import Frame, Palette, frame_message
+from genoviz_app.pages.pangenome.picture.graph_canvas import GraphCanvas, Message
+
+log = logging.getLogger(__name__)
+
+LOST_FRAME_SECONDS = 4.0
+
+RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-render")
+"""Draws the frames of all tabs; the kernels release the interpreter lock."""
+
+Draw = Callable[[int, int, Viewport | None], Frame | None]
+Ready = tuple[Frame, Message, bool]
+
+
+class FrameLoop:
+    """Feeds one canvas with frames.
+
+    Parameters
+    ----------
+    draw
+        Called in a render thread with width and height (pixels) and the person's own viewport,
+        or None while the picture follows the layout; returns the frame, or None for no picture.
+    has_news
+        Tells whether there is something new to draw.
+    on_shown
+        Called under the document lock when a frame has been handed to the browser.
+    on_moved
+        Called under the document lock when the view has become another.
+
+    Attributes
+    ----------
+    view
+        The canvas.
+    document
+        Bokeh's document of the tab; None before a browser shows the canvas, and when it is closed.
+    follows
+        Whether the view follows the layout, rather than being the person's own.
+    n_painted
+        Frames that the browser has painted.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        *,
+        has_news: Callable[[], bool] = lambda: False,
+        on_shown: Callable[[Frame], None] = lambda _frame: None,
+        on_moved: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._draw, self._has_news = draw, has_news
+        self._on_shown, self._on_moved = on_shown, on_moved
+        self.view = GraphCanvas(sizing_mode="stretch_both", min_height=240, margin=0)
+        for kind, take in {
+            "hello": self._take_hello,
+            "resize": lambda _: self.request(),
+            "view": self._take_moved,
+            "fit": lambda _: self.follow(),
+            "painted": self._take_painted,
+        }.items():
+            self.view.listen(kind, take)
+        self.document: Any = None
+        self._round = 0
+        self._is_wanted = False
+        self._is_drawing = False
+        self._ready: Ready | None = None
+        self._in_flight_since: float | None = None
+        self._sent_palette: Palette | None = None
+        self._n_sent = 0
+        self.follows = True
+        self.n_painted = 0
+
+    def attach(self, document: Any) -> None:
+        """Begin anew: a browser shows the canvas, and has nothing yet."""
+        self._is_drawing, self._ready, self._in_flight_since = False, None, None
+        self._sent_palette = None
+        self.document = document
+        self._round += 1
+        self.request()
+
+    def detach(self) -> None:
+        """Stop: the tab is closed."""
+        self.document = None
+        self._round += 1
+
+    @property
+    def viewport(self) -> Viewport | None:
+        """What the canvas shows now; None before the browser has told its size."""
+        return self.view.viewport
+
+    def request(self) -> None:
+        """Ask for a new frame: the layout, the colours or the view have changed."""
+        self._is_wanted = True
+        self.pump()
+
+    def follow(self) -> None:
+        """Let the view follow the layout again."""
+        self.follows = True
+        self.request()
+
+    def show(self, viewport: Viewport) -> None:
+        """Show a given view from now on."""
+        self.follows = False
+        if self.document is not None:
+            self.view.look_at(viewport)
+            self._on_moved()
+        self.request()
+
+    def pump(self) -> None:
+        """Send and draw what can be sent and drawn; called now and then, and when painted."""
+        document, now = self.document, time.monotonic()
+        if document is None or min(self.view.size) < 1:
+            return
+        since = self._in_flight_since
+        if since is not None and now - since > LOST_FRAME_SECONDS:
+            self._in_flight_since = None
+        if self._ready is not None and self._in_flight_since is None:
+            ready, self._ready = self._ready, None
+            self._in_flight_since = now
+            self._send(*ready)
+        if self._has_news():
+            self._is_wanted = True
+        if self._is_wanted and not self._is_drawing and self._ready is None:
+            self._is_wanted, self._is_drawing = False, True
+            own_view = None if self.follows else self.view.viewport
+            future = RENDERER.submit(self._make, *self.view.size, own_view)
+            future.add_done_callback(partial(self._hand_over, self._round))
+
+    def _make(self, width: int, height: int, own_view: Viewport | None) -> Ready | None:
+        """Draw a frame and make its message; runs in a render thread."""
+        frame = self._draw(width, height, own_view)
+        if frame is None:
+            return None
+        message = frame_message(frame, with_palette=frame.palette != self._sent_palette)
+        return frame, message, own_view is None
+
+    def _hand_over(self, round_: int, future: Future) -> None:
+        """Go from the render thread to the document's."""
+        document = self.document
+        if document is not None and self._round == round_:
+            document.add_next_tick_callback(partial(self._take_drawn, round_, future))
+
+    def _take_drawn(self, round_: int, future: Future) -> None:
+        if self._round != round_:
+            return
+        self._is_drawing = False
+        error = future.exception()
+        if error is not None:
+            log.error("a frame could not be drawn", exc_info=error)
+        elif future.result() is not None:
+            self._ready = future.result()
+        self.pump()
+
+    def _send(self, frame: Frame, message: Message, is_fitted: bool) -> None:
+        follows = is_fitted and self.follows
+        has_moved = frame.viewport != self.view.viewport
+        if follows:
+            self.view.expect(frame.viewport)
+        elif has_moved:
+            self._is_wanted = True
+        self._n_sent += 1
+        self._sent_palette = frame.palette
+        self.view.send({**message, "n": self._n_sent, "follows": follows})
+        self._on_shown(frame)
+        if follows and has_moved:
+            self._on_moved()
+
+    def _take_hello(self, _message: Message) -> None:
+        self.attach(pn.state.curdoc)
+
+    def _take_painted(self, message: Message) -> None:
+        if message["n"] == self._n_sent:
+            if self._in_flight_since is not None:
+                self.n_painted += 1
+            self._in_flight_since = None
+            self.pump()
+
+    def _take_moved(self, _message: Message) -> None:
+        self.follows = False
+        self._on_moved()
+        self.request()

@@ -1,0 +1,316 @@
+"""The picture of all nodes, alive: it follows the layout, zooms, pans and names nodes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+import numpy as np
+import panel as pn
+
+from genoviz.analyses.graph.picture.colouring import ColourChoice, Colouring
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.errors import ParameterError
+from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun
+from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
+from genoviz_app.pages.pangenome.picture.fitting import Fitting
+from genoviz_app.pages.pangenome.picture.frame import Frame
+from genoviz_app.pages.pangenome.picture.frame_maker import FrameMaker, Shown
+from genoviz_app.pages.pangenome.picture.frames import RENDERER, FrameLoop
+from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, Message
+from genoviz_app.pages.pangenome.picture.hovering import FoundNode, Hovering, describe_node
+from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
+from genoviz_app.pages.pangenome.picture.notebook_frames import NotebookFrames
+from genoviz_app.pages.pangenome.picture.shapes import plane_ends
+
+log = logging.getLogger(__name__)
+
+HOVER_PIXELS = 8
+SUMMARY_SECONDS = 1.0
+NO_NODES = np.empty(0, np.int64)
+
+
+class LivePicture:
+    """The picture of a run.
+
+    All callbacks are called under the document lock.
+
+    Attributes
+    ----------
+    pane
+        The Panel object to place on a page.
+    choice
+        What to colour by; call `refresh` after a change.
+    colourings
+        Makes the colours; has the annotations and the table that they may need.
+    fitting
+        The shape in which everything is shown; call `fit` after a change.
+    shown
+        What is on the screen, or None.
+    """
+
+    def __init__(self, run: LayoutRun, *, makes_frames: Any = None) -> None:
+        self.choice = ColourChoice()
+        self.colourings = ColouringCache()
+        self.fitting = Fitting()
+        self.shown: Shown | None = None
+        self.notes = PictureNotes()
+        self.hovering = Hovering(self._find_node)
+        self._run = run
+        self._graph = run.graph
+        self._seen_version: tuple = ()
+        self._next_summary = 0.0
+        self._click_callbacks: list[Callable[[int], None]] = []
+        self._select_callbacks: list[Callable[[np.ndarray], None]] = []
+        self._view_callbacks: list[Callable[[], None]] = []
+        self._maker = FrameMaker(
+            run,
+            fitting=self.fitting,
+            colourings=self.colourings,
+            notes=self.notes,
+            hovering=self.hovering,
+            get_choice=lambda: self.choice,
+        )
+        makes_frames = makes_frames or (FrameLoop if is_served() else NotebookFrames)
+        self.frames = makes_frames(
+            self._maker.draw,
+            has_news=self._has_news,
+            on_shown=self._take_shown,
+            on_moved=self._take_moved,
+        )
+        if isinstance(self.frames, FrameLoop):
+            self.pane = self.frames.view
+            self._listen()
+        else:
+            self.pane = pn.pane.HoloViews(
+                self.frames.view, sizing_mode="stretch_both", min_height=240, linked_axes=False
+            )
+
+    def poll(self) -> None:
+        """Draw again if the run has moved on."""
+        if self._run.graph is not self._graph:
+            self._graph = self._run.graph
+            self._maker.forget()
+            self.notes.clear()
+            self.shown = None
+        self.frames.pump()
+        if isinstance(self.frames, FrameLoop):
+            self._describe()
+
+    def refresh(self) -> None:
+        """Draw again: the colours have changed."""
+        self.frames.request()
+
+    def fit(self) -> None:
+        """Show everything, and go on doing so while the layout moves."""
+        self._maker.target = None
+        self.frames.follow()
+
+    def zoom(self, factor: float) -> None:
+        """Magnify around the centre."""
+        view = self.viewport
+        if view is not None:
+            self.show(view.zoomed(factor))
+
+    def show(self, viewport: Viewport) -> None:
+        """Show a part of the picture's plane from now on."""
+        self._maker.target = None
+        self.frames.show(viewport)
+
+    @property
+    def viewport(self) -> Viewport | None:
+        """What is shown now, in the plane of the picture; None before there is a picture."""
+        return self.frames.viewport
+
+    @property
+    def fold(self) -> Fold | None:
+        """How the layout is cut into rows, or None; the viewport is one of its plane."""
+        return self.fitting.fold
+
+    def look_at_nodes(self, nodes: np.ndarray) -> None:
+        """Show these nodes with a margin around them, and follow them while the layout moves."""
+        if len(nodes):
+            self._maker.target = np.asarray(nodes, np.int64)
+            self.frames.follow()
+
+    def set_mark(self, name: str, mark: Mark | None) -> None:
+        """Point out nodes in a colour, under a name; None takes the mark of that name away."""
+        self.notes.set_mark(name, mark)
+        self.refresh()
+
+    def set_labels(self, name: str, labels: Sequence[NodeLabel]) -> None:
+        """Write words beside nodes; they replace the words of the same name."""
+        self.notes.set_labels(name, labels)
+        self.refresh()
+
+    def draw_only(self, nodes: np.ndarray | None) -> None:
+        """Hide all other nodes; None shows all again."""
+        self._maker.only = None if nodes is None else np.asarray(nodes, np.int64)
+        self.refresh()
+
+    def on_click(self, callback: Callable[[int], None]) -> None:
+        """Call back with the node that is clicked."""
+        self._click_callbacks.append(callback)
+
+    def on_select(self, callback: Callable[[np.ndarray], None]) -> None:
+        """Call back with the nodes (int64) in the box that is drawn with shift held; maybe none."""
+        self._select_callbacks.append(callback)
+
+    def on_view(self, callback: Callable[[], None]) -> None:
+        """Call back when another part is looked at."""
+        self._view_callbacks.append(callback)
+
+    def visible_nodes(self, limit: int) -> np.ndarray:
+        """Return nodes (int64) that touch the present view, at most ``limit``."""
+        view = self.viewport
+        return NO_NODES if view is None else self._nodes_in(view, limit)
+
+    def current(self) -> tuple[LayoutDrawing, Viewport, Colouring]:
+        """Return what a picture of the present view is made from.
+
+        Raises
+        ------
+        ParameterError
+            If there is no picture yet.
+        """
+        drawing, view = self._drawing, self.viewport
+        if drawing is None or self.shown is None or view is None:
+            raise ParameterError("there is no picture yet")
+        return drawing, view, self.shown.colouring
+
+    def node_at(self, x: float, y: float) -> int:
+        """Return the node that is seen nearest to a point of the plane, within 8 pixels, or -1."""
+        view, drawing = self.viewport, self._drawing
+        if drawing is None or view is None:
+            return -1
+        return drawing.nearest(x, y, HOVER_PIXELS, viewport=view, fold=self.fold)
+
+    @property
+    def _drawing(self) -> LayoutDrawing | None:
+        """The last drawing, if it is one of the graph that is open."""
+        graph, drawing = self._run.graph, self._maker.drawing
+        is_right = graph is not None and drawing is not None and drawing.n_nodes == graph.n_nodes
+        return drawing if is_right else None
+
+    def _nodes_in(self, view: Viewport, limit: int) -> np.ndarray:
+        drawing = self._drawing
+        if drawing is None:
+            return NO_NODES
+        return drawing.visible_nodes(view, limit=limit, fold=self.fold)
+
+    def _find_node(self, x: float, y: float) -> FoundNode | None:
+        graph, drawing = self._run.graph, self._drawing
+        node = self.node_at(x, y)
+        if node < 0 or graph is None or drawing is None:
+            return None
+        ends = plane_ends(drawing, np.array([node]), self.fold)[0]
+        return FoundNode(node, describe_node(graph, node), (tuple(ends.ravel().tolist()),))
+
+    def _listen(self) -> None:
+        for kind, take in {
+            "view": lambda _: self._forget_target(),
+            "fit": lambda _: self.fit(),
+            "point": lambda message: self._answer(self.hovering.point(*_place(message))),
+            "leave": lambda _: self.hovering.leave(),
+            "click": self._take_click,
+            "select": self._take_box,
+            "escape": lambda _: self._tell_selected(NO_NODES),
+        }.items():
+            self.pane.listen(kind, take)
+
+    def _forget_target(self) -> None:
+        self._maker.target = None
+
+    def _answer(self, hover: dict[str, Any] | None) -> None:
+        self.pane.send({"kind": "hover", "hover": hover})
+
+    def _take_click(self, message: Message) -> None:
+        node = self.node_at(*_place(message))
+        if node >= 0:
+            for callback in self._click_callbacks:
+                callback(node)
+
+    def _take_box(self, message: Message) -> None:
+        graph, document = self._run.graph, self.frames.document
+        if graph is None or document is None:
+            return
+        try:
+            box = Viewport(*message["bounds"], 1, 1)
+        except ParameterError:
+            return
+        future = RENDERER.submit(self._nodes_in, box, graph.n_nodes)
+        future.add_done_callback(
+            lambda done: document.add_next_tick_callback(partial(self._take_selected, done))
+        )
+
+    def _take_selected(self, future: Future) -> None:
+        error = future.exception()
+        if error is not None:
+            log.error("the nodes of a box were not found", exc_info=error)
+        else:
+            self._tell_selected(future.result())
+
+    def _tell_selected(self, nodes: np.ndarray) -> None:
+        for callback in self._select_callbacks:
+            callback(nodes)
+
+    def _take_moved(self) -> None:
+        for callback in self._view_callbacks:
+            callback()
+
+    def _has_news(self) -> bool:
+        """Tell, once, whether the run has moved on."""
+        self._run.poll()
+        version = (self._run.version, self.colourings.version, self._maker.version)
+        has_news = version != self._seen_version
+        self._seen_version = version
+        return has_news
+
+    def _take_shown(self, frame: Frame) -> None:
+        self.shown = frame.facts["shown"]
+
+    def _describe(self) -> None:
+        """Say in words what is to be seen, for those who do not see it."""
+        now = time.monotonic()
+        graph = self._run.graph
+        hint = HINT if graph is None else "" if graph.n_nodes else "The graph has no nodes"
+        if self.pane.hint != hint:
+            self.pane.hint = hint
+        if now >= self._next_summary:
+            self._next_summary = now + SUMMARY_SECONDS
+            summary = describe_picture(self._run, self.viewport, self.fold)
+            if self.pane.summary != summary:
+                self.pane.summary = summary
+
+
+def is_served() -> bool:
+    """Tell whether a server's browser tab is being made, rather than a notebook's output."""
+    document = pn.state.curdoc
+    return document is not None and document.session_context is not None
+
+
+def describe_picture(run: LayoutRun, view: Viewport | None, fold: Fold | None) -> str:
+    """Return in words what a picture shows: nodes, the part that is seen, and the iteration."""
+    graph, snapshot = run.graph, run.snapshot
+    if graph is None:
+        return "Pangenome graph: none is open"
+    parts = [f"Pangenome graph of {graph.n_nodes:,} nodes"]
+    if view is not None:
+        plane = "" if fold is None else f", folded into {fold.n_rows} rows"
+        parts.append(
+            f"shown from x {view.x_min:,.0f} to {view.x_max:,.0f} and "
+            f"y {view.y_min:,.0f} to {view.y_max:,.0f} bp{plane}"
+        )
+    if snapshot is not None:
+        parts.append(f"layout {run.state}, iteration {snapshot.iteration}")
+    return "; ".join(parts) + ". Press ? for the keys."
+
+
+def _place(message: Message) -> tuple[float, float]:
+    return float(message["x"]), float(message["y"])

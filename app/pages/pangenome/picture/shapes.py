@@ -1,0 +1,151 @@
+"""What a near view shows as shapes and words, relative to the corner of its frame.
+
+Differences to the corner are taken in float64; so they fit float32 wherever on a genome it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from genoviz.analyses.graph.picture.curves import clip_segments, cut_segments
+from genoviz.analyses.graph.picture.detail import Detail, find_detail
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.fold import Fold
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.model import PangenomeGraph
+from genoviz_app.pages.pangenome.picture.frame import PlacedLabels, Shapes
+from genoviz_app.pages.pangenome.picture.marks import NodeLabel
+
+log = logging.getLogger(__name__)
+
+MAX_SHAPES = 1200
+MAX_NAMES = 400
+MAX_LABELS = 300
+MANY_EDGES = 200_000
+NEIGHBOURHOOD = 1.0
+
+INDEXER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-edges")
+"""Indexes the edges of large graphs, which would hold frames up."""
+
+_INDEXING: WeakKeyDictionary[PangenomeGraph, Future] = WeakKeyDictionary()
+
+
+def has_edge_index(graph: PangenomeGraph) -> bool:
+    """Tell whether the edges of a graph are indexed; if not, and there are many, begin with it."""
+    if len(graph.edges) < MANY_EDGES:
+        return True
+    if graph not in _INDEXING:
+        _INDEXING[graph] = INDEXER.submit(lambda: graph.node_edge_index)
+    return _INDEXING[graph].done()
+
+
+def find_shapes(
+    graph: PangenomeGraph, drawing: LayoutDrawing, view: Viewport, fold: Fold | None
+) -> tuple[Detail | None, bool]:
+    """Return the nodes and edges of a view, or None while it has too many.
+
+    The second value tells whether there would be some, once the edges of the graph are indexed.
+    """
+    nodes = drawing.visible_nodes(view, limit=MAX_SHAPES + 1, fold=fold)
+    if len(nodes) > MAX_SHAPES:
+        return None, False
+    if not has_edge_index(graph):
+        return None, True
+    detail = find_detail(graph, drawing, view, fold=fold, nodes=nodes, max_nodes=MAX_SHAPES)
+    return detail, False
+
+
+def make_shapes(
+    graph: PangenomeGraph,
+    drawing: LayoutDrawing,
+    detail: Detail,
+    colours: np.ndarray,
+    view: Viewport,
+    fold: Fold | None,
+) -> Shapes:
+    """Return nodes and edges as the browser draws them.
+
+    Parameters
+    ----------
+    colours
+        uint8, shape (n_pieces,): palette index of each item of ``detail.nodes``.
+    """
+    corner = (view.x_min, view.y_min)
+    names = ()
+    if len(detail.nodes) <= MAX_NAMES:
+        names = tuple(str(graph.node_names[node]) for node in detail.nodes.tolist())
+    return Shapes(
+        (_near(detail.ends, view) - corner).astype(np.float32),
+        colours,
+        (detail.curves - corner).astype(np.float32),
+        *_lay_bases(graph, drawing, detail, view, fold),
+        names,
+    )
+
+
+def place_labels(
+    labels: Sequence[NodeLabel], drawing: LayoutDrawing, view: Viewport, fold: Fold | None
+) -> PlacedLabels:
+    """Return the labels whose nodes are seen, each in the middle of the seen part of its node."""
+    if not labels:
+        return PlacedLabels()
+    ends = plane_ends(drawing, np.array([label.node for label in labels]), fold)
+    shares = clip_segments(ends, (view.x_min, view.y_min, view.x_max, view.y_max))
+    seen = np.flatnonzero(shares[:, 0] <= shares[:, 1])[:MAX_LABELS]
+    middles = cut_segments(ends[seen], shares[seen]).mean(axis=1)
+    return PlacedLabels(
+        tuple((labels[i].text, labels[i].colour) for i in seen.tolist()),
+        (middles - (view.x_min, view.y_min)).astype(np.float32),
+    )
+
+
+def plane_ends(drawing: LayoutDrawing, nodes: np.ndarray, fold: Fold | None) -> np.ndarray:
+    """Return the ends of nodes in the plane of a picture; float64, shape (n, 2, 2).
+
+    In a fold, a node lies in the row of its middle.
+    """
+    ends = drawing.node_ends(nodes)
+    if fold is None:
+        return ends
+    return fold.to_plane(ends, fold.row_of(ends[..., 0].mean(axis=1))[:, None])
+
+
+def _near(ends: np.ndarray, view: Viewport) -> np.ndarray:
+    """Cut what is far outside a view, where float32 would not do."""
+    x, y = (view.x_max - view.x_min) * NEIGHBOURHOOD, (view.y_max - view.y_min) * NEIGHBOURHOOD
+    box = (view.x_min - x, view.y_min - y, view.x_max + x, view.y_max + y)
+    shares = clip_segments(ends, box)
+    is_inside = shares[:, :1] <= shares[:, 1:]
+    return cut_segments(ends, np.where(is_inside, shares, (0.0, 1.0)))
+
+
+def _lay_bases(
+    graph: PangenomeGraph,
+    drawing: LayoutDrawing,
+    detail: Detail,
+    view: Viewport,
+    fold: Fold | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return offsets, letters, and for each piece its first letter's place and the step."""
+    n_pieces = len(detail.nodes)
+    counts = np.zeros(n_pieces, np.int32)
+    lines = np.zeros((n_pieces, 2, 2), np.float32)
+    if detail.bases:
+        pieces = np.array([bases.piece for bases in detail.bases])
+        starts = np.array([bases.start for bases in detail.bases])
+        counts[pieces] = [len(bases.sequence) for bases in detail.bases]
+        nodes = detail.nodes[pieces]
+        ends = drawing.node_ends(nodes)
+        if fold is not None:
+            rows = [fold.row_at(float(y)) for y in detail.ends[pieces, :, 1].mean(axis=1)]
+            ends = fold.to_plane(ends, np.array(rows)[:, None])
+        steps = (ends[:, 1] - ends[:, 0]) / graph.node_lengths[nodes][:, None]
+        first = ends[:, 0] + (starts + 0.5)[:, None] * steps - (view.x_min, view.y_min)
+        lines[pieces] = np.stack([first, steps], axis=1)
+    letters = np.frombuffer(b"".join(bases.sequence for bases in detail.bases), np.uint8)
+    return np.concatenate([[0], counts.cumsum()]).astype(np.int32), letters, lines

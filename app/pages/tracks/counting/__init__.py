@@ -1,0 +1,1 @@
+"""What tracks have in regions."""

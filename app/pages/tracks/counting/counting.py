@@ -1,0 +1,165 @@
+"""What tracks have in regions: intervals that overlap, covered bases, mean depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.analyses.intervals.coverage import coverage_fraction
+from genoviz.analyses.intervals.split_overlaps import count_split_overlaps
+from genoviz.model import Intervals, PathRegion
+from genoviz.model.intervals.contig_names import map_contigs
+from genoviz_app.opening.track_data import TrackData, TrackKind
+from genoviz_app.pages.tracks.track import find_contig
+
+TSV_HEADER = (
+    "contig\tstart\tend\tname\tlength\ttrack\tintervals\tcovered_bases\tcovered_fraction\tmean\n"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TrackCounts:
+    """What one track has in each region.
+
+    Attributes
+    ----------
+    title
+        Name of the track.
+    counts
+        int64, shape (n_regions,): intervals that overlap; reads that have a base there.
+    covered_bases
+        int64, shape (n_regions,): bases that an interval covers.
+    fractions
+        float64, shape (n_regions,): share of the region that is covered.
+    means
+        float64, shape (n_regions,): depth over the region's bases; of a signal its mean over
+        those that have a value, NaN without any.
+    """
+
+    title: str
+    counts: np.ndarray
+    covered_bases: np.ndarray
+    fractions: np.ndarray
+    means: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RegionCounts:
+    """Regions, and what each track has in them.
+
+    Attributes
+    ----------
+    regions, tracks
+        These.
+    notes
+        What is to be said of them: contigs of other names, regions that were left out.
+    """
+
+    regions: Intervals
+    tracks: tuple[TrackCounts, ...]
+    notes: tuple[str, ...] = ()
+
+
+def count_view(region: PathRegion, tracks: Sequence[tuple[str, TrackData]]) -> RegionCounts:
+    """Return what tracks have in one region of a contig or path."""
+    regions = Intervals.from_columns([region.path], [region.start], [region.end])
+    found = []
+    for title, data in tracks:
+        own = find_contig(data, region.path)
+        if own is not None:
+            name, shift = own
+            moved = Intervals.from_columns([name], [region.start + shift], [region.end + shift])
+            found.append(_count(title, data, moved))
+    return RegionCounts(regions, tuple(found))
+
+
+def count_regions(regions: Intervals, tracks: Sequence[tuple[str, TrackData]]) -> RegionCounts:
+    """Return what tracks have in many regions; contigs are known under their other names."""
+    found = tuple(_count(title, data, regions) for title, data in tracks)
+    notes: dict[str, list[str]] = {}
+    for title, data in tracks:
+        known = replace(data.intervals.select(np.empty(0, np.int64)), notes=())
+        for note in map_contigs(known, regions.contigs).notes:
+            notes.setdefault(note, []).append(title)
+    said = (
+        note if len(titles) == len(tracks) else f"{', '.join(titles)}: {note}"
+        for note, titles in notes.items()
+    )
+    return RegionCounts(regions, found, (*regions.notes, *said))
+
+
+def _count(title: str, data: TrackData, regions: Intervals) -> TrackCounts:
+    subjects = map_contigs(data.intervals, regions.contigs)
+    coverage = coverage_fraction(regions, subjects, backend="cpu")
+    counts = coverage.counts
+    if data.owners is not None:
+        counts = count_split_overlaps(regions, subjects, subject_owners=data.owners)
+    means = coverage.mean_depths
+    if data.kind is TrackKind.SIGNAL:
+        means = _signal_means(regions, subjects)
+    return TrackCounts(
+        title,
+        counts.astype(np.int64),
+        coverage.covered_bases,
+        coverage.fractions,
+        means,
+    )
+
+
+def _signal_means(regions: Intervals, steps: Intervals) -> np.ndarray:
+    """Return the mean of a signal over the bases of each region that have a value."""
+    scores = np.nan_to_num(steps.scores)
+    means = np.full(len(regions), np.nan)
+    ranks = {name: rank for rank, name in enumerate(steps.contigs)}
+    for rank, name in enumerate(regions.contigs):
+        rows = np.flatnonzero(regions.contig_ids == rank)
+        there = np.flatnonzero((steps.contig_ids == ranks.get(name, -1)) & ~np.isnan(steps.scores))
+        if not len(rows) or not len(there):
+            continue
+        there = there[np.argsort(steps.starts[there], kind="stable")]
+        edges = np.stack([steps.starts[there], steps.ends[there]], axis=1).reshape(-1)
+        lengths = steps.lengths[there]
+        sums = _interleaved(np.cumsum(lengths * scores[there]))
+        bases = _interleaved(np.cumsum(lengths).astype(float))
+        total, covered = (
+            np.interp(regions.ends[rows], edges, column)
+            - np.interp(regions.starts[rows], edges, column)
+            for column in (sums, bases)
+        )
+        has_value = covered > 0
+        means[rows[has_value]] = total[has_value] / covered[has_value]
+    return means
+
+
+def _interleaved(sums: np.ndarray) -> np.ndarray:
+    """Return the sums at the start and at the end of each step."""
+    return np.stack([np.append(0.0, sums[:-1]), sums], axis=1).reshape(-1)
+
+
+def write_counts(path: Path, found: RegionCounts) -> None:
+    """Write counts as TSV, a line for each region and track; 0-based half-open."""
+    regions = found.regions
+    with path.open("w", encoding="utf-8") as file:
+        file.write(TSV_HEADER)
+        for row in range(len(regions)):
+            contig = regions.contigs[int(regions.contig_ids[row])]
+            start, end = int(regions.starts[row]), int(regions.ends[row])
+            name = regions.names[row] if regions.names is not None else ""
+            for track in found.tracks:
+                mean = "" if np.isnan(track.means[row]) else f"{track.means[row]:.6g}"
+                file.write(
+                    f"{contig}\t{start}\t{end}\t{name}\t{end - start}\t{track.title}\t"
+                    f"{track.counts[row]}\t{track.covered_bases[row]}\t"
+                    f"{track.fractions[row]:.6g}\t{mean}\n"
+                )
+
+
+def first_regions(regions: Intervals, limit: int) -> Intervals:
+    """Return the first regions, at most so many, with a note on the others."""
+    if len(regions) <= limit:
+        return regions
+    note = f"The first {limit:,} of {len(regions):,} regions are counted."
+    return replace(regions.select(np.arange(limit)), notes=(note,))

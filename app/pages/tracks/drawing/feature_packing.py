@@ -1,0 +1,116 @@
+"""Which row each feature of a track takes, and how much room it has there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.plots.annotation_rows import LETTER_PIXELS
+from genoviz_app.plots.feature_rows import GAP_PIXELS, first_fit_rows
+
+MAX_LETTERS = 28
+MOST_HIDDEN = 0.3
+STRANDS = {1: " ›", -1: " ‹", 0: ""}
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is seen of a contig: from ``start`` to ``end`` bp, ``width`` pixels wide."""
+
+    contig: str
+    start: float
+    end: float
+    width: int
+
+    @property
+    def bp_per_pixel(self) -> float:
+        """Bases of a pixel."""
+        return (self.end - self.start) / max(self.width, 1)
+
+
+@dataclass(frozen=True)
+class RowStyle:
+    """Pixels from row to row, height of the boxes, and whether names stand below them."""
+
+    pitch: int
+    box: int
+    has_names: bool
+
+
+STYLES = (RowStyle(24, 9, True), RowStyle(12, 9, False), RowStyle(7, 5, False))
+"""From the most readable to that with the most room."""
+ROOMY = RowStyle(24, 18, False)
+"""For few rows without names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Rows of the features of a window somewhat wider than the view."""
+
+    key: tuple
+    features: np.ndarray
+    rows: np.ndarray
+    are_named: np.ndarray
+    style: RowStyle
+
+    @property
+    def hidden_share(self) -> float:
+        """Share of the features that found no room."""
+        return float((self.rows < 0).mean()) if len(self.rows) else 0.0
+
+
+@dataclass(eq=False)
+class Packer:
+    """Gives the features of one track their rows.
+
+    Rows are chosen for windows that do not move with the view, so that features stay in their
+    rows while the view is dragged.
+    """
+
+    _packing: Packing | None = field(default=None, repr=False)
+
+    def find(self, table: FeatureTable, own: tuple[str, int], view: View, height: float) -> Packing:
+        """Return rows for the features of a window around a view, ``height`` pixels high."""
+        # Steps of the scale: what changes in the last digits while dragging is no zoom.
+        scale = 2 ** (round(8 * math.log2(max(view.bp_per_pixel, 1e-3))) / 8)
+        span = scale * max(view.width, 1)
+        place = math.floor(view.start / span)
+        key = (id(table), own, place, round(math.log2(scale) * 8), view.width, round(height))
+        if self._packing is not None and self._packing.key == key:
+            return self._packing
+        contig, shift = own
+        low, high = int((place - 1) * span) + shift, int((place + 3) * span) + shift
+        found = table.rows_within(contig, low, high)
+        lefts = (table.intervals.starts[found] - low) / scale
+        rights = (table.intervals.ends[found] - low) / scale
+        letters = np.array([len(label_of(table, row)) for row in found.tolist()], np.int64)
+        for style in STYLES if letters.any() else STYLES[1:]:
+            name_rights = lefts + LETTER_PIXELS * letters * style.has_names
+            spare = 0 if style.has_names else style.pitch - style.box
+            n_rows = max(int((height + spare) // style.pitch), 1)
+            # What touches without names stays in one row, as states along a chromosome do.
+            least = lefts + 1 if style.has_names else rights
+            box_gap = 1.0 if style.has_names else 0.0
+            rows, are_named = first_fit_rows(
+                lefts, np.maximum(rights, least), name_rights,
+                n_rows=n_rows, gap=GAP_PIXELS if style.has_names else 0.0, box_gap=box_gap,
+            )  # fmt: skip
+            are_named &= (letters > 0) & style.has_names
+            is_roomy = not style.has_names and (rows.max(initial=0) + 1) * ROOMY.pitch <= height
+            style = ROOMY if is_roomy else style
+            self._packing = Packing(key, found, rows, are_named, style)
+            if self._packing.hidden_share < MOST_HIDDEN / 3:
+                break
+        return self._packing
+
+
+def label_of(table: FeatureTable, row: int) -> str:
+    """Return what stands below a feature: its name, cut, and its strand."""
+    name = table.name_of(row)
+    if len(name) > MAX_LETTERS:
+        name = name[: MAX_LETTERS - 1] + "…"
+    strands = table.intervals.strands
+    return name + (STRANDS[int(strands[row])] if strands is not None and name else "")

@@ -1,0 +1,246 @@
+"""Going from place to place: contig, region, back and forward, zoom."""
+
+from __future__ import annotations
+
+import time
+from html import escape
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.errors import ParameterError
+from genoviz.model import PathRegion
+from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
+from genoviz_app.pages.tracks.drawing.visits import Visits
+from genoviz_app.pages.tracks.feature_search import find_feature, suggest
+from genoviz_app.pages.tracks.place_field import N_SUGGESTIONS, PlaceField
+from genoviz_app.pages.tracks.places import describe_extent, known_contig, parse_place, write_place
+from genoviz_app.pages.tracks.starting_place import busiest_contig, data_region
+from genoviz_app.pages.tracks.track_list import TrackList
+from genoviz_app.session.session import Session
+
+LOOK_SECONDS = 0.2
+MAX_OPTIONS = 2000
+ICON: dict[str, Any] = {"size": "22px", "margin": (4, 0, 0, 0)}
+READOUT = """
+:host { font-size: 12px; font-variant-numeric: tabular-nums; opacity: 0.8; line-height: 1.3; }
+p { margin: 5px 0 0; display: flex; flex-flow: row wrap; gap: 0 12px; align-content: center;
+  height: 34px; }
+span { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 100%; }
+"""
+
+
+class Navigation:
+    """The bar above the tracks.
+
+    Attributes
+    ----------
+    contig, place
+        The fields of the contig and of the region.
+    contigs
+        Length of each contig by its name.
+    n_asked
+        How often a person has asked for a place here.
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, session: Session, tracks: TrackList, browser: TrackBrowser) -> None:
+        self._session, self._tracks, self._browser = session, tracks, browser
+        self._visits = Visits()
+        self._is_own = self._is_offering = False
+        self._arrived: PathRegion | None = None
+        self._typed_at: PathRegion | None = None
+        self._asked = ""
+        self._next_look = 0.0
+        self.n_asked = 0
+        self.contigs: dict[str, int] = {}
+        self.contig = pmui.Select(
+            label="Contig or path", options=[], searchable=True, size="small", width=190,
+            margin=(8, 8, 0, 0),
+        )  # fmt: skip
+        self.place = PlaceField(
+            lambda text: suggest(tracks, text, self.contigs, limit=N_SUGGESTIONS),
+            label="Region or feature",
+            placeholder="chr7:27,100,000-27,300,000",
+            description="A region (the first base is 1, both ends belong to it), a contig, or the "
+            "name of a gene or another feature. Enter goes there.",
+            size="small",
+            width=475,
+            margin=(8, 4, 0, 0),
+        )
+        self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
+        self.back = self._icon("arrow_back", "Back to the region before", self.go_back)
+        self.forward = self._icon("arrow_forward", "Forward again", self.go_forward)
+        self.panel = pmui.Row(
+            self.back,
+            self.forward,
+            self.contig,
+            self.place,
+            self._icon("zoom_in", "Zoom in twofold", lambda: browser.zoom(0.5)),
+            self._icon("zoom_out", "Zoom out twofold", lambda: browser.zoom(2.0)),
+            self._icon("fit_screen", "Show where the tracks have something", self.show_data),
+            self._icon("width_full", "Show the whole contig", self.show_whole),
+            self.readout,
+            sizing_mode="stretch_width",
+            margin=(2, 10, 0, 6),
+        )
+        self.contig.param.watch(self._take_contig, "value")
+        self.place.on_go(self.go)
+        self.place.on_type(self._take_typing)
+
+    def _icon(self, icon: str, description: str, act: Any) -> pmui.IconButton:
+        button = pmui.IconButton(icon=icon, description=description, **ICON)
+        button.on_click(lambda _: act())
+        return button
+
+    def set_contigs(self, contigs: dict[str, int]) -> None:
+        """Offer other contigs; the one that is shown stays, if it is there."""
+        self.contigs, self._is_offering = contigs, True
+        browser = self._browser
+        self._is_own |= browser.canvas.is_moved
+        is_kept = browser.contig in contigs and (self._is_own or self._visits.history.can_go_back)
+        chosen = browser.contig if is_kept else busiest_contig(self._tracks, contigs)
+        names = list(contigs)[:MAX_OPTIONS]
+        if chosen and chosen not in names:
+            names.append(chosen)
+        with pn.io.hold():
+            if names != self.contig.options:
+                self.contig.param.update(options=names, value=chosen or None)
+            elif chosen != self.contig.value:
+                self.contig.value = chosen or None
+        self._is_offering = False
+        if not chosen:
+            browser.clear()
+        elif chosen != browser.contig or not self._is_own:
+            self._show(data_region(self._tracks, chosen, contigs[chosen]))
+            self._arrived = browser.region
+        elif contigs[chosen] != browser.length:
+            browser.look_at(browser.region, contigs[chosen])
+
+    def go(self, text: str) -> None:
+        """Show the place that a text names; what cannot be found is said.
+
+        While files are being opened, it is looked for until these are there.
+        """
+        if not text.strip():
+            return
+        self.n_asked += 1
+        self._asked, self._typed_at = text, self._browser.region
+        self._session.problem = ""
+        self._look_for_asked()
+
+    def _look_for_asked(self) -> None:
+        try:
+            region = parse_place(
+                self._asked,
+                contigs=self.contigs,
+                shown=self._browser.contig,
+                find=self._find,
+            )
+        except ParameterError as error:
+            if not (self._session.is_opening or self._session.tracks.is_opening):
+                self._asked = ""
+                self._session.complain(f"The region was not found: {error}.")
+            return
+        self.look_at(region)
+        self.place.write(write_place(self._browser.region))
+        self._publish(region)
+
+    def _take_typing(self) -> None:
+        # Not where the view is by now: the browser, too, changes the text, as it shows another one.
+        self._typed_at = self._visits.seen
+
+    def _is_moved(self, region: PathRegion | None) -> bool:
+        """Tell whether a person has moved the view since they typed; tracks that come do not."""
+        return region not in (self._arrived, self._typed_at)
+
+    def _publish(self, region: PathRegion) -> None:
+        """Let the other pages follow to a region of a path."""
+        opened = self._session.opened
+        if opened is not None and region.path in opened.graph.path_names:
+            self._session.region = region
+
+    def look_at(self, region: PathRegion) -> None:
+        """Show a region of a contig that is there, and stay there when tracks come."""
+        self._is_own, self._arrived, self._asked = True, None, ""
+        self._show(region)
+
+    def known(self, contig: str) -> str | None:
+        """Return a contig that can be shown by any of its names, or None."""
+        return known_contig(contig, self.contigs)
+
+    def go_to(self, region: PathRegion) -> None:
+        """Show what is there of a region that another page or a link names."""
+        contig = self.known(region.path)
+        end = min(region.end, self.contigs.get(contig, 0))
+        if contig is not None and region.start < end:
+            self.look_at(PathRegion(contig, region.start, end))
+
+    def _show(self, region: PathRegion) -> None:
+        length = self.contigs[region.path]
+        self._browser.look_at(region, length)
+        if region.path not in self.contig.options:
+            self.contig.options = [*self.contig.options, region.path]
+        self.contig.value = region.path
+
+    def show_whole(self) -> None:
+        """Show the contig from its first base to its last."""
+        if self._browser.contig:
+            self.look_at(PathRegion(self._browser.contig, 0, self._browser.length))
+
+    def show_data(self, contig: str = "") -> None:
+        """Show the stretch of a contig in which the tracks have something."""
+        contig = contig or self._browser.contig
+        if contig:
+            self.look_at(data_region(self._tracks, contig, self.contigs[contig]))
+
+    def go_back(self) -> None:
+        """Show the region before."""
+        self._revisit(self._visits.history.back())
+
+    def go_forward(self) -> None:
+        """Show the region that was left by going back."""
+        self._revisit(self._visits.history.forward())
+
+    def poll(self) -> None:
+        """Say where the view is, and note where it rests."""
+        region, now = self._browser.region, time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
+        if self._asked:
+            self._look_for_asked()
+            region = self._browser.region
+        if self._visits.is_other(region, now):
+            is_moved = self._is_moved(region)
+            if is_moved:
+                self._asked = ""
+            if is_moved or not (self._asked or self.place.is_typed):
+                self.place.write(write_place(region) if region else "")
+        if self._visits.comes_to_rest(now) and self._is_own:
+            self._publish(region)
+        self.back.disabled = not self._visits.history.can_go_back
+        self.forward.disabled = not self._visits.history.can_go_forward
+        drawing = self._browser.drawing
+        self.readout.object = (
+            f"<p><span>Opening files, then</span><span>{escape(self._asked)}</span></p>"
+            if self._asked
+            else describe_extent(region, drawing.bin_bp if drawing else 0)
+        )
+
+    def _find(self, name: str) -> PathRegion | None:
+        return find_feature(self._tracks, name, self.contigs, self._browser.contig)
+
+    def _revisit(self, region: PathRegion | None) -> None:
+        if region is not None and region.path in self.contigs:
+            self._visits.revisit(region)
+            self.look_at(region)
+            self.place.write(write_place(region))
+
+    def _take_contig(self, event: Any) -> None:
+        is_other = event.new != self._browser.contig and event.new in self.contigs
+        if event.new and is_other and not self._is_offering:
+            self.n_asked += 1
+            self.show_data(event.new)

@@ -1,0 +1,127 @@
+"""Depth and signals of a stretch, in bins or in exact steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.intervals.coverage_index import CoverageIndex
+from genoviz.analyses.intervals.signal_index import SignalIndex
+from genoviz_app.opening.track_data import TrackData, TrackKind
+
+EXACT_BP = 40_000
+PIXELS_PER_BIN = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Values along a stretch.
+
+    Attributes
+    ----------
+    edges
+        int64, shape (n + 1,), bp of the contig that is shown.
+    low, mean, high
+        float64, shape (n,): least, mean and greatest value of each bin.
+    bin_bp
+        Length of the bins; 0 for exact steps.
+    """
+
+    edges: np.ndarray
+    low: np.ndarray
+    mean: np.ndarray
+    high: np.ndarray
+    bin_bp: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each step has one value."""
+        return self.bin_bp <= 1
+
+    def scaled(self, factor: float) -> Summary:
+        """Return the values times a factor."""
+        if factor == 1:
+            return self
+        return Summary(
+            self.edges, factor * self.low, factor * self.mean, factor * self.high, self.bin_bp
+        )
+
+
+def choose_edges(start: int, end: int, width: int, length: int) -> tuple[np.ndarray, int]:
+    """Return edges of bins of equal length, about two pixels wide, and that length.
+
+    Edges are its multiples, so that a bin keeps its place, and its values, while the view moves;
+    only the last bin of a contig, which has ``length`` bp, is shorter.
+    """
+    size = max(-(-(end - start) * PIXELS_PER_BIN // max(width, 1)), 1)
+    edges = np.arange(start // size * size, min(end, length), size, dtype=np.int64)
+    return np.append(edges, min(int(edges[-1]) + size, length)), size
+
+
+def summarise(
+    data: TrackData, contig: str, shift: int, start: int, end: int, width: int, length: int
+) -> Summary:
+    """Return the values of a track from ``start`` to ``end``, drawn ``width`` pixels wide.
+
+    Parameters
+    ----------
+    contig, shift
+        The track's own name of the contig, and where base 0 of the shown one is on it.
+    length
+        Of the contig that is shown, bp; ``start`` lies on it.
+    """
+    index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
+    return summarise_index(index, contig, shift, start, end, width, length)
+
+
+def summarise_index(
+    index: CoverageIndex | SignalIndex,
+    contig: str,
+    shift: int,
+    start: int,
+    end: int,
+    width: int,
+    length: int,
+) -> Summary:
+    """As `summarise`, of one index."""
+    if end - start <= EXACT_BP:
+        found = _steps(index, contig, start + shift, end + shift)
+        if len(found[1]) <= width:
+            edges, values = found
+            return Summary(edges - shift, values, values, values, 0)
+    edges, size = choose_edges(start, end, width, length)
+    bins = index.bins(contig, edges + shift)
+    values = [np.nan_to_num(v.astype(np.float64)) for v in (bins.minima, bins.means, bins.maxima)]
+    return Summary(edges, *values, bin_bp=size)
+
+
+def _steps(
+    index: CoverageIndex | SignalIndex, contig: str, start: int, end: int
+) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(index, CoverageIndex):
+        steps = index.steps(contig, max(start, 0), max(end, 1))
+        return steps.edges, steps.depths.astype(np.float64)
+    found = index.steps_of(contig, start, end)
+    edges = np.stack([found.starts, found.ends], axis=1).reshape(-1)
+    edges = np.concatenate([[start], np.clip(edges, start, end), [end]])
+    values = np.zeros(len(edges) - 1)
+    values[1::2] = found.scores
+    is_long = np.diff(edges) > 0
+    return np.append(edges[:-1][is_long], end), values[is_long]
+
+
+def value_at(data: TrackData, contig: str, position: int) -> float:
+    """Return depth or signal of one base; NaN where a signal has none."""
+    place = np.array([position], np.int64)
+    if data.kind is TrackKind.SIGNAL:
+        return float(data.signal.values_at(contig, place)[0])
+    return float(data.coverage.depths_at(contig, place)[0])
+
+
+def range_of_contig(data: TrackData, contig: str) -> tuple[float, float]:
+    """Return the least and the greatest value of a whole contig."""
+    edges = np.array([0, max(data.contig_lengths[contig], 1)], np.int64)
+    index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
+    bins = index.bins(contig, edges)
+    return float(np.nan_to_num(bins.minima[0])), float(np.nan_to_num(bins.maxima[0]))

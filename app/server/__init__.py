@@ -1,0 +1,1 @@
+"""The server: how it is set up, its jobs and its state."""

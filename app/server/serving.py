@@ -1,0 +1,89 @@
+"""Serving the dashboard from Python or the command line."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+from genoviz.errors import GenovizError
+
+UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024
+UNUSED_SESSION_MILLISECONDS = 3000
+CHECK_SESSIONS_MILLISECONDS = 1000
+
+
+def serve(
+    files: list[Path] | tuple[Path, ...] = (),
+    *,
+    port: int = 5006,
+    address: str = "127.0.0.1",
+    show: bool = True,
+) -> None:
+    """Serve the dashboard until interrupted, and print its address.
+
+    Parameters
+    ----------
+    files
+        Graphs to offer, each with the layout and the annotations that are given after it; a new
+        tab opens the first graph. Reads, signals, and annotations before the first graph, become
+        tracks; sequences (FASTA, 2bit) and indexes (.gvfm) are searched for k-mers; genotypes
+        (.bed of PLINK, .pgen, VCF, BCF) open with the table of phenotypes given after them.
+    port
+        TCP port; 0 takes a free one.
+    address
+        Where to listen. Beyond this machine ("0.0.0.0"), only files below the folders of
+        ``files`` and the current folder can be opened by path.
+    show
+        Whether to open a browser.
+
+    Raises
+    ------
+    GenovizError
+        If one of the files does not exist or belongs to no graph, or the port is taken.
+    """
+    import panel as pn
+
+    from genoviz_app.dashboard import make_tab
+    from genoviz_app.opening.files import check_path
+    from genoviz_app.opening.served_files import (
+        group_files,
+        split_genotypes,
+        split_sequences,
+        split_tracks,
+    )
+    from genoviz_app.server.setup import LOOPBACK, SETTINGS, prepare_server
+    from genoviz_app.server.status import StatusHandler
+    from genoviz_app.theme import FAVICON
+
+    paths = [check_path(str(file)) for file in files]
+    SETTINGS.genotypes, others = split_genotypes(paths)
+    SETTINGS.sequences, others = split_sequences(others)
+    SETTINGS.tracks, others = split_tracks(others)
+    SETTINGS.files = group_files(others)
+    if address not in LOOPBACK:
+        SETTINGS.folders = tuple({Path.cwd(), *(path.parent for path in paths)})
+    prepare_server()
+    try:
+        server = pn.serve(
+            {"/": make_tab},
+            title="genoviz",
+            port=port,
+            address=address,
+            show=show,
+            start=False,
+            liveness=True,
+            verbose=False,
+            extra_patterns=[("/status", StatusHandler)],
+            ico_path=str(FAVICON),
+            websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
+            unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,
+            check_unused_sessions_milliseconds=CHECK_SESSIONS_MILLISECONDS,
+        )
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise GenovizError(f"port {port} is taken; another is needed, or 0") from error
+        raise GenovizError(f"{address} cannot be listened at: {error.strerror}") from error
+    host = "localhost" if address in LOOPBACK else address
+    print(f"genoviz is at http://{host}:{server.port}", flush=True)  # noqa: T201
+    server.start()
+    server.io_loop.start()

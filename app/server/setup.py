@@ -1,0 +1,111 @@
+"""How the server is set up, whatever command starts it."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bokeh.util.warnings import BokehUserWarning
+
+from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
+
+log = logging.getLogger(__name__)
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass
+class ServerSettings:
+    """What the server was started with.
+
+    Attributes
+    ----------
+    files
+        Graphs to offer; a new tab opens the first.
+    tracks
+        Files that a new tab has as tracks.
+    folders
+        Folders below which files may be opened by path; empty for no limit, which is right for a
+        server that only this machine can reach.
+    sequences
+        Sequences, or indexes of k-mers; a new tab opens the first.
+    genotypes
+        Genotypes, each perhaps with a table of phenotypes; a new tab opens the first.
+    """
+
+    files: tuple[ServedGraph, ...] = ()
+    folders: tuple[Path, ...] = ()
+    tracks: tuple[Path, ...] = ()
+    sequences: tuple[Path, ...] = ()
+    genotypes: tuple[ServedGenotypes, ...] = ()
+
+
+SETTINGS = ServerSettings()
+
+
+@cache
+def prepare_server() -> None:
+    """Prepare this process for serving; calling it again does nothing."""
+    send_small_frames_at_once()
+    keep_styles_here()
+    # A browser repeats models that it shows late, in a tab or a section that is opened.
+    warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
+    for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
+        logging.getLogger(name).addFilter(_is_no_goodbye)
+
+
+def send_small_frames_at_once() -> bool:
+    """Set TCP_NODELAY on Bokeh's websockets; return whether that could be done.
+
+    Bokeh sends a patch as several small packets. Without the option the kernel holds the last one
+    back until the browser has confirmed the first, some 40 ms for each frame.
+    """
+    try:
+        from bokeh.server.views.ws import WSHandler
+
+        open_socket = WSHandler.open
+    except (ImportError, AttributeError):
+        log.warning("TCP_NODELAY could not be set; the picture will be slower")
+        return False
+    if getattr(open_socket, "sends_at_once", False):
+        return True
+
+    def open_at_once(self, *args, **kwargs):
+        result = open_socket(self, *args, **kwargs)
+        self.set_nodelay(True)
+        return result
+
+    open_at_once.sends_at_once = True
+    WSHandler.open = open_at_once
+    return True
+
+
+def keep_styles_here() -> None:
+    """Have all style sheets come from this server.
+
+    Panel takes the address of a style sheet from the document of a part, and its public one for a
+    part without a document: as one that changes while another tab is shown.
+    """
+    from panel import reactive
+    from panel.io.resources import CDN_DIST, LOCAL_DIST, patch_stylesheet
+    from panel.io.state import state
+
+    def patch_here(stylesheet, dist_url):
+        if dist_url == CDN_DIST:
+            document = state.curdoc
+            variables = document.template_variables if document is not None else {}
+            dist_url = variables.get("dist_url", LOCAL_DIST)
+        patch_stylesheet(stylesheet, dist_url)
+
+    reactive.patch_stylesheet = patch_here
+
+
+def _is_no_goodbye(record: logging.LogRecord) -> bool:
+    """Drop the lines that tell of a tab being closed while a frame was on its way."""
+    text = record.getMessage()
+    if record.exc_info and type(record.exc_info[1]).__name__ == "WebSocketClosedError":
+        return False
+    return "WebSocketClosedError" not in text and "_pending_writes" not in text

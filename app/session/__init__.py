@@ -1,0 +1,1 @@
+"""What one browser tab has open and shares, and its address."""

@@ -1,0 +1,314 @@
+"""What a link carries: page, files, region, colours and view, so that a view can be sent on.
+
+Panel's own ``location.sync`` drops all values silently when one is wrong; here each is checked
+on its own, and what is wrong is said.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from genoviz.errors import ParameterError
+from genoviz.model import PathRegion as Region
+from genoviz_app.parts.words import shorten
+
+View = tuple[float, float, float, float]
+MAX_K = 100_000
+FARTHEST_BP = 1e15
+LEAST_BP = 1e-6
+MAX_COMPLAINT = 300
+
+
+@dataclass(frozen=True)
+class Address:
+    """The part of a URL after the question mark, checked.
+
+    Attributes
+    ----------
+    page
+        Slug of the page, or "" for the first.
+    file
+        Name of a sample or path of a file on the server, or "" for none.
+    layout
+        Path of the layout of that graph, or "".
+    annotations
+        Paths of the annotations of that graph.
+    tracks
+        Paths of the files that are drawn as tracks.
+    looks
+        How tracks are drawn, where that is not the usual way; see
+        ``genoviz_app.pages.tracks.track_link``.
+    depths
+        Sets of paths whose depth is drawn: ``sample:HG002`` or ``path:a|b``.
+    region
+        The region that pages show, or None.
+    colour
+        What the picture is coloured by, or "" for the default.
+    paths
+        The paths, or groups of paths, that the colours need.
+    group
+        What makes a group of paths for the colours: "sample", "haplotype"; or "" for each path.
+    shape
+        How the layout lies in the picture, or "" for what suits it.
+    sequences
+        Name of a sample or path of the sequences or of the index of k-mers; "graph" for the paths
+        of the graph.
+    kmers
+        The k-mers that are looked for, as they were written.
+    strand
+        Which strands count: "forward" or "canonical"; "" for both.
+    k
+        Length of the k-mers that spectra are about, or 0 for the default.
+    tab
+        Which view of a page is shown, or "" for the first.
+    genome
+        Name of a sample or path of the genome that off-targets are searched in.
+    guides
+        The guides, as they were written.
+    pam
+        Their PAM: ``-NGG`` at the 3' end, ``TTTV-`` at the 5' end, or ``none``.
+    limits
+        Mismatches, and DNA and RNA bulges in nt: ``4,1,0``.
+    genes
+        Name of a sample or path of the genes that are named at hits; "graph" for the annotations
+        of the open graph.
+    hits
+        Which hits are listed, where that is not all; see ``genoviz_app.pages.offtargets.link``.
+    genotypes
+        Name of a sample or path of the genotypes.
+    phenotypes
+        Path of the table of their samples' phenotypes.
+    trait, covariates
+        Names of columns of that table.
+    kept
+        Thresholds of quality: ``maf:0.05;hwe:1e-06``; see ``genoviz_app.pages.genotypes.link``.
+    variant
+        ID of the variant that is looked at, or ``contig:position``, 1-based.
+    zoom
+        Which part of the plot along the genome is shown, ``(start, end)`` in bp from its left end,
+        contigs side by side; or None for all of it.
+    window
+        How much around it is shown: ``50snps``, ``200kb``; see
+        ``genoviz_app.pages.genotypes.link``.
+    model
+        Of association, where it is not the usual one.
+    blup
+        How to predict: ``h2:0.3;stop:1e-08``; see
+        ``genoviz_app.pages.genotypes.prediction.request_text``.
+    pedigree
+        Path of the pedigree to predict with.
+    results
+        What is computed at once: "association", "prediction".
+    view
+        What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
+    complaints
+        What was wrong with the link, one sentence each.
+    """
+
+    page: str = ""
+    file: str = ""
+    layout: str = ""
+    annotations: tuple[str, ...] = ()
+    tracks: tuple[str, ...] = ()
+    looks: tuple[str, ...] = ()
+    depths: tuple[str, ...] = ()
+    region: Region | None = None
+    colour: str = ""
+    paths: tuple[str, ...] = ()
+    group: str = ""
+    shape: str = ""
+    sequences: str = ""
+    kmers: str = ""
+    strand: str = ""
+    k: int = 0
+    tab: str = ""
+    genome: str = ""
+    guides: str = ""
+    pam: str = ""
+    limits: str = ""
+    genes: str = ""
+    hits: str = ""
+    genotypes: str = ""
+    phenotypes: str = ""
+    trait: str = ""
+    covariates: tuple[str, ...] = ()
+    kept: str = ""
+    variant: str = ""
+    zoom: tuple[float, float] | None = None
+    window: str = ""
+    model: str = ""
+    blup: str = ""
+    pedigree: str = ""
+    results: tuple[str, ...] = ()
+    view: View | None = None
+    complaints: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, query: str, *, pages: tuple[str, ...]) -> Address:
+        """Return what a query string such as ``?page=pangenome&file=drb1`` asks for."""
+        values = parse_qs(query.lstrip("?"))
+        last = {name: items[-1] for name, items in values.items()}
+        complaints = []
+        page = last.get("page", "")
+        if page and page not in pages:
+            complaints.append(f"The link names page {page!r}; there are {', '.join(pages)}.")
+            page = ""
+        checked: dict[str, Any] = {}
+        for name, parse, default in (
+            ("region", Region.parse, None),
+            ("view", parse_view, None),
+            ("zoom", parse_zoom, None),
+            ("k", parse_k, 0),
+        ):
+            checked[name] = default
+            try:
+                checked[name] = parse(last[name]) if name in last else default
+            except ParameterError as error:
+                complaints.append(f"The link is not followed all the way: {error}.")
+        return cls(
+            page=page,
+            file=last.get("file", ""),
+            layout=last.get("layout", ""),
+            annotations=tuple(values.get("annotations", ())),
+            tracks=tuple(values.get("track", ())),
+            looks=tuple(values.get("look", ())),
+            depths=tuple(values.get("depth", ())),
+            colour=last.get("colour", ""),
+            paths=tuple(values.get("path", ())),
+            group=last.get("group", ""),
+            shape=last.get("shape", ""),
+            sequences=last.get("sequences", ""),
+            kmers=last.get("kmers", ""),
+            strand=last.get("strand", ""),
+            tab=last.get("tab", ""),
+            genome=last.get("genome", ""),
+            guides=last.get("guides", ""),
+            pam=last.get("pam", ""),
+            limits=last.get("limits", ""),
+            genes=last.get("genes", ""),
+            hits=last.get("hits", ""),
+            genotypes=last.get("genotypes", ""),
+            phenotypes=last.get("phenotypes", ""),
+            trait=last.get("trait", ""),
+            covariates=tuple(values.get("covariate", ())),
+            kept=last.get("kept", ""),
+            variant=last.get("variant", ""),
+            window=last.get("window", ""),
+            model=last.get("model", ""),
+            blup=last.get("blup", ""),
+            pedigree=last.get("pedigree", ""),
+            results=tuple(values.get("result", ())),
+            complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints),
+            **checked,
+        )
+
+    @property
+    def query(self) -> str:
+        """The query string, with its question mark; "" when there is nothing to say."""
+        items = {
+            "page": self.page,
+            "file": self.file,
+            "layout": self.layout,
+            "annotations": self.annotations,
+            "track": self.tracks,
+            "look": self.looks,
+            "depth": self.depths,
+            "region": str(self.region or ""),
+            "colour": self.colour,
+            "group": self.group,
+            "path": self.paths,
+            "shape": self.shape,
+            "sequences": self.sequences,
+            "kmers": self.kmers,
+            "strand": self.strand,
+            "k": str(self.k or ""),
+            "tab": self.tab,
+            "genome": self.genome,
+            "guides": self.guides,
+            "pam": self.pam,
+            "limits": self.limits,
+            "genes": self.genes,
+            "hits": self.hits,
+            "genotypes": self.genotypes,
+            "phenotypes": self.phenotypes,
+            "trait": self.trait,
+            "covariate": self.covariates,
+            "kept": self.kept,
+            "variant": self.variant,
+            "zoom": ",".join(f"{value:.12g}" for value in self.zoom or ()),
+            "window": self.window,
+            "model": self.model,
+            "blup": self.blup,
+            "pedigree": self.pedigree,
+            "result": self.results,
+            "view": ",".join(f"{value:.12g}" for value in self.view or ()),
+        }
+        said = {name: value for name, value in items.items() if value}
+        text = urlencode(said, doseq=True, safe="/:#,")
+        return f"?{text.replace('#', '%23')}" if text else ""
+
+
+def parse_view(text: str) -> View:
+    """Return the view that ``x_min,x_max,y_min,y_max`` names, in bp.
+
+    Raises
+    ------
+    ParameterError
+        If these are not four numbers of a rectangle, or ones that no picture can show.
+
+    Examples
+    --------
+    >>> parse_view("0,1e6,-5,250.5")
+    (0.0, 1000000.0, -5.0, 250.5)
+    """
+    try:
+        x_min, x_max, y_min, y_max = (float(part) for part in text.split(","))
+    except ValueError:
+        x_min = x_max = y_min = y_max = math.nan
+    is_near = all(abs(value) <= FARTHEST_BP for value in (x_min, x_max, y_min, y_max))
+    if not (is_near and min(x_max - x_min, y_max - y_min) >= LEAST_BP):
+        raise ParameterError(f"view is {text!r}, needs x_min,x_max,y_min,y_max in bp")
+    return x_min, x_max, y_min, y_max
+
+
+def parse_zoom(text: str) -> tuple[float, float]:
+    """Return the stretch that ``start,end`` names.
+
+    Raises
+    ------
+    ParameterError
+        If these are not two numbers, the first below the second.
+
+    Examples
+    --------
+    >>> parse_zoom("-10.5,1e6")
+    (-10.5, 1000000.0)
+    """
+    try:
+        start, end = (float(part) for part in text.split(","))
+    except ValueError:
+        start = end = math.nan
+    if not -math.inf < start < end < math.inf:
+        raise ParameterError(f"zoom is {text!r}, needs start,end in bp")
+    return start, end
+
+
+def parse_k(text: str) -> int:
+    """Return the length of k-mers that a text names.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number from 1 on.
+
+    Examples
+    --------
+    >>> parse_k("21")
+    21
+    """
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_K:
+        raise ParameterError(f"k is {text!r}, needs a number from 1 to {MAX_K:,}")
+    return int(text)

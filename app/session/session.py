@@ -1,0 +1,302 @@
+"""What one browser tab has open, and the region and highlights that its pages share."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import param
+
+from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+from genoviz.errors import GenovizError
+from genoviz_app.opening.annotation_files import (
+    AnnotationFile,
+    OpenAnnotations,
+    iter_open_annotations,
+    iter_place_annotations,
+)
+from genoviz_app.opening.files import (
+    FileCache,
+    OpenGraph,
+    OpeningProgress,
+    check_path,
+    find_sample,
+    iter_after_writing,
+    iter_open,
+    iter_open_file,
+)
+from genoviz_app.opening.genome_files import GenomeFiles
+from genoviz_app.opening.genotype_files import GenotypeFiles
+from genoviz_app.opening.index_files import IndexFiles
+from genoviz_app.opening.layout_files import OpenLayout, iter_open_layout
+from genoviz_app.opening.served_files import FileKind, ServedGraph, file_kind, is_plink_bed
+from genoviz_app.opening.track_files import TrackFiles
+from genoviz_app.server.jobs import FILES, KERNELS, Job, JobState, JobThread, describe_problem
+from genoviz_app.session.address import Region
+
+UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
+
+
+class Session(param.Parameterized):
+    """One browser tab.
+
+    Pages follow what is open, `region` and `highlights` and publish to the last two; `poll` brings
+    the session up to date with its jobs and is called some twenty times a second.
+
+    Parameters
+    ----------
+    files
+        Graphs that the server was started with, for everybody to choose from.
+    folders
+        When given, only files below these folders are opened.
+    """
+
+    opened = param.ClassSelector(class_=OpenGraph, allow_None=True, doc="The graph that is open.")
+    layout = param.ClassSelector(
+        class_=OpenLayout, allow_None=True, doc="The layout that was read for it."
+    )
+    annotation_files = param.ClassSelector(
+        class_=OpenAnnotations, default=OpenAnnotations(), doc="Annotations that are open."
+    )
+    opening = param.ClassSelector(
+        class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
+    )
+    problem = param.String(doc="What went wrong last, as one sentence; empty when nothing.")
+    region = param.ClassSelector(class_=Region, allow_None=True, doc="The stretch that pages show.")
+    highlights = param.ClassSelector(class_=tuple, default=(), doc="Regions that pages highlight.")
+    wanted_page = param.String(doc="Slug of a page that a button leads to; empty once it is shown.")
+    picked = param.ClassSelector(
+        class_=np.ndarray, default=np.empty(0, np.int64), doc="Nodes that a person has picked."
+    )
+
+    def __init__(
+        self, *, files: tuple[ServedGraph, ...] = (), folders: tuple[Path, ...] = (), **params: Any
+    ) -> None:
+        super().__init__(**params)
+        self.files = files
+        self._folders = folders
+        self._jobs: list[Job] = []
+        self._opening_job: Job | None = None
+        self._is_companion = False
+        self._next: deque[str] = deque()
+        self._wanted_region: Region | None = None
+        self._uploads: Path | None = None
+        self.is_closed = False
+        self.tracks = TrackFiles(self)
+        self.indexes = IndexFiles(self)
+        self.genomes = GenomeFiles(self)
+        self.genotypes = GenotypeFiles(self)
+
+    def submit(self, steps: Iterator[Any], *, title: str, thread: JobThread = KERNELS) -> Job:
+        """Run a generator in a job thread; it is cancelled when the tab closes."""
+        job = thread.submit(steps, title=title)
+        self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
+        return job
+
+    def open(
+        self, source: str, *, region: Region | None = None, companions: tuple[str, ...] = ()
+    ) -> None:
+        """Begin to open a sample by name or a file on the server by path.
+
+        Parameters
+        ----------
+        source
+            Name of a sample, or path of a graph, or of a layout or annotations of the open graph.
+        region
+            What to show of a graph.
+        companions
+            Layout and annotations that are opened after the graph; those that the server was
+            started with are the default.
+        """
+        sample = find_sample(source)
+        if sample is not None and sample.kind == "genome":
+            self.indexes.open(sample.name)
+            return
+        if sample is not None and sample.kind == "genotypes":
+            self.genotypes.open(sample.name)
+            return
+        if sample is not None and sample.kind != "gfa":
+            self.tracks.open(sample.name)
+            return
+        kind = file_kind(source) if sample is None else FileKind.GRAPH
+        if kind is FileKind.GENOTYPES or (sample is None and is_plink_bed(Path(source))):
+            self.genotypes.open(source)
+            return
+        if kind is FileKind.TRACK:
+            self.tracks.open(source)
+            return
+        if kind is FileKind.SEQUENCES:
+            self.indexes.open(source)
+            return
+        if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
+            self._begin_opening(self._iter_open_companion(source), source)
+            return
+        if not companions:
+            companions = next(
+                (served.companions for served in self.files if str(served.path) == source), ()
+            )
+        self._begin_opening(iter_open(source, folders=self._folders), source)
+        self._wanted_region = region
+        self._next.extend(str(companion) for companion in companions)
+
+    def open_upload(self, name: str, content: bytes | str) -> None:
+        """Begin to open an uploaded file; it is kept until the tab closes."""
+        name = Path(name).name
+        kind = file_kind(name)
+        if kind is None:
+            self.problem = f"{name} was not opened: its name needs to end {UPLOAD_ENDINGS}."
+            return
+        if kind is FileKind.GENOTYPES:
+            self.genotypes.open_uploads({name: content})
+            return
+        if kind is FileKind.TRACK:
+            self.tracks.open_upload(name, content)
+            return
+        if kind is FileKind.SEQUENCES:
+            self.indexes.open_upload(name, content)
+            return
+        path = self.upload_path(name)
+        if kind is FileKind.GRAPH:
+            steps = iter_open_file(path, title=name)
+        else:
+            steps = self._iter_open_kind(kind, path, title=name)
+        self._begin_opening(iter_after_writing(path, content, steps), name)
+
+    def upload_path(self, name: str) -> Path:
+        """Return where an uploaded file is kept until the tab closes."""
+        if self._uploads is None:
+            self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
+        return self._uploads / name
+
+    def complain(self, sentence: str) -> None:
+        """Say what went wrong after what has gone wrong already, each sentence once."""
+        if sentence and sentence not in self.problem:
+            self.problem = " ".join(filter(None, (self.problem, sentence)))
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """When not empty, only files below these folders are opened."""
+        return self._folders
+
+    def _iter_open_companion(self, source: str) -> Iterator[OpeningProgress]:
+        path = check_path(source, self._folders)
+        kind = file_kind(path.name)
+        yield from self._iter_open_kind(kind, path, source=str(path), title=path.name)
+
+    def _iter_open_kind(
+        self, kind: FileKind, path: Path, *, source: str = "", title: str
+    ) -> Iterator[OpeningProgress]:
+        """Yield the opening of something that belongs to the open graph."""
+        if self.opened is None:
+            raise GenovizError(f"{title} holds the {kind} of a graph; open the graph first")
+        graph = self.opened.graph
+        if kind is FileKind.LAYOUT:
+            yield from iter_open_layout(path, graph, source=source, title=title)
+        else:
+            others = self.annotation_files.files
+            yield from iter_open_annotations(path, graph, others=others, source=source, title=title)
+
+    @property
+    def annotations(self) -> PlacedAnnotations | None:
+        """All annotations of the open graph on its paths, or None."""
+        return self.annotation_files.placed
+
+    def close_annotations(self, file: AnnotationFile) -> None:
+        """Begin to take one file of annotations away."""
+        files = tuple(other for other in self.annotation_files.files if other is not file)
+        if self.opened is not None:
+            steps = iter_place_annotations(self.opened.graph, files)
+            self._begin_opening(steps, f"the annotations without {file.title}")
+
+    def cancel_opening(self) -> None:
+        """Stop the opening that is under way; what was open stays open."""
+        self._next.clear()
+        if self._opening_job is not None:
+            self._opening_job.cancel()
+            self._opening_job = None
+        self.opening = None
+
+    def _begin_opening(self, steps: Iterator[Any], source: str) -> None:
+        self.cancel_opening()
+        self._wanted_region = None
+        self.problem = ""
+        self._submit_opening(steps, source)
+
+    def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
+        self.opening = OpeningProgress(f"Opening {source}")
+        self._opening_job = self.submit(steps, title=f"open {source}", thread=FILES)
+        self._is_companion = False
+
+    def poll(self) -> None:
+        """Take over what the opening jobs have come to."""
+        self.tracks.poll()
+        self.indexes.poll()
+        self.genomes.poll()
+        self.genotypes.poll()
+        job = self._opening_job
+        if job is None:
+            return
+        has_ended, progress = job.has_ended, job.snapshot
+        if not has_ended:
+            if progress is not None:
+                self.opening = progress
+            return
+        self._opening_job = None
+        self.opening = None
+        if job.state is JobState.FAILED:
+            self.complain(describe_problem(job.error))
+            if not self._is_companion:
+                self._next.clear()  # they belong to the graph that was not opened
+        elif job.state is JobState.FINISHED:
+            self._take_opened(progress.opened)
+        if self._next:
+            source = self._next.popleft()
+            self._submit_opening(self._iter_open_companion(source), source)
+            self._is_companion = True
+
+    def _take_opened(self, opened: OpenGraph | OpenLayout | OpenAnnotations) -> None:
+        if isinstance(opened, OpenLayout):
+            self.layout = opened
+        elif isinstance(opened, OpenAnnotations):
+            self.annotation_files = opened
+        else:
+            self._take_graph(opened)
+
+    def _take_graph(self, opened: OpenGraph) -> None:
+        region = self._wanted_region
+        if region is not None and region.path not in opened.graph.path_names:
+            self.complain(f"{opened.title} has no path {region.path!r}.")
+            region = None
+        self.param.update(
+            opened=opened,
+            layout=None,
+            annotation_files=OpenAnnotations(),
+            region=region,
+            highlights=(),
+            picked=np.empty(0, np.int64),
+        )
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether something is being opened, or waits for it."""
+        return self._opening_job is not None or bool(self._next)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job of this tab runs or waits for its turn."""
+        return any(job.can_run for job in self._jobs)
+
+    def close(self) -> None:
+        """Cancel the jobs of the tab and remove its uploads."""
+        self.is_closed = True
+        for job in self._jobs:
+            job.cancel()
+        self._jobs = []
+        if self._uploads is not None:
+            shutil.rmtree(self._uploads, ignore_errors=True)
+            FileCache.forget_below(self._uploads)

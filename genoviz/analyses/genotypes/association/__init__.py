@@ -1,0 +1,1 @@
+"""Genome-wide association: each variant tested on its own."""

@@ -1,0 +1,1 @@
+"""Breeding values: SNP-BLUP, GBLUP and single step."""

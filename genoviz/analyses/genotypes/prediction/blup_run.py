@@ -1,0 +1,111 @@
+"""The run of a BLUP: equations in, snapshots of their solution out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from genoviz.analyses.genotypes.prediction.blup_training import Training
+from genoviz.analyses.genotypes.prediction.conjugate_gradient import (
+    GradientStep,
+    Products,
+    iter_conjugate_gradient,
+)
+from genoviz.analyses.genotypes.sex_chromosomes import spread_rows
+
+PACE_SECONDS = 0.03
+
+
+@dataclass(frozen=True, eq=False)
+class BlupSnapshot:
+    """Predictions as they are after some iterations.
+
+    Attributes
+    ----------
+    iteration
+        Iterations done.
+    residuals
+        float64, shape (iteration + 1,): squared norm of the residual over that of the right side.
+    effects
+        float64, shape (n_variants,): effect of one allele A1; 0 of variants that are left out.
+    breeding_values
+        float64: of all samples, or of all animals of the pedigree, trained on or not.
+    fixed_effects
+        float64: the intercept, then one a covariate.
+    is_converged
+        Whether the last residual is within the tolerance.
+    seconds
+        Since the start of the iterations.
+    """
+
+    iteration: int
+    residuals: np.ndarray
+    effects: np.ndarray
+    breeding_values: np.ndarray
+    fixed_effects: np.ndarray
+    is_converged: bool
+    seconds: float
+
+    @property
+    def sentence(self) -> str:
+        """How exact the prediction is, in words."""
+        plural = "s" * (self.iteration != 1)
+        words = f"{self.iteration:,} iteration{plural}, squared relative residual "
+        return f"{words}{self.residuals[-1]:.2g}{'' if self.is_converged else ', not converged'}"
+
+
+class Equations(Protocol):
+    """Symmetric positive definite equations, after fixed effects were projected out."""
+
+    training: Training
+    right_side: np.ndarray
+
+    def multiply(self, direction: np.ndarray) -> Products:
+        """Return the left side times a vector, and other images that `read` needs."""
+
+    def precondition(self, residual: np.ndarray) -> np.ndarray:
+        """Return roughly the solution for a right side."""
+
+    def read(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:
+        """Return effects and breeding values of an iterate."""
+
+
+def iter_blup(
+    equations: Equations, *, tolerance: float, max_iterations: int
+) -> Iterator[BlupSnapshot]:
+    """Yield the first iterate, the last, and between them one whenever some time went by."""
+    start = shown = time.perf_counter()
+    for step in iter_conjugate_gradient(
+        equations.multiply,
+        equations.right_side,
+        equations.precondition,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    ):
+        now = time.perf_counter()
+        if step.iteration > 0 and not step.is_last and now - shown < PACE_SECONDS:
+            continue
+        shown = now
+        effects, breeding_values = equations.read(step)
+        yield BlupSnapshot(
+            step.iteration,
+            step.residuals,
+            effects,
+            breeding_values,
+            equations.training.fixed_effects(breeding_values),
+            step.is_converged,
+            now - start,
+        )
+
+
+def spread_effects(
+    snapshots: Iterator[BlupSnapshot], kept: slice | np.ndarray, n_variants: int
+) -> Iterator[BlupSnapshot]:
+    """Yield snapshots of some variants with effects of all: 0 of those that are left out."""
+    for snapshot in snapshots:
+        effects = spread_rows(snapshot.effects, kept, n_variants)
+        yield snapshot if effects is snapshot.effects else replace(snapshot, effects=effects)

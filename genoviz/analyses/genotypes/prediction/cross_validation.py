@@ -1,0 +1,227 @@
+"""How well phenotypes are predicted that a prediction has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.genotypes.prediction.blup_training import (
+    Training,
+    check_phenotype_length,
+    variance_ratio,
+)
+from genoviz.analyses.genotypes.prediction.conjugate_gradient import (
+    GradientStep,
+    iter_conjugate_gradient,
+)
+from genoviz.analyses.genotypes.prediction.fold_equations import FoldEquations
+from genoviz.analyses.genotypes.prediction.markers import Markers
+from genoviz.analyses.genotypes.prediction.preconditioners import variant_preconditioner
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes
+
+_MIN_FOLD = 3
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Predictions of held-out phenotypes.
+
+    Attributes
+    ----------
+    predicted
+        float64, shape (n_samples,): intercept and breeding value, from the other folds; the mean of
+        the repeats. NaN where there is nothing to compare with.
+    observed
+        float64, shape (n_samples,): phenotype less the effects of covariates, as estimated from the
+        other folds.
+    folds
+        int64, shape (n_samples,): fold of each sample in the first repeat, -1 for none.
+    accuracies
+        float64, shape (repeats, folds): correlation of predicted and observed within a fold.
+    accuracy
+        Mean of these.
+    bias
+        Mean slope of observed on predicted within a fold: 1 if predictions are neither inflated
+        (less) nor deflated (more).
+    heritability
+        That predictions were made with.
+    residual
+        The largest squared relative residual that an iteration ended with.
+    is_converged
+        Whether all folds were solved to the tolerance.
+    """
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    folds: np.ndarray
+    accuracies: np.ndarray
+    accuracy: float
+    bias: float
+    heritability: float
+    residual: float
+    is_converged: bool
+
+    @property
+    def reliability(self) -> float:
+        """Squared correlation with the true breeding values, were the heritability as given."""
+        return self.accuracy**2 / self.heritability
+
+
+def cross_validate(
+    genotypes: Genotypes,
+    phenotype: np.ndarray,
+    *,
+    folds: int = 5,
+    repeats: int = 1,
+    heritability: float = 0.5,
+    covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
+    seed: int = 0,
+    tolerance: float = 1e-10,
+    max_iterations: int = 1000,
+    backend: Backend = "auto",
+) -> CrossValidation:
+    """Return how well held-out phenotypes are predicted; see `iter_cross_validate`."""
+    *_, last = iter_cross_validate(
+        genotypes,
+        phenotype,
+        folds=folds,
+        repeats=repeats,
+        heritability=heritability,
+        covariates=covariates,
+        contigs=contigs,
+        seed=seed,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        backend=backend,
+    )
+    return last.result
+
+
+def iter_cross_validate(
+    genotypes: Genotypes,
+    phenotype: np.ndarray,
+    *,
+    folds: int = 5,
+    repeats: int = 1,
+    heritability: float = 0.5,
+    covariates: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
+    seed: int = 0,
+    tolerance: float = 1e-10,
+    max_iterations: int = 1000,
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Hold out each fold of the samples in turn and predict it by SNP-BLUP from the others.
+
+    The folds of a repeat are solved side by side, so that one product of the genotypes serves them
+    all. The last step has a `CrossValidation`.
+
+    Parameters
+    ----------
+    genotypes, phenotype, heritability, covariates, contigs, max_iterations, backend
+        As in `iter_snp_blup`. Frequencies, and with them the centre of dosages, are of all samples.
+    folds
+        Random parts of about the same size, of at least 3 samples each.
+    repeats
+        How often samples are divided anew.
+    seed
+        The same seed gives the same folds.
+    tolerance
+        As in `iter_snp_blup`; less exact, since correlations are what is asked for.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, or there are too few samples to learn from.
+    """
+    values = check_phenotype_length(phenotype, genotypes.n_samples)
+    ratio = variance_ratio(heritability)
+    whole = Training(values, covariates)
+    _check_folds(folds, repeats, whole.n_trained)
+    markers = Markers(take_autosomes(genotypes, contigs)[0], backend)
+    ridge = ratio * markers.scale
+    trained = np.flatnonzero(whole.is_trained)
+    precondition = variant_preconditioner("diagonal", markers, trained, ridge * folds / (folds - 1))
+    rng = np.random.default_rng(seed)
+    found, ends = [], []
+    for repeat in range(repeats):
+        fold_of = _draw_folds(rng, trained, folds, len(values))
+        equations = FoldEquations(markers.matrix, values, covariates, fold_of, folds, ridge)
+        for step in iter_conjugate_gradient(
+            equations.multiply,
+            equations.right_side,
+            precondition,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+        ):
+            share = _share_done(step.residuals[-1].max(), tolerance)
+            yield Progress(f"repeat {repeat + 1} of {repeats}", (repeat + share) / repeats)
+        found.append((fold_of, *equations.compare(step)))
+        ends.append(step)
+    yield Progress("cross-validation", 1.0, _summarise(found, ends, folds, heritability))
+
+
+def _check_folds(folds: int, repeats: int, n_trained: int) -> None:
+    if folds < 2:
+        raise ParameterError(f"folds is {folds}, needs at least 2")
+    if repeats < 1:
+        raise ParameterError(f"repeats is {repeats}, needs at least 1")
+    if n_trained < _MIN_FOLD * folds:
+        raise ParameterError(
+            f"{n_trained} samples have a phenotype and all covariates, need at least "
+            f"{_MIN_FOLD * folds} for {folds} folds"
+        )
+
+
+def _draw_folds(rng: np.random.Generator, trained: np.ndarray, folds: int, n: int) -> np.ndarray:
+    fold_of = np.full(n, -1)
+    fold_of[rng.permutation(trained)] = np.arange(len(trained)) % folds
+    return fold_of
+
+
+def _share_done(residual: float, tolerance: float) -> float:
+    """Return how far the convergence is, as residuals fall by about the same factor each time."""
+    return float(np.clip(np.log(max(residual, 1e-300)) / np.log(tolerance), 0, 1))
+
+
+def _summarise(
+    found: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    ends: list[GradientStep],
+    folds: int,
+    heritability: float,
+) -> CrossValidation:
+    shape = len(found), folds
+    accuracies, slopes = np.full(shape, np.nan), np.full(shape, np.nan)
+    for repeat, (fold_of, predicted, observed) in enumerate(found):
+        for fold in range(folds):
+            chosen = fold_of == fold
+            accuracies[repeat, fold], slopes[repeat, fold] = _agreement(
+                predicted[chosen], observed[chosen]
+            )
+    _, predicted, observed = (np.mean(values, axis=0) for values in zip(*found, strict=True))
+    return CrossValidation(
+        predicted,
+        observed,
+        found[0][0],
+        accuracies,
+        float(accuracies.mean()),
+        float(slopes.mean()),
+        heritability,
+        max(float(step.residuals[-1].max()) for step in ends),
+        all(step.is_converged for step in ends),
+    )
+
+
+def _agreement(predicted: np.ndarray, observed: np.ndarray) -> tuple[float, float]:
+    """Return correlation and slope of observed on predicted; NaN where one does not vary."""
+    x, y = predicted - predicted.mean(), observed - observed.mean()
+    if not (x @ x > 0 and y @ y > 0):
+        return np.nan, np.nan
+    return float(x @ y / np.sqrt((x @ x) * (y @ y))), float(x @ y / (x @ x))

@@ -1,0 +1,43 @@
+"""Genotypes as predictions take them: centred, counted once, with the scale of their variance."""
+
+from __future__ import annotations
+
+from genoviz.analyses.genotypes.code_values import frequencies_of_counts
+from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes
+
+
+class Markers:
+    """Genotypes, and what equations need of them.
+
+    Attributes
+    ----------
+    genotypes, backend
+        What was given.
+    counts
+        int64, shape (n_variants, 4): samples of each 2-bit code.
+    matrix
+        Z, the centred dosages; a missing genotype counts as the mean.
+    scale
+        2 sum p(1 - p), which makes ZZ' over it a relationship matrix (VanRaden).
+
+    Raises
+    ------
+    ParameterError
+        If no variant differs between the samples.
+    """
+
+    def __init__(self, genotypes: Genotypes, backend: Backend) -> None:
+        self.genotypes = genotypes
+        self.backend = backend
+        self.counts = allele_counts(genotypes, backend=backend)
+        frequencies = frequencies_of_counts(self.counts)
+        self.scale = float(2 * (frequencies * (1 - frequencies)).sum())
+        if self.scale == 0:
+            raise ParameterError(
+                f"none of the {genotypes.n_variants:,} variants differs between the samples: there "
+                "is nothing to predict from"
+            )
+        self.matrix = GenotypeMatrix(genotypes, counts=self.counts, backend=backend)

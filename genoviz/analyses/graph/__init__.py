@@ -1,0 +1,1 @@
+"""Pangenome graphs: layouts, pictures, questions, variation sites."""

@@ -1,0 +1,1 @@
+"""Layouts of graphs by path-guided SGD, and their path stress."""

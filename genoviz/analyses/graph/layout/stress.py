@@ -1,0 +1,216 @@
+"""How good a layout is: exact and sampled path stress."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+
+from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.stress_results import PathStress, StressProgress
+from genoviz.analyses.graph.layout.stress_sampler import FIRST_PAIRS, StressSampler
+from genoviz.analyses.graph.layout.stress_strata import Weighting, check_weighting, term_weights
+from genoviz.analyses.slices import iter_slices
+from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.errors import ParameterError
+from genoviz.model import GraphLayout, PangenomeGraph
+
+SAMPLES_PER_STEP = 100
+MAX_DEFAULT_SAMPLES = 10**8
+
+
+def path_stress(
+    graph: PangenomeGraph,
+    layout: GraphLayout,
+    *,
+    weighting: Weighting = "pairs",
+    backend: Backend = "auto",
+) -> PathStress:
+    """Return the exact path stress: the mean over all step pairs of all paths and all ends.
+
+    The work grows with the square of the path lengths in steps: about 2e8 terms a second on a
+    CPU core. For more than some 1e5 steps a path, use `sampled_path_stress`.
+
+    Parameters
+    ----------
+    graph, layout
+        A graph and its layout.
+    weighting
+        ``"pairs"``: all terms count alike, as in the paper's equation of the exact stress.
+        ``"steps"``: a path counts by its steps, as in that of the sampled one.
+
+    Raises
+    ------
+    ParameterError
+        If the layout has another number of nodes than the graph, or there is no such weighting.
+
+    References
+    ----------
+    Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
+    """
+    for progress in iter_path_stress(graph, layout, weighting=weighting, backend=backend):
+        stress = progress.stress
+    return stress
+
+
+def iter_path_stress(
+    graph: PangenomeGraph,
+    layout: GraphLayout,
+    *,
+    weighting: Weighting = "pairs",
+    backend: Backend = "auto",
+) -> Iterator[StressProgress]:
+    """Yield how far the exact path stress is; the last report has it. See `path_stress`."""
+    _check_layout(graph, layout)
+    check_weighting(weighting)
+    records = build_path_records(graph)
+    xp, kernel = array_module(backend), load_kernel("path_stress", backend)
+    arrays = [
+        xp.asarray(array)
+        for array in (layout.points, records.records, records.path_starts, records.block_paths)
+    ]
+    rows = _RowsOfPairs(records.path_starts)
+    n_records = np.diff(records.path_starts)
+    row_weights = np.repeat(term_weights(n_records - 1, weighting), n_records)
+    totals, weight, n_terms, n_skipped = [], [], 0, 0
+
+    def run(first: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        sums = kernel.sum_all_pairs(*arrays, rows.of(first), rows.of(stop), rows.longest)
+        return (row_weights[rows.of(first) : rows.of(stop)], *sums)
+
+    for n_done, (weights, sums, counts) in iter_slices(run, rows.n_pairs, first_size=FIRST_PAIRS):
+        totals.append(weights * sums)
+        weight.append(weights * counts[:, 0])
+        n_terms += int(counts[:, 0].sum())
+        n_skipped += int(counts[:, 1].sum())
+        if n_done < rows.n_pairs:
+            yield StressProgress(n_done, rows.n_pairs)
+    mean = math.nan
+    if n_terms:
+        mean = math.fsum(chain.from_iterable(totals)) / math.fsum(chain.from_iterable(weight))
+    stress = PathStress(mean, mean, mean, math.nan, n_terms, n_skipped, True, weighting)
+    yield StressProgress(rows.n_pairs, rows.n_pairs, stress)
+
+
+class _RowsOfPairs:
+    """Which row each pair is of, where the pairs of all rows are numbered row by row.
+
+    A row is a record with itself and all later records of its path.
+    """
+
+    def __init__(self, path_starts: np.ndarray) -> None:
+        self._path_starts = path_starts
+        n_records = np.diff(path_starts)
+        self._first_pairs = np.concatenate(([0], np.cumsum(n_records * (n_records + 1) // 2)))
+        self.n_pairs = int(self._first_pairs[-1])
+        self.longest = int(n_records.max(initial=0))
+
+    def of(self, pair: int) -> int:
+        """Return the row of a pair; the number of rows for that after the last."""
+        path = int(np.searchsorted(self._first_pairs, pair, side="right")) - 1
+        first = int(self._path_starts[path])
+        if path == len(self._path_starts) - 1:
+            return first
+        n_records = int(self._path_starts[path + 1]) - first
+        # The rows from row i on have (n - i)(n - i + 1) / 2 pairs.
+        n_left = int(self._first_pairs[path + 1]) - pair
+        n_rows_left = (math.isqrt(8 * n_left - 7) + 1) // 2
+        return first + n_records - n_rows_left
+
+
+def sampled_path_stress(
+    graph: PangenomeGraph,
+    layout: GraphLayout,
+    *,
+    n_samples: int | None = None,
+    samples_per_step: float | None = None,
+    weighting: Weighting = "steps",
+    seed: int = 0,
+    backend: Backend = "auto",
+) -> PathStress:
+    """Return the path stress of a random sample of terms, with its 95 % confidence interval.
+
+    Terms of near steps, which are few and can be huge, are all taken or drawn more often, and
+    each counts for as many as it stands for; see `genoviz.analyses.graph.layout.stress_strata`.
+    Where there are no more terms than samples, all are taken. Both backends draw the same terms for
+    the same seed.
+
+    Parameters
+    ----------
+    graph, layout
+        A graph and its layout.
+    n_samples
+        Terms to draw; by default 100 for each step, at most 10^8.
+    samples_per_step
+        In place of ``n_samples``: terms to draw for each step, however many these are. The paper
+        has 100.
+    weighting
+        ``"steps"``: a path counts by its steps, as in the paper's equation of the sampled stress.
+        ``"pairs"``: all terms count alike, as in that of the exact one.
+    seed
+        Names the sample.
+
+    Raises
+    ------
+    ParameterError
+        If the layout has another number of nodes than the graph, ``n_samples`` is below 1 or given
+        beside ``samples_per_step``, or there is no such weighting.
+
+    References
+    ----------
+    Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
+    """
+    for progress in iter_sampled_path_stress(
+        graph,
+        layout,
+        n_samples=n_samples,
+        samples_per_step=samples_per_step,
+        weighting=weighting,
+        seed=seed,
+        backend=backend,
+    ):
+        stress = progress.stress
+    return stress
+
+
+def iter_sampled_path_stress(
+    graph: PangenomeGraph,
+    layout: GraphLayout,
+    *,
+    n_samples: int | None = None,
+    samples_per_step: float | None = None,
+    weighting: Weighting = "steps",
+    seed: int = 0,
+    backend: Backend = "auto",
+) -> Iterator[StressProgress]:
+    """Yield how far a sampled path stress is; the last report has it. See `sampled_path_stress`."""
+    _check_layout(graph, layout)
+    n_samples = _count_samples(graph, n_samples, samples_per_step)
+    sampler = StressSampler(build_path_records(graph), weighting=weighting, backend=backend)
+    yield from sampler.iter_sample(layout.points, n_samples=n_samples, seed=seed)
+
+
+def _count_samples(
+    graph: PangenomeGraph, n_samples: int | None, samples_per_step: float | None
+) -> int:
+    if samples_per_step is not None:
+        if n_samples is not None:
+            raise ParameterError("n_samples and samples_per_step are both given, needs one of them")
+        if not 0 < samples_per_step <= 10**9:
+            raise ParameterError(
+                f"samples_per_step is {samples_per_step}, needs to be above 0 and at most 10^9"
+            )
+        return max(round(samples_per_step * graph.n_steps), 1)
+    if n_samples is not None:
+        return n_samples
+    return min(max(SAMPLES_PER_STEP * graph.n_steps, 1), MAX_DEFAULT_SAMPLES)
+
+
+def _check_layout(graph: PangenomeGraph, layout: GraphLayout) -> None:
+    if layout.n_nodes != graph.n_nodes:
+        raise ParameterError(
+            f"the layout has {layout.n_nodes:,} nodes and the graph {graph.n_nodes:,}; "
+            "they need to be of the same graph"
+        )

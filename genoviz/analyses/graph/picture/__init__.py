@@ -1,0 +1,1 @@
+"""Pictures of layouts: colours, pixels, shapes near by."""

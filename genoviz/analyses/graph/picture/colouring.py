@@ -1,0 +1,147 @@
+"""By what a picture is coloured: the choice, and the colouring that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genoviz.analyses.graph.layout.components import find_components
+from genoviz.analyses.graph.picture import colour_modes as modes
+from genoviz.analyses.graph.picture.colours import Colouring
+from genoviz.analyses.graph.picture.table_colours import by_table
+from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
+from genoviz.model.graph.node_table import NodeTable
+
+if TYPE_CHECKING:
+    from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+
+__all__ = ["MODES", "ColourChoice", "Colouring", "make_colouring"]
+
+MODES: Mapping[str, str] = MappingProxyType(
+    {
+        "density": "Density of nodes",
+        "depth": "Depth (steps)",
+        "path-depth": "Paths on a node",
+        "strand": "Strand",
+        "length": "Node length",
+        "gc": "GC content",
+        "component": "Component",
+        "position": "Position on a path",
+        "paths": "Paths or groups",
+        "sharing": "Shared by groups",
+        "class": "Core, shell, private",
+        "annotation": "Annotations",
+        "table": "Own table",
+    }
+)
+"""The modes, and what people call them."""
+
+PATH_MODES = frozenset({"depth", "path-depth", "strand", "position", "paths", "sharing", "class"})
+"""The modes that need paths."""
+
+
+@dataclass(frozen=True)
+class ColourChoice:
+    """By what to colour.
+
+    Attributes
+    ----------
+    mode
+        A key of `MODES`.
+    paths
+        The path of ``"position"``; for ``"paths"``, ``"sharing"`` and ``"class"`` the names of the
+        groups that count: of paths, samples, haplotypes or contigs. None of them stands for all.
+    group_by
+        What a group is: a key of `GROUPINGS`.
+    column
+        Column of the user's table; empty for the first.
+    annotate_by
+        ``"name"``, ``"type"`` or ``"colour"``; empty for the file's colours if it has any, else
+        the names.
+    colours
+        Own colours of groups: pairs of name and ``#rrggbb``.
+    """
+
+    mode: str = "density"
+    paths: tuple[str, ...] = ()
+    group_by: str = "path"
+    column: str = ""
+    annotate_by: str = ""
+    colours: tuple[tuple[str, str], ...] = ()
+
+
+def make_colouring(
+    graph: PangenomeGraph,
+    choice: ColourChoice,
+    *,
+    components: np.ndarray | None = None,
+    annotations: PlacedAnnotations | None = None,
+    table: NodeTable | None = None,
+) -> Colouring:
+    """Return the colouring of a choice.
+
+    Parameters
+    ----------
+    components
+        int32, shape (n_nodes,), when they are known.
+    annotations
+        Needed for ``"annotation"``.
+    table
+        Needed for ``"table"``.
+
+    Raises
+    ------
+    ParameterError
+        If the graph lacks what the choice needs, or the choice is not known.
+    """
+    mode = choice.mode
+    if mode not in MODES:
+        raise ParameterError(f"the colours are {mode!r}, need one of {', '.join(MODES)}")
+    if mode in PATH_MODES and not graph.n_paths:
+        raise ParameterError(f"colouring by {mode} needs paths, and the graph has none")
+    if mode in _OF_GRAPH:
+        return _OF_GRAPH[mode](graph)
+    if mode == "position":
+        return modes.by_position(graph, choice.paths[0] if choice.paths else graph.path_names[0])
+    if mode == "component":
+        return modes.by_component(find_components(graph) if components is None else components)
+    if mode == "annotation":
+        if annotations is None:
+            raise ParameterError("colouring by annotation needs annotations, and there are none")
+        from genoviz.analyses.graph.picture.annotation_colours import by_annotation
+
+        return by_annotation(graph, annotations, choice.annotate_by)
+    if mode == "table":
+        if table is None:
+            raise ParameterError("colouring by a table needs a table, and there is none")
+        return by_table(graph, table, choice.column)
+    return _by_groups(graph, choice)
+
+
+def _by_groups(graph: PangenomeGraph, choice: ColourChoice) -> Colouring:
+    groups: PathGroups = group_paths(graph, choice.group_by)
+    if choice.paths:
+        groups = groups.select(choice.paths)
+    if choice.mode == "paths":
+        return modes.by_groups(graph, groups, dict(choice.colours))
+    return (
+        modes.by_sharing(graph, groups)
+        if choice.mode == "sharing"
+        else modes.by_class(graph, groups)
+    )
+
+
+_OF_GRAPH: dict[str, Callable[[PangenomeGraph], Colouring]] = {
+    "density": lambda _: modes.by_density(),
+    "depth": modes.by_depth,
+    "path-depth": lambda graph: modes.by_sharing(graph, group_paths(graph, "path")),
+    "strand": modes.by_strand,
+    "length": modes.by_length,
+    "gc": modes.by_gc,
+}

@@ -1,0 +1,235 @@
+"""What a near view shows: nodes as thick segments, edges as curves, and bases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.graph.picture.curves import (
+    clip_segments,
+    cut_segments,
+    edge_curves,
+    split_at_x,
+)
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
+
+MIN_BASE_PIXELS = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class VisibleBases:
+    """The bases of a node that a view shows.
+
+    Attributes
+    ----------
+    piece
+        Which item of :attr:`Detail.nodes` they are of.
+    start
+        The first of them, 0-based on the node's forward strand.
+    sequence
+        The bases of the forward strand from there on.
+    """
+
+    piece: int
+    start: int
+    sequence: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Detail:
+    """The nodes and edges of a view.
+
+    Attributes
+    ----------
+    nodes
+        int64, shape (n_pieces,), ascending: the nodes that touch the view. A node that a fold cuts
+        comes once for each of its parts.
+    ends
+        float64, shape (n_pieces, 2, 2): where each part begins and ends, in plane coordinates (bp);
+        end 0 is the left end of the forward node.
+    edges
+        int64, shape (n_curves,), ascending: the edges that a node of the view has and whose curve
+        may touch the view. An edge between two rows of a fold comes twice, as far as each row goes.
+    curves
+        float64, shape (n_curves, 4, 2): control points of a cubic Bezier curve for each, from where
+        the edge leaves its from-handle to where it enters its to-handle, in plane coordinates.
+    bases
+        The visible bases of parts that are drawn with at least ``MIN_BASE_PIXELS`` a base, of a
+        graph whose sequences are known.
+    """
+
+    nodes: np.ndarray
+    ends: np.ndarray
+    edges: np.ndarray
+    curves: np.ndarray
+    bases: tuple[VisibleBases, ...]
+
+
+def find_detail(
+    graph: PangenomeGraph,
+    drawing: LayoutDrawing,
+    viewport: Viewport,
+    *,
+    fold: Fold | None = None,
+    nodes: np.ndarray | None = None,
+    max_nodes: int = 1500,
+    max_edges: int = 6000,
+) -> Detail | None:
+    """Return what a view shows of each node, or None if that is too much.
+
+    Parameters
+    ----------
+    graph, drawing
+        A graph and a drawing of a layout of it; edges to nodes that are not drawn are left out.
+    viewport
+        What is looked at, in layout coordinates, or in those of the plane of ``fold``.
+    fold
+        As of `LayoutDrawing.draw`.
+    nodes
+        int64, the nodes that touch the view, as of `LayoutDrawing.visible_nodes`, when they are
+        known.
+    max_nodes, max_edges
+        Above these numbers of nodes that touch the view, and of edges of these, there is none.
+
+    Raises
+    ------
+    ParameterError
+        If the drawing is of another number of nodes than the graph has.
+    """
+    if drawing.n_nodes != graph.n_nodes:
+        raise ParameterError(
+            f"the drawing has {drawing.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
+        )
+    if nodes is None:
+        nodes = drawing.visible_nodes(viewport, limit=max_nodes + 1, fold=fold)
+    if len(nodes) > max_nodes:
+        return None
+    edges = _edges_of(graph, drawing, nodes, 2 * max_edges)
+    if edges is None or len(edges) > max_edges:
+        return None
+    strips = view_strips(viewport, fold)
+    parts = _cut_nodes(nodes, drawing.node_ends(nodes), strips, fold)
+    curves = _edge_curves(graph, drawing, edges)
+    if fold is not None:
+        curves, edges = _cut_curves(curves, edges, fold)
+    is_near = _may_touch(curves, viewport)
+    return Detail(
+        nodes=parts.nodes,
+        ends=parts.ends,
+        edges=edges[is_near],
+        curves=curves[is_near],
+        bases=_find_bases(graph, parts, viewport),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Parts of nodes: ``ends`` in the plane, ``shown`` and the whole ``lines`` in the layout."""
+
+    nodes: np.ndarray
+    ends: np.ndarray
+    lines: np.ndarray
+    shown: np.ndarray
+
+
+def _cut_nodes(
+    nodes: np.ndarray, lines: np.ndarray, strips: tuple[Strip, ...], fold: Fold | None
+) -> _Parts:
+    """Cut nodes where their rows end, and keep what the strips show."""
+    if fold is None or fold.n_rows == 1:
+        return _Parts(nodes, lines, lines, clip_segments(lines, strips[0].box))
+    chosen, ends, shown = [], [], []
+    for strip in strips:
+        low, high = fold.row_range(strip.row)
+        visible = clip_segments(lines, strip.box)
+        of_row = clip_segments(lines, (low, -np.inf, high, np.inf))
+        here = np.flatnonzero(visible[:, 0] <= visible[:, 1])
+        chosen.append(here)
+        ends.append(cut_segments(lines[here], of_row[here]) - (strip.x_shift, strip.y_shift))
+        shown.append(visible[here])
+    picked = np.concatenate([np.empty(0, np.int64), *chosen])
+    order = np.argsort(picked, kind="stable")
+    picked = picked[order]
+    return _Parts(
+        nodes[picked],
+        np.concatenate([np.empty((0, 2, 2)), *ends])[order],
+        lines[picked],
+        np.concatenate([np.empty((0, 2)), *shown])[order],
+    )
+
+
+def _edges_of(
+    graph: PangenomeGraph, drawing: LayoutDrawing, nodes: np.ndarray, limit: int
+) -> np.ndarray | None:
+    """Return the edges between drawn nodes that touch one of these; None above a limit."""
+    index = graph.node_edge_index
+    if (index.offsets[nodes + 1] - index.offsets[nodes]).sum() > limit:
+        return None
+    edges = np.unique(index.gather(nodes)[0])
+    if drawing.nodes is not None:
+        edges = edges[np.isin(graph.edges[edges] >> 1, drawing.nodes).all(axis=1)]
+    return edges
+
+
+def _edge_curves(graph: PangenomeGraph, drawing: LayoutDrawing, edges: np.ndarray) -> np.ndarray:
+    """Return the curves of edges, in the layout."""
+    handles = graph.edges[edges].astype(np.int64)
+    ends = drawing.node_ends((handles >> 1).ravel()).reshape(-1, 2, 2, 2)
+    is_reverse = (handles & 1).astype(bool)
+    # A forward node is left at its end 1 and entered at its end 0.
+    from_ends = np.where(is_reverse[:, :1, None], ends[:, 0, ::-1], ends[:, 0])
+    to_ends = np.where(is_reverse[:, 1:, None], ends[:, 1], ends[:, 1, ::-1])
+    return edge_curves(from_ends, to_ends, handles[:, 0] == handles[:, 1] ^ 1)
+
+
+def _cut_curves(curves: np.ndarray, edges: np.ndarray, fold: Fold) -> tuple[np.ndarray, np.ndarray]:
+    """Return curves in the plane, cut where their rows end, and the edges that they are of."""
+    from_rows, to_rows = fold.row_of(curves[:, 0, 0]), fold.row_of(curves[:, 3, 0])
+    stays = from_rows == to_rows
+    goes = np.flatnonzero(~stays & np.isfinite(curves).all(axis=(1, 2)))
+    if len(goes) == 0:
+        return fold.to_plane(curves[stays], from_rows[stays, None]), edges[stays]
+    cuts = fold.layout_bounds[0] + fold.row_width * np.stack(
+        [np.where(from_rows < to_rows, from_rows + 1, from_rows),
+         np.where(from_rows < to_rows, to_rows, to_rows + 1)]
+    )  # fmt: skip
+    before, _ = split_at_x(curves[goes], cuts[0, goes])
+    _, after = split_at_x(curves[goes], cuts[1, goes])
+    pieces = np.concatenate([curves[stays], before, after])
+    rows = np.concatenate([from_rows[stays], from_rows[goes], to_rows[goes]])
+    owners = np.concatenate([edges[stays], edges[goes], edges[goes]])
+    order = np.argsort(owners, kind="stable")
+    return fold.to_plane(pieces, rows[:, None])[order], owners[order]
+
+
+def _may_touch(curves: np.ndarray, view: Viewport) -> np.ndarray:
+    """Return which curves have control points around the view: a curve lies among its own."""
+    low, high = curves.min(axis=1), curves.max(axis=1)
+    return (
+        (low <= (view.x_max, view.y_max)) & (high >= (view.x_min, view.y_min))
+    ).all(axis=1)  # fmt: skip
+
+
+def _find_bases(
+    graph: PangenomeGraph, parts: _Parts, viewport: Viewport
+) -> tuple[VisibleBases, ...]:
+    sequences = graph.node_sequences
+    if sequences is None:
+        return ()
+    first, stop = sequences.offsets[parts.nodes], sequences.offsets[parts.nodes + 1]
+    lengths = stop - first
+    pixels = np.hypot(*((parts.lines[:, 1] - parts.lines[:, 0]) / viewport.bp_per_pixel).T)
+    is_large = (lengths > 0) & (pixels >= MIN_BASE_PIXELS * lengths)
+    bases = []
+    for piece in np.flatnonzero(is_large & (parts.shown[:, 0] <= parts.shown[:, 1])):
+        start = min(math.floor(parts.shown[piece, 0] * lengths[piece]), int(lengths[piece]) - 1)
+        end = max(math.ceil(parts.shown[piece, 1] * lengths[piece]), start + 1)
+        shown = sequences.data[first[piece] + start : first[piece] + end].tobytes()
+        bases.append(VisibleBases(int(piece), start, shown))
+    return tuple(bases)

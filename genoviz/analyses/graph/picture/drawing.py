@@ -1,0 +1,330 @@
+"""Pictures of a layout: how many nodes, or which of their values, each pixel shows."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from genoviz.analyses.graph.picture.drawn_nodes import DrawnNodes, place_array, strip_boxes
+from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
+from genoviz.analyses.graph.picture.marks import MIN_MARK_WIDTH, MarkLayer
+from genoviz.analyses.graph.picture.palette import (
+    HOWS,
+    MAX_INDEX,
+    How,
+    check_range,
+    count_levels,
+    value_levels,
+)
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.backend import Backend, load_kernel
+from genoviz.errors import ParameterError
+from genoviz.kernels.palette_index import MAX_LINE_WIDTH
+from genoviz.kernels.segment_raster import (
+    PixelGrid,
+    key_values,
+    make_grid,
+    order_keys,
+    place_grid,
+)
+
+By = Literal["count", "mean", "max"]
+BYS: tuple[str, ...] = ("count", "mean", "max")
+N_SAMPLES = 4096
+MARKED_NODE_PIXELS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A drawn viewport, one palette index for each pixel.
+
+    Parameters
+    ----------
+    indices
+        uint8, shape (height, width): 0 where nothing is drawn; row 0 is the lowest y.
+    viewport
+        What was drawn.
+    levels
+        float64, at most 255 numbers: where each index from 1 on begins, in counts or node values;
+        the first one takes all smaller values too. NaN for nodes without a value.
+    stride
+        Every ``stride``-th node was drawn; 1 if all were.
+    line_width
+        Width of the lines in pixels.
+    mark_stride
+        Every ``mark_stride``-th node of the largest mark was drawn; 1 if all were.
+    fold
+        How the layout was folded, or None; the viewport is one of its plane.
+    """
+
+    indices: np.ndarray
+    viewport: Viewport
+    levels: np.ndarray
+    stride: int
+    line_width: int
+    mark_stride: int = 1
+    fold: Fold | None = None
+
+
+class LayoutDrawing(DrawnNodes):
+    """One set of coordinates, ready to be drawn and asked in any number of viewports.
+
+    What it finds in a view, and `with_coordinates`, are those of :class:`DrawnNodes`.
+
+    Parameters
+    ----------
+    coordinates
+        float64, shape (n_nodes, 2, 2), C order, as of :class:`GraphLayout`: NumPy or CuPy array. It
+        must not change, unless for :meth:`with_coordinates` with ``live``. A node with a coordinate
+        that is not finite is left out.
+    node_values
+        float32, shape (n_nodes,), for drawings by mean or max: what a node is coloured by. NaN for
+        a node without a value.
+    nodes
+        Numbers of the nodes that are drawn and found; None for all. Marks may be of any node.
+    backend
+        Where to draw; ``"auto"`` draws CuPy coordinates on their GPU. Coordinates do not leave a
+        GPU: palette indices, numbers of chosen nodes and the coordinates of these do.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not have these shapes and types, or there is no such node.
+    """
+
+    def __init__(
+        self,
+        coordinates: Any,
+        *,
+        node_values: Any = None,
+        nodes: Any = None,
+        backend: Backend = "auto",
+    ) -> None:
+        super().__init__(coordinates, nodes=nodes, backend=backend)
+        self._palette = load_kernel("palette_index", self.backend)
+        self._all_values = self._values = self._keys = None
+        if node_values is not None:
+            self._set_node_values(node_values)
+
+    def with_nodes(self, nodes: Any) -> Self:
+        """Return a drawing in which only these nodes are drawn and found; None for all."""
+        other = super().with_nodes(nodes)
+        if other._all_values is not None:
+            other._set_node_values(other._all_values)
+        return other
+
+    def with_node_values(self, node_values: Any) -> Self:
+        """Return a drawing of the same coordinates with other values, or with None."""
+        other = copy.copy(self)
+        other._all_values = other._values = other._keys = None
+        if node_values is not None:
+            other._set_node_values(node_values)
+        return other
+
+    def _set_node_values(self, node_values: Any) -> None:
+        if node_values.shape != (self.n_nodes,):
+            raise ParameterError(
+                f"there are {self.n_nodes:,} nodes, and node_values is {node_values.shape}; "
+                "it needs one value for each node"
+            )
+        self._all_values = place_array(node_values, self.backend).astype(np.float32, copy=False)
+        self._values = (
+            self._all_values if self._nodes is None else self._all_values[self._nodes_there]
+        )
+        self._keys = None
+
+    def count(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
+        """Return how many nodes touch each pixel; uint32, shape (height, width).
+
+        Equal to Datashader's ``Canvas.line(..., axis=1, agg=count())`` of the same view, unless
+        pixels are so small that float64 needs a local origin (see ``segment_raster``).
+        """
+        return place_array(self._image(viewport, "count", stride, fold), "cpu")
+
+    def mean(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
+        """Return the mean value of the nodes that touch each pixel; float32, NaN where none."""
+        return key_values(place_array(self._image(viewport, "mean", stride, fold), "cpu"))
+
+    def max(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
+        """Return the largest value of the nodes that touch each pixel; float32, NaN where none."""
+        return key_values(place_array(self._image(viewport, "max", stride, fold), "cpu"))
+
+    def budget_stride(
+        self, viewport: Viewport, pixel_budget: float, *, fold: Fold | None = None
+    ) -> int:
+        """Return the stride with which about ``pixel_budget`` pixels are touched, at least 1."""
+        grids = _grids(viewport, view_strips(viewport, fold))
+        return self._stride_of(self._coordinates, grids, pixel_budget)
+
+    def draw(
+        self,
+        viewport: Viewport,
+        *,
+        by: By = "count",
+        how: How = "log",
+        value_range: tuple[float, float] | None = None,
+        show_missing: bool = False,
+        line_width: int | None = 1,
+        pixel_budget: float | None = 3e7,
+        max_index: int = 255,
+        marks: Sequence[MarkLayer] = (),
+        fold: Fold | None = None,
+    ) -> Picture:
+        """Return a picture of a viewport as palette indices.
+
+        Parameters
+        ----------
+        viewport
+            What to draw, in layout coordinates, or in those of the plane of ``fold``.
+        by
+            What is mapped to indices: the number of nodes of a pixel, or the mean or the largest of
+            their values.
+        how
+            ``"log"``: by log(1 + number - low); ``"linear"``; ``"eq_hist"``: each index is given to
+            about as many pixels.
+        value_range
+            The numbers (low, high) that are mapped to the lowest and the highest index. Without it,
+            0 and the largest for counts, the smallest and the largest for values.
+        show_missing
+            Whether pixels whose nodes all lack a value get index 1, with values from 2 on; if not,
+            they stay empty.
+        line_width
+            Width of lines in pixels, 1 to 9; None: 1 to 3, wider if few pixels are used.
+        pixel_budget
+            About how many pixels may be touched before nodes are left out, evenly: early in a
+            layout its lines are long. None draws all nodes. Each mark has the same budget, of which
+            a marked node near the view takes at least ``MARKED_NODE_PIXELS``.
+        max_index
+            The highest palette index for nodes, 2 to 255; those above are left to marks.
+        marks
+            Nodes to draw over all others, the last ones on top, in lines at least
+            ``MIN_MARK_WIDTH`` pixels wide, whether or not they are among the drawn nodes.
+        fold
+            Draws the layout in rows; levels are those of the whole picture.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or out of range, or node values are missing.
+        """
+        _check_choice("by", by, BYS)
+        _check_choice("how", how, HOWS)
+        value_range = check_range(value_range)
+        if line_width is not None and not 1 <= line_width <= MAX_LINE_WIDTH:
+            raise ParameterError(f"line_width is {line_width}, needs 1 to {MAX_LINE_WIDTH}")
+        if pixel_budget is not None and not pixel_budget > 0:
+            raise ParameterError(f"pixel_budget is {pixel_budget}, needs a positive number or None")
+        if not 2 <= max_index <= MAX_INDEX:
+            raise ParameterError(f"max_index is {max_index}, needs 2 to {MAX_INDEX}")
+        strips = view_strips(viewport, fold)
+        stride = self._stride_of(self._coordinates, _grids(viewport, strips), pixel_budget)
+        image = self._image(viewport, by, stride, fold)
+        options = {"how": how, "value_range": value_range, "n_levels": max_index}
+        if by == "count":
+            levels = count_levels(image, self._palette, **options)
+        else:
+            levels = value_levels(image, self._palette, show_missing=show_missing, **options)
+        indices = self._palette.apply_levels(image, levels.numbers)
+        if line_width is None:
+            line_width = _automatic_line_width(levels.n_used, image.size)
+        indices = self._palette.spread(indices, line_width)
+        mark_strides = [
+            self._draw_mark(mark, indices, viewport, strips, line_width, pixel_budget)
+            for mark in marks
+        ]
+        return Picture(
+            place_array(indices, "cpu"),
+            viewport,
+            levels.values,
+            stride,
+            line_width,
+            max(mark_strides, default=1),
+            fold,
+        )
+
+    def palette_indices(self, viewport: Viewport, **options: Any) -> np.ndarray:
+        """Return the indices of :meth:`draw`, which has the same options; uint8, 0 is empty."""
+        return self.draw(viewport, **options).indices
+
+    def _image(self, viewport: Viewport, by: By, stride: int, fold: Fold | None) -> Any:
+        if by != "count" and self._values is None:
+            raise ParameterError(f"drawing by {by} needs node_values, and there are none")
+        if stride < 1:
+            raise ParameterError(f"stride is {stride}, needs at least 1")
+        if by == "max" and self._keys is None:
+            self._keys = place_array(order_keys(place_array(self._values, "cpu")), self.backend)
+        numbers = {"count": (), "mean": (self._values,), "max": (self._keys,)}[by]
+        draw = getattr(self._raster, f"raster_{by}")
+        if self._is_live:
+            self._refresh_boxes()
+
+        grids, shape = _grids(viewport, view_strips(viewport, fold)), _shape(viewport)
+        return draw(self._coordinates, *numbers, grids, shape, self._boxes, stride)
+
+    def _draw_mark(
+        self,
+        mark: MarkLayer,
+        indices: Any,
+        viewport: Viewport,
+        strips: tuple[Strip, ...],
+        line_width: int,
+        pixel_budget: float | None,
+    ) -> int:
+        """Draw a mark's nodes over what is there; return the stride."""
+        nodes = mark.nodes_on(self.backend, self.n_nodes)
+        if self._nodes is None:
+            nodes = self._raster.select_nodes(nodes, self._boxes, strip_boxes(strips))
+        thinning = 1
+        if pixel_budget is not None:
+            thinning = max(1, math.ceil(len(nodes) * MARKED_NODE_PIXELS / pixel_budget))
+            nodes = nodes if thinning == 1 else nodes[::thinning].copy()
+        ends = self._raster.gather_segments(self._all, nodes)
+        boxes = self._raster.find_boxes(ends)
+        grids = _grids(viewport, strips)
+        stride = self._stride_of(ends, grids, pixel_budget)
+        image = self._raster.raster_count(ends, grids, _shape(viewport), boxes, stride)
+        self._palette.stamp(indices, image, mark.index, max(line_width, MIN_MARK_WIDTH))
+        return stride * thinning
+
+    def _stride_of(
+        self, coordinates: Any, grids: list[PixelGrid], pixel_budget: float | None
+    ) -> int:
+        if pixel_budget is None:
+            return 1
+        per_node = self._raster.pixels_per_segment(coordinates, grids, N_SAMPLES)
+        return max(1, math.ceil(per_node * len(coordinates) / pixel_budget))
+
+
+def _shape(viewport: Viewport) -> tuple[int, int]:
+    return viewport.height, viewport.width
+
+
+def _grids(viewport: Viewport, strips: tuple[Strip, ...]) -> list[PixelGrid]:
+    """Return the grid of each strip, as a part of the picture of the viewport."""
+    return [
+        place_grid(
+            make_grid(view.x_min, view.x_max, view.y_min, view.y_max, view.width, view.height),
+            strip.x_min,
+            strip.x_max,
+            strip.first_row * viewport.width + strip.first_column,
+            viewport.width,
+        )
+        for strip in strips
+        for view in [strip.viewport]
+    ]
+
+
+def _automatic_line_width(n_used: int, n_pixels: int) -> int:
+    """Return wider lines for emptier pictures."""
+    share = n_used / n_pixels
+    return 3 if share < 0.02 else 2 if share < 0.06 else 1
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(choices)}")

@@ -1,0 +1,146 @@
+"""Legends as data: ramps with their true scale, and named colours."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.graph.picture.palettes import Palette
+
+MIN_TICK_GAP = 0.13
+
+
+@dataclass(frozen=True)
+class RampLegend:
+    """A colour ramp from one number to another.
+
+    Attributes
+    ----------
+    title
+        What the numbers are, with their unit.
+    levels
+        Where each palette index from 1 on begins; NaN for nodes without a value.
+    high
+        The largest number.
+    missing
+        What pixels of index 1 are, when they have no number.
+    is_whole
+        Whether all numbers are whole.
+    """
+
+    title: str
+    levels: np.ndarray
+    high: float
+    missing: str = ""
+    is_whole: bool = False
+
+    def palette_part(self, palette: Palette) -> tuple[Palette, np.ndarray]:
+        """Return the colours of the ramp, and where each begins."""
+        first = 1 if self.missing else 0
+        return palette[1 + first : 1 + len(self.levels)], self.levels[first:]
+
+    def ticks(self) -> list[tuple[float, float]]:
+        """Return its ends and round numbers between, with their place on the ramp (0 to 1)."""
+        levels = self.levels[1:] if self.missing else self.levels
+        low, high = float(levels[0]), float(self.high)
+        inner = [
+            (value, place)
+            for value, place in ramp_ticks(levels, high)
+            if MIN_TICK_GAP < place < 1 - 2 * MIN_TICK_GAP
+            and low < value < high
+            and (not self.is_whole or value == round(value))
+        ]
+        return [(low, 0.0), *inner, (high, 1.0)] if high > low else [(low, 0.0)]
+
+
+@dataclass(frozen=True)
+class NamedLegend:
+    """Colours with a name each.
+
+    Attributes
+    ----------
+    title
+        What the names are.
+    items
+        Colours as ``#rrggbb``, and their names.
+    note
+        What else a reader should know; may be empty.
+    """
+
+    title: str
+    items: tuple[tuple[str, str], ...]
+    note: str = ""
+
+
+Legend = RampLegend | NamedLegend
+
+
+def ramp_ticks(levels: np.ndarray, high: float) -> list[tuple[float, float]]:
+    """Return round numbers with their place on the ramp (0 to 1), as the picture uses it.
+
+    Parameters
+    ----------
+    levels
+        float, ascending: where each index begins.
+    high
+        The largest number on the ramp.
+    """
+    low = float(levels[0])
+    ticks = []
+    last_place = -1.0
+    for value in _round_numbers(low, high, is_even=_is_even(levels)):
+        place = (np.searchsorted(levels, value, side="right") - 1) / max(len(levels) - 1, 1)
+        if place - last_place > MIN_TICK_GAP:
+            ticks.append((value, float(np.clip(place, 0, 1))))
+            last_place = place
+    return ticks
+
+
+def _is_even(levels: np.ndarray) -> bool:
+    """Whether equal steps of the index are about equal steps of the number."""
+    if len(levels) < 3 or levels[-1] <= levels[0]:
+        return True
+    middle = (levels[len(levels) // 2] - levels[0]) / (levels[-1] - levels[0])
+    return bool(0.4 < middle < 0.6)
+
+
+def _round_numbers(low: float, high: float, *, is_even: bool) -> list[float]:
+    if not high > low:
+        return [low]
+    if is_even:
+        step = 10.0 ** math.floor(math.log10((high - low) / 4))
+        step *= next(m for m in (1, 2, 5, 10) if (high - low) / (step * m) <= 5)
+        first = math.ceil(low / step - 1e-9)
+        return [step * k for k in range(first, math.floor(high / step + 1e-9) + 1)]
+    powers = range(math.floor(math.log10(max(high, 1))) + 1)
+    numbers = [m * 10.0**power for power in powers for m in (1, 2, 5)]
+    start = [low] if low < numbers[0] else []
+    return start + [number for number in numbers if low <= number <= high]
+
+
+def short_number(value: float) -> str:
+    """Return a number as people write it: 850, 12k, 3.4M.
+
+    Examples
+    --------
+    >>> [short_number(x) for x in (0, 0.25, 850, 12_000, 3_400_000, 2e9)]
+    ['0', '0.25', '850', '12k', '3.4M', '2G']
+    """
+    for factor, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g}{unit}"
+    return f"{value:.3g}"
+
+
+def length_text(length: float) -> str:
+    """Return a length in bp as people write it.
+
+    Examples
+    --------
+    >>> [length_text(x) for x in (50, 2_000, 5_000_000)]
+    ['50 bp', '2 kbp', '5 Mbp']
+    """
+    text = short_number(length)
+    return f"{text[:-1]} {text[-1]}bp" if text[-1] in "kMG" else f"{text} bp"

@@ -1,0 +1,1 @@
+"""Questions to a graph: regions, positions, parts, depth, statistics."""

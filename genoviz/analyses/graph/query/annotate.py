@@ -1,0 +1,182 @@
+"""Annotations found on the paths of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from genoviz.analyses.graph.query.placed_annotations import PlacedAnnotations
+from genoviz.errors import ParameterError
+from genoviz.model import Annotations, PangenomeGraph, PathName
+
+__all__ = ["PlacedAnnotations", "place_annotations"]
+
+_N_EXAMPLES = 3
+
+
+def place_annotations(
+    graph: PangenomeGraph, annotations: Annotations, *, sample: str | None = None
+) -> PlacedAnnotations:
+    """Return the stretches of paths that annotations lie on.
+
+    Where a contig of the annotations is exactly the name of a path that carries a range
+    (``chr6:1000-2000``), positions count from the path's first base. Otherwise they are those of
+    the contig, and the sub-paths of it each get their part; contigs are found as in
+    :func:`genoviz.analyses.graph.query.regions.resolve_region`, or else with or without ``chr``, or
+    by fewer PanSN fields, and a note says so.
+
+    Parameters
+    ----------
+    sample
+        The sample that the annotations are of, where their contigs do not name it and the graph
+        has that contig of several.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no path of ``sample``.
+    """
+    if sample is not None and all(name.sample != sample for name in graph.parsed_path_names):
+        raise ParameterError(f"no path is of sample {sample!r}")
+    outcome = _Outcome()
+    places = [
+        place
+        for contig, rows in _rows_of_contigs(annotations)
+        for place in _place_contig(graph, annotations, contig, rows, sample, outcome)
+    ]
+    columns = [np.concatenate(column) for column in zip(*places, strict=True)] if places else []
+    rows, paths, starts, ends, is_clipped = columns or [np.empty(0, np.int64)] * 5
+    order = np.lexsort((paths, rows))
+    return PlacedAnnotations(
+        graph=graph,
+        annotations=annotations,
+        rows=rows[order],
+        paths=paths[order],
+        starts=starts[order],
+        ends=ends[order],
+        is_clipped=is_clipped[order].astype(bool),
+        notes=outcome.notes(rows, is_clipped),
+    )
+
+
+class _Outcome:
+    """What became of the rows, to be said in notes."""
+
+    def __init__(self) -> None:
+        self.aliases: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+        self.ambiguous: dict[str, int] = {}
+        self.reasons: list[str] = []
+        self.n_outside = 0
+
+    def notes(self, rows: np.ndarray, is_clipped: np.ndarray) -> tuple[str, ...]:
+        notes = []
+        if self.aliases:
+            pairs = [f"{contig} as {found}" for contig, found in self.aliases.items()]
+            notes.append(f"Contigs of the annotations are taken under other names: {_some(pairs)}.")
+        if self.unknown:
+            notes.append(
+                f"{_count(sum(self.unknown.values()))} not placed, for the graph has no path of "
+                f"their contigs: {_some(list(self.unknown))}."
+            )
+        if self.ambiguous:
+            notes.append(
+                f"{_count(sum(self.ambiguous.values()))} not placed: {'; '.join(self.reasons[:2])}."
+            )
+        if self.n_outside:
+            notes.append(
+                f"{_count(self.n_outside)} not placed, for they lie outside the stretches that the "
+                "graph has of their contigs."
+            )
+        n_clipped = len(np.unique(rows[is_clipped.astype(bool)]))
+        if n_clipped:
+            notes.append(f"{_count(n_clipped)} cut off where their paths end.")
+        return tuple(notes)
+
+
+def _count(n: int) -> str:
+    return f"{n:,} annotation is" if n == 1 else f"{n:,} annotations are"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:_N_EXAMPLES])
+    rest = len(names) - _N_EXAMPLES
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def _rows_of_contigs(annotations: Annotations) -> Iterator[tuple[str, np.ndarray]]:
+    codes = annotations.contigs.codes
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(annotations.contigs.names) + 1))
+    for code, name in enumerate(annotations.contigs.names):
+        yield name, order[bounds[code] : bounds[code + 1]]
+
+
+def _place_contig(
+    graph: PangenomeGraph,
+    annotations: Annotations,
+    contig: str,
+    rows: np.ndarray,
+    sample: str | None,
+    outcome: _Outcome,
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield row, path, start, end and whether it is clipped of the places on each path."""
+    try:
+        paths, is_local, found = _find_paths(graph, contig, sample)
+    except ParameterError as error:
+        outcome.ambiguous[contig] = len(rows)
+        outcome.reasons.append(str(error))
+        return
+    if not paths:
+        outcome.unknown[contig] = len(rows)
+        return
+    if found != contig:
+        outcome.aliases[contig] = found
+    is_placed = np.zeros(len(rows), bool)
+    for path in paths:
+        length = int(graph.path_lengths[path])
+        first = 0 if is_local else int(graph.path_starts[path])
+        starts, ends = annotations.starts[rows] - first, annotations.ends[rows] - first
+        is_inside = np.where(starts == ends, (starts >= 0) & (ends <= length), ends > 0)
+        is_inside &= (starts < length) | (starts == ends)
+        if length == 0 or not is_inside.any():
+            continue
+        is_placed |= is_inside
+        starts, ends = starts[is_inside], ends[is_inside]
+        yield (
+            rows[is_inside],
+            np.full(len(starts), path, np.int64),
+            np.maximum(starts, 0),
+            np.minimum(ends, length),
+            ((starts < 0) | (ends > length)).astype(np.int64),
+        )
+    outcome.n_outside += int((~is_placed).sum())
+
+
+def _find_paths(
+    graph: PangenomeGraph, contig: str, sample: str | None
+) -> tuple[tuple[int, ...], bool, str]:
+    """Return the paths of a contig, whether positions are the paths' own, and its name there."""
+    directory = graph.path_directory
+    exact = directory.exact(contig)
+    if exact and PathName.parse(contig).whole != contig:
+        return exact, True, contig
+    for name in _other_names(contig):
+        paths = directory.sub_paths(name, sample=sample)
+        if paths:
+            return paths, False, name
+    return (), False, contig
+
+
+def _other_names(contig: str) -> Iterator[str]:
+    """Yield the names that a contig may have in the graph, its own first."""
+    parsed = PathName.parse(contig)
+    yield contig
+    if parsed.sample is not None and parsed.haplotype is not None:
+        yield f"{parsed.sample}#{parsed.contig}"
+    head = contig[: len(contig) - len(parsed.contig)] if parsed.contig else contig
+    bare = parsed.contig
+    yield head + (bare[3:] if bare.lower().startswith("chr") else f"chr{bare}")
+    if bare in ("M", "MT", "chrM", "chrMT"):
+        yield from (head + name for name in ("chrM", "MT", "chrMT", "M") if name != bare)

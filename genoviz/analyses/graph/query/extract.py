@@ -1,0 +1,156 @@
+"""Parts of a graph as graphs of their own, with the names of their nodes kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numba import njit
+
+from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighbourhood
+from genoviz.analyses.graph.query.path_positions import check_nodes, find_region_steps
+from genoviz.analyses.graph.query.regions import resolve_region
+from genoviz.model import PangenomeGraph, PathRegion
+
+
+def extract_region(
+    graph: PangenomeGraph,
+    region: PathRegion | str | Sequence[PathRegion],
+    *,
+    detour_bp: int = 0,
+    context_steps: int = 0,
+    context_bp: int = 0,
+) -> PangenomeGraph:
+    """Return the part of a graph that a region of a path runs through, with what is around it.
+
+    Nodes are kept whole, so the part may begin before the region and end after it.
+
+    Parameters
+    ----------
+    region
+        One region or several; a text is read by
+        :func:`genoviz.analyses.graph.query.regions.resolve_region`.
+    detour_bp
+        Also the stretches of at most this many bp by which any path leaves these nodes and comes
+        back: the other alleles.
+    context_steps, context_bp
+        Also the nodes around, as
+        :func:`genoviz.analyses.graph.query.neighbourhood.find_neighbourhood` counts them; with
+        both, those of either.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such region.
+    """
+    nodes = find_region_nodes(
+        graph,
+        region,
+        detour_bp=detour_bp,
+        context_steps=context_steps,
+        context_bp=context_bp,
+    )
+    return extract_nodes(graph, nodes)
+
+
+def find_region_nodes(
+    graph: PangenomeGraph,
+    region: PathRegion | str | Sequence[PathRegion],
+    *,
+    detour_bp: int = 0,
+    context_steps: int = 0,
+    context_bp: int = 0,
+) -> np.ndarray:
+    """Return the nodes that :func:`extract_region` takes; int64, ascending."""
+    if isinstance(region, str):
+        regions: Sequence[PathRegion] = resolve_region(graph, region)
+    else:
+        regions = [region] if isinstance(region, PathRegion) else region
+    found = [find_region_steps(graph, part).nodes for part in regions]
+    nodes = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+    nodes = find_detours(graph, nodes, max_bp=detour_bp)
+    return find_neighbourhood(graph, nodes, steps=context_steps, bp=context_bp)
+
+
+def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> PangenomeGraph:
+    """Return the graph of some nodes, the edges between them and what paths have of them.
+
+    Nodes, edges and paths keep their order, nodes their names and sequences. Each longest run of
+    a path inside the nodes becomes a path, named for where it lies on its contig, as
+    ``grch38#chr6:31982057-32002681`` (0-based half-open); a path that is whole keeps its name.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no such node.
+    """
+    kept = check_nodes(graph, nodes)
+    new_numbers = np.full(graph.n_nodes, -1, np.int64)
+    new_numbers[kept] = np.arange(len(kept))
+    runs = np.empty((0, 3), np.int64)
+    runs = np.empty((_find_runs(graph.steps, graph.path_offsets, new_numbers, runs), 3), np.int64)
+    _find_runs(graph.steps, graph.path_offsets, new_numbers, runs)
+    path_offsets = np.zeros(len(runs) + 1, np.int64)
+    np.cumsum(runs[:, 2] - runs[:, 1], out=path_offsets[1:])
+    steps = np.empty(path_offsets[-1], np.uint32)
+    _copy_runs(graph.steps, runs, new_numbers, steps)
+    sequences = graph.node_sequences
+    return PangenomeGraph(
+        node_names=graph.node_names.take(kept),
+        node_lengths=graph.node_lengths[kept],
+        edges=_renumber_edges(graph.edges, new_numbers),
+        path_names=_name_runs(graph, runs),
+        path_offsets=path_offsets,
+        steps=steps,
+        node_sequences=None if sequences is None else sequences.take(kept),
+    )
+
+
+def _renumber_edges(edges: np.ndarray, new_numbers: np.ndarray) -> np.ndarray:
+    numbers = new_numbers[edges >> 1]
+    is_inside = (numbers >= 0).all(axis=1)
+    return (numbers[is_inside] << 1 | (edges[is_inside] & 1)).astype(np.uint32)
+
+
+def _name_runs(graph: PangenomeGraph, runs: np.ndarray) -> tuple[str, ...]:
+    counts = np.diff(graph.path_offsets)
+    starts = graph.position_index.positions_of(runs[:, 1])
+    last = runs[:, 2] - 1
+    ends = graph.position_index.positions_of(last) + graph.node_lengths[graph.steps[last] >> 1]
+    return tuple(
+        graph.path_names[path]
+        if stop - first == counts[path]
+        else graph.cut_path_name(path, start, end)
+        for (path, first, stop), start, end in zip(
+            runs.tolist(), starts.tolist(), ends.tolist(), strict=True
+        )
+    )
+
+
+@njit(nogil=True, cache=True)
+def _find_runs(steps, path_offsets, new_numbers, runs):
+    """Count the runs of steps inside, and write path, first and stop step where there is room."""
+    n_runs = 0
+    for path in range(len(path_offsets) - 1):
+        first = -1
+        for step in range(path_offsets[path], path_offsets[path + 1] + 1):
+            is_inside = step < path_offsets[path + 1] and new_numbers[steps[step] >> 1] >= 0
+            if is_inside and first < 0:
+                first = step
+            elif not is_inside and first >= 0:
+                if n_runs < len(runs):
+                    runs[n_runs, 0] = path
+                    runs[n_runs, 1] = first
+                    runs[n_runs, 2] = step
+                n_runs += 1
+                first = -1
+    return n_runs
+
+
+@njit(nogil=True, cache=True)
+def _copy_runs(steps, runs, new_numbers, new_steps):
+    n = 0
+    for run in range(len(runs)):
+        for step in range(runs[run, 1], runs[run, 2]):
+            new_steps[n] = new_numbers[steps[step] >> 1] << 1 | (steps[step] & 1)
+            n += 1

@@ -1,0 +1,223 @@
+"""Depth of paths along one path, and under intervals on the paths of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genoviz.analyses.graph.query.annotate import place_annotations
+from genoviz.analyses.graph.query.path_groups import PathGroups, count_node_groups
+from genoviz.model import ByteStrings, Intervals, PangenomeGraph
+from genoviz.model.intervals.annotations import Annotations, Categories
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedIntervals:
+    """Intervals on the paths of a graph; one that is on several paths is there several times.
+
+    Attributes
+    ----------
+    intervals
+        Their contigs are all paths of the graph, their positions bp from each path's first base.
+    rows
+        int64, shape (n,): the row that each comes from; ascending.
+    """
+
+    intervals: Intervals
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalDepths:
+    """How many paths run through intervals.
+
+    Attributes
+    ----------
+    n_paths
+        int64, shape (n,): paths that visit a node of the interval.
+    mean_depths
+        float64, shape (n,): visits of these paths to a base, averaged over the interval; NaN
+        for an interval without length.
+    """
+
+    n_paths: np.ndarray
+    mean_depths: np.ndarray
+
+
+def node_depths_of(
+    graph: PangenomeGraph, paths: Iterable[str | int] | None = None, *, once: bool = False
+) -> np.ndarray:
+    """Return how often paths visit each node; int64, shape (n_nodes,).
+
+    Parameters
+    ----------
+    paths
+        Names or indices; all paths by default.
+    once
+        Whether a path counts once, however often it visits a node.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no such path.
+    """
+    chosen = np.arange(graph.n_paths) if paths is None else graph.path_indices(paths)
+    if once:
+        of_path = np.full(graph.n_paths, -1, np.int32)
+        of_path[chosen] = np.arange(len(chosen))
+        names = tuple(graph.path_names[path] for path in chosen.tolist())
+        groups = PathGroups("path", names, of_path)
+        return count_node_groups(graph, groups).counts.astype(np.int64)
+    if paths is None:
+        return graph.node_depths
+    depths = np.zeros(graph.n_nodes, np.int64)
+    for path in chosen.tolist():
+        depths += np.bincount(graph.path_steps(path) >> 1, minlength=graph.n_nodes)
+    return depths
+
+
+def path_depth_along(
+    graph: PangenomeGraph,
+    path: str | int,
+    paths: Iterable[str | int] | None = None,
+    *,
+    once: bool = False,
+) -> Intervals:
+    """Return the depth of paths along a path, as a step function.
+
+    Parameters
+    ----------
+    path
+        The path along which is counted.
+    paths
+        Those that are counted; all by default, the path itself too.
+    once
+        Whether a path counts once on a node, however often it visits it.
+
+    Returns
+    -------
+    Intervals
+        Stretches of one depth, which is their score, from the path's first base to its last;
+        neighbours differ.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no such path.
+    """
+    index = int(graph.path_indices([path])[0])
+    depths = node_depths_of(graph, paths, once=once)
+    nodes = graph.path_steps(index) >> 1
+    lengths = graph.node_lengths[nodes]
+    nodes, lengths = nodes[lengths > 0], lengths[lengths > 0]
+    values = depths[nodes]
+    ends = np.cumsum(lengths)
+    is_last = np.append(values[1:] != values[:-1], True)[: len(values)]
+    ends, values = ends[is_last], values[is_last]
+    starts = np.append(0, ends)[:-1]
+    return Intervals(
+        (graph.path_names[index],),
+        np.zeros(len(ends), np.int32),
+        starts.astype(np.int64),
+        ends.astype(np.int64),
+        scores=values.astype(np.float64),
+        contig_lengths=graph.path_lengths[[index]],
+    )
+
+
+def place_intervals(
+    graph: PangenomeGraph, intervals: Intervals, *, sample: str | None = None
+) -> PlacedIntervals:
+    """Return intervals on contigs as intervals on the paths of a graph.
+
+    Contigs are found, and intervals cut off where paths end, as by `place_annotations`; notes
+    say what is not placed.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no path of ``sample``.
+    """
+    intervals.check_whole("a place on paths")
+    n = len(intervals)
+    nothing = ByteStrings.from_texts([""] * n)
+    annotations = Annotations(
+        contigs=Categories(intervals.contigs, intervals.contig_ids),
+        starts=intervals.starts,
+        ends=intervals.ends,
+        names=nothing,
+        types=Categories(("",), np.zeros(n, np.int32)),
+        strands=np.zeros(n, np.int8),
+        scores=np.full(n, np.nan),
+        colours=np.full(n, -1, np.int32),
+        block_offsets=np.zeros(n + 1, np.int64),
+        blocks=np.empty((0, 2), np.int64),
+    )
+    placed = place_annotations(graph, annotations, sample=sample)
+    taken = intervals.select(placed.rows)
+    found = replace(
+        taken,
+        contigs=graph.path_names,
+        contig_ids=placed.paths.astype(np.int32),
+        starts=placed.starts,
+        ends=placed.ends,
+        contig_lengths=graph.path_lengths,
+        notes=(*intervals.notes, *placed.notes),
+    )
+    return PlacedIntervals(found, placed.rows)
+
+
+def depths_of_intervals(
+    graph: PangenomeGraph, intervals: Intervals, paths: Iterable[str | int] | None = None
+) -> IntervalDepths:
+    """Return how many paths run through intervals on paths.
+
+    Parameters
+    ----------
+    intervals
+        As `place_intervals` returns them: contigs are the paths of the graph, in order.
+    paths
+        Those that are counted; all by default.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no such path.
+    """
+    paths = None if paths is None else graph.path_indices(paths).tolist()
+    depths = node_depths_of(graph, paths)
+    is_counted = np.ones(graph.n_paths, bool)
+    if paths is not None:
+        is_counted[:] = False
+        is_counted[paths] = True
+    n_paths = np.zeros(len(intervals), np.int64)
+    means = np.full(len(intervals), np.nan)
+    for path in np.unique(intervals.contig_ids).tolist():
+        rows = np.flatnonzero(intervals.contig_ids == path)
+        nodes = (graph.path_steps(path) >> 1).astype(np.int64)
+        bounds = np.append(0, np.cumsum(graph.node_lengths[nodes]))
+        sums = np.append(0, np.cumsum(graph.node_lengths[nodes] * depths[nodes]))
+        starts, ends = intervals.starts[rows], intervals.ends[rows]
+        lengths = ends - starts
+        total = _up_to(bounds, sums, ends) - _up_to(bounds, sums, starts)
+        means[rows] = np.where(lengths > 0, total / np.maximum(lengths, 1), np.nan)
+        firsts = np.searchsorted(bounds, starts, "right") - 1
+        stops = np.searchsorted(bounds, np.maximum(ends, starts + 1), "left")
+        for row, first, stop in zip(rows.tolist(), firsts.tolist(), stops.tolist(), strict=True):
+            there = np.unique(nodes[first:stop])
+            steps, _ = graph.node_step_index.gather(there)
+            visitors = np.searchsorted(graph.path_offsets, steps, side="right") - 1
+            n_paths[row] = np.count_nonzero(is_counted[np.unique(visitors)])
+    return IntervalDepths(n_paths, means)
+
+
+def _up_to(bounds: np.ndarray, sums: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the sum of depths before each place of a path; exact int64."""
+    steps = np.clip(np.searchsorted(bounds, places, "right") - 1, 0, max(len(bounds) - 2, 0))
+    if len(bounds) == 1:
+        return np.zeros(len(places), np.int64)
+    lengths = bounds[steps + 1] - bounds[steps]
+    rate = np.diff(sums)[steps] // np.maximum(lengths, 1)
+    return sums[steps] + (places - bounds[steps]) * rate

@@ -1,0 +1,1 @@
+"""Variation sites of a graph and their alleles."""

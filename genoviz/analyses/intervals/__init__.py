@@ -1,0 +1,1 @@
+"""Intervals on contigs: counted, covered, paired, and as depth or signal."""

@@ -1,0 +1,149 @@
+"""Counting intersections of two sets of intervals, on as many contigs as there are."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from genoviz.analyses.intervals.linear_coordinates import (
+    LinearPair,
+    Strand,
+    ZeroLength,
+    check_option,
+)
+from genoviz.analyses.intervals.ordered_coordinates import ordered_pair
+from genoviz.backend import Backend, load_kernel
+from genoviz.errors import ParameterError
+from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
+from genoviz.model.intervals.intervals import Intervals
+
+Method = Literal["auto", "sweep", "merge", "search"]
+
+
+def count_overlaps(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    closed: bool = False,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+    method: Method = "auto",
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return how many subjects each query overlaps, in the order of the queries.
+
+    All contigs are counted at once, in O((n + m) log(n + m)) whatever the number of overlaps.
+
+    Parameters
+    ----------
+    queries, subjects
+        Contigs of the same name are the same; others have nothing in common. Coordinates may be
+        real numbers, negative, and of any size: they are compared exactly, never rounded.
+    closed
+        Whether ends belong to their intervals; otherwise intervals are half-open. Real ones
+        [10.2, 11.7) and [11.7, 12) have nothing in common, closed they have 11.7.
+    strand
+        ``"same"`` counts subjects on the query's strand, ``"opposite"`` those on the other one;
+        intervals without a strand then count nowhere. None looks at no strand.
+    zero_length
+        What empty intervals overlap: ``"bedtools"`` widens them by a base on both sides, as
+        ``bedtools intersect -c`` does; ``"strict"``: nothing; ``"interior"``: what has bases on
+        both sides of them, and no other empty interval. Real coordinates have no bases to widen
+        by: with ``"bedtools"`` an empty interval is then refused, unless ``closed``.
+    method
+        ``"sweep"`` is the two-array algorithm of Marzolla et al., ``"merge"`` and ``"search"``
+        sort less; see ``genoviz.kernels.interval_count``. The counts are the same.
+    backend
+        ``"cpu"``, ``"cuda"`` or ``"auto"``.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32, shape (n_queries,); int64 where there are 2^31 subjects or more.
+
+    Raises
+    ------
+    ParameterError
+        If an option is unknown, an interval is reversed, the strands that are asked for are not
+        known, or an empty interval of real coordinates is to be widened.
+
+    Examples
+    --------
+    >>> exons = Intervals.from_columns(["chr1", "chr1"], [10, 50], [20, 60])
+    >>> reads = Intervals.from_columns(["chr1", "chr1", "chr2"], [0, 15, 15], [11, 25, 25])
+    >>> count_overlaps(exons, reads, backend="cpu").tolist()
+    [2, 0]
+
+    References
+    ----------
+    Marzolla et al. 2024, Parallel intersection counting on shared-memory multiprocessors and GPUs,
+    doi:10.1016/j.future.2024.05.039.
+    """
+    check_option("method", method, get_args(Method))
+    pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
+    return count_linear(pair, zero_length=zero_length, method=method, backend=backend)
+
+
+def total_overlaps(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    closed: bool = False,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+    method: Method = "auto",
+    backend: Backend = "auto",
+) -> int:
+    """Return how many pairs of a query and a subject overlap; parameters as `count_overlaps`."""
+    counts = count_overlaps(
+        queries,
+        subjects,
+        closed=closed,
+        strand=strand,
+        zero_length=zero_length,
+        method=method,
+        backend=backend,
+    )
+    return int(counts.sum(dtype=np.int64))
+
+
+def count_linear(
+    pair: LinearPair,
+    *,
+    zero_length: ZeroLength,
+    method: Method = "auto",
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return the counts of queries in linear coordinates, made with the same ``zero_length``.
+
+    Raises
+    ------
+    ParameterError
+        If a method that packs coordinates and numbers has no room for them.
+    """
+    if method in ("sweep", "merge"):
+        bits = packed_bits(pair.top, len(pair.query_starts), len(pair.starts))
+        if bits > MAX_PACKED_BITS:
+            raise ParameterError(
+                f"method {method!r} needs {bits} bits for a coordinate and a number, and has "
+                f"{MAX_PACKED_BITS}; choose method 'search' or 'auto'"
+            )
+    kernel = load_kernel("interval_count", backend)
+    counts = kernel.count_overlaps(
+        pair.query_starts, pair.query_ends, pair.starts, pair.ends, method
+    )
+    if zero_length == "interior":
+        _correct_empty(pair, counts)
+    return counts
+
+
+def _correct_empty(pair: LinearPair, counts: np.ndarray) -> None:
+    """Undo that an empty query counts each empty subject at its place as -1."""
+    rows = np.flatnonzero((pair.query_starts == pair.query_ends) & (pair.query_starts > 0))
+    if len(rows) == 0:
+        return
+    places = np.sort(pair.starts[pair.starts == pair.ends])
+    where = pair.query_starts[rows]
+    n_there = np.searchsorted(places, where, "right") - np.searchsorted(places, where, "left")
+    counts[rows] += n_there.astype(counts.dtype)

@@ -1,0 +1,241 @@
+"""Queries and subjects on one line: contigs and strands side by side, with gaps between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.kernels.interval_count import cpu_linear
+from genoviz.model.intervals.intervals import Intervals
+
+Strand = Literal["same", "opposite"]
+ZeroLength = Literal["bedtools", "strict", "interior"]
+
+MARGIN = 2
+MAX_TOP = 2**62
+EMPTY = {
+    "bedtools": cpu_linear.WIDEN,
+    "strict": cpu_linear.LEAVE_OUT,
+    "interior": cpu_linear.KEEP,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPair:
+    """Queries and subjects in linear coordinates, in the order of their rows.
+
+    Intervals that never count (a strand that is not asked for, empty ones under ``"strict"``) are
+    (0, 0) among the queries and (top, top) among the subjects.
+
+    Attributes
+    ----------
+    query_starts, query_ends, starts, ends
+        uint32 or int64, all of one dtype; bp.
+    top
+        A coordinate beyond all groups.
+    offsets
+        int64, shape (n_groups + 1,): where coordinate 0 of each group lies, and ``top``; nothing
+        of a group reaches the ``MARGIN`` bases before the next.
+    query_groups, subject_groups
+        int64, shape (n_contigs of the queries or subjects, 3): the group of each contig with
+        strand 0, 1 and -1, or -1 where such intervals never count.
+    """
+
+    query_starts: np.ndarray
+    query_ends: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    top: int
+    offsets: np.ndarray
+    query_groups: np.ndarray
+    subject_groups: np.ndarray
+
+    @cached_property
+    def n_groups(self) -> int:
+        """Number of contigs, or of contigs with a strand."""
+        return len(self.offsets) - 1
+
+
+def linear_pair(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    closed: bool = False,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+) -> LinearPair:
+    """Return queries and subjects on one line; contigs of the same name lie at the same place.
+
+    Raises
+    ------
+    ParameterError
+        If an option is unknown, an interval begins before its contig or ends before it begins, or
+        strands are asked for and not known.
+    """
+    check_option("zero_length", zero_length, get_args(ZeroLength))
+    check_strands(queries, subjects, strand)
+    for name, intervals in (("queries", queries), ("subjects", subjects)):
+        check_intervals(intervals, name)
+    ranks = {name: rank for rank, name in enumerate(queries.contigs)}
+    for name in subjects.contigs:
+        ranks.setdefault(name, len(ranks))
+    rank_of_subject = np.array([ranks[name] for name in subjects.contigs], np.int64)
+    sizes = np.zeros(len(ranks), np.int64)
+    sizes[: queries.n_contigs] = contig_ends(queries)
+    np.maximum.at(sizes, rank_of_subject, contig_ends(subjects))
+    n_strands = 1 if strand is None else 2
+    offsets = group_offsets(np.tile(sizes, n_strands))
+    top = int(offsets[-1])
+    query_groups = _groups(np.arange(queries.n_contigs), len(ranks), strand, flipped=False)
+    subject_groups = _groups(rank_of_subject, len(ranks), strand, flipped=strand == "opposite")
+    dtype = np.uint32 if top + MARGIN < 2**32 else np.int64
+    options = {"offsets": offsets, "dtype": dtype, "closed": closed, "empty": EMPTY[zero_length]}
+    return LinearPair(
+        *_to_linear(queries, query_groups, left_out=0, **options),
+        *_to_linear(subjects, subject_groups, left_out=top, **options),
+        top=top,
+        offsets=offsets,
+        query_groups=query_groups,
+        subject_groups=subject_groups,
+    )
+
+
+def check_strands(queries: Intervals, subjects: Intervals, strand: Strand | None) -> None:
+    """Raise a ParameterError where strands are asked for and not known."""
+    check_option("strand", strand, (None, *get_args(Strand)))
+    for name, intervals in (("queries", queries), ("subjects", subjects)):
+        if strand is not None and intervals.strands is None:
+            raise ParameterError(f"the {name} have no strands, needs them for strand {strand!r}")
+
+
+def fits_on_line(queries: Intervals, subjects: Intervals, *, strand: Strand | None) -> bool:
+    """Tell whether coordinates are whole, not negative, and few enough for one line."""
+    total = 0
+    for intervals in (queries, subjects):
+        if intervals.is_real or cpu_linear.find_wrong(intervals.starts, intervals.ends)[0]:
+            return False
+        total += sum(contig_ends(intervals).tolist()) + 4 * MARGIN * (intervals.n_contigs + 1)
+    return total * (1 if strand is None else 2) < MAX_TOP
+
+
+def linear_intervals(intervals: Intervals) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return linear starts, ends and the offsets of the contigs of one set of intervals."""
+    check_intervals(intervals, "intervals")
+    offsets = group_offsets(contig_ends(intervals))
+    groups = _groups(np.arange(intervals.n_contigs), intervals.n_contigs, None, flipped=False)
+    dtype = np.uint32 if offsets[-1] + MARGIN < 2**32 else np.int64
+    starts, ends = _to_linear(
+        intervals,
+        groups,
+        left_out=int(offsets[-1]),
+        offsets=offsets,
+        dtype=dtype,
+        closed=False,
+        empty=cpu_linear.KEEP,
+    )
+    return starts, ends, offsets
+
+
+def contig_ends(intervals: Intervals) -> np.ndarray:
+    """Return the largest end on each contig; int64, shape (n_contigs,), bp."""
+    return cpu_linear.contig_ends(intervals.contig_ids, intervals.ends, intervals.n_contigs)
+
+
+def on_contigs(intervals: Intervals) -> Intervals:
+    """Return intervals without what reaches beyond a contig of known length.
+
+    A read that overhangs its contig ends with it, as ``bedtools genomecov`` has it; what lies
+    beyond as a whole is empty. Where nothing does, these are the intervals themselves.
+    """
+    if intervals.contig_lengths is None or len(intervals) == 0:
+        return intervals
+    if (contig_ends(intervals) <= intervals.contig_lengths).all():
+        return intervals
+    limits = intervals.contig_lengths[intervals.contig_ids]
+    starts, ends = (np.minimum(column, limits) for column in (intervals.starts, intervals.ends))
+    return replace(intervals, starts=starts, ends=ends)
+
+
+def count_beyond(intervals: Intervals) -> int:
+    """Return how many intervals reach beyond a contig of known length."""
+    if intervals.contig_lengths is None or len(intervals) == 0:
+        return 0
+    return int((intervals.ends > intervals.contig_lengths[intervals.contig_ids]).sum())
+
+
+def group_offsets(sizes: np.ndarray) -> np.ndarray:
+    """Return where groups of these sizes begin, with room for widened intervals, and the top.
+
+    Raises
+    ------
+    ParameterError
+        If the kernels cannot add up so many bases.
+    """
+    total = sum(sizes.tolist())
+    if total + 4 * MARGIN * (len(sizes) + 1) >= MAX_TOP:
+        raise ParameterError(
+            f"the contigs have {total:,} bp in all, needs fewer than 2^62 ({MAX_TOP:,})"
+        )
+    return 2 * MARGIN + np.concatenate([[0], np.cumsum(sizes + 2 * MARGIN)]).astype(np.int64)
+
+
+def check_option(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Raise a ParameterError unless a value is one of those allowed."""
+    if value not in allowed:
+        choices = ", ".join(str(choice) for choice in allowed)
+        raise ParameterError(f"{name} is {value!r}, needs one of {choices}")
+
+
+def check_intervals(intervals: Intervals, name: str) -> None:
+    """Raise a ParameterError that names the first interval that cannot be, and how many there are.
+
+    ``Intervals`` refuses reversed ones when it is made; arrays may have been written to since.
+    """
+    intervals.check_whole("what measures bases", name)
+    n_wrong, row = cpu_linear.find_wrong(intervals.starts, intervals.ends)
+    if n_wrong:
+        start, end = int(intervals.starts[row]), int(intervals.ends[row])
+        raise ParameterError(
+            f"row {row:,} of the {name} goes from {start:,} to {end:,}, needs 0 <= start <= end; "
+            f"{n_wrong:,} {'row is' if n_wrong == 1 else 'rows are'} wrong"
+        )
+
+
+def _groups(ranks: np.ndarray, n_contigs: int, strand: str | None, *, flipped: bool) -> np.ndarray:
+    """Return the group of each contig for strands 0, 1 and -1, in the order of a Python index."""
+    if strand is None:
+        return np.repeat(np.asarray(ranks, np.int64)[:, None], 3, axis=1)
+    forward, reverse = (n_contigs, 0) if flipped else (0, n_contigs)
+    columns = [np.full(len(ranks), cpu_linear.NO_GROUP), ranks + forward, ranks + reverse]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _to_linear(
+    intervals: Intervals,
+    groups: np.ndarray,
+    *,
+    offsets: np.ndarray,
+    dtype: type,
+    closed: bool,
+    empty: int,
+    left_out: int,
+) -> np.ndarray:
+    linear = np.empty((2, len(intervals)), dtype)
+    strands = intervals.strands if intervals.strands is not None else np.zeros(0, np.int8)
+    cpu_linear.to_linear(
+        intervals.contig_ids,
+        strands,
+        intervals.starts,
+        intervals.ends,
+        offsets,
+        groups,
+        int(closed),
+        empty,
+        left_out,
+        linear,
+    )
+    return linear

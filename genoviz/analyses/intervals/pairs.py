@@ -1,0 +1,170 @@
+"""Which intervals overlap which, and which is the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.intervals.count import count_linear
+from genoviz.analyses.intervals.linear_coordinates import (
+    MARGIN,
+    LinearPair,
+    Strand,
+    ZeroLength,
+    linear_pair,
+)
+from genoviz.analyses.intervals.ordered_coordinates import ordered_pair
+from genoviz.errors import ParameterError
+from genoviz.kernels.interval_count import cpu_pairs
+from genoviz.model.intervals.intervals import Intervals
+
+PAIRS_PER_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class OverlapPairs:
+    """Some of the pairs of a query and a subject that overlap.
+
+    Attributes
+    ----------
+    queries, subjects
+        int64, shape (n_pairs,): rows of each pair, in the order of the queries, and for each of
+        these in the order of the subjects' starts.
+    n_queries_done
+        How many queries have had all their pairs.
+    """
+
+    queries: np.ndarray
+    subjects: np.ndarray
+    n_queries_done: int
+
+
+@dataclass(frozen=True, eq=False)
+class NearestIntervals:
+    """The nearest subject of each query.
+
+    Attributes
+    ----------
+    subjects
+        int64, shape (n_queries,): row of the subject, -1 where its contig has none.
+    distances
+        int64, shape (n_queries,): 0 for an overlap, 1 for neighbours that touch, and so on, as
+        ``bedtools closest -d`` counts; -1 where there is none.
+    """
+
+    subjects: np.ndarray
+    distances: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _SortedSubjects:
+    """Subjects by start, and the pyramid of their ends."""
+
+    starts: np.ndarray
+    pyramid: np.ndarray
+    levels: np.ndarray
+    order: np.ndarray
+    longest: int
+
+    @classmethod
+    def of(cls, pair: LinearPair) -> _SortedSubjects:
+        order = cpu_pairs.order_of(pair.starts)
+        pyramid, levels = cpu_pairs.build_pyramid(pair.ends[order])
+        longest = int((pair.ends - pair.starts).max())
+        return cls(pair.starts[order], pyramid, levels, order, longest)
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
+        return self.starts, self.pyramid, self.levels, self.order, self.longest
+
+
+def iter_overlap_pairs(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    closed: bool = False,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+    pairs_per_chunk: int = PAIRS_PER_CHUNK,
+) -> Iterator[OverlapPairs]:
+    """Yield all pairs that overlap, a bounded number at a time.
+
+    Parameters
+    ----------
+    queries, subjects, closed, strand, zero_length
+        As for `count_overlaps`, whose counts are the numbers of pairs.
+    pairs_per_chunk
+        The most pairs that are given at once; a single query with more has its own chunk.
+
+    Raises
+    ------
+    ParameterError
+        As for `count_overlaps`, or if ``pairs_per_chunk`` is below 1.
+    """
+    if pairs_per_chunk < 1:
+        raise ParameterError(f"pairs_per_chunk is {pairs_per_chunk}, needs at least 1")
+    pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
+    return _iter_pairs(pair, zero_length, pairs_per_chunk)
+
+
+def _iter_pairs(
+    pair: LinearPair, zero_length: ZeroLength, pairs_per_chunk: int
+) -> Iterator[OverlapPairs]:
+    n = len(pair.query_starts)
+    counts = count_linear(pair, zero_length=zero_length, backend="cpu")
+    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    if offsets[-1] == 0:
+        return
+    sorted_subjects = _SortedSubjects.of(pair)
+    first = 0
+    while first < n:
+        last = int(np.searchsorted(offsets, offsets[first] + pairs_per_chunk, "right")) - 1
+        last = max(last, first + 1)
+        firsts = offsets[first : last + 1] - offsets[first]
+        if firsts[-1]:
+            rows, partners = np.empty((2, firsts[-1]), np.int64)
+            cpu_pairs.fill_pairs(
+                pair.query_starts[first:last],
+                pair.query_ends[first:last],
+                cpu_pairs.order_of(pair.query_starts[first:last]),
+                *sorted_subjects.arrays(),
+                firsts,
+                rows,
+                partners,
+            )
+            rows += first
+            yield OverlapPairs(rows, partners, last)
+        first = last
+
+
+def nearest_intervals(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    closed: bool = False,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+) -> NearestIntervals:
+    """Return the nearest subject of each query, an overlapping one if there is one.
+
+    Of several that overlap it is the first by start, and of two that are as far away the one
+    before the query. Options and errors as for `count_overlaps`; distances are in bases, so that
+    real and negative coordinates are refused.
+    """
+    pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
+    rows, distances = np.full((2, len(pair.query_starts)), cpu_pairs.NO_SUBJECT, np.int64)
+    if len(pair.starts) and len(rows):
+        order_by_end = cpu_pairs.order_of(pair.ends)
+        cpu_pairs.find_nearest(
+            pair.query_starts,
+            pair.query_ends,
+            cpu_pairs.order_of(pair.query_starts),
+            *_SortedSubjects.of(pair).arrays(),
+            pair.ends[order_by_end],
+            order_by_end,
+            pair.offsets - MARGIN,
+            rows,
+            distances,
+        )
+    return NearestIntervals(rows, distances)

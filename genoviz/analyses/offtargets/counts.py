@@ -1,0 +1,224 @@
+"""Off-targets that are counted, or of which the closest are kept: for results of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genoviz.analyses.offtargets.hits import HitCollector, OffTargetHits
+from genoviz.analyses.offtargets.request import OffTargetRequest, make_request
+from genoviz.analyses.offtargets.search import Found, WordRange, iter_search, make_parts
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+from genoviz.model.sequences.sequences import Sequences
+
+MIN_NEW = 1 << 20
+"""Hits that come before those that cannot be among the closest are dropped."""
+
+
+@dataclass(frozen=True, eq=False)
+class OffTargetCountProgress:
+    """How far a count is.
+
+    Parameters
+    ----------
+    n_done, n_total
+        Bases times strands times kinds of bulge that were searched, and in all.
+    counts
+        int64, shape (n_guides, most + 1): hits so far by mismatches; all of them in the last one.
+    """
+
+    n_done: int
+    n_total: int
+    counts: np.ndarray
+
+
+def count_offtargets(
+    guides: Sequence[str],
+    genome: Sequences | GenomePlanes,
+    pattern: str,
+    *,
+    max_mismatches: int | Sequence[int],
+    dna_bulge: int = 0,
+    rna_bulge: int = 0,
+    strands: str = "both",
+    method: str = "auto",
+    devices: Sequence[int] | None = None,
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return how many sites fit each guide with 0, 1, 2 ... mismatches, and keep none of them.
+
+    Parameters
+    ----------
+    guides, genome, pattern, max_mismatches, dna_bulge, rna_bulge, strands, method, devices
+        As of `find_offtargets`. All placements of bulges are counted.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n_guides, most + 1), where ``most`` is the largest of ``max_mismatches``.
+
+    Raises
+    ------
+    ParameterError
+        If guides and pattern do not fit each other, or an option is out of range.
+    BackendError
+        If the backend cannot be used.
+
+    Examples
+    --------
+    >>> genome = Sequences.from_records([("c", "TTGACCTGTCGCTGACGCTGGAA")])
+    >>> count_offtargets(["GACCTGTCGCTGACGCNNN"], genome, "N" * 17 + "GG", max_mismatches=1)
+    array([[1, 0]])
+    """
+    *_, last = iter_count_offtargets(
+        guides,
+        genome,
+        pattern,
+        max_mismatches=max_mismatches,
+        dna_bulge=dna_bulge,
+        rna_bulge=rna_bulge,
+        strands=strands,
+        method=method,
+        devices=devices,
+        backend=backend,
+    )
+    return last.counts
+
+
+def iter_count_offtargets(
+    guides: Sequence[str],
+    genome: Sequences | GenomePlanes,
+    pattern: str,
+    *,
+    max_mismatches: int | Sequence[int],
+    dna_bulge: int = 0,
+    rna_bulge: int = 0,
+    strands: str = "both",
+    method: str = "auto",
+    devices: Sequence[int] | None = None,
+    backend: Backend = "auto",
+) -> Iterator[OffTargetCountProgress]:
+    """Yield the progress of `count_offtargets`; the last one has all counts."""
+    request = make_request(
+        guides,
+        genome,
+        pattern,
+        max_mismatches=max_mismatches,
+        dna_bulge=dna_bulge,
+        rna_bulge=rna_bulge,
+        strands=strands,
+        method=method,
+        backend=backend,
+    )
+    yield from _iter_counts(request, make_parts(request.planes, devices, backend), backend)
+
+
+def find_closest_offtargets(
+    guides: Sequence[str],
+    genome: Sequences | GenomePlanes,
+    pattern: str,
+    *,
+    max_mismatches: int | Sequence[int],
+    limit: int,
+    strands: str = "both",
+    method: str = "auto",
+    devices: Sequence[int] | None = None,
+    backend: Backend = "auto",
+) -> OffTargetHits:
+    """Return the sites with the fewest mismatches of each guide, ``limit`` at most.
+
+    Of sites with as many mismatches the first in the genome are taken. The hits are counted first,
+    so that no more are kept than are wanted; there are no bulges.
+
+    Parameters
+    ----------
+    guides, genome, pattern, max_mismatches, strands, method, devices
+        As of `find_offtargets`.
+    limit
+        Hits of a guide, 1 or more.
+
+    Raises
+    ------
+    ParameterError
+        If guides and pattern do not fit each other, or an option is out of range.
+    BackendError
+        If the backend cannot be used.
+    """
+    if limit < 1:
+        raise ParameterError(f"limit is {limit}, needs to be 1 or more")
+    request = make_request(
+        guides,
+        genome,
+        pattern,
+        max_mismatches=max_mismatches,
+        strands=strands,
+        method=method,
+        backend=backend,
+    )
+    parts = make_parts(request.planes, devices, backend)
+    *_, counted = _iter_counts(request, parts, backend)
+    totals = np.cumsum(counted.counts, axis=1)
+    # The level at which a guide has its fill, and how many of this level are taken.
+    is_full = totals >= limit
+    levels = np.where(is_full.any(axis=1), is_full.argmax(axis=1), request.limits)
+    before = np.where(levels > 0, np.take_along_axis(totals, levels[:, None] - 1, 1)[:, 0], 0)
+    request = replace(request, limits=levels)
+    closest = _ClosestHits(request, levels, limit - before)
+    for found in iter_search(request, parts, backend=backend):
+        closest.add(found)
+    return closest.join()
+
+
+def _iter_counts(
+    request: OffTargetRequest, parts: Sequence[WordRange], backend: Backend
+) -> Iterator[OffTargetCountProgress]:
+    n_levels = int(request.limits.max(initial=0)) + 1
+    counts = np.zeros((len(request.guides), n_levels), np.int64)
+    n_done = 0
+    for found in iter_search(request, parts, n_levels=n_levels, backend=backend):
+        n_done += found.n_bases
+        if found.counts is not None:
+            np.add.at(counts, found.search.variant.guide_ids, found.counts)
+        yield OffTargetCountProgress(n_done, request.n_total, counts.copy())
+    yield OffTargetCountProgress(request.n_total, request.n_total, counts)
+
+
+class _ClosestHits:
+    """Collects hits of which each guide keeps some: all below its level, the first of those at it.
+
+    What cannot be among them is dropped whenever as many have come as are kept.
+    """
+
+    def __init__(self, request: OffTargetRequest, levels: np.ndarray, n_at_level: np.ndarray):
+        self._request = request
+        self._levels, self._n_at_level = levels, n_at_level
+        self._hits = HitCollector(request).join()
+        self._collector, self._n_new = HitCollector(request), 0
+
+    def add(self, found: Found) -> None:
+        """Take the hits of a step."""
+        self._collector.add(found)
+        self._n_new += len(found.positions)
+        if self._n_new > max(len(self._hits), MIN_NEW):
+            self._prune()
+
+    def join(self) -> OffTargetHits:
+        """Return the closest hits, sorted."""
+        self._prune()
+        return self._hits
+
+    def _prune(self) -> None:
+        self._collector.add_hits(self._hits)
+        hits = self._collector.join()
+        is_at_level = hits.mismatches == self._levels[hits.guide_ids]
+        numbers = np.cumsum(is_at_level)
+        # How many of the level came before a guide's first hit.
+        firsts = np.searchsorted(hits.guide_ids, np.arange(len(self._levels)))
+        before = np.concatenate([[0], numbers])[firsts]
+        numbers -= before[hits.guide_ids]
+        is_kept = ~is_at_level | (numbers <= self._n_at_level[hits.guide_ids])
+        self._hits, self._n_new = hits.take(np.flatnonzero(is_kept)), 0

@@ -1,0 +1,146 @@
+"""Off-target hits from the columns that a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from genoviz.analyses.offtargets.bulges import GuideVariants
+from genoviz.analyses.offtargets.request import OffTargetRequest
+from genoviz.analyses.offtargets.search import Found
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+from genoviz.model.offtargets.hits import COLUMNS, Alignment, OffTargetHits
+
+__all__ = ["Alignment", "HitCollector", "OffTargetHits", "empty_hits"]
+
+_FIELDS = ("guide_ids", "positions", "is_minus", "variant_ids", "bulge_places", "mismatches")
+_WORD_BITS = 64
+_DECODED = 1 << 20
+
+
+def empty_hits(guides: tuple[str, ...], pattern: str, planes: GenomePlanes) -> OffTargetHits:
+    """Return no hits."""
+    dtypes = (np.int32, np.int64, np.int8, np.uint8, np.uint8, np.uint8, np.uint8)
+    return OffTargetHits(guides, pattern, planes, *(np.empty(0, dtype) for dtype in dtypes))
+
+
+class HitCollector:
+    """Hits of a search as they come, to be sorted at the end.
+
+    A hit is one word, in which the columns stand in the order of sorting, wherever they fit in 64
+    bits (of a human genome with bulges: for 10^5 guides and more). So hits take 8 bytes each, and
+    sorting the words is all there is to do.
+    """
+
+    def __init__(self, request: OffTargetRequest) -> None:
+        self._empty = empty_hits(request.guides, request.pattern, request.planes)
+        self._variants = request.variants
+        places = [int(variant.bulge_places.max(initial=0)) for variant in request.variants]
+        largest = (
+            len(request.guides),
+            request.planes.n_bases,
+            1,
+            len(request.variants) - 1,
+            max(places, default=0),
+            int(request.limits.max(initial=0)),
+        )
+        bits = [int(value).bit_length() for value in largest]
+        self._is_packed = sum(bits) <= _WORD_BITS
+        self._shifts = np.cumsum([0, *bits[:0:-1]])[::-1].tolist()
+        self._bits = bits
+        self._parts: list = []
+
+    def add(self, found: Found) -> None:
+        """Keep the hits of a step."""
+        if not len(found.positions):
+            return
+        variant = found.search.variant
+        self._keep(
+            variant.guide_ids[found.rows],
+            found.positions,
+            int(found.search.sign < 0),
+            found.search.variant_id,
+            variant.bulge_places[found.rows],
+            found.mismatches,
+        )
+
+    def add_hits(self, hits: OffTargetHits) -> None:
+        """Keep hits that were joined before."""
+        types, sizes = _bulges_of(self._variants)
+        variant_ids = np.zeros((types.max() + 1, sizes.max() + 1), np.int64)
+        variant_ids[types, sizes] = np.arange(len(types))
+        self._keep(
+            hits.guide_ids,
+            hits.positions,
+            hits.strands < 0,
+            variant_ids[hits.bulge_types, hits.bulge_sizes],
+            hits.bulge_places,
+            hits.mismatches,
+        )
+
+    def _keep(self, *columns: np.ndarray | int) -> None:
+        """Keep columns in the order of ``_FIELDS``."""
+        self._parts.append(self._pack(columns) if self._is_packed else (len(columns[0]), columns))
+
+    def _pack(self, columns: Sequence) -> np.ndarray:
+        """Return the columns of hits as words."""
+        words = np.zeros(len(columns[0]), np.uint64)
+        for column, shift in zip(columns, self._shifts, strict=True):
+            words |= np.asarray(column).astype(np.uint64) << np.uint64(shift)
+        return words
+
+    def join(self) -> OffTargetHits:
+        """Return all hits, sorted; the collector is empty then."""
+        parts, self._parts = self._parts, []
+        if not parts:
+            return self._empty
+        if not self._is_packed:
+            return self._join_columns(parts)
+        n = sum(map(len, parts))
+        words = np.empty(n, np.uint64)
+        place = 0
+        while parts:
+            part = parts.pop()
+            words[place : place + len(part)] = part
+            place += len(part)
+        words.sort()
+        columns = {name: np.empty(n, getattr(self._empty, name).dtype) for name in COLUMNS}
+        for first in range(0, n, _DECODED):
+            some = slice(first, first + _DECODED)
+            self._unpack(words[some], {name: column[some] for name, column in columns.items()})
+        return replace(self._empty, **columns)
+
+    def _unpack(self, words: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+        """Fill the columns of hits from their words."""
+        values = {
+            name: words >> np.uint64(shift) & np.uint64((1 << bits) - 1)
+            for name, shift, bits in zip(_FIELDS, self._shifts, self._bits, strict=True)
+        }
+        self._fill(values, columns)
+
+    def _fill(self, values: dict[str, np.ndarray], columns: dict[str, np.ndarray]) -> None:
+        for name in ("guide_ids", "positions", "mismatches", "bulge_places"):
+            columns[name][:] = values[name]
+        columns["strands"][:] = 1 - 2 * values["is_minus"].astype(np.int8)
+        types, sizes = _bulges_of(self._variants)
+        columns["bulge_types"][:] = types[values["variant_ids"].astype(np.int64)]
+        columns["bulge_sizes"][:] = sizes[values["variant_ids"].astype(np.int64)]
+
+    def _join_columns(self, parts: Sequence[tuple[int, tuple]]) -> OffTargetHits:
+        """Return the hits of columns that do not fit in a word."""
+        values = {
+            name: np.concatenate([np.broadcast_to(columns[k], n) for n, columns in parts])
+            for k, name in enumerate(_FIELDS)
+        }
+        order = np.lexsort([values[name] for name in reversed(_FIELDS)])
+        columns = {name: np.empty(len(order), getattr(self._empty, name).dtype) for name in COLUMNS}
+        self._fill({name: value[order] for name, value in values.items()}, columns)
+        return replace(self._empty, **columns)
+
+
+def _bulges_of(variants: Sequence[GuideVariants]) -> tuple[np.ndarray, np.ndarray]:
+    """Return type and size of the bulge of each variant."""
+    types = np.array([variant.bulge_type for variant in variants], np.uint8)
+    return types, np.array([variant.bulge_size for variant in variants], np.uint8)

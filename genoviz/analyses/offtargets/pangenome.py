@@ -1,0 +1,188 @@
+"""Off-target search of all paths of a graph at once: what they share is searched once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genoviz.analyses.graph.sites.hashes import hash_sites
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
+from genoviz.analyses.offtargets.offtargets import iter_find_offtargets
+from genoviz.analyses.offtargets.path_places import SiteMembers
+from genoviz.analyses.offtargets.paths import PathOffTargets
+from genoviz.analyses.sequences.shared_stretches import (
+    SharedStretches,
+    iter_shared_stretches,
+    walk_handles,
+    walk_order,
+)
+from genoviz.analyses.sequences.stretch_text import spell_stretches
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
+from genoviz.model.offtargets.hits import OffTargetHits
+
+SHARING, SEARCHING, PLACING = "Finding what paths share", "Searching", "Placing"
+_SHARING_FRACTION, _SEARCHED_FRACTION = 0.3, 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class PathOffTargetsProgress:
+    """How far `iter_find_offtargets_on_graph` is.
+
+    Attributes
+    ----------
+    stage, fraction
+        What is being done, and the share of the whole that is done, 0 to 1.
+    n_found
+        Hits on stretches so far.
+    result
+        All sites, None until the last report.
+    """
+
+    stage: str
+    fraction: float
+    n_found: int = 0
+    result: PathOffTargets | None = None
+
+
+def find_offtargets_on_graph(
+    graph: PangenomeGraph,
+    guides: Sequence[str],
+    pattern: str,
+    *,
+    max_mismatches: int | Sequence[int],
+    dna_bulge: int = 0,
+    rna_bulge: int = 0,
+    placements: str = "best",
+    backend: Backend = "auto",
+) -> PathOffTargets:
+    """Return the sites of guides on all paths of a graph.
+
+    The places are those that `find_offtargets` finds on each path alone, but windows that paths
+    share are searched once. Windows are those of paths, so there are no sites that no haplotype
+    has. Nodes without sequence read as N.
+
+    Parameters
+    ----------
+    graph
+        A graph with sequences.
+    guides, pattern, max_mismatches, dna_bulge, rna_bulge, placements
+        As for `find_offtargets`; of the alignments that share strand and PAM, the best is taken
+        on each path by itself.
+
+    Raises
+    ------
+    ParameterError
+        As for `find_offtargets`, or if the graph was read without sequences.
+    """
+    *_, last = iter_find_offtargets_on_graph(
+        graph,
+        guides,
+        pattern,
+        max_mismatches=max_mismatches,
+        dna_bulge=dna_bulge,
+        rna_bulge=rna_bulge,
+        placements=placements,
+        backend=backend,
+    )
+    return last.result
+
+
+def iter_find_offtargets_on_graph(
+    graph: PangenomeGraph,
+    guides: Sequence[str],
+    pattern: str,
+    *,
+    max_mismatches: int | Sequence[int],
+    dna_bulge: int = 0,
+    rna_bulge: int = 0,
+    placements: str = "best",
+    backend: Backend = "auto",
+) -> Iterator[PathOffTargetsProgress]:
+    """Yield the progress of `find_offtargets_on_graph`; the last report has the sites."""
+    if graph.node_sequences is None:
+        raise ParameterError("the graph was opened without its sequences, which are needed here")
+    if placements not in ("best", "all"):
+        raise ParameterError(f"placements is {placements!r}, needs 'best' or 'all'")
+    began, seconds = time.perf_counter(), {}
+    window = max(len(pattern) + max(dna_bulge, 0), 1)
+    for n_done, shared in iter_shared_stretches(graph, window):  # noqa: B007
+        yield PathOffTargetsProgress(SHARING, _SHARING_FRACTION * n_done / max(graph.n_steps, 1))
+    text = spell_stretches(graph, shared)
+    planes = make_genome_planes(text.sequences)
+    seconds[SHARING] = time.perf_counter() - began
+    for progress in iter_find_offtargets(
+        guides,
+        planes,
+        pattern,
+        max_mismatches=max_mismatches,
+        dna_bulge=dna_bulge,
+        rna_bulge=rna_bulge,
+        placements="all",
+        backend=backend,
+    ):
+        share = progress.n_done / max(progress.n_total, 1)
+        fraction = _SHARING_FRACTION + (_SEARCHED_FRACTION - _SHARING_FRACTION) * share
+        yield PathOffTargetsProgress(SEARCHING, fraction, progress.n_found)
+    seconds[SEARCHING] = time.perf_counter() - began - seconds[SHARING]
+    found = _gather_sites(graph, shared, text.unit_starts, progress.hits)
+    if placements == "best" and (dna_bulge or rna_bulge):
+        found = _keep_best(found)
+    found = _sort_sites(found)
+    seconds[PLACING] = time.perf_counter() - began - sum(seconds.values())
+    found.seconds.update(seconds)
+    yield PathOffTargetsProgress(PLACING, 1.0, progress.n_found, found)
+
+
+def _gather_sites(
+    graph: PangenomeGraph, shared: SharedStretches, unit_starts: np.ndarray, hits: OffTargetHits
+) -> PathOffTargets:
+    """Return sites of hits on stretches: those that read the same bases of the same nodes."""
+    units = np.searchsorted(unit_starts, hits.positions, side="right") - 1
+    starts = hits.positions - unit_starts[units] if len(hits) else hits.positions
+    # Behind a unit are bases that stand in other units too.
+    rows = np.flatnonzero(starts < shared.lengths[units])
+    hits, units, starts = hits.take(rows), units[rows], starts[rows]
+    order = walk_order(graph, shared.is_turned)
+    handles = walk_handles(graph, shared.is_turned, order)
+    keys = np.empty(len(hits), np.uint64)
+    firsts = shared.shifts[units] + starts
+    hash_sites(
+        handles, graph.node_lengths, shared.steps[units], firsts, hits.lengths, hits.strands, keys
+    )
+    columns = (hits.bulge_places, hits.bulge_sizes, hits.bulge_types, keys, hits.guide_ids)
+    sorting = np.lexsort(columns)
+    is_first = np.ones(len(hits), bool)
+    is_first[1:] = np.any([c[sorting][1:] != c[sorting][:-1] for c in columns], axis=0)
+    offsets = np.append(np.flatnonzero(is_first), len(hits)).astype(np.int64)
+    lengths, strands = hits.lengths[sorting], hits.strands[sorting]
+    members = SiteMembers(offsets, units[sorting], starts[sorting], lengths, strands)
+    return PathOffTargets(graph, hits.take(sorting[is_first]), shared, members)
+
+
+def _keep_best(found: PathOffTargets) -> PathOffTargets:
+    """Leave of the alignments that share path, strand and PAM the best."""
+    places, hits = found.unsorted_places(), found.hits
+    sites = places.sites
+    is_left = (places.strands > 0) == hits.is_pam_first
+    pam_ends = np.where(is_left, places.starts, places.starts + hits.lengths[sites])
+    differences = hits.mismatches.astype(np.int64) + hits.bulge_sizes
+    locus = (pam_ends, places.strands, places.paths, hits.guide_ids[sites])
+    ranks = (hits.bulge_places, hits.bulge_types, hits.bulge_sizes, differences)
+    order = np.lexsort((*(rank[sites] for rank in ranks), *locus))
+    is_first = np.ones(len(sites), bool)
+    is_first[1:] = np.any([c[order][1:] != c[order][:-1] for c in locus], axis=0)
+    kept = np.zeros(len(sites), bool)
+    kept[order[is_first]] = True
+    found = replace(found, is_kept=kept)
+    return found.take(found.n_places > 0)
+
+
+def _sort_sites(found: PathOffTargets) -> PathOffTargets:
+    """Sort sites by guide, and by the first place of each."""
+    first = found.first_places()
+    return found.take(np.lexsort((first.starts, first.paths, found.hits.guide_ids)))

@@ -1,0 +1,200 @@
+"""Off-target hits on the paths of a graph: each site once, with the places that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from genoviz.analyses.graph.query.hit_nodes import find_nodes
+from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
+from genoviz.analyses.offtargets.path_places import PathPlaces, SiteMembers, expand_rows
+from genoviz.analyses.sequences.shared_stretches import SharedStretches
+from genoviz.model import PangenomeGraph
+from genoviz.model.offtargets.hits import OffTargetHits
+
+PLACES_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PathOffTargets:
+    """Sites of guides on the paths of a graph.
+
+    A site is what a guide finds on the same bases of the same nodes; all paths that read them
+    share it. Sites are sorted by guide and by their first place.
+
+    Attributes
+    ----------
+    graph
+        The graph.
+    hits
+        One hit for each site, with scores and alignments as of any hits; their contigs are
+        stretches of paths, so that positions are to be taken from `places`.
+    shared
+        The stretches that were searched.
+    members
+        The windows of each site.
+    seconds
+        How long each stage of the search took.
+    is_kept
+        bool, shape (n_places,): which places of the members count, where another placement of the
+        bulge is better at the others; None where all do.
+    """
+
+    graph: PangenomeGraph
+    hits: OffTargetHits
+    shared: SharedStretches
+    members: SiteMembers
+    is_kept: np.ndarray | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        return (
+            f"PathOffTargets({len(self):,} sites of {len(self.hits.guides):,} guides on "
+            f"{self.graph.n_paths:,} paths)"
+        )
+
+    @property
+    def n_bases_searched(self) -> int:
+        """Bases of the stretches, each of which was searched once."""
+        return self.hits.planes.n_bases
+
+    @property
+    def n_path_bases(self) -> int:
+        """Bases of all paths together."""
+        return int(self.graph.path_lengths.sum())
+
+    @property
+    def sharing(self) -> float:
+        """How many bases of paths one that was searched stands for; 1 for an empty graph."""
+        return self.n_path_bases / self.n_bases_searched if self.n_bases_searched else 1.0
+
+    @cached_property
+    def _place_ends(self) -> np.ndarray:
+        """Places of all members before each, kept or not; int64, shape (n_members + 1,)."""
+        counts = np.diff(self.shared.stand_offsets)[self.members.units]
+        return np.append(0, np.cumsum(counts)).astype(np.int64)
+
+    @cached_property
+    def n_places(self) -> np.ndarray:
+        """Places of each site on all paths; int64, shape (n_sites,)."""
+        ends = self._place_ends
+        if self.is_kept is not None:
+            ends = np.append(0, np.cumsum(self.is_kept))[ends]
+        return np.diff(ends[self.members.offsets])
+
+    def places(self, rows: np.ndarray | slice = slice(None)) -> PathPlaces:
+        """Return where sites are on paths."""
+        rows = np.arange(len(self))[rows]
+        members, owners = expand_rows(self.members.offsets, rows)
+        found = self._place(rows[owners], members)
+        order = np.lexsort([found.starts, found.paths, found.sites])
+        columns = (found.sites, found.paths, found.starts, found.strands)
+        return PathPlaces(*(column[order] for column in columns))
+
+    def unsorted_places(self) -> PathPlaces:
+        """Return where sites are on paths, in the order of members and of what they stand for."""
+        sites = np.repeat(np.arange(len(self)), np.diff(self.members.offsets))
+        return self._place(sites, np.arange(len(sites)))
+
+    def _place(self, sites: np.ndarray, members: np.ndarray) -> PathPlaces:
+        graph, shared = self.graph, self.shared
+        places, owners = expand_rows(self._place_ends, members)
+        if self.is_kept is not None:
+            is_kept = self.is_kept[places]
+            places, owners = places[is_kept], owners[is_kept]
+        members = members[owners]
+        units = self.members.units[members]
+        within = places - self._place_ends[members]
+        steps = shared.stand_steps[shared.stand_offsets[units] + within]
+        paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
+        is_turned = shared.is_turned[paths]
+        inside = shared.shifts[units] + self.members.starts[members]
+        node_lengths = graph.node_lengths[graph.steps[steps] >> 1]
+        back = node_lengths - inside - self.members.lengths[members]
+        starts = graph.position_index.positions_of(steps) + np.where(is_turned, back, inside)
+        strands = np.where(is_turned, -1, 1) * self.members.strands[members]
+        return PathPlaces(sites[owners], paths.astype(np.int32), starts, strands.astype(np.int8))
+
+    def first_places(self) -> PathPlaces:
+        """Return the first place of each site, by path and by base."""
+        columns = []
+        for part in self.iter_batches(np.arange(len(self))):
+            found = self.places(part)
+            firsts = np.searchsorted(found.sites, np.arange(part.start, part.stop))
+            parts = (found.sites, found.paths, found.starts, found.strands)
+            columns.append([column[firsts] for column in parts])
+        none = [np.empty(0, dtype) for dtype in (np.int64, np.int32, np.int64, np.int8)]
+        return PathPlaces(*(np.concatenate(c) for c in zip(none, *columns, strict=True)))
+
+    def nodes(self, places: PathPlaces) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nodes that places are on.
+
+        Returns
+        -------
+        offsets, nodes
+            int64, shape (n + 1,), and int32: place ``i`` is on ``nodes[offsets[i]:offsets[i + 1]]``
+            in the order of the path.
+        """
+        lengths = self.hits.lengths[places.sites]
+        found: list[np.ndarray] = [np.empty(0, np.int32)] * len(places)
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            ends, nodes = find_nodes(self.graph, places.paths[rows], places.starts[rows], length)
+            for row, first, stop in zip(rows.tolist(), ends[:-1], ends[1:], strict=True):
+                found[row] = nodes[first:stop]
+        offsets = np.append(0, np.cumsum([len(part) for part in found])).astype(np.int64)
+        return offsets, np.concatenate([np.empty(0, np.int32), *found])
+
+    def groups(self, by: str = "haplotype") -> PathGroups:
+        """Return the paths in groups, by ``"path"``, ``"haplotype"`` or ``"sample"``."""
+        return group_paths(self.graph, by)
+
+    def presence(self, rows: np.ndarray | slice = slice(None), *, by: str = "path") -> np.ndarray:
+        """Return which groups of paths have sites; bool, shape (n_rows, n_groups)."""
+        groups, rows = self.groups(by), np.arange(len(self))[rows]
+        matrix = np.zeros((len(rows), len(groups.names)), bool)
+        for part in self.iter_batches(rows):
+            places = self.places(rows[part])
+            # Rows may be in any order; places are in theirs.
+            at = np.argsort(rows[part], kind="stable")
+            found = at[np.searchsorted(rows[part], places.sites, sorter=at)] + part.start
+            matrix[found, groups.of_path[places.paths]] = True
+        return matrix
+
+    def count_groups(self, *, by: str = "haplotype") -> np.ndarray:
+        """Return how many groups of paths have each site; int64, shape (n_sites,)."""
+        counts = np.zeros(len(self), np.int64)
+        for part in self.iter_batches(np.arange(len(self))):
+            counts[part] = self.presence(part, by=by).sum(axis=1)
+        return counts
+
+    def take(self, rows: np.ndarray | slice) -> PathOffTargets:
+        """Return some of the sites."""
+        rows = np.arange(len(self))[rows]
+        members, owners = expand_rows(self.members.offsets, rows)
+        offsets = np.append(0, np.cumsum(np.bincount(owners, minlength=len(rows))))
+        names = ("units", "starts", "lengths", "strands")
+        columns = [getattr(self.members, name)[members] for name in names]
+        taken = SiteMembers(offsets.astype(np.int64), *columns)
+        kept = self.is_kept
+        if kept is not None:
+            kept = kept[expand_rows(self._place_ends, members)[0]]
+        return replace(self, hits=self.hits.take(rows), members=taken, is_kept=kept)
+
+    def iter_batches(self, rows: np.ndarray) -> Iterator[slice]:
+        """Yield parts of rows with a bounded number of places each."""
+        ends = self._place_ends[self.members.offsets]
+        ends = np.cumsum(ends[rows + 1] - ends[rows])
+        first = 0
+        while first < len(rows):
+            before = ends[first - 1] if first else 0
+            stop = int(np.searchsorted(ends, before + PLACES_AT_ONCE, side="right"))
+            stop = max(stop, first + 1)
+            yield slice(first, stop)
+            first = stop

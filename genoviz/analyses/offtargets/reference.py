@@ -1,0 +1,151 @@
+"""Whether a reference has the sites of other haplotypes, and what it has in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.offtargets.paths import PathOffTargets
+from genoviz.analyses.offtargets.reference_visits import ReferenceVisits, compare_places
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
+from genoviz.model.offtargets.letter_masks import MISFITS
+from genoviz.model.sequences.bases import COMPLEMENTS
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceSites:
+    """What a reference has where sites are; arrays of shape (n_sites,).
+
+    Attributes
+    ----------
+    paths
+        int64, shape (n_paths,): the paths of the reference.
+    is_present
+        bool: whether it reads the same bases of the same nodes.
+    mismatches
+        int16: those of the guide there. Where the site is not present, they are counted at its
+        place on the reference, without bulges; -1 where the reference has none of its nodes.
+    pam_misfits
+        int16: letters of the pattern that do not fit there, so above 0 where an allele makes the
+        PAM; -1 as above.
+    site_paths
+        int32: the path of that place, or -1.
+    pam_ends
+        int64: outer end of the PAM there, bp from the path's first base, or -1.
+    strands
+        int8: strand of the guide there, or 0.
+    """
+
+    paths: np.ndarray
+    is_present: np.ndarray
+    mismatches: np.ndarray
+    pam_misfits: np.ndarray
+    site_paths: np.ndarray
+    pam_ends: np.ndarray
+    strands: np.ndarray
+
+    def labels(self, rows: np.ndarray | slice = slice(None)) -> list[str]:
+        """Return words for a table: ``yes``, ``no``, or with what differences."""
+        found = []
+        for row in np.arange(len(self.is_present))[rows].tolist():
+            n, n_pam = int(self.mismatches[row]), int(self.pam_misfits[row])
+            if self.is_present[row]:
+                found.append("yes")
+            elif n < 0:
+                found.append("no")
+            else:
+                words = f"with {n} mismatch{'' if n == 1 else 'es'}"
+                found.append(words + (", without the PAM" if n_pam else ""))
+        return found
+
+
+def find_reference_paths(graph: PangenomeGraph, reference: str | Sequence[str]) -> np.ndarray:
+    """Return the paths of names of paths or of samples; int64, ascending.
+
+    Raises
+    ------
+    ParameterError
+        If no path and no sample has such a name.
+    """
+    names = [reference] if isinstance(reference, str) else list(reference)
+    found: set[int] = set()
+    for name in names:
+        of_sample = [
+            path for path, parsed in enumerate(graph.parsed_path_names) if parsed.sample == name
+        ]
+        if name in graph.path_names or not of_sample:
+            of_sample = [graph.find_path(name)]
+        found.update(of_sample)
+    if not found:
+        raise ParameterError("no reference is named, needs a path or a sample")
+    return np.array(sorted(found), np.int64)
+
+
+def compare_with_reference(found: PathOffTargets, reference: str | Sequence[str]) -> ReferenceSites:
+    """Return which sites a reference has, and how well the guides fit what it has instead.
+
+    The place of a site on the reference follows from the nodes that both read: the distance from
+    the PAM to such a node is kept, and of several places the one that fits best is taken.
+
+    Parameters
+    ----------
+    found
+        What `find_offtargets_on_graph` returns.
+    reference
+        Names of paths, or of samples, whose paths are all taken.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no such path or sample.
+    """
+    graph, hits = found.graph, found.hits
+    paths = find_reference_paths(graph, reference)
+    n = len(found)
+    result = ReferenceSites(
+        paths,
+        np.zeros(n, bool),
+        *(np.full(n, -1, np.int16) for _ in range(2)),
+        np.full(n, -1, np.int32),
+        np.full(n, -1, np.int64),
+        np.zeros(n, np.int8),
+    )
+    first = found.first_places()
+    firsts = graph.position_index.steps_at(first.paths, first.starts) if n else np.empty(0, int)
+    visits = ReferenceVisits.of(graph, paths)
+    letters = [
+        np.array([list(word.encode("latin-1", "replace")) for word in words], np.uint8)
+        for words in (hits.guides or ("",), [hits.pattern])
+    ]
+    compare_places(
+        graph.steps, graph.node_lengths, firsts, graph.position_index.positions_of(firsts),
+        first.starts, first.strands, hits.lengths, hits.guide_ids, hits.is_pam_first,
+        *letters, MISFITS, COMPLEMENTS, visits.offsets, visits.steps, visits.positions,
+        visits.ranks, visits.text_offsets, visits.text,
+        result.mismatches, result.pam_misfits, result.site_paths, result.pam_ends, result.strands,
+    )  # fmt: skip
+    is_known = result.site_paths >= 0
+    result.site_paths[is_known] = paths[result.site_paths[is_known]]
+    _take_present(found, result)
+    return result
+
+
+def _take_present(found: PathOffTargets, result: ReferenceSites) -> None:
+    """Say of sites that the reference has where it has them first."""
+    hits = found.hits
+    for part in found.iter_batches(np.arange(len(found))):
+        places = found.places(part)
+        on_reference = np.flatnonzero(np.isin(places.paths, result.paths))
+        rows, firsts = np.unique(places.sites[on_reference], return_index=True)
+        firsts = on_reference[firsts]
+        is_left = (places.strands[firsts] > 0) == hits.is_pam_first
+        ends = places.starts[firsts] + np.where(is_left, 0, hits.lengths[rows])
+        result.is_present[rows] = True
+        result.mismatches[rows] = hits.mismatches[rows]
+        result.pam_misfits[rows] = 0
+        result.site_paths[rows] = places.paths[firsts]
+        result.pam_ends[rows] = ends
+        result.strands[rows] = places.strands[firsts]

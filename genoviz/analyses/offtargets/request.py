@@ -1,0 +1,172 @@
+"""What a search for off-targets is asked for, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.offtargets.bulges import GuideVariants, iter_variants
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
+from genoviz.analyses.offtargets.masks import reverse_masks
+from genoviz.backend import Backend, resolve_backend
+from genoviz.errors import ParameterError
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+from genoviz.model.sequences.sequences import Sequences
+
+METHODS = ("auto", "popcount", "dense", "pam_first")
+STRANDS = ("both", "+", "-")
+MAX_LENGTH = 255
+
+
+@dataclass(frozen=True, eq=False)
+class StrandSearch:
+    """Guides of one length and kind of bulge, to be found on one strand.
+
+    Parameters
+    ----------
+    variant
+        The guides.
+    variant_id
+        Its number in the request.
+    sign
+        1 or -1.
+    pattern
+        uint8, shape (length,): masks as the forward strand has them.
+    masks
+        uint8, shape (n, length): likewise of the guides.
+    limits
+        int64, shape (n,): most mismatches of each.
+    """
+
+    variant: GuideVariants
+    variant_id: int
+    sign: int
+    pattern: np.ndarray
+    masks: np.ndarray
+    limits: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class OffTargetRequest:
+    """A checked request.
+
+    Parameters
+    ----------
+    guides, pattern
+        In upper case.
+    planes
+        The genome.
+    limits
+        int64, shape (n_guides,): most mismatches of each guide.
+    variants
+        What is searched for: the guides, then with bulges.
+    signs
+        Strands.
+    method
+        One of ``METHODS``.
+    """
+
+    guides: tuple[str, ...]
+    pattern: str
+    planes: GenomePlanes
+    limits: np.ndarray
+    variants: tuple[GuideVariants, ...]
+    signs: tuple[int, ...]
+    method: str
+
+    @property
+    def n_total(self) -> int:
+        """Bases times strands times kinds of bulge."""
+        return self.planes.n_bases * len(self.variants) * len(self.signs)
+
+    def iter_searches(self) -> Iterator[StrandSearch]:
+        """Yield what is to be found, those of one length after each other."""
+        for number, variant in enumerate(self.variants):
+            limits = np.minimum(self.limits[variant.guide_ids], len(variant.pattern))
+            for sign in self.signs:
+                pattern, masks = variant.pattern, variant.masks
+                if sign < 0:
+                    pattern, masks = reverse_masks(pattern), reverse_masks(masks)
+                yield StrandSearch(variant, number, sign, pattern, masks, limits)
+
+
+def make_request(
+    guides: Sequence[str],
+    genome: Sequences | GenomePlanes,
+    pattern: str,
+    *,
+    max_mismatches: int | Sequence[int],
+    dna_bulge: int = 0,
+    rna_bulge: int = 0,
+    strands: str = "both",
+    method: str = "auto",
+    backend: Backend = "auto",
+) -> OffTargetRequest:
+    """Return a request for options of `find_offtargets`.
+
+    Raises
+    ------
+    ParameterError
+        If guides and pattern do not fit each other, or an option is out of range.
+    BackendError
+        If the backend cannot be used.
+    """
+    guides = tuple(guide.upper() for guide in guides)
+    pattern = pattern.upper()
+    limits = _check(guides, pattern, max_mismatches, dna_bulge, rna_bulge)
+    check_choice("strands", strands, STRANDS)
+    check_choice("method", method, METHODS)
+    resolve_backend(backend)
+    variants = tuple(iter_variants(pattern, guides, dna_bulge=dna_bulge, rna_bulge=rna_bulge))
+    planes = make_genome_planes(genome) if isinstance(genome, Sequences) else genome
+    signs = (1, -1) if strands == "both" else (1,) if strands == "+" else (-1,)
+    return OffTargetRequest(guides, pattern, planes, limits, variants, signs, method)
+
+
+def check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    """Raise ParameterError for an option that is none of the known ones."""
+    if value not in known:
+        raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(known)}")
+
+
+def _check(
+    guides: Sequence[str],
+    pattern: str,
+    max_mismatches: int | Sequence[int],
+    dna_bulge: int,
+    rna_bulge: int,
+) -> np.ndarray:
+    """Return the limit of each guide."""
+    if not 1 <= len(pattern) <= MAX_LENGTH:
+        raise ParameterError(f"the pattern has {len(pattern)} letters, needs 1 to {MAX_LENGTH}")
+    wrong = sorted({*pattern} - {*"ACGTRYSWKMBDHVN"})
+    if wrong:
+        raise ParameterError(
+            f"the pattern has {wrong[0]!r}, needs letters of IUPAC (ACGTRYSWKMBDHVN)"
+        )
+    for guide in guides:
+        if len(guide) != len(pattern):
+            raise ParameterError(
+                f"guide {guide!r} has {len(guide)} letters and the pattern {len(pattern)}; "
+                "they need to be as long as each other, with N where the PAM is"
+            )
+    for name, size in (("dna_bulge", dna_bulge), ("rna_bulge", rna_bulge)):
+        if size < 0:
+            raise ParameterError(f"{name} is {size}, needs to be 0 or more")
+    if len(pattern) + dna_bulge > MAX_LENGTH:
+        raise ParameterError(
+            f"dna_bulge is {dna_bulge:,} and the pattern has {len(pattern)} letters, together they "
+            f"need to be {MAX_LENGTH} at most"
+        )
+    given = np.asarray(max_mismatches, np.int64)
+    if given.ndim and len(given) != len(guides):
+        raise ParameterError(
+            f"max_mismatches has {len(given)} numbers for {len(guides)} guides, "
+            "needs one for each, or one for all"
+        )
+    limits = np.broadcast_to(given, len(guides)).copy()
+    if len(limits) and limits.min() < 0:
+        raise ParameterError(f"max_mismatches is {limits.min()}, needs to be 0 or more")
+    return np.minimum(limits, len(pattern))

@@ -1,0 +1,291 @@
+"""Runs the off-target kernels over a genome, piece by piece, on the CPU or on several GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
+from genoviz.analyses.offtargets.side_by_side import iter_side_by_side
+from genoviz.backend import Backend, array_module, check_devices, load_kernel, resolve_backend
+from genoviz.kernels.offtarget import ANY, MAX_SPAN, padding_words
+from genoviz.kernels.offtarget.plan import find_span
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+
+MAX_BUFFER_BYTES = 128 << 20
+BLOCKS_AT_ONCE = {"cpu": 32, "cuda": 512}
+_MAX_BLOCK_WORDS = 1 << 14
+_MIN_BLOCK_WORDS = 32
+_MIN_BLOCKS = 64
+_HIT_BYTES = 13
+_SPLIT = 16
+_PAM_FIRST_GUIDES = 5
+_PAM_FIRST_DENSITY = 0.25
+_N_BASES = np.array([bin(mask).count("1") for mask in range(16)])
+
+
+@dataclass(frozen=True)
+class WordRange:
+    """A part of a genome for one device.
+
+    Parameters
+    ----------
+    first, stop
+        Words of the planes, half-open.
+    device
+        Number of the GPU; None for the CPU or the current GPU.
+    """
+
+    first: int
+    stop: int
+    device: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a step of a search found.
+
+    Parameters
+    ----------
+    search
+        What was looked for.
+    n_bases
+        Bases of the genome that this step has finished.
+    positions, rows, mismatches
+        Hits: int64 leftmost bases, int32 rows of the search, uint8; each of shape (n,).
+    counts
+        int64, shape (n_rows, n_levels): hits of each row by mismatches, where they are wanted.
+    """
+
+    search: StrandSearch
+    n_bases: int
+    positions: np.ndarray
+    rows: np.ndarray
+    mismatches: np.ndarray
+    counts: np.ndarray | None = None
+
+
+def split_words(n_words: int, devices: Sequence[int | None]) -> tuple[WordRange, ...]:
+    """Return a part of a genome for each device, all about equal."""
+    unit = _MIN_BLOCK_WORDS
+    n_units = -(-n_words // unit)
+    edges = [min(n_units * k // len(devices) * unit, n_words) for k in range(len(devices) + 1)]
+    edges[-1] = n_words
+    return tuple(
+        WordRange(*ends, device)
+        for *ends, device in zip(edges[:-1], edges[1:], devices, strict=True)
+    )
+
+
+def make_parts(
+    planes: GenomePlanes, devices: Sequence[int] | None, backend: Backend
+) -> tuple[WordRange, ...]:
+    """Return the parts of a genome for some GPUs; all of it where none are named.
+
+    Raises
+    ------
+    ParameterError
+        If devices are named for the CPU, or there are none of some number.
+    """
+    if devices is None:
+        return split_words(planes.n_words, [None])
+    check_devices(devices, backend)
+    return split_words(planes.n_words, list(devices))
+
+
+def iter_search(
+    request: OffTargetRequest,
+    parts: Sequence[WordRange],
+    *,
+    n_levels: int = 0,
+    backend: Backend = "auto",
+) -> Iterator[Found]:
+    """Yield the hits of a request, or their counts alone where ``n_levels`` is not 0.
+
+    Each part is searched by its own device; those of several are searched side by side.
+    """
+    budget = MAX_BUFFER_BYTES // max(len(parts), 1)
+
+    def search(part: WordRange) -> Iterator[Found]:
+        with _use_device(part.device):
+            run = _PartSearch(request, part, n_levels, budget, backend)
+            for wanted in request.iter_searches():
+                yield from run.iter_found(wanted)
+
+    if any(part.device is not None for part in parts):
+        # In threads of their own, as the current GPU and stream are of a thread.
+        yield from iter_side_by_side([search(part) for part in parts])
+        return
+    for part in parts:
+        yield from search(part)
+
+
+def _use_device(device: int | None) -> AbstractContextManager:
+    """Return a context in which CuPy uses a GPU, by a stream of its own."""
+    stack = ExitStack()
+    if device is not None:
+        import cupy
+
+        stack.enter_context(cupy.cuda.Device(device))
+        stack.enter_context(cupy.cuda.Stream(non_blocking=True))
+    return stack
+
+
+class _PartSearch:
+    """A part of the genome, where its device has it."""
+
+    def __init__(
+        self,
+        request: OffTargetRequest,
+        part: WordRange,
+        n_levels: int,
+        budget: int,
+        backend: Backend,
+    ) -> None:
+        self._planes, self._part, self._method = request.planes, part, request.method
+        self._n_levels, self._budget = n_levels, budget
+        self._module = array_module(backend)
+        self._kernel = load_kernel("offtarget", backend)
+        self._n_at_once = BLOCKS_AT_ONCE[resolve_backend(backend)]
+        longest = max((len(variant.pattern) for variant in request.variants), default=1)
+        stop = part.stop + padding_words(longest)
+        self._bits = [
+            self._module.asarray(plane[part.first : stop])
+            for plane in (request.planes.low, request.planes.high, request.planes.other)
+        ]
+        self._length, self._valid = -1, None
+
+    def iter_found(self, search: StrandSearch) -> Iterator[Found]:
+        """Yield the hits of a search, and their counts where these are wanted."""
+        n_words = self._part.stop - self._part.first
+        if not n_words or not len(search.masks):
+            n_bases = min(64 * self._part.stop, self._planes.n_bases) - 64 * self._part.first
+            yield self._join(search, max(n_bases, 0), [], None)
+            return
+        block_words = -(-n_words // _MIN_BLOCKS // _MIN_BLOCK_WORDS) * _MIN_BLOCK_WORDS
+        block_words = min(max(block_words, _MIN_BLOCK_WORDS), _MAX_BLOCK_WORDS)
+        capacity, n_at_once = self._plan_buffers(search, block_words)
+        for first in range(0, n_words, n_at_once * block_words):
+            stop = min(first + n_at_once * block_words, n_words)
+            yield from self._iter_stretch(search, first, stop, block_words, capacity)
+
+    def _plan_buffers(self, search: StrandSearch, block_words: int) -> tuple[int, int]:
+        """Return hits to make room for in a block, and blocks at once."""
+        if self._n_levels:
+            count_bytes = 8 * self._n_levels * len(search.masks)
+            return 0, max(1, min(self._budget // count_bytes, self._n_at_once))
+        expected = expected_hits(search) * block_words * 64
+        capacity = int(min(256 + 2 * expected, self._budget // _HIT_BYTES))
+        n_at_once = max(1, self._budget // (_HIT_BYTES * capacity))
+        return capacity, min(n_at_once, self._n_at_once)
+
+    def _iter_stretch(
+        self, search: StrandSearch, first: int, stop: int, block_words: int, capacity: int
+    ) -> Iterator[Found]:
+        """Yield what some words have; blocks with more than was made room for come after."""
+        pieces, n_found, counts = self._run(search, first, stop, block_words, capacity)
+        start = 64 * (self._part.first + first)
+        n_bases = min(64 * (self._part.first + stop), self._planes.n_bases) - start
+        too_many = np.flatnonzero(n_found > capacity).tolist() if not self._n_levels else []
+        yield self._join(search, 0 if too_many else max(n_bases, 0), pieces, counts)
+        for block in too_many:
+            begin = first + block * block_words
+            end = min(begin + block_words, stop)
+            yield from self._iter_crowded(search, begin, end, int(n_found[block]))
+        if too_many:
+            yield self._join(search, max(n_bases, 0), [], None)
+
+    def _iter_crowded(
+        self, search: StrandSearch, first: int, stop: int, n_found: int
+    ) -> Iterator[Found]:
+        """Yield the hits of words with very many, in parts where the buffer is too small."""
+        most = self._budget // _HIT_BYTES
+        if n_found <= most or stop - first <= _MIN_BLOCK_WORDS:
+            pieces, _, _ = self._run(search, first, stop, stop - first, n_found)
+            yield self._join(search, 0, pieces, None)
+            return
+        n_words = -(-(stop - first) // _SPLIT // _MIN_BLOCK_WORDS) * _MIN_BLOCK_WORDS
+        n_words = max(n_words, _MIN_BLOCK_WORDS)
+        n_parts = -(-(stop - first) // n_words)
+        for found in self._iter_stretch(search, first, stop, n_words, most // n_parts):
+            yield Found(search, 0, found.positions, found.rows, found.mismatches)
+
+    def _run(
+        self, search: StrandSearch, first: int, stop: int, block_words: int, capacity: int
+    ) -> tuple[list[tuple[np.ndarray, ...]], np.ndarray, np.ndarray | None]:
+        """Return hits of the blocks that have room, hits of each block, and counts."""
+        n_blocks = -(-(stop - first) // block_words)
+        arrays = tuple(
+            np.empty((n_blocks, capacity), dtype) for dtype in (np.int64, np.int32, np.uint8)
+        )
+        n_found = np.zeros(n_blocks, np.int64)
+        counts = np.zeros((n_blocks, len(search.masks), self._n_levels), np.int64)
+        find = getattr(self._kernel, f"find_sites_{choose_method(self._method, search)}")
+        find(
+            *self._bits,
+            self._valid_starts(len(search.pattern))[:stop],
+            first,
+            block_words,
+            search.pattern,
+            search.masks,
+            search.limits,
+            *arrays,
+            n_found,
+            counts,
+        )
+        pieces = [
+            tuple(array[block, :n] for array in arrays)
+            for block, n in enumerate(n_found.tolist())
+            if 0 < n <= capacity
+        ]
+        return pieces, n_found, counts.sum(axis=0) if self._n_levels else None
+
+    def _valid_starts(self, length: int) -> np.ndarray:
+        """Return the starts of windows of a length; those of the last one are kept."""
+        if length != self._length:
+            valid = self._planes.valid_starts(length)[self._part.first : self._part.stop]
+            self._length, self._valid = length, self._module.asarray(valid)
+        return self._valid
+
+    def _join(
+        self,
+        search: StrandSearch,
+        n_bases: int,
+        pieces: list[tuple[np.ndarray, ...]],
+        counts: np.ndarray | None,
+    ) -> Found:
+        if not pieces:
+            columns = [np.empty(0, dtype) for dtype in (np.int64, np.int32, np.uint8)]
+        else:
+            columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+        columns[0] += 64 * self._part.first
+        return Found(search, n_bases, *columns, counts)
+
+
+def choose_method(method: str, search: StrandSearch) -> str:
+    """Return the fastest method: PAM first pays for rare PAMs and several guides."""
+    if method not in ("auto", "pam_first"):
+        return method
+    span = find_span(search.masks)
+    if span.stop - span.start > MAX_SPAN:
+        return "dense"
+    density = np.prod(_N_BASES[search.pattern] / 4)
+    pays = len(search.masks) >= _PAM_FIRST_GUIDES and density <= _PAM_FIRST_DENSITY
+    return "pam_first" if pays or method == "pam_first" else "dense"
+
+
+def expected_hits(search: StrandSearch) -> float:
+    """Return hits to expect at a position of a genome of equal and independent bases."""
+    n_letters = int((search.masks != ANY).sum(axis=1).max(initial=0))
+    total = 0.0
+    for limit in np.unique(search.limits).tolist():
+        chance = sum(
+            comb(n_letters, k) * 0.75**k * 0.25 ** (n_letters - k)
+            for k in range(min(limit, n_letters) + 1)
+        )
+        total += chance * int((search.limits == limit).sum())
+    return total * float(np.prod(_N_BASES[search.pattern] / 4))

@@ -1,0 +1,1 @@
+"""K-mers of sequences and graphs: suffix arrays, FM-indexes, spectra."""

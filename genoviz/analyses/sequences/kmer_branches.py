@@ -1,0 +1,117 @@
+"""K-mers with IUPAC codes: the rows of all sequences that they stand for, of many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.sequences.kmer_packing import AmbiguousKmers
+from genoviz.analyses.sequences.kmer_search import Searcher
+from genoviz.errors import ParameterError
+
+FORWARD, REVERSE, BOTH = 0, 1, 2
+_SLICE_BRANCHES = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """Rows of the sequences that some k-mers stand for and that occur; no row is there twice.
+
+    Attributes
+    ----------
+    numbers
+        int64, shape (n,): number of the k-mer.
+    rows
+        As the start table, shape (n, 2): first and last row, half-open.
+    sides
+        int8, shape (n,): whether the k-mer stands for the sequence (0), its reverse complement
+        does (1), or both (2).
+    n_kmers
+        How many k-mers were looked for.
+    """
+
+    numbers: np.ndarray
+    rows: np.ndarray
+    sides: np.ndarray
+    n_kmers: int
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many rows there are of each; int64, shape (n,)."""
+        return self.rows[:, 1].astype(np.int64) - self.rows[:, 0].astype(np.int64)
+
+
+def iter_branches(
+    searcher: Searcher, kmers: AmbiguousKmers, max_branches: int, *, both_strands: bool
+) -> Iterator[Branches]:
+    """Yield the rows of k-mers, some k-mers at a time.
+
+    Parameters
+    ----------
+    max_branches
+        How many sequences a k-mer may stand for, of those that occur.
+    both_strands
+        Whether the reverse complements are looked for too.
+
+    Raises
+    ------
+    ParameterError
+        If a k-mer stands for more.
+    """
+    for part in kmers.split(_SLICE_BRANCHES, max_branches):
+        ids, rows = _find(searcher, part, max_branches)
+        sides = np.zeros(len(ids), np.int8)
+        if both_strands:
+            other_ids, other_rows = _find(searcher, part.turned(), max_branches)
+            # Of k-mers of one length, ranges of rows are the same or apart.
+            keys, other_keys = (
+                k.astype(np.int64) * searcher.n_symbols + r[:, 0].astype(np.int64)
+                for k, r in ((ids, rows), (other_ids, other_rows))
+            )
+            sides[np.isin(keys, other_keys)] = BOTH
+            is_new = ~np.isin(other_keys, keys)
+            ids, rows = (
+                np.concatenate(pair)
+                for pair in ((ids, other_ids[is_new]), (rows, other_rows[is_new]))
+            )
+            sides = np.append(sides, np.full(int(is_new.sum()), REVERSE, np.int8))
+        yield Branches(part.numbers[ids], rows, sides, len(part))
+
+
+def _find(
+    searcher: Searcher, kmers: AmbiguousKmers, max_branches: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which k-mer, and first and last row, of each sequence that occurs."""
+    stops, stop_offsets = kmers.branch_lengths()
+    lengths, n_stops = np.diff(kmers.offsets), np.diff(stop_offsets)
+    n_taken, ids = np.zeros(len(kmers), np.int64), np.arange(len(kmers))
+    rows = np.tile(np.array([0, searcher.n_symbols], np.int64), (len(kmers), 1))
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for step in range(int(n_stops.max()) + 1):
+        branches = step < n_stops
+        n_wanted = lengths.copy()
+        n_wanted[branches] = stops[stop_offsets[:-1][branches] + step]
+        ids, rows = searcher.extend_branches(kmers, n_taken, n_wanted, ids, rows)
+        _check_width(kmers, np.bincount(ids, minlength=len(kmers)), n_wanted, max_branches)
+        n_taken = n_wanted
+        is_whole = n_taken[ids] == lengths[ids]
+        found.append((ids[is_whole], rows[is_whole]))
+        ids, rows = ids[~is_whole], rows[~is_whole]
+    ids, rows = (np.concatenate([part[k] for part in found]) for k in (0, 1))
+    order = np.argsort(ids, kind="stable")
+    return ids[order], rows[order]
+
+
+def _check_width(
+    kmers: AmbiguousKmers, widths: np.ndarray, n_taken: np.ndarray, max_branches: int
+) -> None:
+    too_wide = np.flatnonzero(widths > max_branches)
+    if len(too_wide):
+        i = int(too_wide[0])
+        raise ParameterError(
+            f"k-mer {kmers.numbers[i] + 1:,}: its last {n_taken[i]:,} letters stand for "
+            f"{widths[i]:,} sequences that occur, more than the {max_branches:,} allowed "
+            f"(max_branches); needs fewer IUPAC codes, or more bases after them"
+        )

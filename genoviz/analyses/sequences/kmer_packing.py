@@ -1,0 +1,192 @@
+"""K-mers in groups that are searched together: packed, with as many words each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.sequences.kmers import LETTERS, Kmer, PackedKmers, read_kmer_sets
+from genoviz.kernels.fm_index.kmer_words import (
+    mark_ambiguous,
+    pack_kmers,
+    reverse_complement_words,
+)
+
+Kmers = Sequence[str | bytes | Kmer] | PackedKmers | str | bytes
+BASES_PER_WORD = 32
+_OTHER_STRAND = np.array([int(f"{bases:04b}"[::-1], 2) for bases in range(16)], np.uint8)
+_LETTER_OF_SET = np.frombuffer(LETTERS.encode(), np.uint8)
+_SET_SIZES = np.array([max(bases.bit_count(), 1) for bases in range(16)])
+_WORD = 2**64 - 1
+_BOTH = slice(0, 2)
+
+
+def _digit_table(digits: str) -> bytes:
+    """Return the digits of A C G T for ``bytes.translate``; of other letters what is none."""
+    table = bytearray(b"?" * 256)
+    for letter, digit in zip("ACGTU", digits + digits[-1], strict=True):
+        table[ord(letter)] = table[ord(letter.lower())] = ord(digit)
+    return bytes(table)
+
+
+_DIGITS, _TURNED_DIGITS = _digit_table("0123"), _digit_table("3210")
+
+
+@dataclass(frozen=True, eq=False)
+class KmerGroup:
+    """K-mers of A C G T.
+
+    Attributes
+    ----------
+    numbers
+        Which of all k-mers they are: int64, shape (n,), or a slice.
+    words, lengths
+        As in `PackedKmers`.
+    """
+
+    numbers: np.ndarray | slice
+    words: np.ndarray
+    lengths: np.ndarray
+
+    def turned(self) -> np.ndarray:
+        """Return the words of the reverse complements."""
+        turned = np.empty_like(self.words)
+        reverse_complement_words(self.words, self.lengths, turned)
+        return turned
+
+
+@dataclass(frozen=True, eq=False)
+class AmbiguousKmers:
+    """K-mers with IUPAC codes, one after the other.
+
+    Attributes
+    ----------
+    numbers
+        int64, shape (n,): which of all k-mers they are.
+    sets
+        uint8, shape (total_length,): sets of bases, A 1, C 2, G 4, T 8 in the sum.
+    offsets
+        int64, shape (n + 1,).
+    """
+
+    numbers: np.ndarray
+    sets: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def turned(self) -> AmbiguousKmers:
+        """Return the reverse complements."""
+        mirror = np.repeat(self.offsets[:-1] + self.offsets[1:] - 1, np.diff(self.offsets))
+        places = mirror - np.arange(len(self.sets))
+        return AmbiguousKmers(self.numbers, _OTHER_STRAND[self.sets[places]], self.offsets)
+
+    def is_turned(self) -> np.ndarray:
+        """Tell of which k-mers the reverse complement comes first in the alphabet; bool, (n,)."""
+        letters, others = _LETTER_OF_SET[self.sets], _LETTER_OF_SET[self.turned().sets]
+        differences = np.append(np.flatnonzero(letters != others), len(letters))
+        firsts = differences[np.searchsorted(differences, self.offsets[:-1])]
+        differs = firsts < self.offsets[1:]
+        is_turned = np.zeros(len(self), bool)
+        is_turned[differs] = others[firsts[differs]] < letters[firsts[differs]]
+        return is_turned
+
+    def branch_lengths(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return after how many letters, from the last one, k-mers branch; and offsets.
+
+        Both are int64; k-mer ``i`` has ``lengths[offsets[i] : offsets[i + 1]]``, ascending.
+        """
+        places = np.flatnonzero(self.sets & (self.sets - 1))
+        owners = np.searchsorted(self.offsets, places, side="right") - 1
+        lengths = self.offsets[1:][owners] - places
+        offsets = np.searchsorted(owners, np.arange(len(self) + 1))
+        return lengths[np.lexsort([lengths, owners])], offsets
+
+    def split(self, n_branches: int, max_branches: int) -> Iterator[AmbiguousKmers]:
+        """Yield some k-mers at a time, that stand for so many sequences, or one k-mer."""
+        bits = np.log2(_SET_SIZES[self.sets])
+        widths = np.exp2(np.minimum(np.add.reduceat(bits, self.offsets[:-1]), 40))
+        parts = np.cumsum(np.minimum(widths, max_branches)) // n_branches
+        cuts = np.flatnonzero(np.diff(parts, prepend=-1.0, append=np.inf))
+        for first, stop in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            begin, end = self.offsets[first], self.offsets[stop]
+            offsets = self.offsets[first : stop + 1] - begin
+            yield AmbiguousKmers(self.numbers[first:stop], self.sets[begin:end], offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedQueries:
+    """How many k-mers there are; those without IUPAC codes in groups, and the others."""
+
+    n: int
+    groups: tuple[KmerGroup, ...]
+    ambiguous: AmbiguousKmers
+    lengths: np.ndarray
+
+
+def pack_one(kmers: Kmers) -> KmerGroup | None:
+    """Return a k-mer of A C G T and its reverse complement, in a few microseconds.
+
+    None if it has other letters or is packed already: then `pack_queries` does it.
+    """
+    kmer = kmers
+    if not isinstance(kmers, str | bytes):
+        if isinstance(kmers, PackedKmers):
+            return None
+        kmer = kmers[0]
+    if isinstance(kmer, Kmer):
+        kmer = kmer.letters
+    try:
+        letters = kmer if isinstance(kmer, bytes) else kmer.encode("ascii")
+        value = int(letters.translate(_DIGITS), 4)
+        turned = int(letters[::-1].translate(_TURNED_DIGITS), 4)
+    except ValueError:
+        return None
+    k, words = len(letters), []
+    if k <= BASES_PER_WORD:
+        words = [[value], [turned]]
+    else:
+        shifts = range(0, 2 * k, 2 * BASES_PER_WORD)
+        words = [[v >> shift & _WORD for shift in shifts] for v in (value, turned)]
+    return KmerGroup(_BOTH, np.array(words, np.uint64), np.array([k, k], np.int32))
+
+
+def pack_queries(kmers: Kmers) -> PackedQueries:
+    """Return k-mers packed by their number of words; a single string is one k-mer.
+
+    Raises
+    ------
+    ParameterError
+        If a k-mer is empty or a letter stands for no base.
+    """
+    if isinstance(kmers, PackedKmers):
+        words = np.ascontiguousarray(kmers.words)
+        group = KmerGroup(slice(None), words, np.ascontiguousarray(kmers.lengths))
+        none = _take(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int64))
+        return PackedQueries(len(kmers), (group,), none, kmers.lengths.astype(np.int64))
+    if isinstance(kmers, str | bytes):
+        kmers = [kmers]
+    read = read_kmer_sets(kmers)
+    sets, offsets, lengths = read.sets, read.offsets, np.diff(read.offsets)
+    is_ambiguous = np.empty(len(lengths), bool)
+    mark_ambiguous(sets, offsets, is_ambiguous)
+    n_words = np.where(is_ambiguous, 0, -(-lengths // BASES_PER_WORD))
+    groups = []
+    for n in sorted({*n_words.tolist()} - {0}):
+        numbers = np.flatnonzero(n_words == n)
+        words = np.empty((len(numbers), n), np.uint64)
+        pack_kmers(sets, offsets, numbers, words)
+        groups.append(KmerGroup(numbers, words, lengths[numbers].astype(np.int32)))
+    ambiguous = _take(sets, offsets, np.flatnonzero(is_ambiguous))
+    return PackedQueries(len(lengths), tuple(groups), ambiguous, lengths)
+
+
+def _take(sets: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> AmbiguousKmers:
+    """Return some k-mers of many."""
+    lengths = offsets[numbers + 1] - offsets[numbers]
+    kept = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.repeat(offsets[numbers] - kept[:-1], lengths) + np.arange(kept[-1])
+    return AmbiguousKmers(numbers, sets[places], kept)

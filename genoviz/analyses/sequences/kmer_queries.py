@@ -1,0 +1,163 @@
+"""Counting k-mers, of any length each, and the rows that begin with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from genoviz.analyses.intervals.linear_coordinates import check_option
+from genoviz.analyses.sequences.kmer_branches import iter_branches
+from genoviz.analyses.sequences.kmer_packing import KmerGroup, Kmers, pack_one, pack_queries
+from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.backend import Backend
+from genoviz.model.sequences.fm_index import FMIndex
+
+KmerStrands = Literal["forward", "both", "canonical"]
+MAX_BRANCHES = 4096
+_SLICE_KMERS = 1 << 21
+
+
+def count_kmers(
+    index: FMIndex,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return how often each k-mer occurs; exact, however often that is.
+
+    Parameters
+    ----------
+    index
+        What `build_fm_index` returns.
+    kmers
+        Strings of any length each, with U for T, in upper or lower case, and with IUPAC codes,
+        which stand for any of their bases; or `PackedKmers`; a single string is one k-mer.
+    strand
+        ``"forward"``: in the text as it is. ``"both"`` and ``"canonical"``: or its reverse
+        complement; what is its own reverse complement is counted once at a place.
+    max_branches
+        How many sequences a k-mer with IUPAC codes may stand for, of those that occur.
+    backend
+        ``"cpu"``, ``"cuda"`` or ``"auto"``, which takes the GPU for many k-mers.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n,). A letter that is no A C G T in the text is matched by nothing, also not
+        by N, and no k-mer reaches over the end of a contig.
+
+    Raises
+    ------
+    ParameterError
+        If a letter stands for no base, a k-mer is empty, or one branches too often.
+
+    Examples
+    --------
+    >>> from genoviz.analyses.sequences.fm_index import build_fm_index
+    >>> from genoviz.model.sequences.sequences import Sequences
+    >>> index = build_fm_index(Sequences.from_records([("chr1", "GATTACATGTA")]), backend="cpu")
+    >>> count_kmers(index, ["TA", "GAT", "TRT"], backend="cpu").tolist()
+    [2, 1, 2]
+    """
+    check_option("strand", strand, get_args(KmerStrands))
+    if isinstance(kmers, str | bytes):
+        kmers = [kmers]
+    if len(kmers) == 1 or isinstance(kmers, str | bytes):
+        pair = pack_one(kmers)
+        if pair is not None:
+            return _count_one(searcher_of(index, backend, 1), pair, strand)
+    *_, last = iter_count_kmers(
+        index, kmers, strand=strand, max_branches=max_branches, backend=backend
+    )
+    return last.counts
+
+
+@dataclass(frozen=True, eq=False)
+class KmerCountProgress:
+    """How far the counting of k-mers is.
+
+    Attributes
+    ----------
+    n_done, n_total
+        K-mers that are counted, and all.
+    counts
+        int64, shape (n,): the counts, when all are there; None before.
+    """
+
+    n_done: int
+    n_total: int
+    counts: np.ndarray | None = None
+
+
+def iter_count_kmers(
+    index: FMIndex,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> Iterator[KmerCountProgress]:
+    """Yield the progress of `count_kmers`; the last one has the counts."""
+    check_option("strand", strand, get_args(KmerStrands))
+    queries = pack_queries(kmers)
+    counts = np.zeros(queries.n, np.int64)
+    searcher, n_done = searcher_of(index, backend, queries.n), 0
+    for group in queries.groups:
+        numbers = np.arange(queries.n)[group.numbers]
+        for first in range(0, len(numbers), _SLICE_KMERS):
+            part = slice(first, first + _SLICE_KMERS)
+            piece = KmerGroup(numbers[part], group.words[part], group.lengths[part])
+            counts[piece.numbers] = _count_group(searcher, piece, strand)
+            n_done += len(piece.numbers)
+            yield KmerCountProgress(n_done, queries.n)
+    both_strands = strand != "forward"
+    for found in iter_branches(
+        searcher, queries.ambiguous, max_branches, both_strands=both_strands
+    ):
+        np.add.at(counts, found.numbers, found.sizes)
+        n_done += found.n_kmers
+        yield KmerCountProgress(n_done, queries.n)
+    yield KmerCountProgress(queries.n, queries.n, counts)
+
+
+def _count_group(searcher: Searcher, group: KmerGroup, strand: KmerStrands) -> np.ndarray:
+    counts = searcher.count(group.words, group.lengths)
+    if strand != "forward":
+        turned = group.turned()
+        others = searcher.count(turned, group.lengths)
+        others[(turned == group.words).all(axis=1)] = 0
+        counts += others
+    return counts
+
+
+def _count_one(searcher: Searcher, pair: KmerGroup, strand: KmerStrands) -> np.ndarray:
+    """Return the count of a k-mer that is packed with its reverse complement."""
+    counts = searcher.count(pair.words, pair.lengths)
+    if strand != "forward" and pair.words[0].tolist() != pair.words[1].tolist():
+        counts[0] += counts[1]
+    return counts[:1]
+
+
+def kmer_rows(
+    index: FMIndex,
+    kmer: str | bytes | Kmer,
+    *,
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return the rows of the suffix array that begin with a k-mer, half-open.
+
+    int64, shape (n_ranges, 2): none if it is absent, and one if it has no IUPAC codes.
+    """
+    searcher, queries = searcher_of(index, backend, 1), pack_queries([kmer])
+    for group in queries.groups:
+        rows = searcher.find_row_ranges(group.words, group.lengths)
+        return rows[rows[:, 0] < rows[:, 1]].astype(np.int64)
+    (found,) = iter_branches(searcher, queries.ambiguous, max_branches, both_strands=False)
+    return found.rows.astype(np.int64)

@@ -1,0 +1,346 @@
+"""All that the common prefixes of a text tell of its k-mers, for any k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genoviz.analyses.sequences.canonical_counts import MAX_SORTED_K, count_canonical
+from genoviz.analyses.sequences.canonical_groups import CanonicalGroups, find_canonical_groups
+from genoviz.analyses.sequences.kmer_groups import (
+    clear_short,
+    count_repeated_sizes,
+    find_first_positions,
+    mark_short,
+    n_chunks,
+    scatter_sizes,
+    scatter_totals,
+    select_groups,
+    tally,
+)
+from genoviz.analyses.sequences.kmer_list import ORDERS, KmerList, KmerOrder, list_kmers, split_page
+from genoviz.analyses.sequences.kmer_spectrum import (
+    STRANDS,
+    DistinctKmers,
+    KmerSpectrum,
+    KmerStrand,
+    count_distinct,
+    count_places,
+)
+from genoviz.analyses.sequences.multiplicity_track import MultiplicityBins, MultiplicityTrack
+from genoviz.analyses.sequences.suffix_array import common_prefixes
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.sequences.index_text import IndexText
+
+if TYPE_CHECKING:
+    from genoviz.model.sequences.fm_index import FMIndex
+
+DEFAULT_MAX_K = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatsProgress:
+    """Progress of `iter_kmer_repeats`; ``repeats`` is None until the last."""
+
+    stage: str
+    repeats: KmerRepeats | None = None
+
+
+class KmerRepeats:
+    """Repeats of a text: spectra, unique k-mers and multiplicities for any k, without queries.
+
+    Rows of the suffix array that begin with the same k-mer stand together, and the common prefix
+    of two neighbours says for every k at once whether they do. What was found last for a k is
+    kept.
+
+    Parameters
+    ----------
+    text
+        What was indexed.
+    suffix_array
+        uint32 or int64, shape (n_symbols,).
+    lcp
+        uint32, shape (n_symbols,): what `common_prefixes` returns.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit the text.
+
+    Examples
+    --------
+    >>> from genoviz.analyses.sequences.index_text import make_index_text
+    >>> from genoviz.analyses.sequences.suffix_array import suffix_array
+    >>> from genoviz.model.sequences.sequences import Sequences
+    >>> text = make_index_text(Sequences.from_records([("a", "GATTACA"), ("b", "TTAG")]))
+    >>> order = suffix_array(text, backend="cpu")
+    >>> repeats = KmerRepeats(text, order, common_prefixes(text, order, backend="cpu"))
+    >>> spectrum = repeats.spectrum(3)
+    >>> spectrum.multiplicities.tolist(), spectrum.n_kmers.tolist()
+    ([1, 2], [5, 1])
+    >>> repeats.multiplicity(3, "a", 0, 7).tolist()
+    [1, 1, 2, 1, 1, 0, 0]
+    """
+
+    def __init__(self, text: IndexText, suffix_array: np.ndarray, lcp: np.ndarray) -> None:
+        for name, array in (("suffix array", suffix_array), ("common prefixes", lcp)):
+            if array.shape != (text.n_symbols,):
+                raise ParameterError(
+                    f"the {name} are {array.shape}, need ({text.n_symbols},) as the text"
+                )
+        self.text = text
+        # Compiled once, for arrays that are not written to.
+        self.suffix_array, self.lcp = _frozen(suffix_array), _frozen(lcp)
+        self._groups: CanonicalGroups | None = None
+        self._groups_k = 0
+        self._track: MultiplicityTrack | None = None
+        self._spectrum: KmerSpectrum | None = None
+
+    @cached_property
+    def longest_repeat(self) -> int:
+        """Bases of the longest stretch that occurs twice, as it stands."""
+        return int(self.lcp.max(initial=0))
+
+    @property
+    def longest_stretch(self) -> int:
+        """Bases of the longest stretch of A C G T; no k-mer is longer."""
+        return int(self._segment_lengths.max(initial=0))
+
+    def check_k(self, k: int, *, name: str = "k") -> None:
+        """Raise a ParameterError for a k that no k-mer of the text has; ``name`` is said in it."""
+        longest = self.longest_stretch
+        if k < 1 and longest:
+            raise ParameterError(f"{name} is {k:,}, needs to be 1 or more")
+        if not 1 <= k <= longest:
+            raise ParameterError(
+                f"{name} is {k:,}, and the longest stretch of A C G T has {longest:,} bases; needs "
+                f"{f'1 to {longest:,}' if longest else 'a text with bases'}"
+            )
+
+    def _check(self, k: int, strand: str) -> None:
+        self.check_k(k)
+        if strand not in STRANDS:
+            raise ParameterError(f"strand is {strand!r}, needs one of {', '.join(STRANDS)}")
+
+    @cached_property
+    def _segment_lengths(self) -> np.ndarray:
+        return np.diff(self.text.exceptions, prepend=-1) - 1
+
+    def spectrum(self, k: int, strand: KmerStrand = "forward") -> KmerSpectrum:
+        """Return how many k-mers occur how often; every multiplicity is there.
+
+        ``"canonical"`` sorts k-mers of up to 32 bases, and finds the reverse complement of each
+        longer one, which takes longer.
+
+        Raises
+        ------
+        ParameterError
+            If ``k`` is not from 1 to `longest_stretch`, or the strand unknown.
+        """
+        self._check(k, strand)
+        kept = self._spectrum
+        if kept is not None and (kept.k, kept.strand) == (k, strand):
+            return kept
+        n_places = int(count_places(self._segment_lengths, np.array([k]))[0])
+        if strand == "forward":
+            sizes, counts = count_repeated_sizes(self.lcp, k)
+            n_unique = n_places - int((sizes * counts).sum())
+            found = np.append(1, sizes), np.append(n_unique, counts)
+            found = tuple(part[found[1] > 0] for part in found)
+        elif k <= MAX_SORTED_K and self._groups_k != k:
+            short = mark_short(self.text.exceptions, self.text.n_symbols, k)
+            found = count_canonical(self.text.packed, self.text.n_symbols, short, n_places, k)
+        else:
+            groups = self._canonical_groups(k)
+            found = tally(groups.totals[groups.is_first])
+        self._spectrum = KmerSpectrum(k, strand, *(part.astype(np.int64) for part in found))
+        return self._spectrum
+
+    def distinct(self, max_k: int | None = None) -> DistinctKmers:
+        """Return how many different and how many unique k-mers there are for each k (forward).
+
+        Parameters
+        ----------
+        max_k
+            The largest k, 1 to `longest_stretch`; at most 1,000 if None.
+
+        Raises
+        ------
+        ParameterError
+            If ``max_k`` is out of range.
+        """
+        if max_k is None:
+            max_k = min(DEFAULT_MAX_K, max(self.longest_stretch, 1))
+        else:
+            self.check_k(max_k, name="max_k")
+        return count_distinct(self.lcp, self._segment_lengths, max_k)
+
+    def track(self, k: int, strand: KmerStrand = "forward") -> MultiplicityTrack:
+        """Return how often the k-mer that begins at each base occurs.
+
+        Raises
+        ------
+        ParameterError
+            If ``k`` is not from 1 to `longest_stretch`, or the strand unknown.
+        """
+        self._check(k, strand)
+        kept = self._track
+        if kept is not None and (kept.k, kept.strand) == (k, strand):
+            return kept
+        n = self.text.n_symbols
+        values = np.zeros(n, np.int32 if n < 2**31 else np.int64)
+        if strand == "canonical":
+            groups = self._canonical_groups(k)
+            totals = groups.totals
+            scatter_totals(self.suffix_array, groups.heads, groups.sizes, totals, values)
+        else:
+            scatter_sizes(self.suffix_array, self.lcp, k, n_chunks(n), values)
+            clear_short(self.text.exceptions, k, values)
+        self._track = MultiplicityTrack(self.text, k, strand, values)
+        return self._track
+
+    def multiplicity(
+        self, k: int, contig: str | int, start: int, stop: int, strand: KmerStrand = "forward"
+    ) -> np.ndarray:
+        """Return how often the k-mer that begins at each base of a stretch occurs; int32.
+
+        It is 0 where a k-mer would run into another letter than A C G T or over the contig's end.
+
+        Raises
+        ------
+        ParameterError
+            If ``k`` is not from 1 to `longest_stretch`, or there is no such stretch.
+        """
+        return self.track(k, strand).cut(contig, start, stop)
+
+    def bins(
+        self, k: int, contig: str | int, edges: np.ndarray, strand: KmerStrand = "forward"
+    ) -> MultiplicityBins:
+        """Return mean and highest multiplicity in bins of a contig, as `MultiplicityTrack.bins`."""
+        return self.track(k, strand).bins(contig, edges)
+
+    def kmers_with(
+        self,
+        k: int,
+        low: int,
+        high: int | None = None,
+        *,
+        strand: KmerStrand = "forward",
+        order: KmerOrder = "count",
+        limit: int = 100,
+        offset: int = 0,
+    ) -> KmerList:
+        """Return a page of the k-mers that occur ``low`` to ``high`` times.
+
+        Parameters
+        ----------
+        k, low, high
+            Both counts are included; None is no upper limit.
+        strand
+            As in `spectrum`.
+        order
+            ``"count"``: the most frequent first, then by the alphabet; or ``"kmer"``. Where only
+            the second strand of a canonical k-mer is in the text, that one decides.
+        limit, offset
+            How many k-mers the page has, and how many come before it.
+
+        Raises
+        ------
+        ParameterError
+            If ``k`` is not from 1 to `longest_stretch`, the strand unknown, or a number negative.
+        """
+        spectrum = self.spectrum(k, strand)
+        if limit < 0 or offset < 0 or order not in ORDERS:
+            raise ParameterError(
+                f"limit is {limit}, offset {offset} and order {order!r}; needs 0 or more, and "
+                "'count' or 'kmer'"
+            )
+        high = self.text.n_symbols * 2 if high is None else high
+        n_all = spectrum.count_between(low, high)
+        pages = [(low, high, offset, offset + limit)]
+        if order == "count":
+            pages = split_page(spectrum, low, high, offset, offset + limit)
+        parts = [self._select(k, strand, *page) for page in pages]
+        counts, positions = (np.concatenate([part[i] for part in parts]) for i in range(2))
+        if order == "count":
+            ranks = np.argsort(-counts, kind="stable")
+            counts, positions = counts[ranks], positions[ranks]
+        return list_kmers(self.text, k, strand, n_all, offset, counts, positions)
+
+    def _canonical_groups(self, k: int) -> CanonicalGroups:
+        if self._groups is None or self._groups_k != k:
+            self._groups = None
+            short = mark_short(self.text.exceptions, self.text.n_symbols, k)
+            self._groups = find_canonical_groups(
+                self.text.packed, self.suffix_array, self.lcp, short, k
+            )
+            self._groups_k = k
+        return self._groups
+
+    def _select(
+        self, k: int, strand: KmerStrand, low: int, high: int, first: int, stop: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return counts of k-mers, and first places in the text, in the order of the alphabet."""
+        if strand == "forward":
+            short = np.zeros(0, np.uint64)
+            if low <= 1:
+                short = mark_short(self.text.exceptions, self.text.n_symbols, k)
+            heads, sizes = select_groups(
+                self.suffix_array, self.lcp, short, k, low, high, first, stop
+            )
+            positions = find_first_positions(self.suffix_array, heads, sizes)
+            return sizes.astype(np.int64), positions
+        groups = self._canonical_groups(k)
+        totals = groups.totals
+        is_wanted = groups.is_first & (totals >= low) & (totals <= high)
+        chosen = np.flatnonzero(is_wanted)[first:stop]
+        partners = groups.partners[chosen].astype(np.int64)
+        partners[partners < 0] = chosen[partners < 0]
+        here, there = (
+            find_first_positions(self.suffix_array, groups.heads[which], groups.sizes[which])
+            for which in (chosen, partners)
+        )
+        return totals[chosen], np.minimum(here, there)
+
+
+def iter_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> Iterator[RepeatsProgress]:
+    """Find the common prefixes of an index's text, and give the progress.
+
+    ``backend`` says where neighbours in the suffix array are compared, which takes nearly all of
+    the time; what is asked of the result is counted on the CPU.
+
+    Raises
+    ------
+    ParameterError
+        If the index has a sample of the suffix array only.
+    """
+    order = _full_suffix_array(index)
+    yield RepeatsProgress("Comparing neighbours in the suffix array")
+    lcp = common_prefixes(index.text, order, backend=backend)
+    yield RepeatsProgress("Done", KmerRepeats(index.text, order, lcp))
+
+
+def make_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> KmerRepeats:
+    """Return what an index's text tells of its k-mers for any k; see `iter_kmer_repeats`."""
+    *_, last = iter_kmer_repeats(index, backend=backend)
+    return last.repeats
+
+
+def _full_suffix_array(index: FMIndex) -> np.ndarray:
+    if index.suffix_array is None:
+        raise ParameterError(
+            f"the index keeps every {index.sample_rate}. row of the suffix array, and needs all "
+            "for repeats; build it with sample_rate=1"
+        )
+    return index.suffix_array
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view

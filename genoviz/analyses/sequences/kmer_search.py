@@ -1,0 +1,140 @@
+"""An FM-index where a backend's kernels can read it; rows of k-mers, and positions of rows."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from genoviz.analyses.sequences.kmer_packing import AmbiguousKmers
+from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.model.sequences.fm_index import FMIndex
+
+GPU_FROM = 20_000
+"""With fewer k-mers or rows, ``"auto"`` stays on the CPU: moving them takes longer."""
+
+
+class Searcher:
+    """The arrays of an index on a backend, and its kernel."""
+
+    def __init__(self, index: FMIndex, kernel: ModuleType, arrays: ModuleType) -> None:
+        self._kernel, self._arrays = kernel, arrays
+        self._lines = arrays.asarray(index.lines)
+        self._super_counts = arrays.asarray(index.super_counts)
+        self._super_shift = index.super_shift
+        self.n_symbols = index.n_symbols
+        self._start_table = arrays.asarray(index.start_table)
+        self._packed = arrays.asarray(index.text.packed)
+        self._exceptions = arrays.asarray(index.text.exceptions)
+        self._exception_ids = arrays.asarray(index.exception_ids)
+        self._samples = arrays.asarray(index.samples)
+        self._sample_rate = index.sample_rate
+
+    def find_row_ranges(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Return first and last row of packed k-mers; as the start table, shape (n, 2)."""
+        ranges = self._arrays.empty((len(words), 2), self._start_table.dtype)
+        self._kernel.find_row_ranges(
+            self._lines,
+            self._super_counts,
+            self._super_shift,
+            self.n_symbols,
+            self._start_table,
+            self._arrays.asarray(words),
+            self._arrays.asarray(lengths),
+            ranges,
+        )
+        return self._fetch(ranges)
+
+    def count(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """Return how often packed k-mers occur; int64, shape (n,)."""
+        counts = self._arrays.empty(len(words), np.int64)
+        self._kernel.count_kmers(
+            self._lines,
+            self._super_counts,
+            self._super_shift,
+            self.n_symbols,
+            self._start_table,
+            self._packed,
+            self._exceptions,
+            self._samples,
+            self._sample_rate,
+            self._arrays.asarray(words),
+            self._arrays.asarray(lengths),
+            counts,
+        )
+        return self._fetch(counts)
+
+    def extend(self, ranges: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+        """Return the rows of k-mers with a base more before them; int64, shape (n, 2)."""
+        extended = self._arrays.array(ranges, np.int64)
+        self._kernel.extend_row_ranges(
+            self._lines,
+            self._super_counts,
+            self._super_shift,
+            extended,
+            self._arrays.asarray(symbols, np.uint8),
+        )
+        return self._fetch(extended)
+
+    def extend_branches(
+        self,
+        kmers: AmbiguousKmers,
+        n_taken: np.ndarray,
+        n_wanted: np.ndarray,
+        ids: np.ndarray,
+        ranges: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return k-mers and rows of branches that have as many letters as wanted and occur."""
+        xp = self._arrays
+        branches = xp.empty((len(ids), 4, 2), self._start_table.dtype)
+        self._kernel.extend_branches(
+            self._lines,
+            self._super_counts,
+            self._super_shift,
+            self._start_table,
+            *map(xp.asarray, (kmers.sets, kmers.offsets[1:], n_taken, n_wanted, ids)),
+            xp.asarray(ranges, self._start_table.dtype),
+            branches,
+        )
+        found = self._fetch(branches).reshape(-1, 2)
+        occurs = found[:, 0] < found[:, 1]
+        return np.repeat(ids, 4)[occurs], found[occurs]
+
+    def locate(self, rows: np.ndarray) -> np.ndarray:
+        """Return the text positions of rows; as the samples, shape (n,)."""
+        positions = self._arrays.empty(len(rows), self._samples.dtype)
+        self._kernel.locate_rows(
+            self._lines,
+            self._super_counts,
+            self._super_shift,
+            self._exceptions,
+            self._exception_ids,
+            self._samples,
+            self._sample_rate,
+            self._arrays.asarray(rows, self._start_table.dtype),
+            positions,
+        )
+        return self._fetch(positions)
+
+    def _fetch(self, array: Any) -> np.ndarray:
+        return array if self._arrays is np else array.get()
+
+
+_SEARCHERS: dict[str, WeakKeyDictionary[FMIndex, Searcher]] = {
+    "cpu": WeakKeyDictionary(),
+    "cuda": WeakKeyDictionary(),
+}
+
+
+def searcher_of(index: FMIndex, backend: Backend, n_items: int) -> Searcher:
+    """Return what searches an index on a backend; its arrays are moved there once."""
+    if backend == "auto" and n_items < GPU_FROM:
+        backend = "cpu"
+    name = resolve_backend(backend)
+    searcher = _SEARCHERS[name].get(index)
+    if searcher is None:
+        searcher = Searcher(index, load_kernel("fm_index", name), array_module(name))
+        _SEARCHERS[name][index] = searcher
+    return searcher

@@ -1,0 +1,115 @@
+"""What is counted of the k-mers of a text: spectra, and how many there are for each k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from genoviz.analyses.sequences.kmer_groups import count_lengths
+from genoviz.errors import ParameterError
+
+KmerStrand = Literal["forward", "canonical"]
+STRANDS = ("forward", "canonical")
+
+
+@dataclass(frozen=True, eq=False)
+class KmerSpectrum:
+    """How many different k-mers occur how often; every multiplicity that there is.
+
+    Attributes
+    ----------
+    k, strand
+        ``"forward"`` counts k-mers as they stand; ``"canonical"`` takes a k-mer and its reverse
+        complement for one, and a palindrome once at each place.
+    multiplicities
+        int64, shape (n,), ascending: how often a k-mer occurs.
+    n_kmers
+        int64, shape (n,): how many different k-mers do.
+    """
+
+    k: int
+    strand: KmerStrand
+    multiplicities: np.ndarray
+    n_kmers: np.ndarray
+
+    @property
+    def n_distinct(self) -> int:
+        """How many different k-mers there are."""
+        return int(self.n_kmers.sum())
+
+    @property
+    def n_unique(self) -> int:
+        """How many k-mers occur once."""
+        return int(self.n_kmers[self.multiplicities == 1].sum())
+
+    @property
+    def n_total(self) -> int:
+        """How many places a k-mer begins at."""
+        return int((self.multiplicities * self.n_kmers).sum())
+
+    @property
+    def max_multiplicity(self) -> int:
+        """How often the most frequent k-mer occurs; 0 where there is none."""
+        return int(self.multiplicities[-1]) if len(self.multiplicities) else 0
+
+    def count_between(self, low: int, high: int | None = None) -> int:
+        """Return how many k-mers occur ``low`` to ``high`` times, both included."""
+        is_within = self.multiplicities >= low
+        if high is not None:
+            is_within &= self.multiplicities <= high
+        return int(self.n_kmers[is_within].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctKmers:
+    """How many k-mers there are for each k, as they stand (forward).
+
+    Attributes
+    ----------
+    ks
+        int64, shape (max_k,): 1, 2, ...
+    n_distinct, n_unique
+        int64, shape (max_k,): how many different k-mers there are, and how many occur once.
+    n_total
+        int64, shape (max_k,): how many places a k-mer begins at.
+    """
+
+    ks: np.ndarray
+    n_distinct: np.ndarray
+    n_unique: np.ndarray
+    n_total: np.ndarray
+
+
+def count_distinct(lcp: np.ndarray, segment_lengths: np.ndarray, max_k: int) -> DistinctKmers:
+    """Return the different and the unique k-mers for each k up to ``max_k``, in one pass.
+
+    A row begins with a k-mer that was not in the row before where the common prefix is shorter
+    than k; so of the places at which a k-mer begins, those with a common prefix of k or more are
+    taken off. Unique ones have a shorter common prefix with both neighbours.
+
+    Raises
+    ------
+    ParameterError
+        If ``max_k`` is not positive.
+    """
+    if max_k < 1:
+        raise ParameterError(f"max_k is {max_k:,}, needs to be 1 or more")
+    ks = np.arange(1, max_k + 1, dtype=np.int64)
+    n_total = count_places(segment_lengths, ks)
+    before, longest = (
+        np.cumsum(counts[::-1])[::-1][1:] for counts in count_lengths(lcp, int(max_k))
+    )
+    return DistinctKmers(ks, n_total - before, n_total - longest, n_total)
+
+
+def count_places(segment_lengths: np.ndarray, ks: np.ndarray) -> np.ndarray:
+    """Return at how many places of segments a k-mer begins, for each k; int64.
+
+    ``segment_lengths`` are the bases between one exception and the next.
+    """
+    lengths = np.sort(segment_lengths)
+    firsts = np.searchsorted(lengths, ks, side="left")
+    sums = np.append(np.cumsum(lengths[::-1])[::-1], 0)
+    return sums[firsts] - (len(lengths) - firsts) * (ks - 1)

@@ -1,0 +1,207 @@
+"""How often the k-mer that begins at each base occurs, along contigs and in bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.analyses.sequences.kmer_spectrum import KmerStrand
+from genoviz.errors import ParameterError
+from genoviz.model.sequences.index_text import IndexText
+
+BLOCK_BITS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class MultiplicityBins:
+    """Multiplicities of the k-mers that begin in each bin of a contig.
+
+    Attributes
+    ----------
+    edges
+        int64, shape (n + 1,): bin ``i`` is ``edges[i]`` to ``edges[i + 1]``, 0-based, bp.
+    means
+        float64, shape (n,): over the places at which a k-mer begins; 0 where none does.
+    maxima
+        int64, shape (n,).
+    n_kmers
+        int64, shape (n,): at how many places of a bin a k-mer begins.
+    """
+
+    edges: np.ndarray
+    means: np.ndarray
+    maxima: np.ndarray
+    n_kmers: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MultiplicityTrack:
+    """How often the k-mer that begins at each base occurs in the whole text.
+
+    Attributes
+    ----------
+    text
+        The text.
+    k, strand
+        As in `KmerSpectrum`; ``"canonical"`` counts the reverse complement too.
+    values
+        int32 (int64 from 2^31 symbols on), shape (n_symbols,): by position in the text; 0 where no
+        k-mer begins, as it would run into a letter other than A C G T or over the contig's end.
+    """
+
+    text: IndexText
+    k: int
+    strand: KmerStrand
+    values: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"MultiplicityTrack(k = {self.k:,}, {self.strand}, {len(self.values):,} symbols)"
+
+    def cut(self, contig: str | int, start: int, stop: int) -> np.ndarray:
+        """Return the multiplicity at each base of a stretch; as ``values``, shape (stop - start,).
+
+        Raises
+        ------
+        ParameterError
+            If there is no such contig, or the stretch is not on it.
+        """
+        rank = find_contig(self.text, contig)
+        length = int(self.text.contig_lengths[rank])
+        if not 0 <= start <= stop <= length:
+            raise ParameterError(
+                f"{self.text.contig_names[rank]}:{start:,}-{stop:,} is not within its {length:,} bp"
+            )
+        found = np.zeros(stop - start, self.values.dtype)
+        for first, last, place in zip(*self._segments_of(rank), strict=True):
+            low, high = max(place, start), min(place + last - first, stop)
+            if low < high:
+                shift = first - place
+                found[low - start : high - start] = self.values[low + shift : high + shift]
+        return found
+
+    def bins(self, contig: str | int, edges: np.ndarray) -> MultiplicityBins:
+        """Return mean and highest multiplicity of each bin of a contig.
+
+        The time is that of the bins, whatever their width.
+
+        Parameters
+        ----------
+        contig
+            Name or number.
+        edges
+            Integers, ascending, bp; what is beyond the contig has no k-mers.
+        """
+        rank = find_contig(self.text, contig)
+        edges = np.asarray(edges, np.int64)
+        sums, counts, maxima = np.zeros((3, max(len(edges) - 1, 0)), np.int64)
+        _fill_bins(
+            self.values, *self._blocks, *self._segments_of(rank), edges, sums, counts, maxima
+        )
+        return MultiplicityBins(edges, sums / np.maximum(counts, 1), maxima, counts)
+
+    @cached_property
+    def _segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """First and last text position of each segment, its place on the contig; and cuts.
+
+        Segments are what is between exceptions; contig ``i`` has ``cuts[i]`` to ``cuts[i + 1]``.
+        """
+        text = self.text
+        firsts = np.concatenate([[0], text.exceptions[:-1] + 1])[: len(text.exceptions)]
+        stands_for = np.cumsum(text.run_lengths - 1) - (text.run_lengths - 1)
+        contigs = np.searchsorted(text.contig_ends, text.exceptions)
+        places = firsts + stands_for - text.contig_offsets[contigs]
+        cuts = np.searchsorted(contigs, np.arange(text.n_contigs + 1))
+        return firsts, text.exceptions, places, cuts
+
+    def _segments_of(self, contig: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        *columns, cuts = self._segments
+        first, last, place = (column[cuts[contig] : cuts[contig + 1]] for column in columns)
+        return first, last, place
+
+    @cached_property
+    def _blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sums and counts before each block of 256 text positions, and the maxima in it."""
+        n = (len(self.values) >> BLOCK_BITS) + 1
+        sums, counts, maxima = np.zeros((3, n), np.int64)
+        _sum_blocks(self.values, sums, counts, maxima)
+        return np.cumsum(sums) - sums, np.cumsum(counts) - counts, maxima
+
+
+def find_contig(text: IndexText, contig: str | int) -> int:
+    """Return the number of a contig, by name or number.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
+    names = text.contig_names
+    if isinstance(contig, str):
+        if contig in names:
+            return names.index(contig)
+        examples = ", ".join(names[:3]) or "none at all"
+        raise ParameterError(f"no contig is named {contig!r}; there are {len(names):,}: {examples}")
+    if not 0 <= contig < len(names):
+        raise ParameterError(f"there is no contig {contig:,}, only {len(names):,}")
+    return int(contig)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _sum_blocks(values, sums, counts, maxima):
+    for block in prange(len(sums)):
+        for i in range(block << BLOCK_BITS, min((block + 1) << BLOCK_BITS, len(values))):
+            value = np.int64(values[i])
+            sums[block] += value
+            counts[block] += value > 0
+            maxima[block] = max(maxima[block], value)
+
+
+@njit(nogil=True, cache=True)
+def _sum_before(values, sums, counts, stop):
+    block = stop >> BLOCK_BITS
+    total, count = sums[block], counts[block]
+    for i in range(block << BLOCK_BITS, stop):
+        total += np.int64(values[i])
+        count += values[i] > 0
+    return total, count
+
+
+@njit(nogil=True, cache=True)
+def _find_highest(values, maxima, start, stop):
+    highest = np.int64(0)
+    i = start
+    while i < stop:
+        block = i >> BLOCK_BITS
+        end = (block + 1) << BLOCK_BITS
+        if i == block << BLOCK_BITS and end <= stop:
+            highest = max(highest, maxima[block])
+        else:
+            end = min(end, stop)
+            for place in range(i, end):
+                highest = max(highest, np.int64(values[place]))
+        i = end
+    return highest
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _fill_bins(
+    values, block_sums, block_counts, block_maxima, firsts, lasts, places, edges,
+    sums, counts, maxima,
+):  # fmt: skip
+    for bin_ in prange(len(sums)):
+        segment = max(np.searchsorted(places, edges[bin_], side="right") - 1, 0)
+        while segment < len(firsts) and places[segment] < edges[bin_ + 1]:
+            shift = firsts[segment] - places[segment]
+            low = max(edges[bin_] + shift, firsts[segment])
+            high = min(edges[bin_ + 1] + shift, lasts[segment])
+            if low < high:
+                total, count = _sum_before(values, block_sums, block_counts, high)
+                less_total, less_count = _sum_before(values, block_sums, block_counts, low)
+                sums[bin_] += total - less_total
+                counts[bin_] += count - less_count
+                highest = _find_highest(values, block_maxima, low, high)
+                maxima[bin_] = max(maxima[bin_], highest)
+            segment += 1

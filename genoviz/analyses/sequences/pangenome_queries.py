@@ -1,0 +1,215 @@
+"""K-mers on the paths of a graph: how many on each, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numba import njit
+
+from genoviz.analyses.graph.query.hit_nodes import find_nodes
+from genoviz.analyses.intervals.linear_coordinates import check_option
+from genoviz.analyses.sequences.kmer_packing import Kmers
+from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.analyses.sequences.pangenome_hits import BOTH, FORWARD, UnitHits, iter_unit_hits
+from genoviz.analyses.sequences.pangenome_index import PangenomeIndex
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.sequences.bases import reverse_complement
+
+MAX_SORTED = 1 << 22
+_UNITS_PER_BATCH = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class PathHits:
+    """Places of a k-mer on paths, a page of them.
+
+    Attributes
+    ----------
+    n_hits
+        How many there are on all paths.
+    paths
+        int32, shape (n,): index of the path.
+    starts
+        int64, shape (n,): first base, whichever strand; 0-based, bp along the path.
+    strands
+        int8, shape (n,): 1 where the path reads the k-mer, -1 where its reverse complement.
+    node_offsets
+        int64, shape (n + 1,): hit ``i`` is on the nodes ``nodes[node_offsets[i] :
+        node_offsets[i + 1]]``.
+    nodes
+        int32: nodes in the order in which the path visits them.
+    is_sorted
+        Whether hits are in the order of paths and places; beyond 4,194,304 in all they are not.
+    """
+
+    n_hits: int
+    paths: np.ndarray
+    starts: np.ndarray
+    strands: np.ndarray
+    node_offsets: np.ndarray
+    nodes: np.ndarray
+    is_sorted: bool
+
+
+def count_per_path(
+    pangenome: PangenomeIndex,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return how often each path has each k-mer; int64, shape (n_kmers, n_paths).
+
+    Parameters
+    ----------
+    pangenome
+        What `build_pangenome_index` returns.
+    kmers, strand, max_branches
+        As in `count_kmers`; k-mers of up to ``max_k`` bases.
+
+    Raises
+    ------
+    ParameterError
+        As `count_kmers`, and if a k-mer is too long.
+    """
+    check_option("strand", strand, get_args(KmerStrands))
+    kmers = [kmers] if isinstance(kmers, str | bytes) else kmers
+    counts = np.zeros((len(kmers), pangenome.graph.n_paths), np.int64)
+    paths = pangenome.unit_paths
+    for hits in iter_unit_hits(pangenome, kmers, max_branches, backend):
+        _add_counts(
+            hits.kmers, hits.units, hits.sides, strand == "forward",
+            paths.offsets, paths.paths, paths.counts, pangenome.shared.is_turned, counts,
+        )  # fmt: skip
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def _add_counts(
+    kmers, units, sides, is_forward, path_offsets, paths, path_counts, is_turned, counts
+):
+    for i in range(len(units)):
+        for k in range(path_offsets[units[i]], path_offsets[units[i] + 1]):
+            path = paths[k]
+            if not is_forward or sides[i] == BOTH or (sides[i] == FORWARD) != is_turned[path]:
+                counts[kmers[i], path] += path_counts[k]
+
+
+def locate_on_paths(
+    pangenome: PangenomeIndex,
+    kmer: str | bytes | Kmer,
+    *,
+    strand: KmerStrands = "both",
+    limit: int | None = None,
+    offset: int = 0,
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> PathHits:
+    """Return where paths have a k-mer, and on which nodes.
+
+    Parameters
+    ----------
+    pangenome, kmer, strand
+        As in `count_per_path`. With ``"canonical"``, strands are those of the k-mer or its reverse
+        complement, whichever comes first in the alphabet.
+    limit, offset
+        How many hits to return, None for all, and how many to pass over.
+    max_branches
+        As in `count_kmers`.
+
+    Raises
+    ------
+    ParameterError
+        As `count_per_path`, or if ``limit`` or ``offset`` is negative.
+    """
+    check_option("strand", strand, get_args(KmerStrands))
+    if offset < 0 or (limit is not None and limit < 0):
+        raise ParameterError(f"limit is {limit} and offset {offset}, need to be 0 or more")
+    letters = kmer.letters if isinstance(kmer, Kmer) else kmer
+    k = len(letters)
+    if strand == "canonical":
+        letters = _first_strand(letters)
+    parts = list(iter_unit_hits(pangenome, [letters], max_branches, backend))
+    ends = np.cumsum([_count_places(pangenome, hits, strand) for hits in parts], dtype=np.int64)
+    n_hits = int(ends[-1]) if parts else 0
+    stop = n_hits if limit is None else min(n_hits, offset + limit)
+    is_sorted = n_hits <= MAX_SORTED
+    first, last = (0, n_hits) if is_sorted else (offset, stop)
+    paths, starts = np.empty((2, max(last - first, 0)), np.int64)
+    strands = np.empty(len(paths), np.int8)
+    for hits, end, n in zip(parts, ends.tolist(), np.diff(ends, prepend=0), strict=True):
+        _fill_places(pangenome, hits, k, strand, end - int(n) - first, paths, starts, strands)
+    if is_sorted:
+        order = np.lexsort([starts, paths])[offset:stop]
+        paths, starts, strands = paths[order], starts[order], strands[order]
+    node_offsets, nodes = find_nodes(pangenome.graph, paths, starts, k)
+    return PathHits(n_hits, paths.astype(np.int32), starts, strands, node_offsets, nodes, is_sorted)
+
+
+def _first_strand(letters: str | bytes) -> bytes:
+    """Return a k-mer or its reverse complement, whichever comes first in the alphabet."""
+    letters = letters.encode("latin-1", "replace") if isinstance(letters, str) else letters
+    letters = letters.upper().replace(b"U", b"T")
+    return min(letters, reverse_complement(np.frombuffer(letters, np.uint8)).tobytes())
+
+
+def _count_places(pangenome: PangenomeIndex, hits: UnitHits, strand: str) -> int:
+    shared = pangenome.shared
+    if strand != "forward":
+        n_steps = np.diff(shared.stand_offsets)
+        return int(n_steps[hits.units].sum())
+    paths = pangenome.unit_paths
+    counts = np.zeros((1, pangenome.graph.n_paths), np.int64)
+    _add_counts(
+        hits.kmers, hits.units, hits.sides, True,
+        paths.offsets, paths.paths, paths.counts, shared.is_turned, counts,
+    )  # fmt: skip
+    return int(counts.sum())
+
+
+def _fill_places(
+    pangenome: PangenomeIndex,
+    hits: UnitHits,
+    k: int,
+    strand: str,
+    at: int,
+    paths: np.ndarray,
+    starts: np.ndarray,
+    strands: np.ndarray,
+) -> None:
+    """Store the places of hits from number ``at`` on, as far as the arrays reach."""
+    graph, shared = pangenome.graph, pangenome.shared
+    for first in range(0, len(hits.units), _UNITS_PER_BATCH):
+        if at >= len(paths):
+            return
+        batch = slice(first, first + _UNITS_PER_BATCH)
+        units = hits.units[batch]
+        n_steps = shared.stand_offsets[units + 1] - shared.stand_offsets[units]
+        if strand != "forward" and at + int(n_steps.sum()) <= 0:
+            at += int(n_steps.sum())
+            continue
+        rows = np.repeat(np.arange(len(units)), n_steps)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(n_steps) - n_steps, n_steps)
+        steps = shared.stand_steps[shared.stand_offsets[units][rows] + within]
+        step_paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
+        is_turned, sides = shared.is_turned[step_paths], hits.sides[batch][rows]
+        is_plus = (sides == BOTH) | ((sides == FORWARD) != is_turned)
+        if strand == "forward":
+            steps, step_paths, rows = steps[is_plus], step_paths[is_plus], rows[is_plus]
+            is_turned, is_plus = is_turned[is_plus], is_plus[is_plus]
+        keep = slice(max(-at, 0), max(len(paths) - at, 0))
+        steps, step_paths, rows = steps[keep], step_paths[keep], rows[keep]
+        is_turned = is_turned[keep]
+        inside = shared.shifts[units[rows]] + hits.offsets[batch][rows]
+        lengths = graph.node_lengths[graph.steps[steps] >> 1]
+        inside = np.where(is_turned, lengths - inside - k, inside)
+        to = slice(max(at, 0), max(at, 0) + len(steps))
+        paths[to] = step_paths
+        starts[to] = graph.position_index.positions_of(steps) + inside
+        strands[to] = np.where(is_plus[keep], 1, -1)
+        at += len(is_plus)

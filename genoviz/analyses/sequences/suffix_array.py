@@ -1,0 +1,181 @@
+"""The suffix array of a text, its common prefixes, and a check that it is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.errors import ParameterError
+from genoviz.kernels.suffix_sort import row_dtype
+from genoviz.model.sequences.index_text import EXCEPTION, IndexText
+
+
+@dataclass(frozen=True)
+class SuffixSortProgress:
+    """How far a text is sorted.
+
+    Parameters
+    ----------
+    stage
+        One of ``genoviz.kernels.suffix_sort.STAGES``.
+    n_done, n_total
+        How much of this stage is done.
+    tied_fractions
+        After the sorting of blocks and after each round of refinement: the fraction of the sorted
+        suffixes that were not yet apart from all others.
+    block_sizes
+        None until the last one; then int64, shape (n_blocks,): how many suffixes were sorted in
+        each block.
+    suffix_array
+        None until the last one; then uint32 (int64 from 2^32 - 1 symbols on), shape (n_symbols,),
+        read-only.
+    """
+
+    stage: str
+    n_done: int
+    n_total: int
+    tied_fractions: tuple[float, ...] = ()
+    block_sizes: np.ndarray | None = None
+    suffix_array: np.ndarray | None = None
+
+
+def iter_suffix_array(
+    text: IndexText, *, backend: Backend = "auto"
+) -> Iterator[SuffixSortProgress]:
+    """Sort all suffixes of a text, and give the progress after each step.
+
+    An exception is smaller than A, and of two exceptions the later one in the text is smaller; so
+    all suffixes differ, and every backend gives the same array.
+
+    Parameters
+    ----------
+    text
+        What `make_index_text` returns.
+    backend
+        ``"cpu"``, ``"cuda"`` or ``"auto"``.
+
+    Yields
+    ------
+    SuffixSortProgress
+        The last one has the suffix array.
+
+    References
+    ----------
+    See ``genoviz.kernels.suffix_sort``.
+    """
+    kernel, arrays = load_kernel("suffix_sort", backend), array_module(backend)
+    n = text.n_symbols
+    suffix_array = np.empty(n, row_dtype(n))
+    fractions: dict[tuple[str, int], float] = {}
+    n_sorted, block_sizes = 0, None
+
+    def steps() -> Iterator[tuple[str, int, int, int]]:
+        nonlocal block_sizes
+        block_sizes = yield from kernel.iter_sort_suffixes(
+            arrays.asarray(text.packed), n, arrays.asarray(text.exceptions), suffix_array
+        )
+
+    for stage, n_done, n_total, n_tied in steps():
+        if stage == "blocks":
+            n_sorted = n_total
+            fractions[stage, 0] = n_tied / max(n_total, 1)
+        elif stage == "ties":
+            fractions[stage, n_done] = n_tied / max(n_sorted or n, 1)
+        yield SuffixSortProgress(stage, n_done, n_total, tuple(fractions.values()))
+    suffix_array.flags.writeable = False
+    tied = tuple(fractions.values())
+    yield SuffixSortProgress("induction", n, n, tied, block_sizes, suffix_array)
+
+
+def suffix_array(text: IndexText, *, backend: Backend = "auto") -> np.ndarray:
+    """Return where each suffix of a text begins, the smallest suffix first.
+
+    uint32 (int64 from 2^32 - 1 symbols on), shape (n_symbols,), read-only; `iter_suffix_array` has
+    the order and the arguments.
+
+    Examples
+    --------
+    >>> from genoviz.analyses.sequences.index_text import make_index_text
+    >>> from genoviz.model.sequences.sequences import Sequences
+    >>> text = make_index_text(Sequences.from_records([("a", "GATTA")]))
+    >>> suffix_array(text, backend="cpu").tolist()
+    [5, 4, 1, 0, 3, 2]
+    """
+    for progress in iter_suffix_array(text, backend=backend):
+        sorted_suffixes = progress.suffix_array
+    return sorted_suffixes
+
+
+def common_prefixes(
+    text: IndexText, suffix_array: np.ndarray, *, backend: Backend = "auto"
+) -> np.ndarray:
+    """Return the bases that each row's suffix has in common with the row before; uint32, (n,).
+
+    Row 0 has 0. Exceptions match nothing, so that no common prefix spans the end of a contig.
+
+    Raises
+    ------
+    ParameterError
+        If the suffix array is of another length than the text.
+
+    Examples
+    --------
+    >>> from genoviz.analyses.sequences.index_text import make_index_text
+    >>> from genoviz.model.sequences.sequences import Sequences
+    >>> text = make_index_text(Sequences.from_records([("a", "GATTA")]))
+    >>> common_prefixes(text, suffix_array(text, backend="cpu"), backend="cpu").tolist()
+    [0, 0, 1, 0, 0, 1]
+    """
+    _check_length(text, suffix_array)
+    kernel, arrays = load_kernel("common_prefix", backend), array_module(backend)
+    lengths = kernel.longest_common_prefixes(
+        arrays.asarray(text.packed),
+        text.n_symbols,
+        arrays.asarray(text.exceptions),
+        suffix_array,
+    )
+    return lengths if isinstance(lengths, np.ndarray) else lengths.get()
+
+
+def is_suffix_array(text: IndexText, suffix_array: np.ndarray) -> bool:
+    """Tell in O(n) whether an array has all suffixes of a text in their order.
+
+    It has each position once, and of two neighbours the first has the smaller symbol, or the same
+    one and what follows is in an earlier row.
+
+    Raises
+    ------
+    ParameterError
+        If the array is of another length than the text.
+    """
+    _check_length(text, suffix_array)
+    n = text.n_symbols
+    rows = np.full(n + 1, -1, np.int64)
+    positions = suffix_array.astype(np.int64)
+    if n == 0:
+        return True
+    if positions.min() < 0 or positions.max() >= n:
+        return False
+    rows[positions] = np.arange(n)
+    if (rows[:n] < 0).any():
+        return False
+    symbols = text.symbols().astype(np.int64) + 1
+    is_exception = symbols == EXCEPTION + 1
+    symbols[is_exception] = 0
+    # Exceptions are all different, the last one the smallest.
+    following = rows[1:]
+    following[text.exceptions] = -text.exceptions - 1
+    symbols, following = symbols[positions], following[positions]
+    is_less = symbols[:-1] < symbols[1:]
+    is_less |= (symbols[:-1] == symbols[1:]) & (following[:-1] < following[1:])
+    return bool(is_less.all())
+
+
+def _check_length(text: IndexText, suffix_array: np.ndarray) -> None:
+    if suffix_array.shape != (text.n_symbols,):
+        raise ParameterError(
+            f"the suffix array is {suffix_array.shape}, needs ({text.n_symbols},) as the text"
+        )

@@ -1,0 +1,1 @@
+"""Simulated data of all kinds, from a seed."""

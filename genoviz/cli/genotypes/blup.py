@@ -1,0 +1,317 @@
+"""``genoviz geno blup``: breeding values from genotypes, phenotypes and pedigrees."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.tables import sample_columns, variant_columns, write_table
+from genoviz.cli.output_kinds import TableOption, table_only
+from genoviz.cli.progress import ProgressBar, show_progress
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
+    from genoviz.analyses.genotypes.prediction.cross_validation import CrossValidation
+    from genoviz.model.genotypes.genotypes import Genotypes
+    from genoviz.model.genotypes.phenotypes import PhenotypeTable
+    from genoviz.model.genotypes.traits import Trait
+
+EXAMPLES = examples(
+    "genoviz geno blup lines.bed --pheno yield.csv --trait site1 -o breeding_values.tsv",
+    "genoviz geno blup lines.bed --pheno yield.csv --cross-validate 5 --repeats 3",
+    "genoviz geno blup herd.bed --pheno milk.csv --method ssSNPBLUP --pedigree herd.ped",
+)
+
+
+class Method(StrEnum):
+    """Equations of the same or of wider models."""
+
+    snp_blup = "SNP-BLUP"
+    gblup = "GBLUP"
+    ss_snp_blup = "ssSNPBLUP"
+    ss_gta_blup = "ssGTABLUP"
+
+
+class Preconditioner(StrEnum):
+    """What the conjugate gradients are preconditioned by."""
+
+    diagonal = "diagonal"
+    block = "block"
+    none = "none"
+
+
+ASSUMED_HERITABILITY, ASSUMED_WEIGHT = 0.5, 0.2
+_SINGLE_STEP = (Method.ss_snp_blup, Method.ss_gta_blup)
+
+
+def blup(
+    genotypes: io.GenotypesArgument,
+    output: TableOption = None,
+    pheno: io.PhenotypesOption = None,
+    trait: io.TraitOption = None,
+    trait_type: io.TraitTypeOption = io.TraitType.auto,
+    covar: io.CovariateFileOption = None,
+    covariate: io.CovariatesOption = None,
+    by_row_order: io.RowOrderOption = False,
+    heritability: Annotated[
+        float | None,
+        typer.Option(
+            "--heritability",
+            min=0,
+            max=1,
+            help="Of the trait, within (0, 1). It is not estimated.",
+            show_default=f"{ASSUMED_HERITABILITY:g}, with a note",
+        ),
+    ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            case_sensitive=False,
+            help="SNP-BLUP and GBLUP solve the same model; the single-step forms also use a "
+            "pedigree, and predict animals without genotypes.",
+        ),
+    ] = Method.snp_blup,
+    pedigree: Annotated[
+        Path | None,
+        typer.Option(help="Animal, sire and dam a line; for the single-step forms."),
+    ] = None,
+    polygenic_weight: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Part that the pedigree has beside the markers.",
+            show_default=f"{ASSUMED_WEIGHT:g}, with a note",
+        ),
+    ] = None,
+    preconditioner: Annotated[
+        Preconditioner, typer.Option(help="Of the conjugate gradients.")
+    ] = Preconditioner.diagonal,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-30,
+            max=1,
+            help="Squared relative residual at which to stop.",
+            show_default="1e-13, or 1e-10 to cross-validate",
+        ),
+    ] = None,
+    max_iterations: Annotated[
+        int, typer.Option(min=1, max=10**9, help="Stop there at the latest.")
+    ] = 5000,
+    effects: Annotated[
+        Path | None, typer.Option(help="Also write the effects of the variants.")
+    ] = None,
+    cross_validate: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=10**9,
+            metavar="FOLDS",
+            help="Instead, tell how well held-out samples are predicted.",
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, max=10**6, help="Of the cross-validation.")] = 1,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Predict breeding values by best linear unbiased prediction.
+
+    Samples without a phenotype are predicted, but not learned from. Notes on standard error say
+    what was assumed. If the equations are not solved to the tolerance, tables have CONVERGED no,
+    and the exit status is 3.
+    """
+    from genoviz.analyses.genotypes.prediction.blup_training import Training
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+
+    table_only(effects, option="--effects")
+    if cross_validate is not None and (output is not None or effects is not None):
+        raise typer.BadParameter("--cross-validate writes no table; leave out -o and --effects")
+    is_single_step = method in _SINGLE_STEP
+    if is_single_step != (pedigree is not None):
+        raise typer.BadParameter(
+            "--pedigree and the single-step methods ssSNPBLUP and ssGTABLUP need each other"
+        )
+    if is_single_step and cross_validate is not None:
+        raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
+    common = {
+        "contigs": contigs.value,
+        "heritability": ASSUMED_HERITABILITY if heritability is None else heritability,
+        "max_iterations": max_iterations,
+        "backend": backend.value,
+    }
+    if tolerance is not None:
+        common["tolerance"] = tolerance
+    with show_progress() as bar:
+        filters = io.Filters(maf, max_missing, region=region, keep=keep, n_autosomes=autosomes)
+        found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_left_out(found, contigs.value))
+        table = io.read_table(pheno, genotypes)
+        if is_single_step:
+            if covariate:
+                raise typer.BadParameter("--covariate takes SNP-BLUP or GBLUP")
+            name, columns, last = _solve_single_step(
+                found,
+                pedigree,
+                table,
+                trait,
+                trait_type,
+                by_row_order,
+                bar,
+                form=method.value,
+                polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
+                preconditioner=preconditioner.value,
+                **common,
+            )
+            _write(columns, output, found, last, effects)
+            _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
+            _tell_assumed("polygenic weight", polygenic_weight, ASSUMED_WEIGHT)
+            _tell_end(f"trait {name}: {last.sentence}", last)
+            return
+        name, taken = io.take_trait(
+            table, found.samples, trait, trait_type, by_row_order=by_row_order
+        )
+        phenotype = _numbers(name, taken)
+        covariate_table = table if covar is None else io.read_table(covar, genotypes)
+        covariates, names = io.take_covariates(
+            covariate_table,
+            found.samples,
+            covariate,
+            is_own=covar is not None,
+            by_row_order=by_row_order,
+        )
+        Training(phenotype, covariates, covariate_names=names)  # refuses them by name
+        if cross_validate is not None:
+            from genoviz.analyses.genotypes.prediction.cross_validation import iter_cross_validate
+
+            steps = iter_cross_validate(
+                found,
+                phenotype,
+                covariates=covariates,
+                folds=cross_validate,
+                repeats=repeats,
+                seed=seed,
+                **common,
+            )
+            checked = io.last_result(steps, bar)
+            end = "" if checked.is_converged else ", not converged"
+            typer.echo(
+                f"trait {name}: accuracy {checked.accuracy:.4f}, bias {checked.bias:.4f}{end}"
+            )
+            _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
+            _tell_end(f"largest squared relative residual {checked.residual:.2g}{end}", checked)
+            return
+        common["preconditioner"] = preconditioner.value
+        steps = _iter_solve(method, found, phenotype, covariates=covariates, **common)
+        last = _solve(steps, bar)
+    values = {"PHENOTYPE": phenotype, "BREEDING_VALUE": last.breeding_values}
+    _write(sample_columns(found.samples) | values, output, found, last, effects)
+    _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
+    _tell_end(f"trait {name}: {last.sentence}", last)
+
+
+def _write(
+    values: dict[str, Any],
+    output: Path | None,
+    genotypes: Genotypes,
+    last: BlupSnapshot,
+    effects: Path | None,
+) -> None:
+    import numpy as np
+
+    def with_end(columns: dict[str, Any]) -> dict[str, Any]:
+        word = "yes" if last.is_converged else "no"
+        return columns | {"CONVERGED": np.full(len(next(iter(columns.values()))), word)}
+
+    write_table(with_end(values), output)
+    if effects is not None:
+        columns = variant_columns(genotypes.variants) | {"EFFECT": last.effects}
+        write_table(with_end(columns), effects)
+
+
+def _iter_solve(method: Method, *arguments: Any, **options: Any) -> Iterator[BlupSnapshot]:
+    from genoviz.analyses.genotypes.prediction.gblup import iter_gblup
+    from genoviz.analyses.genotypes.prediction.snp_blup import iter_snp_blup
+
+    solve = iter_gblup if method is Method.gblup else iter_snp_blup
+    return solve(*arguments, **options)
+
+
+def _solve_single_step(
+    genotypes: Genotypes,
+    path: Path,
+    table: PhenotypeTable,
+    trait: str | None,
+    kind: io.TraitType,
+    by_row_order: bool,
+    bar: ProgressBar,
+    **options: Any,
+) -> tuple[str, dict[str, Any], BlupSnapshot]:
+    """Return the trait, columns for all animals of a pedigree, and the last snapshot."""
+    import numpy as np
+
+    from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
+    from genoviz.errors import FileFormatError
+    from genoviz.io.genotypes.pedigree import read_pedigree
+    from genoviz.model.genotypes.genotypes import SampleTable
+
+    pedigree = read_pedigree(path)
+    print_notes(*pedigree.notes)
+    if not np.isin(pedigree.ids, genotypes.samples.ids).any():
+        raise FileFormatError(path, f"has none of the {genotypes.n_samples:,} genotyped samples, "
+                                    f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
+    animals = SampleTable.from_ids(pedigree.ids)
+    name, taken = io.take_trait(table, animals, trait, kind, by_row_order=by_row_order)
+    phenotype = _numbers(name, taken)
+    last = _solve(iter_single_step(genotypes, pedigree, phenotype, **options), bar)
+    columns = {
+        "#ID": pedigree.ids,
+        "HAS_GENOTYPES": np.isin(pedigree.ids, genotypes.samples.ids).astype(int),
+        "PHENOTYPE": phenotype,
+        "BREEDING_VALUE": last.breeding_values,
+    }
+    return name, columns, last
+
+
+def _numbers(name: str, trait: Trait) -> np.ndarray:
+    """Return a trait as numbers; of cases and controls, a note says so."""
+    if trait.is_binary:
+        print_notes(f"trait {name} has two values and is predicted as a number")
+    return trait.values
+
+
+def _solve(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
+    """Return the last snapshot; the bar shows how far the residual has come down."""
+    for snapshot in steps:
+        bar.update("Solving", snapshot.iteration, None, "iterations")
+    return snapshot
+
+
+def _tell_assumed(what: str, given: float | None, assumed: float) -> None:
+    """Tell what a number is that predictions depend on, and whether somebody chose it."""
+    if given is None:
+        option = what.replace(" ", "-")
+        print_notes(f"{what} {assumed:g} is assumed, not estimated; --{option} sets it")
+    else:
+        print_notes(f"{what} {given:g}, as given")
+
+
+def _tell_end(sentence: str, result: BlupSnapshot | CrossValidation) -> None:
+    remedy = "raise --max-iterations or --tolerance"
+    io.tell_end(sentence, is_converged=result.is_converged, remedy=remedy)

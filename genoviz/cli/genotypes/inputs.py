@@ -1,0 +1,313 @@
+"""What the commands of ``genoviz geno`` read, and how what iterates ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.progress import ProgressBar
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+    from genoviz.model.genotypes.phenotypes import PhenotypeTable
+    from genoviz.model.genotypes.traits import Trait
+
+GenotypesArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="GENOTYPES",
+        help="PLINK .bed (or the prefix of .bed, .bim and .fam), VCF, BCF, .pgen, .npz or Parquet.",
+    ),
+]
+MafOption = Annotated[
+    float, typer.Option("--maf", min=0, max=0.5, help="Smallest minor allele frequency.")
+]
+MissingOption = Annotated[
+    float,
+    typer.Option(
+        "--max-missing", min=0, max=1, help="Largest part of genotypes missing at a variant."
+    ),
+]
+SampleMissingOption = Annotated[
+    float,
+    typer.Option(
+        "--max-sample-missing", min=0, max=1, help="Largest part of genotypes missing in a sample."
+    ),
+]
+HweOption = Annotated[
+    float,
+    typer.Option("--hwe", min=0, max=1, help="Smallest p of the exact Hardy-Weinberg test."),
+]
+RegionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--region", metavar="CONTIG[:START[-END]]", help="Only variants there; 0-based, half-open."
+    ),
+]
+KeepOption = Annotated[
+    Path | None,
+    typer.Option("--keep", help="Only samples of this file: a line each, IID or FID and IID."),
+]
+PhenotypesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--pheno",
+        help="Table of traits: CSV, TSV, .phen, .psam.",
+        show_default="column 6 of the .fam file",
+    ),
+]
+TraitOption = Annotated[
+    str | None, typer.Option("--trait", help="Its column.", show_default="the first of numbers")
+]
+CovariatesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--covariate",
+        help="A column to correct for, of --covar or --pheno; categories become indicators. "
+        "May be given several times.",
+    ),
+]
+CovariateFileOption = Annotated[
+    Path | None,
+    typer.Option("--covar", help="Table of covariates.", show_default="that of the traits"),
+]
+
+
+class Contigs(StrEnum):
+    """Which variants an analysis takes."""
+
+    autosomes = "autosomes"
+    all = "all"
+
+
+AutosomesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--autosomes",
+        min=1,
+        max=1000,
+        help="Of the species; the next numbers are X, Y, XY and MT. Cattle have 29.",
+        show_default="22, as in humans",
+    ),
+]
+ContigsOption = Annotated[
+    Contigs,
+    typer.Option("--contigs", help="Leave X, Y and MT out, or take them as they are in the file."),
+]
+
+
+class TraitType(StrEnum):
+    """What the numbers of a trait are."""
+
+    auto = "auto"
+    quantitative = "quantitative"
+    case_control = "case-control"
+
+
+TraitTypeOption = Annotated[
+    TraitType,
+    typer.Option(
+        "--trait-type",
+        help="auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
+        "missing; of 0 and 1 alone, of controls (0) and cases (1).",
+    ),
+]
+RowOrderOption = Annotated[
+    bool,
+    typer.Option(
+        "--by-row-order",
+        help="Take rows of tables in the order of the samples where they name none of these.",
+    ),
+]
+NOT_CONVERGED = 3
+"""Exit status of a command that wrote what an iteration had not finished."""
+
+_HEADERS = ("#FID", "FID", "#IID", "IID")
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What is left out before anything is computed; see the options of the same names."""
+
+    maf: float = 0.0
+    max_missing: float = 1.0
+    max_sample_missing: float = 1.0
+    hwe: float = 0.0
+    region: str | None = None
+    keep: Path | None = None
+    n_autosomes: int | None = None
+
+
+def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
+    """Return the genotypes of a file that pass the filters; notes go to standard error."""
+    from genoviz.analyses.genotypes.filters import FilterOptions, iter_filter_genotypes
+    from genoviz.analyses.genotypes.selection import iter_select_samples
+    from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
+    from genoviz.io.genotypes.genotypes import iter_read_genotypes
+
+    for progress in iter_read_genotypes(path, n_autosomes=filters.n_autosomes):
+        bar.update(progress.stage, progress.n_done, progress.n_total or None, "")
+    genotypes = progress.genotypes
+    print_notes(*genotypes.notes)
+    if filters.region is not None:
+        genotypes = _take_region(genotypes, filters.region)
+    if filters.keep is not None:
+        kept = _find_kept(filters.keep, genotypes.samples)
+        genotypes = last_result(iter_select_samples(genotypes, kept), bar)
+    options = FilterOptions(
+        min_maf=filters.maf,
+        max_variant_missing=filters.max_missing,
+        max_sample_missing=filters.max_sample_missing,
+        min_hwe_p=filters.hwe,
+    )
+    if options != FilterOptions():
+        kept = last_result(iter_filter_genotypes(genotypes, options), bar)
+        print_notes(kept.sentence)
+        genotypes = kept.genotypes
+    print_notes(*describe_chromosomes(genotypes))
+    return genotypes
+
+
+def _take_region(genotypes: Genotypes, region: str) -> Genotypes:
+    from genoviz.analyses.genotypes.selection import genotypes_in_region
+    from genoviz.errors import ParameterError
+    from genoviz.model.intervals.region_text import parse_region
+
+    place = parse_region(region, genotypes.variants.contigs)
+    if place.path not in genotypes.variants.contigs:
+        known = ", ".join(genotypes.variants.contigs[:5])
+        raise ParameterError(f"--region names contig {place.path!r}, the genotypes have {known}")
+    return genotypes_in_region(genotypes, place.path, place.start, place.end)
+
+
+def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
+    import numpy as np
+
+    from genoviz.errors import FileFormatError
+    from genoviz.io.files.file_bytes import read_bytes
+
+    text = read_bytes(path).tobytes().decode("utf-8-sig", "replace")
+    rows = [tuple(line.split()[:2]) for line in text.splitlines()]
+    wanted = {row for row in rows if row and row[0] not in _HEADERS}
+    pairs = list(zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True))
+    if wanted.isdisjoint(pairs):  # as where families are those of other files
+        wanted = {row[-1:] for row in wanted}
+    found = np.flatnonzero([pair in wanted or pair[1:] in wanted for pair in pairs])
+    if len(found) == 0:
+        raise FileFormatError(path, f"names none of the {len(samples):,} samples")
+    n_strangers = len(wanted - {*pairs, *(pair[1:] for pair in pairs)})
+    if n_strangers:
+        print_notes(f"{n_strangers:,} of {len(wanted):,} samples of {path.name} have no genotypes")
+    return found
+
+
+def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:
+    """Return a table of traits, that of the .fam file if none is given."""
+    from genoviz.errors import ParameterError
+    from genoviz.io.genotypes.phenotypes import read_own_phenotypes, read_phenotypes
+    from genoviz.io.genotypes.plink_files import plink_paths
+
+    if path is not None:
+        return read_phenotypes(path)
+    path = plink_paths(genotypes_path)[2]
+    if not path.is_file():
+        raise ParameterError(f"{genotypes_path.name} has no traits beside it; give --pheno")
+    table = read_own_phenotypes(path)
+    if table is None:
+        raise ParameterError(f"{path.name} has no phenotypes in column 6; give --pheno")
+    return table
+
+
+def take_trait(
+    table: PhenotypeTable,
+    samples: SampleTable,
+    trait: str | None,
+    kind: TraitType,
+    *,
+    by_row_order: bool = False,
+) -> tuple[str, Trait]:
+    """Return the name and the values of a trait, NaN where missing, in the order of samples."""
+    from genoviz.errors import ParameterError
+    from genoviz.model.genotypes.traits import read_trait
+
+    aligned = align(table, samples, by_row_order=by_row_order)
+    print_notes(*aligned.notes)
+    names = ", ".join(aligned.numeric_names) or "none"
+    if trait is None and not aligned.numeric_names:
+        raise ParameterError("the table has no column of numbers, needs one as trait")
+    name = aligned.numeric_names[0] if trait is None else trait
+    if name not in aligned.numeric_names:
+        raise ParameterError(f"--trait is {name!r}, the table has {names}")
+    found = read_trait(aligned.columns[name], f"trait {name}", kind.value)
+    print_notes(*found.notes)
+    return name, found
+
+
+def align(table: PhenotypeTable, samples: SampleTable, *, by_row_order: bool) -> PhenotypeTable:
+    """Return a table in the order of samples; by its rows where that is asked for."""
+    from genoviz.errors import ParameterError
+    from genoviz.model.genotypes.phenotypes import RowOrderError
+
+    try:
+        return table.align(samples, by_row_order=by_row_order)
+    except RowOrderError as error:
+        raise ParameterError(f"{error}: --by-row-order") from None
+
+
+def take_covariates(
+    table: PhenotypeTable,
+    samples: SampleTable,
+    names: list[str] | None,
+    *,
+    is_own: bool,
+    by_row_order: bool = False,
+) -> tuple[np.ndarray | None, list[str]]:
+    """Return columns as covariates, shape (n_samples, c), and their names.
+
+    A category is an indicator each. What a table of its own, apart from that of the traits, has
+    to note goes to standard error.
+    """
+    import numpy as np
+
+    from genoviz.errors import ParameterError
+
+    aligned = align(table, samples, by_row_order=by_row_order)
+    if is_own:
+        print_notes(*aligned.notes)
+    columns: dict[str, np.ndarray] = {}
+    for name in names or ():
+        if name not in aligned.columns:
+            raise ParameterError(
+                f"--covariate is {name!r}, the table has {', '.join(aligned.names)}"
+            )
+        values = aligned.columns[name]
+        if values.dtype.kind == "f":
+            columns[name] = values
+            continue
+        is_missing = values == ""
+        for level in sorted({*values.tolist()} - {""})[1:]:
+            columns[f"{name}={level}"] = np.where(is_missing, np.nan, values == level)
+    return np.column_stack(list(columns.values())) if columns else None, list(columns)
+
+
+def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:
+    """Return what a long analysis comes to, and show how far it is."""
+    for progress in steps:
+        bar.update(progress.what, progress.fraction, 1.0, "")
+    return progress.result
+
+
+def tell_end(sentence: str, *, is_converged: bool, remedy: str) -> None:
+    """Tell how an iteration ended; one that did not converge makes the exit status 3."""
+    print_notes(sentence if is_converged else f"{sentence}; {remedy}")
+    if not is_converged:
+        raise typer.Exit(NOT_CONVERGED)

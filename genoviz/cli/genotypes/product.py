@@ -1,0 +1,134 @@
+"""``genoviz geno product``: the packed matrix times a dense one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.common_options import BackendName, BackendOption, examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.tables import (
+    numbered_columns,
+    sample_columns,
+    variant_columns,
+    write_table,
+)
+from genoviz.cli.intervals.options import OutputOption
+from genoviz.cli.output_kinds import TABLE, choose_kind
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+EXAMPLES = examples(
+    "genoviz geno product herd.bed effects.tsv -o breeding_values.tsv",
+    "genoviz geno product herd.bed residuals.npy --transpose -o gradient.npy",
+    "genoviz geno product cohort.bed scores.tsv --scale raw",
+)
+
+
+class Scale(StrEnum):
+    """What a genotype counts as."""
+
+    raw = "raw"
+    centred = "centred"
+    standardised = "standardised"
+
+
+def product(
+    genotypes: io.GenotypesArgument,
+    matrix: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MATRIX",
+            help="Dense matrix: .npy, or a table of numbers with a row a variant (a sample with "
+            "--transpose) and no header.",
+        ),
+    ],
+    output: OutputOption = None,
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Multiply the transpose: samples to variants.")
+    ] = False,
+    scale: Annotated[
+        Scale,
+        typer.Option(
+            help="Dosages of A1 as they are, less twice its frequency, or that over its s.d."
+        ),
+    ] = Scale.centred,
+    autosomes: io.AutosomesOption = None,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Multiply the matrix of genotypes, samples by variants, with a dense matrix.
+
+    A missing genotype counts as the mean, and variants of X, Y and MT as they are in the file. An
+    output .npy has the numbers alone, a table says which sample or variant a row is of.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.block_products import iter_product
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+    from genoviz.io.files.replace_file import replace_file
+
+    writes = {"NumPy": (".npy",), "table": TABLE}
+    kind = choose_kind(output, writes, default="table", binary=("NumPy",))
+    dense = _read_dense(matrix)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, io.Filters(n_autosomes=autosomes))
+        print_notes(*note_left_out(found, "all"))
+        steps = iter_product(
+            found,
+            dense,
+            transpose=transpose,
+            centre=scale is not Scale.raw,
+            standardise=scale is Scale.standardised,
+            backend=backend.value,
+        )
+        result = io.last_result(steps, bar)
+    if kind == "NumPy":
+        with replace_file(output) as file:
+            np.save(file, result)
+        return
+    rows = variant_columns(found.variants) if transpose else sample_columns(found.samples)
+    write_table(rows | numbered_columns("V", result.reshape(len(result), -1)), output)
+
+
+def _read_dense(path: Path) -> np.ndarray:
+    """Return a matrix of numbers."""
+    import numpy as np
+    import polars
+
+    from genoviz.errors import FileFormatError
+    from genoviz.io.files.file_bytes import read_bytes
+
+    try:
+        if path.suffix == ".npy":
+            found = np.load(path)
+        else:
+            lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+            _check_first_line(path, lines)
+            text = "\n".join("\t".join(line.split()) for line in lines)
+            found = polars.read_csv(
+                text.encode(), has_header=False, separator="\t", infer_schema_length=None
+            ).to_numpy()
+    except (ValueError, polars.exceptions.PolarsError) as error:
+        what = str(error).splitlines()[0]
+        raise FileFormatError(path, f"is no matrix of numbers: {what}") from error
+    if found.dtype.kind not in "fiu" or found.ndim not in (1, 2):
+        raise FileFormatError(path, f"has {found.dtype} of shape {found.shape}, needs numbers")
+    return found.astype(np.float64)
+
+
+def _check_first_line(path: Path, lines: list[str]) -> None:
+    """Refuse what is no row of numbers, such as a header."""
+    from genoviz.errors import FileFormatError
+
+    for field in lines[0].split() if lines else ():
+        try:
+            float(field)
+        except ValueError:
+            what = f"has {field!r}, needs numbers between blanks or tabs, without header and IDs"
+            raise FileFormatError(path, what, line=1) from None

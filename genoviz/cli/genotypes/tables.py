@@ -1,0 +1,51 @@
+"""Tables that the commands of ``genoviz geno`` write: tabs, one header line, NA for missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genoviz.cli.intervals.options import write_output
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.model.genotypes.genotypes import SampleTable, VariantTable
+
+
+def variant_columns(variants: VariantTable) -> dict[str, Any]:
+    """Return the columns that say what the variants are; POS is 1-based, as in PLINK and VCF."""
+    import numpy as np
+
+    return {
+        "#CHROM": np.array(variants.contigs or ("0",))[variants.contig_ids],
+        "POS": variants.positions + 1,
+        "ID": variants.ids,
+        "A1": variants.allele1,
+        "A2": variants.allele2,
+    }
+
+
+def sample_columns(samples: SampleTable) -> dict[str, Any]:
+    """Return the columns that say who the samples are."""
+    return {"#FID": samples.family_ids, "IID": samples.ids}
+
+
+def numbered_columns(name: str, values: np.ndarray) -> dict[str, Any]:
+    """Return the columns of a matrix as NAME1, NAME2 and so on."""
+    return {f"{name}{k + 1}": values[:, k] for k in range(values.shape[1])}
+
+
+def write_table(columns: dict[str, Any], output: Path | None) -> None:
+    """Write columns to a file (in gzip by its name), or to standard output."""
+    import polars
+
+    frame = polars.DataFrame({name: _series(values) for name, values in columns.items()})
+    text = frame.fill_nan(None).write_csv(separator="\t", null_value="NA").encode()
+    write_output([text], output)
+
+
+def _series(values: np.ndarray) -> Any:
+    import polars
+
+    return polars.Series(values.tolist() if values.dtype.kind == "U" else values)

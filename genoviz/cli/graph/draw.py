@@ -1,0 +1,316 @@
+"""``genoviz draw``: a picture of a layout as PNG, SVG, PDF or HTML."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    CacheOption,
+    GraphArgument,
+    JsonOption,
+    examples,
+    help_of,
+)
+from genoviz.cli.graph.draw_inputs import (
+    AnnotateBy,
+    ColourBy,
+    GroupBy,
+    Wish,
+    make_labels,
+    make_marks,
+    read_annotations,
+    read_drawing,
+    read_table,
+    region_box,
+)
+from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.streams import is_standard_output, name_of_output
+
+if TYPE_CHECKING:
+    from genoviz.analyses.figures import Figure
+    from genoviz.analyses.graph.picture.colouring import ColourChoice
+    from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+    from genoviz.model import PangenomeGraph
+    from genoviz.model.graph.node_table import NodeTable
+
+EXAMPLES = examples(
+    "genoviz draw graph.gfa graph.lay -o graph.png",
+    "genoviz draw graph.gfa graph.lay -o chrY.png --folded --width 3000 --dpi 300",
+    "genoviz draw graph.gfa graph.lay -o c4.svg --annotations genes.bed --light",
+    "genoviz draw graph.gfa graph.lay -o c4.pdf --region 'grch38#chr6:31985101-31991058' --light",
+    "genoviz draw graph.gfa graph.lay -o core.html --colour-by class --group-by sample",
+    "genoviz draw graph.gfa graph.lay -o mine.png --table values.tsv --column coverage",
+)
+MAX_PIXELS = 10**6
+ENDINGS = (".png", ".svg", ".pdf", ".html")
+_COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command."""
+    cli.command("draw", help=help_of(draw), epilog=EXAMPLES, no_args_is_help=True)(draw)
+
+
+def draw(
+    graph: GraphArgument,
+    layout: Annotated[
+        Path,
+        typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", help="File to write: .png, .svg, .pdf or .html; - writes PNG."
+        ),
+    ],
+    colour_by: Annotated[
+        ColourBy | None,
+        typer.Option(
+            "--colour-by",
+            "--color-by",
+            show_default="density, or what --annotations, --table or --path suggest",
+            help="What nodes are coloured by.",
+            rich_help_panel=_COLOURS,
+        ),
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Path of the position, or path, sample, ... that counts (repeat for more).",
+            rich_help_panel=_COLOURS,
+        ),
+    ] = None,
+    group_by: Annotated[
+        GroupBy,
+        typer.Option(help="Groups for paths, sharing and class.", rich_help_panel=_COLOURS),
+    ] = GroupBy.path,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV or TSV: node, then values, colours or labels.", rich_help_panel=_COLOURS
+        ),
+    ] = None,
+    column: Annotated[
+        str, typer.Option(help="Column of the table.", rich_help_panel=_COLOURS)
+    ] = "",
+    annotations: Annotated[
+        Path | None,
+        typer.Option(
+            help="BED, GFF3 or GTF on the paths: labelled, and coloured.", rich_help_panel=_COLOURS
+        ),
+    ] = None,
+    annotate_by: Annotated[
+        AnnotateBy | None,
+        typer.Option(
+            show_default="the file's colours, or names",
+            help="What annotations are coloured by.",
+            rich_help_panel=_COLOURS,
+        ),
+    ] = None,
+    labels: Annotated[
+        bool, typer.Option(help="Name the annotations.", rich_help_panel=_COLOURS)
+    ] = True,
+    light: Annotated[
+        bool, typer.Option("--light", help="On white ground.", rich_help_panel=_COLOURS)
+    ] = False,
+    region: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH:START-END",
+            help="Show this stretch only; 0-based half-open.",
+            rich_help_panel=_SHAPE,
+        ),
+    ] = None,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Node to mark (repeat for more).", rich_help_panel=_SHAPE
+        ),
+    ] = None,
+    only_paths: Annotated[
+        bool,
+        typer.Option(
+            "--only-paths", help="Draw only nodes of the given paths.", rich_help_panel=_SHAPE
+        ),
+    ] = False,
+    folded: Annotated[
+        bool, typer.Option("--folded", help="Cut a long layout into rows.", rich_help_panel=_SHAPE)
+    ] = False,
+    stretched: Annotated[
+        bool,
+        typer.Option(
+            "--stretched", help="Fill the figure, whatever the shape.", rich_help_panel=_SHAPE
+        ),
+    ] = False,
+    width: Annotated[
+        int, typer.Option(min=100, max=MAX_PIXELS, help="Width in pixels.", rich_help_panel=_FILE)
+    ] = 1600,
+    height: Annotated[
+        int | None,
+        typer.Option(
+            min=100,
+            max=MAX_PIXELS,
+            show_default="by the layout's shape",
+            help="Height in pixels.",
+            rich_help_panel=_FILE,
+        ),
+    ] = None,
+    dpi: Annotated[
+        float,
+        typer.Option(
+            min=20,
+            max=1200,
+            help="Dots per inch: sizes of texts and lines.",
+            rich_help_panel=_FILE,
+        ),
+    ] = 144.0,
+    line_width: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01,
+            max=1000,
+            show_default="one that fits",
+            help="Width of nodes, in pixels at 96 dpi.",
+            rich_help_panel=_FILE,
+        ),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Title.", rich_help_panel=_FILE)] = "",
+    transparent: Annotated[
+        bool, typer.Option("--transparent", help="Without a ground.", rich_help_panel=_FILE)
+    ] = False,
+    backend: BackendOption = BackendName.auto,
+    cache: CacheOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a layout as a picture with legend and scale bar.
+
+    SVG and PDF hold the nodes as lines where a view has at most 100,000 of them, HTML (to pan,
+    zoom and point at nodes, in one file) at most 30,000; with more, the graph is pixels in them.
+    """
+    ending = _check_output(output)
+    wish = Wish(path or [], region, nodes or [], only_paths, labels)
+    began = time.perf_counter()
+    with show_progress() as bar:
+        from genoviz.analyses.figures import FigureOptions, figure_bytes, make_figure
+        from genoviz.analyses.figures.files import MAX_LINES
+        from genoviz.analyses.graph.picture.palettes import DARK, LIGHT
+        from genoviz.io.files.replace_file import replace_file
+
+        pangenome = read_graph(graph, bar, cache=cache, sequences=colour_by is ColourBy.gc)
+        bar.update("Reading the layout", 0, None, "")
+        drawing, note = read_drawing(layout, pangenome, wish, group_by, backend)
+        placed = read_annotations(annotations, pangenome)
+        values = read_table(table, pangenome)
+        choice = _choose(colour_by, wish, group_by, column, annotate_by, placed, values)
+        bar.update("Drawing", 0, None, "")
+        colouring = _make_colouring(pangenome, choice, placed, values)
+        figure = make_figure(
+            pangenome,
+            drawing,
+            colouring.on(LIGHT if light else DARK),
+            FigureOptions(
+                width=width,
+                height=height,
+                dpi=dpi,
+                title=title,
+                is_stretched=stretched,
+                is_folded=folded,
+                is_transparent=transparent,
+                max_lines=MAX_LINES[ending],
+                line_width=line_width,
+            ),
+            box=region_box(pangenome, drawing, wish.region),
+            marks=make_marks(pangenome, wish),
+            labels=make_labels(pangenome, placed) if labels and placed else (),
+        )
+        with replace_file(output) as file:
+            file.write(figure_bytes(figure, ending))
+    print_notes(note, *(placed.notes if placed else ()), *(values.notes if values else ()))
+    print_notes(*figure.notes, _note_of_pixels(ending, figure, MAX_LINES[ending]))
+    results = {
+        "files": [str(output)],
+        "width": figure.width,
+        "height": figure.height,
+        "colour_by": choice.mode,
+        "is_lines": figure.lines is not None,
+        "seconds": time.perf_counter() - began,
+    }
+    print_results(results, [_describe(output, figure)], as_json=as_json)
+
+
+def _check_output(output: Path) -> str:
+    if is_standard_output(output):
+        return ".png"
+    ending = choose_kind(output, {e: (e,) for e in ENDINGS}, default=None, binary=ENDINGS)
+    if not output.absolute().parent.is_dir():
+        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
+    return ending
+
+
+def _choose(
+    colour_by: ColourBy | None,
+    wish: Wish,
+    group_by: GroupBy,
+    column: str,
+    annotate_by: AnnotateBy | None,
+    placed: PlacedAnnotations | None,
+    table: NodeTable | None,
+) -> ColourChoice:
+    from genoviz.analyses.graph.picture.colouring import ColourChoice
+
+    if colour_by is None:
+        colour_by = ColourBy.density
+        if placed is not None:
+            colour_by = ColourBy.annotation
+        elif table is not None:
+            colour_by = ColourBy.table
+        elif wish.paths:
+            colour_by = ColourBy.paths
+    if colour_by is ColourBy.table and table is None:
+        raise typer.BadParameter("--colour-by table needs --table")
+    if colour_by is ColourBy.annotation and placed is None:
+        raise typer.BadParameter("--colour-by annotation needs --annotations")
+    return ColourChoice(
+        mode=colour_by.value,
+        paths=tuple(wish.paths),
+        group_by=group_by.value,
+        column=column,
+        annotate_by=annotate_by.value if annotate_by else "",
+    )
+
+
+def _make_colouring(
+    graph: PangenomeGraph,
+    choice: ColourChoice,
+    placed: PlacedAnnotations | None,
+    table: NodeTable | None,
+) -> Any:
+    from genoviz.analyses.graph.picture.colouring import make_colouring
+
+    return make_colouring(graph, choice, annotations=placed, table=table)
+
+
+def _note_of_pixels(ending: str, figure: Figure, max_lines: int) -> str:
+    if ending == ".png" or figure.lines is not None:
+        return ""
+    return (
+        f"The view has more than {max_lines:,} nodes, so the graph is pixels in this file; a "
+        "--region of it can be lines."
+    )
+
+
+def _describe(output: Path, figure: Figure) -> str:
+    how = "as lines" if figure.lines is not None else "in pixels"
+    if _check_output(output) == ".png":
+        how = f"{figure.dpi:g} dpi"
+    return f"wrote {name_of_output(output)}, {figure.width} x {figure.height}, {how}"

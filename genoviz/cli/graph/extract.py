@@ -1,0 +1,231 @@
+"""``genoviz extract``: a part of a graph as a graph, sequences or a list of nodes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    MAX_LENGTH,
+    CacheOption,
+    GraphArgument,
+    JsonOption,
+    examples,
+    help_of,
+)
+from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import describe_graph, print_results
+from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output, name_of_output
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.model import PangenomeGraph, PathRegion
+
+EXAMPLES = examples(
+    "genoviz extract graph.gfa.gz --region 'GRCh38#0#chr6:31982057-32002681' -o c4a.gfa",
+    "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 --detour-bp 10000 -o c4a.gfa.gz",
+    "genoviz extract graph.gfa.gz --nodes 17,18,40 --context-steps 2 -o around.gfa",
+    "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 -o c4a.fa",
+    "genoviz extract graph.gfa.gz --nodes picked.txt --fasta paths -o haplotypes.fa.gz",
+)
+_KINDS = {"graph": (".gfa",), "fasta": (".fa", ".fasta", ".fna"), "list": (".txt",)}
+
+
+class FastaOf(StrEnum):
+    """What FASTA holds."""
+
+    region = "region"
+    nodes = "nodes"
+    paths = "paths"
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command."""
+    cli.command("extract", help=help_of(extract), epilog=EXAMPLES, no_args_is_help=True)(extract)
+
+
+def extract(
+    graph: GraphArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write: .gfa, .fa (sequences), .txt (names), or .gz; - writes GFA, or "
+            "FASTA with --fasta.",
+        ),
+    ],
+    region: Annotated[
+        list[str] | None,
+        typer.Option("--region", metavar="PATH:START-END", help="Region of a path (repeat)."),
+    ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            "--nodes",
+            metavar="FILE|NAMES",
+            help="Nodes: a file (- is standard input), or names with commas.",
+        ),
+    ] = None,
+    detour_bp: Annotated[
+        int,
+        typer.Option(
+            min=0, max=MAX_LENGTH, help="Also other alleles: detours of paths up to this long, bp."
+        ),
+    ] = 0,
+    context_steps: Annotated[
+        int, typer.Option(min=0, max=MAX_COUNT, help="Also nodes at most this many edges away.")
+    ] = 0,
+    context_bp: Annotated[
+        int,
+        typer.Option(
+            min=0, max=MAX_LENGTH, help="Also nodes with a base at most this far away, bp."
+        ),
+    ] = 0,
+    fasta: Annotated[
+        FastaOf | None,
+        typer.Option(
+            help="What a .fa holds: the region, the nodes, or all paths within the part.",
+            show_default="region, or nodes without --region",
+        ),
+    ] = None,
+    cache: CacheOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Extract a part of a graph; nodes keep their names.
+
+    The part has the nodes of the regions and those given, the edges between them, and what each
+    path has of them: its runs inside, named for where they lie, as chr6:31982057-32002681
+    (0-based half-open).
+    """
+    kind = _check_output(output, region, nodes, fasta)
+    if nodes is not None and is_dash(nodes):
+        if is_copy(graph):
+            raise typer.BadParameter("GRAPH and --nodes are both -, but one can be; name a file")
+        nodes = str(as_file(Path(nodes)))
+    with show_progress() as bar:
+        pangenome = read_graph(graph, bar, cache=cache, sequences=kind != "list")
+        bar.update("Extracting", 0, None, "")
+        regions = _find_regions(pangenome, region or [])
+        picked = _find_nodes(pangenome, regions, nodes, (detour_bp, context_steps, context_bp))
+        bar.update("Writing", 0, None, "")
+        if kind == "fasta" and fasta is None:
+            fasta = FastaOf.region if regions else FastaOf.nodes
+        results, words = _write(pangenome, picked, regions, output, kind, fasta)
+    print_results(
+        results | {"files": [str(output)]},
+        [words, f"wrote {name_of_output(output)}"],
+        as_json=as_json,
+    )
+
+
+def _check_output(
+    output: Path, regions: list[str] | None, nodes: str | None, fasta: FastaOf | None
+) -> str:
+    """Return the kind of file to write; what cannot work is refused before anything is read."""
+    if not regions and nodes is None:
+        raise typer.BadParameter("give --region or --nodes")
+    kind = choose_kind(output, _KINDS, default=None)
+    if is_standard_output(output):
+        kind = "graph" if fasta is None else "fasta"
+    if not output.absolute().parent.is_dir():
+        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
+    if fasta is not None and kind != "fasta":
+        raise typer.BadParameter(f"--fasta needs -o with the ending .fa, not {output.name}")
+    if fasta is FastaOf.region and not regions:
+        raise typer.BadParameter("--fasta region needs --region")
+    return kind
+
+
+def _find_regions(graph: PangenomeGraph, texts: list[str]) -> list[PathRegion]:
+    from genoviz.analyses.graph.query.regions import resolve_region
+
+    return [region for text in texts for region in resolve_region(graph, text)]
+
+
+def _find_nodes(
+    graph: PangenomeGraph,
+    regions: list[PathRegion],
+    nodes: str | None,
+    around: tuple[int, int, int],
+) -> np.ndarray:
+    import numpy as np
+
+    from genoviz.analyses.graph.query.extract import find_region_nodes
+    from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighbourhood
+
+    detour_bp, context_steps, context_bp = around
+    picked = find_region_nodes(graph, regions)
+    if nodes is not None:
+        picked = np.union1d(picked, _named_nodes(graph, nodes))
+    picked = find_detours(graph, picked, max_bp=detour_bp)
+    return find_neighbourhood(graph, picked, steps=context_steps, bp=context_bp)
+
+
+def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
+    from genoviz.errors import ParameterError
+    from genoviz.io.sequences.fasta import read_node_list
+
+    if nodes and _is_file(nodes):
+        return read_node_list(graph, nodes).tolist()
+    found = {name: graph.node_names.find(name) for name in nodes.split(",") if name}
+    if not found:
+        raise ParameterError(f"--nodes {nodes!r} names no node; give a file, or names with commas")
+    missing = [name for name, node in found.items() if node < 0]
+    if missing:
+        raise ParameterError(
+            f"--nodes names {missing[0]!r}, which is neither a node of the graph nor a file"
+        )
+    return list(found.values())
+
+
+def _is_file(text: str) -> bool:
+    """Tell whether a text names a file; one with many names is longer than any file's name."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _write(
+    graph: PangenomeGraph,
+    picked: np.ndarray,
+    regions: list[PathRegion],
+    output: Path,
+    kind: str,
+    fasta: FastaOf | None,
+) -> tuple[dict[str, Any], str]:
+    """Write the part, and return what it is for programs and for people."""
+    from genoviz.analyses.graph.query import sequences
+    from genoviz.analyses.graph.query.extract import extract_nodes
+    from genoviz.io.graph.gfa import write_gfa
+    from genoviz.io.sequences.fasta import write_fasta, write_node_list
+    from genoviz.model import PathRegion
+
+    if kind == "list":
+        write_node_list(graph, picked, output)
+        return {"n_nodes": len(picked)}, f"{len(picked):,} nodes"
+    if kind == "graph":
+        part = extract_nodes(graph, picked)
+        write_gfa(part, output)
+        sizes, words = describe_graph(part)
+        return {"graph": sizes}, words
+    if fasta is FastaOf.nodes:
+        records, n = sequences.iter_node_records(graph, picked), len(picked)
+    else:
+        if fasta is FastaOf.paths:
+            graph = extract_nodes(graph, picked)
+            regions = [
+                PathRegion(name, 0, length)
+                for name, length in zip(graph.path_names, graph.path_lengths.tolist(), strict=True)
+            ]
+        records, n = sequences.iter_region_records(graph, regions), len(regions)
+    write_fasta(records, output)
+    return {"n_sequences": n}, f"{n:,} sequences"

@@ -1,0 +1,230 @@
+"""``genoviz layout``: lay a graph out by path-guided SGD."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    BackendName,
+    BackendOption,
+    CacheOption,
+    GraphArgument,
+    JsonOption,
+    SeedOption,
+    examples,
+    help_of,
+)
+from genoviz.cli.graph import layout_options as lo
+from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.progress import ProgressBar, quantity, show_progress
+from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
+from genoviz.cli.streams import is_standard_output, name_of_output
+
+if TYPE_CHECKING:
+    from genoviz.analyses.graph.layout.run import LayoutSnapshot
+    from genoviz.model import PangenomeGraph
+
+EXAMPLES = examples(
+    "genoviz layout graph.gfa.gz -o graph.lay",
+    "genoviz layout graph.gfa -o graph.lay --tsv graph.tsv --seed 7",
+    "genoviz layout graph.gfa -o better.lay --start graph.lay --first-iteration 20",
+    "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
+)
+ENDINGS = {"-o": {"layout": (".lay",), "text": (".tsv",)}, "--tsv": {"text": (".tsv",)}}
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command."""
+    cli.command("layout", help=help_of(layout), epilog=EXAMPLES, no_args_is_help=True)(layout)
+
+
+def layout(
+    graph: GraphArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Layout to write: .lay, .tsv or .tsv.gz; - writes .lay."
+        ),
+    ] = None,
+    tsv: Annotated[
+        Path | None, typer.Option("--tsv", help="Layout to write as text: .tsv or .tsv.gz.")
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option("--start", help="Layout to start from: odgi's .lay or TSV, or Bandage's."),
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="NAME", help="Path that guides (repeat for more)."),
+    ] = None,
+    iterations: lo.Iterations = 30,
+    updates_per_step: lo.UpdatesPerStep = 10.0,
+    eta_max: lo.EtaMax = None,
+    eps: lo.Eps = 0.1,
+    cooling_start: lo.CoolingStart = 0.5,
+    first_iteration: lo.FirstIteration = 0,
+    theta: lo.Theta = 0.99,
+    space: lo.Space = None,
+    initialisation: lo.FirstPlaces = lo.Initialisation.d,
+    window: lo.Window = None,
+    seed: SeedOption = 0,
+    threads: lo.Threads = None,
+    backend: BackendOption = BackendName.auto,
+    stress_samples: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=MAX_COUNT,
+            help="Samples of the path stress; 0 for none.",
+            show_default="100 for each step",
+        ),
+    ] = None,
+    cache: CacheOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Lay a graph out by path-guided SGD, and write the layout.
+
+    The defaults are those of odgi layout, but for --eps. The layout is measured by its sampled
+    path stress; compare it between layouts of one graph: lower is better.
+    """
+    outputs = _check_outputs({"-o": output, "--tsv": tsv})
+    options = {
+        "n_iterations": iterations,
+        "updates_per_step": updates_per_step,
+        "eta_max": eta_max,
+        "eps": eps,
+        "theta": theta,
+        "space": space,
+        "cooling_start": cooling_start,
+        "initialisation": initialisation.value,
+        "seed": seed,
+        "first_iteration": first_iteration,
+        "n_threads": threads,
+        "window": window,
+    }
+    began = time.perf_counter()
+    with show_progress() as bar:
+        pangenome = read_graph(graph, bar, cache=cache)
+        read = time.perf_counter()
+        final = _run(pangenome, start, path, options, backend, bar)
+        bar.update("Writing", 0, None, "")
+        _write(final, outputs)
+        results, sentences = _describe(pangenome, final, outputs, backend)
+        results |= {"options": options, "seconds_reading": read - began}
+        if stress_samples != 0:
+            _add_stress(results, sentences, pangenome, final, stress_samples, options, backend, bar)
+    print_notes(final.note)
+    print_results(results, sentences, as_json=as_json)
+
+
+def _check_outputs(outputs: dict[str, Path | None]) -> dict[str, Path]:
+    """Return the files to write by option; what cannot work is refused at once."""
+    given = {option: path for option, path in outputs.items() if path is not None}
+    if not given:
+        raise typer.BadParameter("give -o or --tsv, so that the layout is kept")
+    for option, path in given.items():
+        if is_standard_output(path):
+            continue
+        choose_kind(path, ENDINGS[option], default=None, option=option, binary=("layout",))
+        if not path.absolute().parent.is_dir():
+            raise typer.BadParameter(f"{option} {path}: there is no folder {path.parent}")
+    return given
+
+
+def _run(
+    graph: PangenomeGraph,
+    start: Path | None,
+    paths: list[str] | None,
+    options: dict[str, Any],
+    backend: BackendName,
+    bar: ProgressBar,
+) -> LayoutSnapshot:
+    """Return the last snapshot of the layout."""
+    from genoviz.analyses.graph.layout.layout import iter_path_sgd_layout
+    from genoviz.io.graph.layout_files import read_layout
+
+    bar.update("Preparing", 0, None, "")
+    snapshots = iter_path_sgd_layout(
+        graph,
+        start=None if start is None else read_layout(start, graph),
+        paths=paths or None,
+        slice_seconds=_slice_seconds(graph.n_nodes, options["n_threads"]),
+        backend=backend.value,
+        **options,
+    )
+    for snapshot in snapshots:
+        bar.update("Layout", snapshot.n_updates, snapshot.n_updates_total, "updates")
+    return snapshot
+
+
+def _slice_seconds(n_nodes: int, n_threads: int | None) -> float | None:
+    """Return how often to look at the layout, which copies it.
+
+    Slices end by the clock, and each has random numbers of its own; so a run that is to be
+    repeated to the bit has none.
+    """
+    return None if n_threads == 1 else max(0.2, n_nodes * 5e-7)
+
+
+def _write(final: LayoutSnapshot, outputs: dict[str, Path]) -> None:
+    from genoviz.io.graph.layout_files import write_layout
+    from genoviz.io.graph.layout_tsv import write_layout_tsv
+
+    layout = final.layout
+    for option, path in outputs.items():
+        if option == "--tsv":
+            write_layout_tsv(layout, path)
+        else:
+            write_layout(layout, path)
+
+
+def _describe(
+    graph: PangenomeGraph, final: LayoutSnapshot, outputs: dict[str, Path], backend: BackendName
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the results for programs and for people."""
+    from genoviz.backend import describe_backend
+
+    sizes, size_words = describe_graph(graph)
+    device = describe_backend(backend.value)
+    results = {
+        "graph": sizes,
+        "files": [str(path) for path in outputs.values()],
+        "backend": device,
+        "n_updates": final.n_updates,
+        "seconds": final.seconds,
+        "updates_per_second": final.updates_per_second,
+        "note": final.note,
+    }
+    rate = quantity(final.updates_per_second, "updates")
+    sentences = [
+        size_words,
+        f"{final.n_updates:,} updates in {final.seconds:.2f} s ({rate}/s) on {device}",
+        *(f"wrote {name_of_output(path)}" for path in outputs.values()),
+    ]
+    return results, sentences
+
+
+def _add_stress(
+    results: dict[str, Any],
+    sentences: list[str],
+    graph: PangenomeGraph,
+    final: LayoutSnapshot,
+    n_samples: int | None,
+    options: dict[str, Any],
+    backend: BackendName,
+    bar: ProgressBar,
+) -> None:
+    from genoviz.analyses.graph.layout.stress import iter_sampled_path_stress
+
+    for progress in iter_sampled_path_stress(
+        graph, final.layout, n_samples=n_samples, seed=options["seed"], backend=backend.value
+    ):
+        bar.update("Path stress", progress.n_done, progress.n_total, "pairs")
+    results["stress"] = progress.stress
+    sentences.append(describe_stress(progress.stress))

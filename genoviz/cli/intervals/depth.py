@@ -1,0 +1,241 @@
+"""``genoviz depth``: how many intervals, reads or paths lie over each base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.common_options import JsonOption, examples, help_of
+from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.intervals import options as io
+from genoviz.cli.output_kinds import BEDGRAPH, BIGWIG, TABLE, choose_kind
+from genoviz.cli.progress import ProgressBar, show_progress
+from genoviz.cli.results import print_notes, print_results
+
+if TYPE_CHECKING:
+    from genoviz.model import Intervals
+
+EXAMPLES = examples(
+    "genoviz depth reads.bam > depth.bedgraph",
+    "genoviz depth reads.bam --region chr9:4000000-6000000 --per-base",
+    "genoviz depth peaks.bed -g hg19.genome --zeros -o depth.bedgraph",
+    "genoviz depth reads.bam -o depth.bw",
+    "genoviz depth graph.gfa.gz --path 'GRCh38#0#chr6' --of 'CHM13#0#chr6'",
+)
+
+
+class StrandName(StrEnum):
+    """Strands."""
+
+    forward = "+"
+    reverse = "-"
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the command."""
+    cli.command("depth", help=help_of(depth), epilog=EXAMPLES, no_args_is_help=True)(depth)
+
+
+def depth(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help=f"{io.FILES}; or, with --path, a graph (GFA).")
+    ],
+    per_base: Annotated[
+        bool,
+        typer.Option(
+            "--per-base", help="One line a base: contig, 1-based position, depth; samtools depth."
+        ),
+    ] = False,
+    zeros: Annotated[
+        bool,
+        typer.Option("--zeros", help="Also where the depth is 0: genomecov -bga, samtools -aa."),
+    ] = False,
+    genome: Annotated[
+        Path | None,
+        typer.Option("-g", "--genome", help="Contigs and their lengths, set apart by a tab."),
+    ] = None,
+    region: Annotated[
+        str | None,
+        typer.Option(
+            "--region",
+            metavar="CONTIG[:START[-END]]",
+            help="Only there: a contig, a base or a stretch; 0-based, half-open. An index is used "
+            "if there is one.",
+        ),
+    ] = None,
+    strand: Annotated[
+        StrandName | None, typer.Option("--strand", help="Only this strand: genomecov -strand.")
+    ] = None,
+    split: Annotated[
+        bool,
+        typer.Option("--split/--no-split", help="Cut reads and BED12 into blocks, or take wholes."),
+    ] = True,
+    exclude_flags: io.ExcludeFlags = 1796,
+    min_quality: io.MinQuality = 0,
+    path: Annotated[
+        str | None, typer.Option("--path", metavar="NAME", help="Path of the graph to go along.")
+    ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--of", metavar="NAME", help="Path that counts (repeat for more).", show_default="all"
+        ),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="A path counts once on a node, however often it comes.")
+    ] = False,
+    output: io.OutputOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the depth of intervals or reads as a bedGraph.
+
+    It is that of 'bedtools genomecov -bg -split', for reads after 'samtools view -F 1796'; with
+    --per-base it is that of 'samtools depth', but for its lines of depth 0. Where mates overlap
+    they count twice. Intervals without length cover nothing, and what reaches beyond the end of
+    its contig is cut off there. With -o, .bw writes bigWig.
+
+    With --path, FILE is a graph, and the depth is the number of visits of its paths (those of
+    --of) to the bases of that path.
+    """
+    if path is None and (of or once):
+        raise typer.BadParameter("--of and --once go with --path")
+    if path is not None:
+        _refuse_with_path(genome, region, strand)
+    kind = _kind_of(output, per_base)
+    with show_progress() as bar:
+        if path is not None:
+            steps = _along_path(file, path, of, once, bar)
+        else:
+            options = {"exclude_flags": exclude_flags, "min_quality": min_quality}
+            found = io.read(file, bar, names=False, blocks=split, region=region, **options)
+            found = _choose(found, strand, genome, file)
+            bar.update("Depth", 0, None, "")
+            steps = _depth(found, zeros, region, file)
+    if not zeros:
+        steps = steps.select(steps.scores > 0)
+    if kind == "bigWig":
+        from genoviz.io.intervals.bigwig_writer import write_bigwig
+
+        if steps.contig_lengths is None:
+            print_notes(
+                f"{file.name} does not say how long its contigs are; in {output.name} they end "
+                "with their last intervals (--genome says where they do)"
+            )
+        write_bigwig(output, steps)
+    elif output is not None or not as_json:
+        io.write_output(_iter_bases(steps) if per_base else _iter_steps(steps), output)
+    if as_json:
+        results = {
+            "n_steps": len(steps),
+            "covered_bases": int(steps.lengths[steps.scores > 0].sum()),
+            "summed_bases": int((steps.lengths * steps.scores.astype("int64")).sum()),
+            "max_depth": int(steps.scores.max(initial=0)),
+            "files": [str(output)] if output else [],
+        }
+        print_results(results, [], as_json=True)
+
+
+def _along_path(
+    file: Path, path: str, of: list[str] | None, once: bool, bar: ProgressBar
+) -> Intervals:
+    from genoviz.analyses.graph.query.path_depth import path_depth_along
+
+    graph = read_graph(file, bar, cache=True)
+    bar.update("Depth", 0, None, "")
+    return path_depth_along(graph, path, of or None, once=once)
+
+
+def _kind_of(output: Path | None, per_base: bool) -> str:
+    """Return what is written; the ending of a file decides, or is refused."""
+    if per_base:
+        return choose_kind(output, {"table": TABLE}, default="table")
+    writes = {"bedGraph": (*BEDGRAPH, *TABLE), "bigWig": BIGWIG}
+    return choose_kind(output, writes, default="bedGraph", binary=("bigWig",))
+
+
+def _refuse_with_path(genome: Path | None, region: str | None, strand: StrandName | None) -> None:
+    given = {"--genome": genome, "--region": region, "--strand": strand}
+    wrong = [option for option, value in given.items() if value is not None]
+    if wrong:
+        raise typer.BadParameter(f"{wrong[0]} does not go with --path")
+
+
+def _choose(
+    found: Intervals, strand: StrandName | None, genome: Path | None, file: Path
+) -> Intervals:
+    """Return the intervals of a strand, on the contigs of a genome."""
+    from genoviz.analyses.intervals.linear_coordinates import count_beyond
+    from genoviz.errors import FileFormatError
+    from genoviz.io.intervals.genome_file import on_genome, read_genome
+
+    if strand is not None:
+        if found.strands is None:
+            raise FileFormatError(
+                file,
+                "has no strands, which --strand needs: leave it out, or give BED with 6 columns",
+            )
+        found = found.select(found.strands == (1 if strand == StrandName.forward else -1))
+    if genome is not None:
+        n_notes = len(found.notes)
+        found = on_genome(found, read_genome(genome), file=file, genome=genome)
+        print_notes(*found.notes[n_notes:])
+    n_beyond = count_beyond(found)
+    if n_beyond:
+        they = "interval reaches beyond its contig, and is"
+        if n_beyond > 1:
+            they = "intervals reach beyond their contigs, and are"
+        print_notes(f"{file.name}: {n_beyond:,} {they} cut off at the end")
+    return found
+
+
+def _depth(found: Intervals, zeros: bool, region: str | None, file: Path) -> Intervals:
+    import numpy as np
+
+    from genoviz.analyses.intervals.depth_steps import depth_steps
+    from genoviz.errors import FileFormatError
+    from genoviz.io.intervals.intervals import to_region
+
+    if zeros and found.contig_lengths is None:
+        raise FileFormatError(
+            file, "does not say how long its contigs are, which --zeros needs: give --genome"
+        )
+    steps = depth_steps(found, zeros=zeros)
+    if region is None:
+        return steps
+    place = to_region(region, steps.contigs)
+    if place.path not in steps.contigs:
+        return steps
+    if to_region(region, ()).path != place.path:
+        print_notes(f"--region {region} is taken for {place.path}")
+    steps = steps.within(place.path, place.start, place.end)
+    return replace(
+        steps,
+        starts=np.maximum(steps.starts, place.start),
+        ends=np.minimum(steps.ends, place.end),
+    ).select((steps.ends > place.start) & (steps.starts < place.end))
+
+
+def _iter_steps(steps: Intervals) -> Iterator[bytes]:
+    from genoviz.io.intervals.writer import iter_table
+
+    return iter_table(steps.contigs, steps.contig_ids, (steps.starts, steps.ends, steps.scores))
+
+
+def _iter_bases(steps: Intervals, bases: int = 1 << 18) -> Iterator[bytes]:
+    """Yield a line for each base, so many at a time."""
+    import numpy as np
+
+    from genoviz.io.intervals.writer import iter_table
+
+    totals = np.cumsum(steps.lengths)
+    for first in range(0, int(totals[-1]) if len(totals) else 0, bases):
+        places = np.arange(first, min(first + bases, int(totals[-1])))
+        rows = np.searchsorted(totals, places, side="right")
+        positions = steps.ends[rows] - (totals[rows] - places)
+        columns = (positions + 1, steps.scores[rows])
+        yield from iter_table(steps.contigs, steps.contig_ids[rows], columns)

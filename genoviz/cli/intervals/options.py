@@ -1,0 +1,178 @@
+"""Options of the commands on intervals, and what these have in common."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.output_kinds import BED, GFF, TABLE, choose_kind
+from genoviz.cli.progress import ProgressBar
+from genoviz.cli.results import print_notes
+from genoviz.cli.streams import as_file, until_nobody_reads
+
+if TYPE_CHECKING:
+    from genoviz.io.intervals.rows import IntervalRows
+    from genoviz.model import Intervals
+
+
+class ZeroLengthRule(StrEnum):
+    """What empty intervals overlap."""
+
+    bedtools = "bedtools"
+    strict = "strict"
+    interior = "interior"
+
+
+FILES = "BED, narrowPeak, bedGraph, GFF, BAM, CRAM, bigWig, Parquet, CSV; - is standard input"
+SameStrand = Annotated[
+    bool, typer.Option("-s", "--same-strand", help="Only those on the same strand, as bedtools -s.")
+]
+OppositeStrand = Annotated[
+    bool,
+    typer.Option("-S", "--opposite-strand", help="Only those on the other strand, as bedtools -S."),
+]
+ZeroLengthOption = Annotated[
+    ZeroLengthRule,
+    typer.Option(
+        "--zero-length",
+        help="What empty intervals overlap: as bedtools, nothing, or what has bases on both sides.",
+    ),
+]
+MapContigs = Annotated[
+    bool,
+    typer.Option(
+        "--map-contigs/--no-map-contigs",
+        help="Take chr1 and 1, chrM and MT for the same where the files differ; a note says so.",
+    ),
+]
+ExcludeFlags = Annotated[
+    int,
+    typer.Option(
+        "-F",
+        "--exclude-flags",
+        min=0,
+        max=65535,
+        help="Leave out reads with any of these bits, as samtools -F; 1796 is unmapped, "
+        "secondary, failed and duplicate.",
+    ),
+]
+MinQuality = Annotated[
+    int,
+    typer.Option("-q", "--min-quality", min=0, max=255, help="Smallest mapping quality of reads."),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="File to write.", show_default="standard output"),
+]
+
+
+def strand_rule(same: bool, opposite: bool) -> str | None:
+    """Return the rule that -s and -S mean."""
+    if same and opposite:
+        raise typer.BadParameter("give -s or -S, not both")
+    return "same" if same else "opposite" if opposite else None
+
+
+def need_strands(strand: str | None, file: Path, intervals: Intervals) -> None:
+    """Refuse a file without strands where -s or -S asks for them."""
+    from genoviz.errors import FileFormatError
+
+    if strand is not None and intervals.strands is None:
+        raise FileFormatError(
+            file,
+            "has no strands, which -s and -S need: leave these out, or give BED with 6 columns, "
+            "GFF or reads",
+        )
+
+
+def check_lines_output(output: Path | None, queries: Path) -> None:
+    """Refuse the name of another kind of file for the lines of A."""
+    from genoviz.io.intervals.kinds import find_kind
+
+    if output is not None:
+        lines = {"GFF": GFF} if find_kind(queries) == "gff" else {"BED": BED}
+        choose_kind(output, {**lines, "table": TABLE}, default="table")
+
+
+def read_rows(path: Path, bar: ProgressBar, **options) -> IntervalRows:
+    """Return the intervals of a file and their lines, those of BED for files without lines."""
+    from genoviz.io.intervals.intervals import read_interval_rows
+    from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
+    from genoviz.io.intervals.writer import rows_of
+
+    path = as_file(path)
+    if find_kind(path) not in ROW_FORMATS:
+        return rows_of(read(path, bar, names=True, blocks=False, **options))
+    bar.update(f"Reading {path.name}", 0, None, "B")
+    rows = read_interval_rows(path)
+    print_notes(*rows.intervals.notes)
+    return rows
+
+
+def read(path: Path, bar: ProgressBar, **options) -> Intervals:
+    """Return the intervals of a file; notes go to standard error."""
+    from genoviz.io.intervals.intervals import iter_read_intervals
+
+    path = as_file(path)
+    for progress in iter_read_intervals(path, **options):
+        stage = f"{progress.stage} of {path.name}"
+        bar.update(stage, progress.n_bytes_done, progress.n_bytes_total or None, "B")
+    print_notes(*progress.intervals.notes)
+    return progress.intervals
+
+
+def match_contigs(subjects: Intervals, queries: Intervals) -> Intervals:
+    """Return subjects with contigs named as those of the queries; notes go to standard error."""
+    from genoviz.io.intervals.intervals import map_contigs
+
+    mapped = map_contigs(subjects, queries.contigs)
+    print_notes(*mapped.notes[len(subjects.notes) :])
+    return mapped
+
+
+def read_pair(
+    queries: Path,
+    subjects: Path,
+    bar: ProgressBar,
+    *,
+    blocks: bool,
+    map_contigs: bool,
+    reads: dict[str, int],
+    strand: str | None,
+) -> tuple[IntervalRows, Intervals]:
+    """Return the lines of A, and the intervals of B under the contigs' names of A.
+
+    Parameters
+    ----------
+    blocks
+        Whether the intervals of B are the blocks of reads and features.
+    reads
+        Options of `read_intervals` for files of reads.
+    strand
+        The rule for strands, which both files then need.
+    """
+    rows = read_rows(queries, bar, **reads)
+    need_strands(strand, queries, rows.intervals)
+    found = read(subjects, bar, names=False, blocks=blocks, **reads)
+    need_strands(strand, subjects, found)
+    return rows, match_contigs(found, rows.intervals) if map_contigs else found
+
+
+def write_output(parts: Iterable[bytes], output: Path | None) -> None:
+    """Write text to a file (in gzip by its name), or to standard output until nobody reads on."""
+    if output is not None:
+        from genoviz.io.text.writer import write_text
+
+        write_text(output, parts)
+        return
+    if sys.stdout is None:
+        raise OSError("standard output is closed, needs to be open or a file to write to")
+    with until_nobody_reads():
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.flush()

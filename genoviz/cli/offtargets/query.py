@@ -1,0 +1,139 @@
+"""What ``genoviz offtarget`` searches: of an input file of Cas-OFFinder, or of its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from genoviz.cli.intervals.options import as_file
+from genoviz.cli.results import print_notes
+from genoviz.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Search:
+    """Guides of one length that are searched together.
+
+    Parameters
+    ----------
+    pattern
+        What a site needs to have.
+    guides
+        Each as long as the pattern.
+    max_mismatches
+        Of each guide.
+    ids
+        Name of each guide, or None.
+    """
+
+    pattern: str
+    guides: tuple[str, ...]
+    max_mismatches: tuple[int, ...]
+    ids: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked for.
+
+    Parameters
+    ----------
+    genome
+        File or folder of sequences.
+    searches
+        One for each length of guides.
+    dna_bulge, rna_bulge
+        Largest bulges, nt.
+    has_bulges
+        Whether rows have columns for bulges.
+    is_input_file
+        Whether an input file asks for it.
+    """
+
+    genome: Path
+    searches: tuple[Search, ...]
+    dna_bulge: int
+    rna_bulge: int
+    has_bulges: bool
+    is_input_file: bool
+
+
+def read_query(path: Path) -> Query:
+    """Return what an input file of Cas-OFFinder asks for; notes go to standard error."""
+    from genoviz.io.offtargets.cas_offinder_input import read_offtarget_input
+
+    found = read_offtarget_input(as_file(path))
+    print_notes(*found.notes)
+    search = Search(found.pattern, found.guides, found.max_mismatches, found.ids)
+    sizes = found.dna_bulge, found.rna_bulge
+    return Query(found.genome, (search,), *sizes, found.has_bulges, True)
+
+
+def make_query(
+    genome: Path | None,
+    given: Sequence[str],
+    file: Path | None,
+    pam: str,
+    *,
+    pam_first: bool,
+    mismatches: int,
+    dna_bulge: int,
+    rna_bulge: int,
+) -> Query:
+    """Return what options ask for: guides of the command line, then of a file.
+
+    The PAM of guides that have it is left out; a note on standard error names them.
+    """
+    from genoviz.analyses.offtargets.offtargets import guide_with_pam, guides_without_pam
+    from genoviz.io.offtargets.cas_offinder_input import PATTERN_LETTERS, GuideList, read_guides
+
+    if genome is None:
+        raise typer.BadParameter("give --genome, or an INPUT file")
+    if not given and file is None:
+        raise typer.BadParameter("give --guide or --guides, or an INPUT file")
+    pam = pam.upper()
+    wrong = {*pam} - {*PATTERN_LETTERS}
+    if wrong:
+        raise typer.BadParameter(
+            f"--pam {pam} has {min(wrong)!r}, needs letters of {PATTERN_LETTERS}"
+        )
+    listed = GuideList((), (), ()) if file is None else read_guides(as_file(file))
+    print_notes(*listed.notes)
+    guides = (*map(_check_guide, given), *listed.guides)
+    limits = (None,) * len(given) + listed.max_mismatches
+    names = (*(f"guide_{n}" for n in range(1, len(given) + 1)), *listed.names)
+    called = (*guides[: len(given)], *listed.names)
+    guides, note = guides_without_pam(guides, pam, is_pam_first=pam_first, names=called)
+    print_notes(note)
+    rows: dict[int, list[int]] = {}
+    for row, guide in enumerate(guides):
+        rows.setdefault(len(guide), []).append(row)
+    searches = []
+    for same in rows.values():
+        padded = [guide_with_pam(guides[row], pam, is_pam_first=pam_first) for row in same]
+        searches.append(
+            Search(
+                padded[0][1],
+                tuple(guide for guide, _ in padded),
+                tuple(mismatches if limits[row] is None else limits[row] for row in same),
+                tuple(names[row] for row in same) if file is not None or len(rows) > 1 else None,
+            )
+        )
+    has_bulges = dna_bulge > 0 or rna_bulge > 0
+    return Query(as_file(genome), tuple(searches), dna_bulge, rna_bulge, has_bulges, False)
+
+
+def _check_guide(guide: str) -> str:
+    from genoviz.io.offtargets.guide_files import GUIDE_LETTERS
+
+    for place, letter in enumerate(guide.upper(), start=1):
+        if letter not in GUIDE_LETTERS:
+            raise ParameterError(
+                f"letter {place} of --guide {guide} is {letter!r}, needs one of {GUIDE_LETTERS}"
+            )
+    if not guide:
+        raise ParameterError("--guide is empty, needs letters")
+    return guide.upper().replace("U", "T")

@@ -1,0 +1,149 @@
+"""``genoviz bwt build``: an index of all k-mers of sequences."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, examples
+from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.progress import quantity, show_progress
+from genoviz.cli.results import print_results
+from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
+from genoviz.cli.streams import as_file, is_dash, refuse_standard_output
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.model.sequences.fm_index import FMIndex
+
+EXAMPLES = examples(
+    "genoviz bwt build genome.fa.gz",
+    "genoviz bwt build hg38.2bit -o hg38.gvfm --sample-rate 8",
+    "genoviz bwt build genome.fa --lcp --json",
+)
+_ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit")
+
+
+def build(
+    sequences: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SEQUENCES", help="FASTA, plain or gzipped, or 2bit; - is standard input."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Index to write (.gvfm).", show_default="beside the sequences"
+        ),
+    ] = None,
+    sample_rate: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=2**31,
+            help="Keep the place of each so many-th row, a power of two: 1 finds hits at once and "
+            "takes 4 bytes a base, which spectra need; 32 takes an eighth of a byte.",
+        ),
+    ] = 1,
+    table_k: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=12,
+            help="Keep the rows of all k-mers of this length.",
+            show_default="by the size",
+        ),
+    ] = None,
+    lcp: Annotated[
+        bool,
+        typer.Option("--lcp", help="Keep common prefixes too (4 bytes a base): spectra at once."),
+    ] = False,
+    backend: BackendOption = BackendName.auto,
+    as_json: JsonOption = False,
+) -> None:
+    """Index sequences, so that k-mers of any length are counted and located at once.
+
+    The index is exact. Letters other than A C G T match nothing, and no k-mer reaches over the end
+    of a sequence; lower case counts as upper case, and is kept as soft masking.
+    """
+    if output is None and is_dash(sequences):
+        raise typer.BadParameter("standard input has no name; give that of the index by -o")
+    refuse_standard_output("-o", output, "an index is written in several places at once")
+    sequences = as_file(sequences)
+    output = _check_output(sequences, output)
+    from genoviz.analyses.sequences.fm_index import iter_build_fm_index
+    from genoviz.io.sequences.fm_index import iter_write_fm_index
+
+    began = time.perf_counter()
+    with show_progress() as bar:
+        found = read_sequences(sequences, bar)
+        seconds = {"reading": time.perf_counter() - began}
+        options = {"sample_rate": sample_rate, "table_k": table_k, "backend": backend.value}
+        for progress in iter_build_fm_index(found, **options):
+            bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
+        del found
+        index, seconds = progress.index, seconds | progress.seconds
+        extra = {}
+        if lcp:
+            bar.update("Common prefixes", 0, None, "")
+            extra, seconds["common prefixes"] = _common_prefixes(index, backend.value)
+        began = time.perf_counter()
+        for written in iter_write_fm_index(index, output, extra=extra):
+            bar.update("Writing", written.n_bytes_done, written.n_bytes_total, "B")
+        seconds["writing"] = time.perf_counter() - began
+    results = {
+        "n_contigs": index.text.n_contigs,
+        "n_bases": index.text.n_bases,
+        "total_length": index.text.total_length,
+        "sample_rate": index.sample_rate,
+        "table_k": index.table_k,
+        "n_bytes": output.stat().st_size if output.is_file() else index.n_bytes,
+        "tied_fractions": list(progress.tied_fractions),
+        "seconds": seconds,
+        "files": [str(output)],
+    }
+    words = (
+        f"sequences: {index.text.n_contigs:,}, {index.text.total_length:,} bp, of which "
+        f"{index.text.n_bases:,} are A C G T; read and indexed in {sum(seconds.values()):.1f} s"
+    )
+    size = quantity(results["n_bytes"], "B")
+    print_results(results, [words, f"wrote {output} ({size})"], as_json=as_json)
+
+
+def _common_prefixes(index: FMIndex, backend: str) -> tuple[dict[str, np.ndarray], float]:
+    from genoviz.analyses.sequences.suffix_array import common_prefixes
+    from genoviz.errors import ParameterError
+
+    if index.suffix_array is None:
+        raise ParameterError("--lcp needs --sample-rate 1")
+    began = time.perf_counter()
+    found = common_prefixes(index.text, index.suffix_array, backend=backend)
+    return {"lcp": found}, time.perf_counter() - began
+
+
+def _check_output(sequences: Path, output: Path | None) -> Path:
+    """Return the file to write; what cannot work is refused before anything is read."""
+    from genoviz.errors import ParameterError
+    from genoviz.io.sequences.fm_index import is_fm_index
+
+    if output is None:
+        name = sequences.name
+        while Path(name).suffix.lower() in _ENDINGS:
+            name = Path(name).stem
+        output = sequences.with_name(f"{name}.gvfm")
+    if not output.absolute().parent.is_dir():
+        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
+    choose_kind(output, {"index": (".gvfm",)}, default="index", binary=("index",))
+    if sequences.is_file() and is_fm_index(sequences):
+        raise ParameterError(f"{sequences.name} is an index already, needs FASTA or 2bit here")
+    if is_graph(sequences):
+        raise ParameterError(
+            f"{sequences.name} is a graph, whose paths 'genoviz bwt count' and 'locate' index on "
+            "the way; needs FASTA or 2bit here"
+        )
+    return output

@@ -1,0 +1,224 @@
+"""``genoviz bwt count`` and ``locate``: how often k-mers occur, and where."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.common_options import MAX_COUNT, BackendName, BackendOption, JsonOption, examples
+from genoviz.cli.intervals.options import OutputOption, as_file, write_output
+from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
+from genoviz.cli.progress import show_progress
+from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.sequences import kmer_index as io
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.sequences.kmer_hits import KmerHits
+    from genoviz.analyses.sequences.kmers import Kmer
+    from genoviz.model.sequences.fm_index import FMIndex
+
+COUNT_EXAMPLES = examples(
+    "genoviz bwt count genome.gvfm GATTACA TTAGGGTTAGGG",
+    "genoviz bwt count genome.fa.gz GGNCC --strand forward",
+    "genoviz bwt count genome.gvfm --file primers.fa -o counts.tsv",
+    "genoviz bwt count graph.gfa.gz GATTACAGATTACA --per-path",
+)
+LOCATE_EXAMPLES = examples(
+    "genoviz bwt locate genome.gvfm TTAGGGTTAGGG --context 20",
+    "genoviz bwt locate genome.gvfm --file primers.fa -o hits.bed",
+    "genoviz bwt locate graph.gfa.gz GATTACAGATTACA --limit 100",
+)
+MAX_CONTEXT = 10**6
+_PAGE = 1 << 16
+_SIGNS = {1: "+", -1: "-"}
+
+
+class HitFormat(StrEnum):
+    """How hits are written."""
+
+    tsv = "tsv"
+    bed = "bed"
+
+
+def count(
+    index: io.IndexOrGraphArgument,
+    kmers: io.KmersArgument = None,
+    file: io.KmerFileOption = None,
+    strand: io.StrandOption = io.StrandName.both,
+    per_path: Annotated[
+        bool, typer.Option("--per-path", help="Of a graph: a column for each path.")
+    ] = False,
+    max_branches: io.MaxBranchesOption = 4096,
+    check: io.CheckOption = True,
+    output: TableOption = None,
+    backend: BackendOption = BackendName.auto,
+    as_json: JsonOption = False,
+) -> None:
+    """Count k-mers exactly, however often they occur.
+
+    A line for each k-mer has its name in the FASTA file (or .), its letters and the count. A k-mer
+    that is its own reverse complement is counted once at a place. Case does not matter; letters of
+    the sequences other than A C G T match nothing. Of a graph, all its paths are counted.
+    """
+    queries = io.read_kmers(kmers, file)
+    index = as_file(index)
+    options = {"strand": strand.value, "backend": backend.value, "max_branches": max_branches}
+    with show_progress() as bar:
+        if io.is_graph(index):
+            from genoviz.analyses.sequences.pangenome_queries import count_per_path
+
+            pangenome = io.open_pangenome(index, bar, queries, backend=backend.value)
+            began = time.perf_counter()
+            table = count_per_path(pangenome, queries, **options)
+            counts, paths = table.sum(axis=1), list(pangenome.graph.path_names)
+        elif per_path:
+            raise typer.BadParameter("--per-path needs a graph (GFA)")
+        else:
+            from genoviz.analyses.sequences.kmer_queries import iter_count_kmers
+
+            opened = io.open_index(index, bar, backend=backend.value, check=check)
+            began = time.perf_counter()
+            for step in iter_count_kmers(opened, queries, **options):
+                bar.update("Counting", step.n_done, step.n_total, "")
+            counts = step.counts
+        seconds = time.perf_counter() - began
+    columns = {"count": counts}
+    if per_path:
+        columns |= {name: table[:, path] for path, name in enumerate(paths)}
+    if output is not None or not as_json:
+        write_output(io.iter_encoded(_count_lines(queries, columns)), output)
+    if as_json:
+        results: dict[str, Any] = {"n_kmers": len(queries), "seconds": seconds}
+        results["files"] = [str(output)] if output else []
+        if output is None:
+            results["counts"] = _count_results(queries, counts)
+            if per_path:
+                results |= {"paths": paths, "counts_per_path": table.tolist()}
+        print_results(results, [], as_json=True)
+
+
+def _count_lines(kmers: tuple[Kmer, ...], columns: dict[str, np.ndarray]) -> Iterator[str]:
+    yield "\t".join(["#name", "kmer", *columns])
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    for label, row in zip(io.kmer_labels(kmers), rows, strict=True):
+        yield "\t".join([label, *map(str, row)])
+
+
+def _count_results(kmers: tuple[Kmer, ...], counts: np.ndarray) -> list[dict[str, Any]]:
+    return [
+        {"name": kmer.name, "kmer": kmer.letters, "count": n}
+        for kmer, n in zip(kmers, counts.tolist(), strict=True)
+    ]
+
+
+def locate(
+    index: io.IndexOrGraphArgument,
+    kmers: io.KmersArgument = None,
+    file: io.KmerFileOption = None,
+    strand: io.StrandOption = io.StrandName.both,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=0, max=MAX_COUNT, help="Give at most so many hits.", show_default="all"),
+    ] = None,
+    context: Annotated[
+        int,
+        typer.Option(
+            min=0, max=MAX_CONTEXT, help="Also give the letters of a hit, and so many on each side."
+        ),
+    ] = 0,
+    as_format: Annotated[
+        HitFormat | None,
+        typer.Option("--format", help="How to write hits.", show_default="by -o, else tsv"),
+    ] = None,
+    max_branches: io.MaxBranchesOption = 4096,
+    check: io.CheckOption = True,
+    output: OutputOption = None,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Find where k-mers are.
+
+    Positions are 0-based half-open. A line of TSV has name and letters of the k-mer, contig, start,
+    end and strand; with --context also the letters before, in and after the hit, along the contig,
+    soft-masked ones in lower case. Of a graph, contigs are its paths, and a last column has the
+    nodes.
+    """
+    bed = as_format is HitFormat.bed
+    forms = {"bed": BED, "tsv": TABLE}
+    if as_format is None:
+        bed = choose_kind(output, forms, default="tsv") == "bed"
+    else:
+        choose_kind(output, {as_format.value: forms[as_format.value]}, default=as_format.value)
+    if bed and context:
+        raise typer.BadParameter("--context needs --format tsv")
+    queries = io.read_kmers(kmers, file)
+    index = as_file(index)
+    options = {"strand": strand.value, "backend": backend.value, "max_branches": max_branches}
+    with show_progress() as bar:
+        if io.is_graph(index):
+            if context:
+                raise typer.BadParameter("--context needs an index or sequences, not a graph")
+            from genoviz.cli.sequences.path_hits import path_hit_lines
+
+            lines = path_hit_lines(index, queries, bar, limit, bed, options)
+        else:
+            from genoviz.analyses.sequences.kmer_hits import locate_kmers
+
+            opened = io.open_index(index, bar, backend=backend.value, check=check)
+            hits = locate_kmers(opened, queries, limit=limit, **options)
+            if len(hits) < hits.n_hits:
+                print_notes(f"{len(hits):,} of {hits.n_hits:,} hits are given (--limit)")
+            lines = _hit_lines(opened, queries, hits, context, bed)
+    write_hits(lines, output)
+
+
+def write_hits(lines: Iterator[str], output: Path | None) -> None:
+    """Write lines to a file, packed where its name says so, or to standard output."""
+    if output is None:
+        write_output(io.iter_encoded(lines), None)
+        return
+    from genoviz.io.text.writer import write_text
+
+    write_text(output, io.iter_encoded(lines))
+
+
+def _hit_lines(
+    index: FMIndex, kmers: tuple[Kmer, ...], hits: KmerHits, context: int, bed: bool
+) -> Iterator[str]:
+    """Yield the lines of hits, page by page."""
+    from dataclasses import replace
+
+    from genoviz.analyses.sequences.kmer_hits import hit_contexts
+
+    labels = io.kmer_labels(kmers)
+    if bed:
+        labels = [(kmer.name or kmer.letters).replace("\t", " ") for kmer in kmers]
+    else:
+        yield "\t".join(
+            ["#name", "kmer", "contig", "start", "end", "strand"]
+            + (["before", "match", "after"] if context else [])
+        )
+    names = index.text.contig_names
+    for first in range(0, len(hits), _PAGE):
+        page = slice(first, first + _PAGE)
+        fields = ("kmer_ids", "contig_ids", "starts", "strands")
+        part = replace(hits, **{name: getattr(hits, name)[page] for name in fields})
+        columns = (part.kmer_ids, part.contig_ids, part.starts, part.ends, part.strands)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        if bed:
+            for kmer, contig, start, end, sign in rows:
+                yield f"{names[contig]}\t{start}\t{end}\t{labels[kmer]}\t0\t{_SIGNS[sign]}"
+            continue
+        around = [""] * len(part)
+        if context:
+            found = hit_contexts(index, part, flank=context)
+            letters = zip(found.left, found.match, found.right, strict=True)
+            around = ["\t" + "\t".join(parts) for parts in letters]
+        for (kmer, contig, start, end, sign), more in zip(rows, around, strict=True):
+            yield f"{labels[kmer]}\t{names[contig]}\t{start}\t{end}\t{_SIGNS[sign]}{more}"

@@ -1,0 +1,203 @@
+"""What the commands of ``genoviz bwt`` read: an index, or sequences or a graph to index; k-mers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.common_options import MAX_COUNT, MAX_LENGTH
+from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.intervals.options import as_file
+from genoviz.cli.progress import ProgressBar
+from genoviz.cli.results import print_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
+    from genoviz.analyses.sequences.kmers import Kmer
+    from genoviz.analyses.sequences.pangenome_index import PangenomeIndex
+    from genoviz.model import Sequences
+    from genoviz.model.sequences.fm_index import FMIndex
+
+
+class StrandName(StrEnum):
+    """Which strands of the sequences k-mers are looked for on."""
+
+    forward = "forward"
+    both = "both"
+    canonical = "canonical"
+
+
+IndexArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INDEX",
+        help="Index (.gvfm), or FASTA or 2bit to index on the way; - is standard input.",
+    ),
+]
+IndexOrGraphArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INDEX",
+        help="Index (.gvfm), or FASTA, 2bit or a graph (GFA) to index on the way; - is standard "
+        "input.",
+    ),
+]
+KmersArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="KMER", help="K-mers, of any length each; IUPAC codes are known."),
+]
+KmerFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--file", help="K-mers: FASTA, or one a line; - is standard input.", show_default=False
+    ),
+]
+StrandOption = Annotated[
+    StrandName,
+    typer.Option(
+        "--strand",
+        help="Look on the forward strand, or on both; canonical is both, and gives the strand of "
+        "the first of a k-mer and its reverse complement in the alphabet.",
+    ),
+]
+MaxBranchesOption = Annotated[
+    int,
+    typer.Option(
+        min=1, max=MAX_COUNT, help="How many sequences that occur an IUPAC k-mer may stand for."
+    ),
+]
+CheckOption = Annotated[
+    bool,
+    typer.Option(
+        "--check/--no-check",
+        help="Read all of an index first, and refuse a damaged one; without, a large index opens "
+        "at once.",
+    ),
+]
+KOption = Annotated[int, typer.Option("-k", min=1, max=MAX_LENGTH, help="Bases of a k-mer.")]
+CanonicalOption = Annotated[
+    bool,
+    typer.Option("--canonical", help="Take a k-mer and its reverse complement for one."),
+]
+
+
+def is_graph(path: Path) -> bool:
+    """Return whether a file is a graph, by its name or its first line."""
+    from genoviz.io.files.file_bytes import read_start
+
+    if path.name.lower().removesuffix(".gz").endswith(".gfa"):
+        return True
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t")
+
+
+def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
+    """Return the sequences of a file; notes go to standard error."""
+    from genoviz.io.sequences.sequences import iter_read_sequences
+
+    for progress in iter_read_sequences(path):
+        bar.update(progress.stage, progress.n_bytes, progress.n_bytes_total, "B")
+    print_notes(*progress.sequences.notes)
+    return progress.sequences
+
+
+def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True) -> FMIndex:
+    """Return the index of a file, or that of its sequences."""
+    from genoviz.analyses.sequences.fm_index import iter_build_fm_index
+    from genoviz.errors import ParameterError
+    from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index, read_fm_index
+
+    if is_fm_index(path):
+        if not check:
+            return read_fm_index(path)
+        for step in iter_read_fm_index(path):
+            bar.update("Checking the index", step.n_bytes_done, step.n_bytes_total, "B")
+        return step.index
+    if is_graph(path):
+        raise ParameterError(
+            f"{path.name} is a graph, which 'count' and 'locate' take; needs an index, FASTA or "
+            "2bit here"
+        )
+    for progress in iter_build_fm_index(read_sequences(path, bar), backend=backend):
+        bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
+    return progress.index
+
+
+def open_pangenome(
+    path: Path, bar: ProgressBar, kmers: tuple[Kmer, ...], *, backend: str
+) -> PangenomeIndex:
+    """Return an index of the paths of a graph for some k-mers."""
+    from genoviz.analyses.sequences.pangenome_index import DEFAULT_MAX_K, iter_build_pangenome_index
+
+    graph = read_graph(path, bar, cache=True, sequences=True)
+    n_missing = int((graph.node_sequences.lengths != graph.node_lengths).sum())
+    if n_missing:
+        print_notes(
+            f"{n_missing:,} of {graph.n_nodes:,} nodes have no sequence ('*'), and match nothing"
+        )
+    max_k = max(DEFAULT_MAX_K, *(len(kmer.letters) for kmer in kmers))
+    for progress in iter_build_pangenome_index(graph, max_k=max_k, backend=backend):
+        bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
+    return progress.index
+
+
+def open_repeats(path: Path, bar: ProgressBar, *, backend: str) -> KmerRepeats:
+    """Return what tells of all k-mers of an index; an index may have it in its file."""
+    from genoviz.analyses.sequences.kmer_repeats import KmerRepeats, iter_kmer_repeats
+    from genoviz.io.sequences.fm_index import is_fm_index, read_extra_arrays
+
+    path = as_file(path)
+    index = open_index(path, bar, backend=backend)
+    lcp: np.ndarray | None = None
+    if is_fm_index(path):
+        lcp = read_extra_arrays(path).get("lcp")
+    if lcp is not None and index.suffix_array is not None:
+        return KmerRepeats(index.text, index.suffix_array, lcp)
+    for progress in iter_kmer_repeats(index, backend=backend):
+        bar.update(progress.stage, 0, None, "")
+    return progress.repeats
+
+
+def read_kmers(given: list[str] | None, file: Path | None) -> tuple[Kmer, ...]:
+    """Return the k-mers of the command line, then those of a file."""
+    from genoviz.analyses.sequences.kmers import parse_kmers
+    from genoviz.errors import FileFormatError, ParameterError
+    from genoviz.io.files.file_bytes import read_bytes
+
+    if not given and file is None:
+        raise typer.BadParameter("give a KMER, or --file")
+    found: tuple[Kmer, ...] = ()
+    if given:
+        found = parse_kmers("\n".join(given))
+    if file is not None:
+        text = read_bytes(as_file(file)).tobytes().decode("utf-8", "replace")
+        try:
+            found += parse_kmers(text)
+        except ParameterError as error:
+            raise FileFormatError(file, str(error)) from error
+    return found
+
+
+def kmer_labels(kmers: tuple[Kmer, ...]) -> list[str]:
+    """Return name and letters of k-mers, as the first two columns of a line."""
+    return [f"{kmer.name.replace(chr(9), ' ') or '.'}\t{kmer.letters}" for kmer in kmers]
+
+
+def iter_encoded(lines: Iterator[str], size: int = 1 << 16) -> Iterator[bytes]:
+    """Yield lines without their ends as text, many at a time."""
+    kept: list[str] = []
+    for line in lines:
+        kept.append(line)
+        if len(kept) == size:
+            yield ("\n".join(kept) + "\n").encode()
+            kept = []
+    if kept:
+        yield ("\n".join(kept) + "\n").encode()

@@ -1,0 +1,1 @@
+"""Files of any format: opened, cached, replaced as a whole, protected."""

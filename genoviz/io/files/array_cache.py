@@ -1,0 +1,175 @@
+"""Entries of the user's cache folder: arrays of a file, so that it opens at once the next time.
+
+An entry is a folder of ``.npy`` files, one an array, and ``manifest.json`` with the kind of entry
+and its version, what the source was (path, size, time, hash), further facts, and dtype, shape and
+checksum of each array. An entry counts only if all of that holds; otherwise it is as if there
+were none, and the next one takes its place. Entries appear complete, by a rename.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.io.files.checksum import find_checksum
+
+MAX_CACHE_BYTES = 20 << 30
+MAX_ENTRIES = 200
+
+_MANIFEST = "manifest.json"
+_SLICE = 64 << 20
+_SECONDS_PER_DAY = 86_400
+
+Progress = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What an entry has.
+
+    Parameters
+    ----------
+    facts
+        What its arrays are of, plain JSON values.
+    arrays
+        By name, memory-mapped where they are loaded.
+    """
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+
+
+def load_entry(
+    folder: Path, facts: Mapping[str, Any], *, wants: Callable[[str], bool] = lambda _: True
+) -> Generator[Progress, None, Entry | None]:
+    """Return an entry, memory-mapped and checked, or None; yields bytes done and in all.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    facts
+        What the entry has to say of itself to count.
+    wants
+        Tells which arrays to load, by name.
+    """
+    try:
+        return (yield from _load(folder, facts, wants))
+    # Whatever is wrong with an entry, the file itself is still there to be read.
+    except Exception:
+        return None
+
+
+def _load(
+    folder: Path, facts: Mapping[str, Any], wants: Callable[[str], bool]
+) -> Generator[Progress, None, Entry | None]:
+    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if manifest.pop("checksum") != checksum_of_manifest(manifest):
+        return None
+    if any(manifest[name] != value for name, value in facts.items()):
+        return None
+    entries = manifest.pop("arrays")
+    arrays = {}
+    for name in filter(wants, entries):
+        entry = entries[name]
+        mode = "r" if 0 not in entry["shape"] else None
+        array = np.asarray(np.load(folder / f"{name}.npy", mmap_mode=mode, allow_pickle=False))
+        if array.dtype.str != entry["dtype"] or list(array.shape) != entry["shape"]:
+            return None
+        arrays[name] = array
+    done, total = 0, sum(array.nbytes for array in arrays.values())
+    for name, array in arrays.items():
+        checksum = yield from find_checksum(array, (done, total))
+        if checksum != entries[name]["checksum"]:
+            return None
+        done += array.nbytes
+    with contextlib.suppress(OSError):
+        os.utime(folder / _MANIFEST)
+    return Entry(manifest, arrays)
+
+
+def store_entry(folder: Path, entry: Entry) -> Generator[Progress, None, bool]:
+    """Keep an entry, and tell whether that went well; yields bytes done and in all."""
+    total = sum(array.nbytes for array in entry.arrays.values())
+    new = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(folder.parent).free < 2 * total:
+            return False
+        new = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
+        yield from _write(new, entry, total)
+        _replace(folder, new)
+        _remove_old(folder)
+        return True
+    except OSError:
+        return False
+    finally:
+        if new is not None:
+            shutil.rmtree(new, ignore_errors=True)
+
+
+def _write(new: Path, entry: Entry, total: int) -> Generator[Progress, None, None]:
+    done = 0
+    written = {}
+    for name, array in entry.arrays.items():
+        array = np.ascontiguousarray(array)
+        with (new / f"{name}.npy").open("wb") as file:
+            header = np.lib.format.header_data_from_array_1_0(array)
+            np.lib.format.write_array_header_1_0(file, header)
+            content = array.reshape(-1).view(np.uint8)
+            for start in range(0, len(content), _SLICE):
+                piece = content[start : start + _SLICE]
+                file.write(piece.data)
+                done += len(piece)
+                yield done, total
+        checksum = yield from find_checksum(array, (done, total))
+        shape = list(array.shape)
+        written[name] = {"dtype": array.dtype.str, "shape": shape, "checksum": checksum}
+    manifest = {**entry.facts, "arrays": written}
+    manifest["checksum"] = checksum_of_manifest(manifest)
+    text = json.dumps(manifest, indent=1)
+    (new / _MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def _replace(folder: Path, new: Path) -> None:
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
+        folder.replace(old / folder.name)
+        new.replace(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        new.replace(folder)
+
+
+def _remove_old(kept: Path) -> None:
+    """Remove what was left half-done long ago, and the entries unused longest beyond the limits."""
+    entries = []
+    for folder in kept.parent.iterdir():
+        if folder.name.startswith((".new-", ".old-")):
+            if time.time() - folder.stat().st_mtime > _SECONDS_PER_DAY:
+                shutil.rmtree(folder, ignore_errors=True)
+        elif (folder / _MANIFEST).exists() and folder != kept:
+            size = sum(file.stat().st_size for file in folder.iterdir())
+            entries.append(((folder / _MANIFEST).stat().st_mtime, size, folder))
+    n_bytes = sum(file.stat().st_size for file in kept.iterdir())
+    for n_entries, (_, size, folder) in enumerate(sorted(entries, reverse=True), start=2):
+        n_bytes += size
+        if n_bytes > MAX_CACHE_BYTES or n_entries > MAX_ENTRIES:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def checksum_of_manifest(manifest: dict) -> str:
+    """Return the checksum of a manifest but for its own entry."""
+    rest = {key: value for key, value in manifest.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

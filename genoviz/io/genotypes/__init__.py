@@ -1,0 +1,1 @@
+"""Genotypes, phenotypes and pedigrees as files."""

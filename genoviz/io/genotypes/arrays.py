@@ -1,0 +1,222 @@
+"""Dosages as NumPy arrays and Parquet tables."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Generator, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.optional import import_reader
+from genoviz.io.files.replace_file import replace_file
+from genoviz.kernels.genotype_packing import cpu
+from genoviz.model.genotypes.dosages import to_int8
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
+
+_SAMPLE_COLUMNS = {
+    "family_ids": "0",
+    "father_ids": "0",
+    "mother_ids": "0",
+    "sexes": 0,
+}
+_VARIANT_COLUMNS = {
+    "contigs": "0",
+    "positions": -1,
+    "ids": ".",
+    "allele1": "1",
+    "allele2": "2",
+    "centimorgans": 0.0,
+}
+_TABLE_NAMES = ("contig", "position", "id", "allele1", "allele2", "centimorgans")
+_BLOCK_BYTES = 1 << 26
+
+Progress = tuple[str, int, int]
+
+
+def write_dosages(genotypes: Genotypes, path: str | PathLike[str]) -> None:
+    """Write dosages, counts of allele A1, as a NumPy archive or a Parquet table.
+
+    - ``.npz`` has ``dosages``, int8, shape (n_samples, n_variants), -1 where missing; beside it the
+      columns of samples (``sample_ids``, ``family_ids``, ``father_ids``, ``mother_ids``,
+      ``sexes``) and variants (``contigs``, ``positions``, 0-based, ``ids``, ``allele1``,
+      ``allele2``, ``centimorgans``).
+    - ``.parquet`` has a row for each variant: ``contig``, ``position`` (1-based, 0 where not
+      known), ``id``, ``allele1``, ``allele2``, ``centimorgans``, then the dosages, a column for
+      each sample, null where missing.
+
+    Both are inflated in memory: a byte a genotype.
+
+    Raises
+    ------
+    ParameterError
+        If the name ends otherwise, or Parquet would have two columns of one name.
+    FileFormatError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        _write_archive(genotypes, path)
+    elif path.suffix == ".parquet":
+        _write_table(genotypes, path)
+    else:
+        raise ParameterError(f"{path.name} ends in {path.suffix!r}, needs .npz or .parquet")
+
+
+def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
+    """Return the genotypes of an .npz file that has ``dosages``; other arrays may lack."""
+    try:
+        with np.load(_existing(path)) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        raise FileFormatError(
+            path, "is no NumPy archive that can be read, needs one with dosages"
+        ) from error
+    if "dosages" not in arrays:
+        there = ", ".join(arrays) or "nothing"
+        raise FileFormatError(path, f"has no array 'dosages', it has {there}")
+    return (yield from _pack(path, arrays.pop("dosages"), arrays))
+
+
+def read_dosage_array(path: Path) -> Generator[Progress, None, Genotypes]:
+    """Return the genotypes of an .npy file: dosages, shape (n_samples, n_variants)."""
+    try:
+        dosages = np.load(_existing(path), mmap_mode="r")
+    except (ValueError, OSError) as error:
+        raise FileFormatError(
+            path, "is no NumPy array that can be read, needs one of dosages"
+        ) from error
+    return (yield from _pack(path, dosages, {}))
+
+
+def read_dosage_table(path: Path) -> Generator[Progress, None, Genotypes]:
+    """Return the genotypes of a Parquet table as :func:`write_dosages` has them."""
+    polars = import_reader("polars", "Parquet files")
+    yield "Reading the table", 0, 1
+    try:
+        table = polars.read_parquet(_existing(path))
+    except (polars.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise FileFormatError(path, f"is no Parquet table that can be read: {reason}") from error
+    samples = [name for name in table.columns if name not in _TABLE_NAMES]
+    texts = [n for n in samples if not (table[n].dtype.is_numeric() or table[n].is_null().all())]
+    if texts or not samples:
+        found = f"column {texts[0]!r} holds no numbers" if texts else "has no column of dosages"
+        raise FileFormatError(path, f"{found}, needs one for each sample")
+    arrays = {"sample_ids": np.array(samples, np.str_)}
+    for name, array in zip(_TABLE_NAMES, _VARIANT_COLUMNS, strict=True):
+        if name in table.columns:
+            arrays[array] = table[name].to_numpy()
+    if "positions" in arrays:
+        arrays["positions"] = arrays["positions"].astype(np.int64) - 1
+    columns = [table[n].cast(polars.Float32).fill_null(-1).fill_nan(-1).to_numpy() for n in samples]
+    return (yield from _pack(path, np.array(columns), arrays))
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
+    return path
+
+
+def _pack(
+    path: Path, dosages: np.ndarray, arrays: Mapping[str, np.ndarray]
+) -> Generator[Progress, None, Genotypes]:
+    if dosages.ndim != 2:
+        found = f"dosages have {dosages.ndim} dimension{'s' * (dosages.ndim != 1)}"
+        raise FileFormatError(path, f"{found}, need 2: samples and variants")
+    n_samples, n_variants = dosages.shape
+    packed = np.empty((n_variants, (n_samples + 3) // 4), np.uint8)
+    step = max(1, _BLOCK_BYTES // max(n_samples, 1))
+    try:
+        samples = _samples(arrays, n_samples)
+        variants = _variants(arrays, n_variants)
+        for first in range(0, n_variants, step):
+            part = to_int8(np.asarray(dosages[:, first : first + step]), first)
+            packed[first : first + step] = cpu.pack_dosages(np.ascontiguousarray(part.T))
+            yield "Reading genotypes", first, n_variants
+        return Genotypes(packed, samples, variants)
+    except ParameterError as error:
+        raise FileFormatError(path, str(error)) from error
+
+
+def _samples(arrays: Mapping[str, np.ndarray], n: int) -> SampleTable:
+    ids = arrays.get("sample_ids")
+    ids = _numbered("s", n) if ids is None else np.asarray(ids, np.str_)
+    _check_length("sample_ids", ids, n, "samples")
+    families, fathers, mothers, sexes = _columns(arrays, _SAMPLE_COLUMNS, n, "samples")
+    return SampleTable(families, ids, fathers, mothers, sexes.astype(np.uint8))
+
+
+def _variants(arrays: Mapping[str, np.ndarray], n: int) -> VariantTable:
+    columns = _columns(arrays, _VARIANT_COLUMNS, n, "variants")
+    names, positions, ids, allele1, allele2, places = columns
+    ids = ids if "ids" in arrays else _numbered("v", n)
+    numbers: dict[str, int] = {}
+    contig_ids = [numbers.setdefault(name, len(numbers)) for name in names.tolist()]
+    contig_ids = np.array(contig_ids, np.int32)
+    positions, places = positions.astype(np.int64), places.astype(np.float64)
+    return VariantTable(tuple(numbers), contig_ids, positions, ids, allele1, allele2, places)
+
+
+def _columns(
+    arrays: Mapping[str, np.ndarray], defaults: Mapping[str, object], n: int, what: str
+) -> Iterator[np.ndarray]:
+    for name, default in defaults.items():
+        values = arrays.get(name)
+        if values is None:
+            yield np.full(n, default)
+            continue
+        _check_length(name, values, n, what)
+        yield np.asarray(values, np.str_) if isinstance(default, str) else np.asarray(values)
+
+
+def _check_length(name: str, values: np.ndarray, n: int, what: str) -> None:
+    if np.shape(values) != (n,):
+        raise ParameterError(f"{name} has shape {np.shape(values)}, needs ({n},) for {n:,} {what}")
+
+
+def _numbered(letter: str, n: int) -> np.ndarray:
+    return np.array([f"{letter}{number}" for number in range(1, n + 1)], np.str_)
+
+
+def _write_archive(genotypes: Genotypes, path: Path) -> None:
+    samples, variants = genotypes.samples, genotypes.variants
+    arrays = {name: getattr(samples, name) for name in _SAMPLE_COLUMNS}
+    arrays |= {name: getattr(variants, name) for name in _VARIANT_COLUMNS if name != "contigs"}
+    arrays["contigs"] = np.array(variants.contigs, np.str_)[variants.contig_ids]
+    fixed = {
+        name: np.array(values.tolist(), np.str_) if values.dtype.kind == "T" else values
+        for name, values in arrays.items()
+    }
+    dosages = np.ascontiguousarray(genotypes.dosages(slice(None)))
+    with replace_file(path) as file:
+        np.savez(file, dosages=dosages, sample_ids=samples.ids, **fixed)
+
+
+def _write_table(genotypes: Genotypes, path: Path) -> None:
+    polars = import_reader("polars", "Parquet files")
+    variants, names = genotypes.variants, genotypes.samples.ids.tolist()
+    repeated = [name for k, name in enumerate(names) if name in _TABLE_NAMES or name in names[:k]]
+    if repeated:
+        found = f"sample {repeated[0]!r} would be the second column of that name"
+        raise ParameterError(f"{found}, Parquet needs a name of its own for each")
+    columns = {
+        "contig": np.array(variants.contigs, np.str_)[variants.contig_ids],
+        "position": variants.positions + 1,
+        "id": variants.ids,
+        "allele1": variants.allele1,
+        "allele2": variants.allele2,
+        "centimorgans": variants.centimorgans,
+    }
+    table = {
+        name: polars.Series(name, values.tolist() if values.dtype.kind in "UT" else values)
+        for name, values in columns.items()
+    }
+    for name, dosages in zip(names, genotypes.dosages(slice(None)), strict=True):
+        values = polars.Series(name, np.ascontiguousarray(dosages), polars.Int8)
+        table[name] = values.set(values < 0, None)
+    with replace_file(path) as file:
+        polars.DataFrame(table).write_parquet(file)

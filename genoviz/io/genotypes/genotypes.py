@@ -1,0 +1,119 @@
+"""Genotypes from files of any kind: PLINK 1 and 2, VCF and BCF, arrays and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+
+from genoviz.errors import FileFormatError
+from genoviz.io.files.file_bytes import read_start
+from genoviz.io.genotypes.arrays import read_dosage_archive, read_dosage_array, read_dosage_table
+from genoviz.io.genotypes.pgen import read_pgen
+from genoviz.io.genotypes.plink_files import read_plink
+from genoviz.io.genotypes.vcf import read_vcf
+from genoviz.model.genotypes.genotypes import Genotypes
+
+_READERS = {
+    ".bed": read_plink,
+    ".bim": read_plink,
+    ".fam": read_plink,
+    ".vcf": read_vcf,
+    ".vcf.gz": read_vcf,
+    ".vcf.bgz": read_vcf,
+    ".bcf": read_vcf,
+    ".pgen": read_pgen,
+    ".pvar": read_pgen,
+    ".pvar.zst": read_pgen,
+    ".psam": read_pgen,
+    ".npy": read_dosage_array,
+    ".npz": read_dosage_archive,
+    ".parquet": read_dosage_table,
+}
+_VCF_START = b"##fileformat=VCF"
+GENOTYPE_ENDINGS = tuple(_READERS)
+"""Endings of the names of files that :func:`read_genotypes` reads."""
+
+
+@dataclass(frozen=True)
+class GenotypesProgress:
+    """How far the reading of a file is.
+
+    Attributes
+    ----------
+    stage
+        What is being done, e.g. ``"Reading variants"``.
+    n_done, n_total
+        Bytes or variants that this stage has behind it, and has in all.
+    genotypes
+        The genotypes, in the last report only.
+    """
+
+    stage: str
+    n_done: int
+    n_total: int
+    genotypes: Genotypes | None = None
+
+
+def read_genotypes(source: str | PathLike[str], *, n_autosomes: int | None = None) -> Genotypes:
+    """Return the genotypes of a file; see :func:`iter_read_genotypes`."""
+    for progress in iter_read_genotypes(source, n_autosomes=n_autosomes):
+        found = progress.genotypes
+    return found
+
+
+def iter_read_genotypes(
+    source: str | PathLike[str], *, n_autosomes: int | None = None
+) -> Iterator[GenotypesProgress]:
+    """Yield how far the reading of genotypes is; the last report has them.
+
+    The ending of the name tells what a file is. Dosages count allele A1, which is:
+
+    - PLINK 1 (``.bed``, ``.bim``, ``.fam``, or the prefix of the three): column 5 of the .bim file,
+      the one that PLINK 1.9 counts too. The genotypes are mapped from the file, not loaded.
+    - VCF and BCF (``.vcf``, ``.vcf.gz``, ``.vcf.bgz``, ``.bcf``): ALT. Variants of more than two
+      alleles are left out, half-calls are missing, haploid genotypes count as homozygous.
+    - PLINK 2 (``.pgen`` with ``.pvar`` or ``.pvar.zst`` and ``.psam``, or their prefix): ALT, in
+      hard calls. Variants of more than two alleles are left out.
+    - Arrays (``.npy``, ``.npz``) and tables (``.parquet``) of dosages: as
+      :func:`genoviz.io.genotypes.arrays.write_dosages` has them.
+
+    Notes of the genotypes say what was left out or treated in its own way, and how often.
+
+    Parameters
+    ----------
+    source
+        The file, or the prefix of a set of files.
+    n_autosomes
+        Of the species; the numbers after it are X, Y, XY and MT. If None, 22 as in humans.
+
+    Raises
+    ------
+    FileFormatError
+        If a file is missing, damaged, or of no known kind.
+    """
+    path = Path(source)
+    reading = _open(path)
+    while True:
+        try:
+            yield GenotypesProgress(*next(reading))
+        except StopIteration as done:
+            found = replace(done.value, n_autosomes=n_autosomes)
+            n = found.n_variants
+            yield GenotypesProgress("Reading genotypes", n, n, found)
+            return
+
+
+def _open(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
+    name = path.name.lower()
+    for ending, reader in _READERS.items():
+        if name.endswith(ending):
+            return reader(path)
+    for ending in (".bed", ".pgen"):
+        if path.with_name(path.name + ending).is_file():
+            return _READERS[ending](path.with_name(path.name + ending))
+    if path.is_file() and read_start(path, len(_VCF_START)) == _VCF_START:
+        return read_vcf(path)
+    known = ", ".join(GENOTYPE_ENDINGS)
+    raise FileFormatError(path, f"is of no known kind, needs one of the endings {known}")

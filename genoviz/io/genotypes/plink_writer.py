@@ -1,0 +1,104 @@
+"""Genotypes as PLINK 1 files: .bed, .bim and .fam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.io.files.replace_file import replace_file
+from genoviz.io.genotypes.plink_files import MAGIC, plink_paths
+from genoviz.io.text.columns import (
+    TextColumn,
+    float_column,
+    integer_column,
+    join_columns,
+    text_column,
+)
+from genoviz.io.text.writer import write_text
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
+
+_BLOCK_BYTES = 1 << 25
+_BLOCK_ROWS = 1 << 16
+_DIGITS = 15
+
+
+def write_plink(
+    genotypes: Genotypes, prefix: str | PathLike[str], *, phenotype: np.ndarray | None = None
+) -> tuple[Path, Path, Path]:
+    """Write ``prefix.bed``, ``prefix.bim`` and ``prefix.fam``, and return their paths.
+
+    They are byte for byte what ``plink1.9 --make-bed`` writes of them.
+
+    Parameters
+    ----------
+    genotypes
+        What to write.
+    prefix
+        Path without ending; that of one of the three files will do.
+    phenotype
+        Numbers, shape (n_samples,), for column 6 of the .fam file, NaN where missing; -9 by
+        default.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be written.
+    """
+    phenotype = np.full(genotypes.n_samples, np.nan) if phenotype is None else phenotype
+    if np.shape(phenotype) != (genotypes.n_samples,):
+        shape = f"({genotypes.n_samples},)"
+        raise ParameterError(f"phenotype has shape {np.shape(phenotype)}, needs {shape}")
+    bed, bim, fam = plink_paths(Path(prefix))
+    with replace_file(bed) as file:
+        file.write(MAGIC)
+        file.writelines(_iter_packed(genotypes))
+    write_text(bim, _iter_bim(genotypes.variants))
+    write_text(fam, _iter_fam(genotypes.samples, np.asarray(phenotype, np.float64)))
+    return bed, bim, fam
+
+
+def _iter_packed(genotypes: Genotypes) -> Iterator[memoryview]:
+    """Yield the packed genotypes with zeros beyond the last sample."""
+    packed, n_last = genotypes.packed, genotypes.n_samples % 4
+    step = max(1, _BLOCK_BYTES // max(packed.shape[1], 1))
+    for first in range(0, len(packed), step):
+        block = np.ascontiguousarray(packed[first : first + step])
+        if n_last and (block[:, -1] >> 2 * n_last).any():
+            block = block.copy()
+            block[:, -1] &= (1 << 2 * n_last) - 1
+        yield block.reshape(-1).data
+
+
+def _iter_bim(variants: VariantTable) -> Iterator[bytes]:
+    for first in range(0, len(variants), _BLOCK_ROWS):
+        part = variants.take(slice(first, first + _BLOCK_ROWS))
+        yield join_columns(
+            [
+                text_column(part.contigs, part.contig_ids),
+                plain_column(part.ids),
+                float_column(part.centimorgans, _DIGITS),
+                integer_column(part.positions + 1),
+                plain_column(part.allele1),
+                plain_column(part.allele2),
+            ]
+        )
+
+
+def _iter_fam(samples: SampleTable, phenotype: np.ndarray) -> Iterator[bytes]:
+    phenotype = np.where(np.isnan(phenotype), -9.0, phenotype)
+    for first in range(0, len(samples), _BLOCK_ROWS):
+        rows = slice(first, first + _BLOCK_ROWS)
+        part = samples.take(rows)
+        texts = (part.family_ids, part.ids, part.father_ids, part.mother_ids)
+        columns = [plain_column(values) for values in texts]
+        columns += [integer_column(part.sexes), float_column(phenotype[rows], _DIGITS)]
+        yield join_columns(columns, " ")
+
+
+def plain_column(texts: np.ndarray) -> TextColumn:
+    """Return texts of an array, one a row."""
+    return text_column(texts.tolist(), np.arange(len(texts)))

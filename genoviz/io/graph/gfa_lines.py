@@ -1,0 +1,209 @@
+"""Kernels that find the lines of a GFA text and measure and copy its segments.
+
+All take the text as ``data`` (uint8, read-only) and its whole 8-byte words as ``words``
+(uint64 view of the same memory), and write what they find into the caller's arrays. They trust
+nothing in the text: every read is bounded, and what does not fit the format ends as the position
+of the first byte of the offending line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from genoviz.io.files.borrowed import borrow
+
+NEWLINE, RETURN, TAB = 10, 13, 9
+STAR, HASH = 42, 35
+LETTER_L, LETTER_P, LETTER_S, LETTER_W = 76, 80, 83, 87
+
+MAX_INTEGER_DIGITS = 18
+MAX_NODE_LENGTH = 10**12
+NOTHING_WRONG = -1
+
+_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
+_ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(nogil=True, inline="always")
+def _is_line_end(data, i):
+    """Tell whether the text ends at ``i``, or the line does, with or without a return."""
+    n = len(data)
+    if i >= n or data[i] == NEWLINE:
+        return True
+    return data[i] == RETURN and (i + 1 == n or data[i + 1] == NEWLINE)
+
+
+@njit(nogil=True, inline="always")
+def _has_record_type(data, i):
+    """Tell whether the line at ``i`` is empty, a comment, or starts with one capital letter."""
+    if _is_line_end(data, i) or data[i] == HASH:
+        return True
+    if data[i] < 65 or data[i] > 90:
+        return False
+    return _is_line_end(data, i + 1) or data[i + 1] == TAB
+
+
+@njit(nogil=True, inline="always")
+def _has_newline(word):
+    """Tell whether one of the 8 bytes of a word is a newline."""
+    x = word ^ _NEWLINES
+    return (((x & _LOW_BITS) + _LOW_BITS) | x | _LOW_BITS) != _ALL_BITS
+
+
+@njit(nogil=True, cache=True)
+def count_lines(data, words, start, stop, counts):
+    """Count the lines of one block by their first byte; ``counts`` is int32, shape (256,).
+
+    A line belongs to the block ``data[start:stop]`` that has the newline before it; ``start`` is
+    a multiple of 8. Returns the position of the first line without a record type, or -1.
+    """
+    data, words, counts = borrow(data), borrow(words), borrow(counts)
+    n = len(data)
+    wrong = NOTHING_WRONG
+    if start == 0 and n > 0:
+        counts[data[0]] += 1
+        if not _has_record_type(data, 0):
+            wrong = 0
+    i = start
+    while i < stop:
+        if i + 8 <= stop and not _has_newline(words[i >> 3]):
+            i += 8
+            continue
+        for j in range(i, min(i + 8, stop)):
+            if data[j] == NEWLINE and j + 1 < n:
+                counts[data[j + 1]] += 1
+                if wrong < 0 and not _has_record_type(data, j + 1):
+                    wrong = j + 1
+        i += 8
+    return wrong
+
+
+@njit(nogil=True, inline="always")
+def _keep_line(data, line, segments, links, paths, ranks):
+    first = data[line]
+    kind = -1
+    if first == LETTER_S and ranks[0] < len(segments):
+        segments[ranks[0]] = line
+        kind = 0
+    elif first == LETTER_L and ranks[1] < len(links):
+        links[ranks[1]] = line
+        kind = 1
+    elif (first == LETTER_P or first == LETTER_W) and ranks[2] < len(paths):
+        paths[ranks[2]] = line
+        kind = 2
+    if kind >= 0:
+        ranks[kind] += 1
+
+
+@njit(nogil=True, cache=True)
+def find_lines(data, words, start, stop, segments, links, paths, ranks):
+    """Write where the S, the L, and the P and W lines of one block begin.
+
+    ``segments``, ``links`` and ``paths`` are int64; ``ranks`` (int64, shape (3,)) says where
+    this block's lines go in each; lines beyond what :func:`count_lines` found, in a file that
+    changes meanwhile, are left out.
+    """
+    data, words = borrow(data), borrow(words)
+    n = len(data)
+    if start == 0 and n > 0:
+        _keep_line(data, 0, segments, links, paths, ranks)
+    i = start
+    while i < stop:
+        if i + 8 <= stop and not _has_newline(words[i >> 3]):
+            i += 8
+            continue
+        for j in range(i, min(i + 8, stop)):
+            if data[j] == NEWLINE and j + 1 < n:
+                _keep_line(data, j + 1, segments, links, paths, ranks)
+        i += 8
+
+
+@njit(nogil=True, inline="always")
+def _read_length_tag(data, i, known):
+    """Return the length of the ``LN`` tag that may be at ``i``: ``known`` if none, -1 if wrong."""
+    n = len(data)
+    if i + 3 > n or data[i] != LETTER_L or data[i + 1] != 78 or data[i + 2] != 58:
+        return known
+    if i + 5 > n or data[i + 3] != 105 or data[i + 4] != 58:
+        return -1
+    i += 5
+    value = 0
+    first = i
+    while i < n and 48 <= data[i] <= 57 and i - first < MAX_INTEGER_DIGITS:
+        value = value * 10 + (data[i] - 48)
+        i += 1
+    ends = _is_line_end(data, i) or data[i] == TAB
+    if i == first or not ends or value == 0 or value > MAX_NODE_LENGTH:
+        return -1
+    return value if known in (0, value) else -1
+
+
+@njit(nogil=True, cache=True)
+def measure_segments(data, lines, first, last, name_lengths, node_lengths, sequence_lengths):
+    """Measure the segments ``first`` to ``last`` of the S lines at ``lines``.
+
+    Writes the bytes of each name, the bases of each node and, unless ``sequence_lengths`` is
+    empty, the bytes of each sequence (0 for ``*``), all int64. Returns the position of the first
+    wrong line, or -1.
+    """
+    data = borrow(data)
+    n = len(data)
+    with_sequences = len(sequence_lengths) > 0
+    for k in range(first, last):
+        line = lines[k]
+        i = line + 1
+        if i >= n or data[i] != TAB:
+            return line
+        i += 1
+        name = i
+        while i < n and data[i] >= 32 and data[i] != 127:
+            if data[i] == 44 and (data[i - 1] == 43 or data[i - 1] == 45):
+                return line
+            i += 1
+        if i == name or i >= n or data[i] != TAB:
+            return line
+        name_lengths[k] = i - name
+        i += 1
+        sequence = i
+        while i < n and (97 <= (data[i] | 32) <= 122 or data[i] == 61 or data[i] == 46):
+            i += 1
+        n_bases = i - sequence
+        if n_bases == 0:
+            if i >= n or data[i] != STAR:
+                return line
+            i += 1
+        if with_sequences:
+            sequence_lengths[k] = n_bases
+        while not _is_line_end(data, i):
+            if data[i] == TAB:
+                n_bases = _read_length_tag(data, i + 1, n_bases)
+                if n_bases < 0:
+                    return line
+                i += 1
+                while i < n and data[i] != TAB and data[i] != NEWLINE:
+                    i += 1
+            else:
+                return line
+        if n_bases == 0:
+            return line
+        node_lengths[k] = n_bases
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, cache=True)
+def copy_segments(data, lines, first, last, name_offsets, names, sequence_offsets, sequences):
+    """Copy names, and sequences unless ``sequences`` is empty, to their offsets."""
+    with_sequences = len(sequences) > 0
+    for k in range(first, last):
+        source = lines[k] + 2
+        start = name_offsets[k]
+        n_bytes = name_offsets[k + 1] - start
+        for i in range(n_bytes):
+            names[start + i] = data[source + i]
+        if with_sequences:
+            source += n_bytes + 1
+            start = sequence_offsets[k]
+            for i in range(sequence_offsets[k + 1] - start):
+                sequences[start + i] = data[source + i]

@@ -1,0 +1,63 @@
+"""Finding nodes by name: which kind of table suits the names of a graph, and filling it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from itertools import pairwise
+
+import numpy as np
+
+from genoviz.io.graph import gfa_parser
+from genoviz.model import ByteStrings
+
+_SLICE = 1 << 18
+
+
+class RepeatedNameError(Exception):
+    """Two nodes have one name; ``node`` is the second of them."""
+
+    def __init__(self, node: int) -> None:
+        self.node = node
+        super().__init__(f"node {node} has the name of an earlier one")
+
+
+def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_parser.NodeTable]:
+    """Return a table of at least one name; yields the share that is done.
+
+    Raises
+    ------
+    RepeatedNameError
+        If two names are the same.
+    """
+    n = len(names)
+    bounds = np.append(np.arange(0, n, _SLICE), n).tolist()
+    prefix = _prefix_of_first(names)
+    least, greatest = np.iinfo(np.int64).max, -1
+    for first, last in pairwise(bounds):
+        low, high = gfa_parser.find_number_range(names.data, names.offsets, first, last, prefix)
+        least, greatest = min(least, low), max(greatest, high)
+        if least < 0:
+            break
+        yield last / n / 2
+
+    no_ranks, no_slots = np.empty(0, np.uint32), np.empty(0, np.uint64)
+    if least >= 0 and greatest - least < 4 * n + 65536:
+        ranks = np.zeros(greatest - least + 1, np.uint32)
+        table = gfa_parser.NodeTable(prefix, least, ranks, no_slots, names.data, names.offsets)
+        fill = gfa_parser.fill_ranks
+    else:
+        slots = np.zeros(1 << (n * 4 // 3 + 1).bit_length(), np.uint64)
+        table = gfa_parser.NodeTable(prefix, 0, no_ranks, slots, names.data, names.offsets)
+        fill = gfa_parser.fill_slots
+    for first, last in pairwise(bounds):
+        repeated = fill(table, first, last)
+        if repeated >= 0:
+            raise RepeatedNameError(repeated)
+        yield 0.5 + last / n / 2
+    return table
+
+
+def _prefix_of_first(names: ByteStrings) -> np.ndarray:
+    """Return what stands before the number at the end of the first name; uint8."""
+    name = names.data[: names.offsets[1]].tobytes()
+    return names.data[: len(name.rstrip(b"0123456789"))].copy()

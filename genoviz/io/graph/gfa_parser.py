@@ -1,0 +1,437 @@
+"""Kernels that turn segment names into node ranks, and links, paths and walks into handles.
+
+As in :mod:`genoviz.io.graph.gfa_lines`, ``data`` is the text, ``words`` its 8-byte words, and a
+wrong line or step ends as its position in the text. The kernels share how a name is found, and
+Numba's cache of compiled code sees changes in one file only: so they are together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from genoviz.io.files.borrowed import borrow
+
+NEWLINE, RETURN, TAB = 10, 13, 9
+STAR, COMMA, PLUS, MINUS = 42, 44, 43, 45
+LEFT, RIGHT = 60, 62
+LETTER_M, LETTER_W = 77, 87
+ZERO, NINE = 48, 57
+
+MAX_INTEGER_DIGITS = 18
+NOTHING_WRONG = -1
+
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_ONES = np.uint64(0x0101010101010101)
+_NEWLINES = np.uint64(0x0A0A0A0A0A0A0A0A)
+_TABS = np.uint64(0x0909090909090909)
+_HASH_START = np.uint64(0xCBF29CE484222325)
+_HASH_FACTOR = np.uint64(0x00000100000001B3)
+_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HASH_SHIFT = np.uint64(32)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+class NodeTable(NamedTuple):
+    """From segment names to node ranks.
+
+    Names that are all ``prefix`` and a number without leading zeros use ``ranks``: rank + 1 of
+    the node numbered ``first_number + i``, or 0; uint32. For other names ``ranks`` is empty and
+    ``slots`` is an open-addressing hash table: 32 bits of the hash, then rank + 1; uint64, its
+    size a power of two, some of it empty.
+    """
+
+    prefix: np.ndarray
+    first_number: int
+    ranks: np.ndarray
+    slots: np.ndarray
+    names: np.ndarray
+    name_offsets: np.ndarray
+
+
+@njit(nogil=True, inline="always")
+def _read_number(data, i, stop):
+    """Return the number without leading zeros at ``i`` (-1 if none) and where its digits end."""
+    start = i
+    value = 0
+    while i < stop and ZERO <= data[i] <= NINE:
+        value = value * 10 + (data[i] - ZERO)
+        i += 1
+    n_digits = i - start
+    if n_digits == 0 or n_digits > MAX_INTEGER_DIGITS or (data[start] == ZERO and n_digits > 1):
+        return -1, i
+    return value, i
+
+
+@njit(nogil=True, cache=True)
+def find_number_range(names, offsets, first, last, prefix):
+    """Return the least and greatest number of names ``prefix<number>``, or (-1, -1) if not so."""
+    names, offsets, prefix = borrow(names), borrow(offsets), borrow(prefix)
+    least, greatest = -1, -1
+    for k in range(first, last):
+        i, stop = offsets[k], offsets[k + 1]
+        if stop - i <= len(prefix):
+            return -1, -1
+        for j in range(len(prefix)):
+            if names[i] != prefix[j]:
+                return -1, -1
+            i += 1
+        value, i = _read_number(names, i, stop)
+        if value < 0 or i != stop:
+            return -1, -1
+        least = value if least < 0 else min(least, value)
+        greatest = max(greatest, value)
+    return least, greatest
+
+
+@njit(nogil=True, cache=True)
+def fill_ranks(table, first, last):
+    """Enter nodes ``first`` to ``last`` into ``table.ranks``; return the first repeated or -1."""
+    names, offsets, ranks = borrow(table.names), borrow(table.name_offsets), borrow(table.ranks)
+    n_prefix = len(table.prefix)
+    first_number = table.first_number
+    for k in range(first, last):
+        value, _ = _read_number(names, offsets[k] + n_prefix, offsets[k + 1])
+        if ranks[value - first_number]:
+            return k
+        ranks[value - first_number] = k + 1
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, inline="always")
+def _hash(data, start, stop):
+    value = _HASH_START
+    for i in range(start, stop):
+        value = (value ^ np.uint64(data[i])) * _HASH_FACTOR
+    value = (value ^ (value >> _HASH_SHIFT)) * _HASH_MIX
+    return value ^ (value >> _HASH_SHIFT)
+
+
+@njit(nogil=True, inline="always")
+def _is_name(data, start, n_bytes, node, names, name_offsets):
+    """Tell whether ``data[start:start + n_bytes]`` is the name of ``node``.
+
+    Compares from the end, where the names of neighbours differ.
+    """
+    name = name_offsets[node]
+    if name_offsets[node + 1] - name != n_bytes:
+        return False
+    i = n_bytes - 1
+    while i >= 0 and names[name + i] == data[start + i]:
+        i -= 1
+    return i < 0
+
+
+@njit(nogil=True, inline="always")
+def _find_slot(data, start, stop, slots, names, name_offsets):
+    """Return the slot of the name ``data[start:stop]``, its own or an empty one, and its hash."""
+    value = _hash(data, start, stop)
+    mask = np.uint64(len(slots) - 1)
+    slot = value & mask
+    tag = value >> _HASH_SHIFT
+    n_bytes = stop - start
+    while slots[slot] != 0:
+        if slots[slot] >> _HASH_SHIFT == tag:
+            node = np.int64(slots[slot] & _LOW_HALF) - 1
+            if _is_name(data, start, n_bytes, node, names, name_offsets):
+                break
+        slot = (slot + np.uint64(1)) & mask
+    return slot, value
+
+
+@njit(nogil=True, cache=True)
+def fill_slots(table, first, last):
+    """Enter nodes ``first`` to ``last`` into ``table.slots``; return the first repeated or -1."""
+    names, offsets, slots = borrow(table.names), borrow(table.name_offsets), borrow(table.slots)
+    for k in range(first, last):
+        slot, value = _find_slot(names, offsets[k], offsets[k + 1], slots, names, offsets)
+        if slots[slot] != 0:
+            return k
+        slots[slot] = ((value >> _HASH_SHIFT) << _HASH_SHIFT) | np.uint64(k + 1)
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, inline="always")
+def _find_near(data, start, stop, node, slots, names, name_offsets):
+    """Return the node named ``data[start:stop]``, or -1; looks at those around ``node`` first.
+
+    Paths mostly step to a node nearby, which spares the cache miss that a hash table costs.
+    """
+    n_nodes = len(name_offsets) - 1
+    for k in range(max(node - 2, 0), min(node + 4, n_nodes)):
+        if _is_name(data, start, stop - start, k, names, name_offsets):
+            return k
+    slot, _ = _find_slot(data, start, stop, slots, names, name_offsets)
+    return np.int64(slots[slot] & _LOW_HALF) - 1
+
+
+@njit(nogil=True, inline="always")
+def _find_named(data, start, stop, near, prefix, first, ranks, slots, names, name_offsets):
+    """Return the node named ``data[start:stop]``, or -1."""
+    if stop <= start:
+        return -1
+    if len(ranks) == 0:
+        return _find_near(data, start, stop, near, slots, names, name_offsets)
+    i = start
+    for k in range(len(prefix)):
+        if i >= stop or data[i] != prefix[k]:
+            return -1
+        i += 1
+    value, i = _read_number(data, i, stop)
+    if value < first or value - first >= len(ranks) or i != stop:
+        return -1
+    return np.int64(ranks[value - first]) - 1
+
+
+@njit(nogil=True, inline="always")
+def _find_field_end(data, words, i):
+    """Return where the next tab, newline or the end of the text is."""
+    n = len(data)
+    while i < n:
+        if i & 7 == 0 and i + 8 <= n:
+            x = words[i >> 3] ^ _TABS
+            y = words[i >> 3] ^ _NEWLINES
+            if (((x - _ONES) & ~x) | ((y - _ONES) & ~y)) & _HIGH_BITS == 0:
+                i += 8
+                continue
+        if data[i] == TAB or data[i] == NEWLINE:
+            return i
+        i += 1
+    return n
+
+
+@njit(nogil=True, inline="always")
+def _leave_out_return(data, start, end):
+    """Return the end of a field without the return that a line may end with."""
+    if (end == len(data) or data[end] == NEWLINE) and end > start and data[end - 1] == RETURN:
+        return end - 1
+    return end
+
+
+@njit(nogil=True, cache=True)
+def parse_links(data, words, lines, first, last, table, edges):
+    """Write the edges (uint32, shape (n, 2)) of links ``first`` to ``last`` of those at ``lines``.
+
+    Returns the position of the first wrong line, or -1, and how many links have an overlap
+    other than ``*`` and ``0M``.
+    """
+    data, words = borrow(data), borrow(words)
+    lines, edges = borrow(lines), borrow(edges)
+    prefix, ranks, slots = borrow(table.prefix), borrow(table.ranks), borrow(table.slots)
+    names, offsets = borrow(table.names), borrow(table.name_offsets)
+    first_number = table.first_number
+    n = len(data)
+    n_overlaps = 0
+    node = 0
+    for k in range(first, last):
+        line = lines[k]
+        i = line + 1
+        for side in range(2):
+            if i >= n or data[i] != TAB:
+                return line, n_overlaps
+            end = _find_field_end(data, words, i + 1)
+            if end + 2 >= n or data[end] != TAB or data[end + 2] != TAB:
+                return line, n_overlaps
+            node = _find_named(
+                data, i + 1, end, node, prefix, first_number, ranks, slots, names, offsets
+            )
+            sign = data[end + 1]
+            if node < 0 or (sign != PLUS and sign != MINUS):
+                return line, n_overlaps
+            edges[k, side] = node << 1 | (sign == MINUS)
+            i = end + 2
+        end = _leave_out_return(data, i + 1, _find_field_end(data, words, i + 1))
+        n_bytes = end - i - 1
+        if n_bytes == 0:
+            return line, n_overlaps
+        is_blunt = (n_bytes == 1 and data[i + 1] == STAR) or (
+            n_bytes == 2 and data[i + 1] == ZERO and data[i + 2] == LETTER_M
+        )
+        n_overlaps += not is_blunt
+    return NOTHING_WRONG, n_overlaps
+
+
+@njit(nogil=True, inline="always")
+def _all_blunt(data, start, stop):
+    """Tell whether an overlaps field has only ``*`` and ``0M``, or nothing."""
+    if stop == start:
+        return True
+    i = start
+    while i < stop:
+        if data[i] == STAR:
+            i += 1
+        elif i + 1 < stop and data[i] == ZERO and data[i + 1] == LETTER_M:
+            i += 2
+        else:
+            return False
+        if i < stop:
+            if data[i] != COMMA or i + 1 == stop:
+                return False
+            i += 1
+    return True
+
+
+@njit(nogil=True, cache=True)
+def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
+    """Find the steps of the P and W lines ``first`` to ``last`` of those at ``lines``.
+
+    Writes where the steps begin and end to ``fields`` (int64, shape (n, 2)) and whether a path
+    has overlaps other than ``*`` and ``0M`` to ``has_overlaps`` (bool). ``*`` is no step.
+    Returns the position of the first wrong line, or -1.
+    """
+    data, words = borrow(data), borrow(words)
+    for k in range(first, last):
+        line = lines[k]
+        is_walk = data[line] == LETTER_W
+        i = line + 1
+        for _ in range(5 if is_walk else 1):
+            if i >= len(data) or data[i] != TAB:
+                return line
+            i = _find_field_end(data, words, i + 1)
+        if i >= len(data) or data[i] != TAB:
+            return line
+        end = _find_field_end(data, words, i + 1)
+        if not is_walk:
+            if end >= len(data) or data[end] != TAB:
+                return line
+            after = _find_field_end(data, words, end + 1)
+            after = _leave_out_return(data, end + 1, after)
+            has_overlaps[k] = not _all_blunt(data, end + 1, after)
+        end = _leave_out_return(data, i + 1, end)
+        is_empty = end == i + 2 and data[i + 1] == STAR
+        fields[k, 0] = i + 1
+        fields[k, 1] = i + 1 if is_empty else end
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, inline="always")
+def _find_first_step(data, piece):
+    """Return where the first of the steps is that begin in a piece."""
+    i, stop = piece[0], piece[1]
+    if i > piece[2]:
+        if piece[4]:
+            while i < stop and data[i] != LEFT and data[i] != RIGHT:
+                i += 1
+        else:
+            while i < stop and data[i - 1] != COMMA:
+                i += 1
+    return i
+
+
+@njit(nogil=True, cache=True)
+def _parse_numbered(data, piece, prefix, first_number, ranks, steps, k, k_stop):
+    stop, end, is_walk = piece[1], piece[3], piece[4] != 0
+    forward, reverse = (RIGHT, LEFT) if is_walk else (PLUS, MINUS)
+    i = _find_first_step(data, piece)
+    while i < stop:
+        step = i
+        i += is_walk
+        for j in range(len(prefix)):
+            if i >= end or data[i] != prefix[j]:
+                return step
+            i += 1
+        digits = i
+        value = 0
+        while i < end:
+            digit = np.int64(data[i]) - ZERO
+            if digit < 0 or digit > 9:
+                break
+            value = value * 10 + digit
+            i += 1
+        value -= first_number
+        n_digits = i - digits
+        sign_at = step if is_walk else i
+        if value < 0 or value >= len(ranks) or n_digits == 0 or sign_at >= end or k >= k_stop:
+            return step
+        if n_digits > MAX_INTEGER_DIGITS or (data[digits] == ZERO and n_digits != 1):
+            return step
+        node = np.int64(ranks[value]) - 1
+        sign = data[sign_at]
+        if node < 0 or (sign != forward and sign != reverse):
+            return step
+        steps[k] = node << 1 | (sign == reverse)
+        k += 1
+        if is_walk:
+            if i < end and data[i] != LEFT and data[i] != RIGHT:
+                return step
+        else:
+            i += 1
+            if i < end and (data[i] != COMMA or i + 1 == end):
+                return step
+            i += 1
+    return NOTHING_WRONG if k == k_stop else stop
+
+
+@njit(nogil=True, cache=True)
+def _parse_hashed(data, piece, slots, names, name_offsets, steps, k, k_stop):
+    stop, end, is_walk = piece[1], piece[3], piece[4] != 0
+    forward, reverse = (RIGHT, LEFT) if is_walk else (PLUS, MINUS)
+    i = _find_first_step(data, piece)
+    node = 0
+    while i < stop:
+        step = i
+        i += is_walk
+        name = i
+        if is_walk:
+            while i < end and data[i] != LEFT and data[i] != RIGHT:
+                i += 1
+        else:
+            while i < end and data[i] != COMMA:
+                i += 1
+        name_end = i if is_walk else i - 1
+        sign = data[step if is_walk else name_end]
+        if name_end <= name or k >= k_stop or (sign != forward and sign != reverse):
+            return step
+        node = _find_near(data, name, name_end, node, slots, names, name_offsets)
+        if node < 0 or (not is_walk and i + 1 == end):
+            return step
+        steps[k] = node << 1 | (sign == reverse)
+        k += 1
+        i += not is_walk
+    return NOTHING_WRONG if k == k_stop else stop
+
+
+@njit(nogil=True, cache=True)
+def parse_steps(data, pieces, first, last, table, step_offsets, steps):
+    """Write the handles of all steps that begin in the pieces ``first`` to ``last``.
+
+    A row of ``pieces`` (int64, shape (n, 5)) is the bytes ``start`` to ``stop`` of the steps of
+    a path, where those begin and end, and whether it is a walk. The steps of piece ``k`` go to
+    ``steps[step_offsets[k]:step_offsets[k + 1]]``. Returns the position of the first step that
+    is wrong, or -1.
+    """
+    data, pieces, steps = borrow(data), borrow(pieces), borrow(steps)
+    prefix, ranks, slots = borrow(table.prefix), borrow(table.ranks), borrow(table.slots)
+    names, name_offsets = borrow(table.names), borrow(table.name_offsets)
+    first_number = table.first_number
+    is_numbered = len(ranks) > 0
+    for p in range(first, last):
+        k, k_stop = step_offsets[p], step_offsets[p + 1]
+        piece = pieces[p]
+        if is_numbered:
+            wrong = _parse_numbered(data, piece, prefix, first_number, ranks, steps, k, k_stop)
+        else:
+            wrong = _parse_hashed(data, piece, slots, names, name_offsets, steps, k, k_stop)
+        if wrong >= 0:
+            return wrong
+    return NOTHING_WRONG
+
+
+@njit(nogil=True, cache=True)
+def find_names(data, offsets, table):
+    """Return the node of each name ``data[offsets[k]:offsets[k + 1]]``, or -1; int64."""
+    data, offsets = borrow(data), borrow(offsets)
+    prefix, ranks, slots = borrow(table.prefix), borrow(table.ranks), borrow(table.slots)
+    names, name_offsets = borrow(table.names), borrow(table.name_offsets)
+    first_number = table.first_number
+    nodes = np.empty(len(offsets) - 1, np.int64)
+    node = 0
+    for k in range(len(nodes)):
+        start, stop = offsets[k], offsets[k + 1]
+        node = _find_named(
+            data, start, stop, node, prefix, first_number, ranks, slots, names, name_offsets
+        )
+        nodes[k] = node
+    return nodes

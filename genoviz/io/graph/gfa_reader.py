@@ -1,0 +1,178 @@
+"""The stages of reading a GFA text: find lines, then segments, links, and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.graph import gfa_lines, gfa_parser
+from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
+from genoviz.io.graph.gfa_paths import read_paths
+from genoviz.io.graph.gfa_threads import BLOCK, Progress, TextTasks
+from genoviz.io.text import line_errors
+from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz.model.graph.graph import MAX_NODES
+
+
+def parse_gfa(
+    path: Path, data: np.ndarray, *, sequences: bool
+) -> Generator[Progress, None, PangenomeGraph]:
+    """Return the graph of a GFA text; yields stage, bytes done and bytes in all on the way."""
+    n_threads = numba.config.NUMBA_NUM_THREADS
+    with ThreadPoolExecutor(n_threads) as pool:
+        text = TextTasks(path, data, pool, n_threads)
+        _check_version(text)
+        segments, links, paths = yield from _find_lines(text)
+        names, lengths, bases = yield from _read_segments(text, segments, sequences)
+        table = yield from _build_table(text, names, segments)
+        del segments
+        edges = yield from _read_links(text, links, table, names)
+        del links
+        path_names, offsets, steps = yield from read_paths(text, paths, table, names)
+    return PangenomeGraph(
+        names, lengths, edges, path_names, offsets, steps, bases, tuple(text.notes)
+    )
+
+
+def _check_version(text: TextTasks) -> None:
+    if text.data[0] == ord("H"):
+        for tag in line_errors.line_at(text.data, 0).split(b"\t"):
+            if tag.startswith(b"VN:Z:") and not tag.startswith(b"VN:Z:1"):
+                version = line_errors.show(tag[5:])
+                raise FileFormatError(text.path, f"is GFA version {version}, needs 1.x", line=1)
+
+
+def _find_lines(text: TextTasks) -> Generator[Progress, None, list[np.ndarray]]:
+    data, words = text.data, text.words
+    starts = np.append(np.arange(0, len(data), BLOCK), len(data))
+    counts = np.zeros((len(starts) - 1, 256), np.int32)
+
+    def count(start: int, stop: int) -> int:
+        return gfa_lines.count_lines(data, words, start, stop, counts[start // BLOCK])
+
+    wrong = yield from text.run("Finding lines", starts, starts // 2, count)
+    text.refuse(wrong, line_errors.explain_record)
+    _note_other_lines(text, counts.sum(axis=0, dtype=np.int64))
+
+    kinds = [counts[:, [ord(k) for k in kind]].sum(axis=1) for kind in ("S", "L", "PW")]
+    ranks = np.zeros((len(starts), 3), np.int64)
+    np.cumsum(np.stack(kinds, axis=1), axis=0, out=ranks[1:])
+    lines = [np.zeros(n, np.int64) for n in ranks[-1].tolist()]
+
+    def find(start: int, stop: int) -> None:
+        block = start // BLOCK
+        if (ranks[block] != ranks[block + 1]).any():
+            gfa_lines.find_lines(data, words, start, stop, *lines, ranks[block].copy())
+
+    yield from text.run("Finding lines", starts, starts // 2 + len(data) // 2, find)
+    if len(lines[0]) == 0:
+        raise FileFormatError(text.path, "has no segment (S line), needs at least one")
+    if len(lines[0]) > MAX_NODES:
+        raise FileFormatError(
+            text.path, f"has {len(lines[0]):,} segments, needs at most {MAX_NODES:,}"
+        )
+    return lines
+
+
+def _note_other_lines(text: TextTasks, counts: np.ndarray) -> None:
+    for kind in "ABCDEFGIJKMNOQRTUVXYZ":
+        n = int(counts[ord(kind)])
+        if n:
+            text.notes.append(f"{n:,} {kind} {'line was' if n == 1 else 'lines were'} left out.")
+
+
+def _read_segments(
+    text: TextTasks, lines: np.ndarray, with_sequences: bool
+) -> Generator[Progress, None, tuple[ByteStrings, np.ndarray, ByteStrings | None]]:
+    data, n = text.data, len(lines)
+    name_offsets = np.zeros(n + 1, np.int64)
+    sequence_offsets = np.zeros(n + 1 if with_sequences else 1, np.int64)
+    lengths = np.empty(n, np.int64)
+    bounds, positions = text.tasks(lines)
+
+    def measure(first: int, last: int) -> int:
+        return gfa_lines.measure_segments(
+            data, lines, first, last, name_offsets[1:], lengths, sequence_offsets[1:]
+        )
+
+    wrong = yield from text.run("Reading segments", bounds, positions // 2, measure)
+    text.refuse(wrong, line_errors.explain_segment)
+    np.cumsum(name_offsets, out=name_offsets)
+    np.cumsum(sequence_offsets, out=sequence_offsets)
+    names = np.empty(name_offsets[-1], np.uint8)
+    bases = np.empty(sequence_offsets[-1], np.uint8)
+
+    def copy(first: int, last: int) -> None:
+        gfa_lines.copy_segments(
+            data, lines, first, last, name_offsets, names, sequence_offsets, bases
+        )
+
+    yield from text.run("Reading segments", bounds, (positions + len(data)) // 2, copy)
+    _check_text(text, lines, names, name_offsets)
+    sequences = ByteStrings(bases, sequence_offsets) if with_sequences else None
+    return ByteStrings(names, name_offsets), lengths, sequences
+
+
+def _check_text(text: TextTasks, lines: np.ndarray, names: np.ndarray, offsets: np.ndarray) -> None:
+    """Refuse names that are not UTF-8."""
+    if names.max(initial=0) < 128:
+        return
+    suspects = np.searchsorted(offsets, np.flatnonzero(names >= 128), side="right") - 1
+    for node in np.unique(suspects).tolist():
+        try:
+            names[offsets[node] : offsets[node + 1]].tobytes().decode()
+        except UnicodeDecodeError:
+            text.refuse([int(lines[node])], line_errors.explain_segment)
+
+
+def _build_table(
+    text: TextTasks, names: ByteStrings, lines: np.ndarray
+) -> Generator[Progress, None, gfa_parser.NodeTable]:
+    building = build_node_table(names)
+    n_bytes = len(text.data)
+    try:
+        while True:
+            yield "Indexing names", int(next(building) * n_bytes), n_bytes
+    except StopIteration as stop:
+        return stop.value
+    except RepeatedNameError as error:
+        _refuse_repeated(text, names, lines, error.node)
+
+
+def _refuse_repeated(text: TextTasks, names: ByteStrings, lines: np.ndarray, node: int) -> None:
+    first, second = (
+        line_errors.line_number(text.data, int(lines[k])) for k in (names.find(names[node]), node)
+    )
+    raise FileFormatError(
+        text.path,
+        f"segment '{names[node]}' is there already on line {first}, needs a name of its own",
+        line=second,
+    )
+
+
+def _read_links(
+    text: TextTasks, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
+) -> Generator[Progress, None, np.ndarray]:
+    edges = np.empty((len(lines), 2), np.uint32)
+    bounds, positions = text.tasks(lines)
+
+    def parse(first: int, last: int) -> tuple[int, int]:
+        return gfa_parser.parse_links(text.data, text.words, lines, first, last, table, edges)
+
+    results = yield from text.run("Reading links", bounds, positions, parse)
+    text.refuse(
+        [wrong for wrong, _ in results],
+        lambda line: line_errors.explain_link(line, lambda name: names.find(name) >= 0),
+    )
+    n_overlaps = sum(n for _, n in results)
+    if n_overlaps:
+        text.notes.append(
+            f"{n_overlaps:,} of {len(lines):,} links overlap (neither 0M nor *); nodes keep their "
+            "whole length, and positions along paths count overlapping bases twice."
+        )
+    return edges

@@ -1,0 +1,1 @@
+"""Features, reads and signals as files."""

@@ -1,0 +1,240 @@
+"""Signals and features in bigWig and bigBed files.
+
+References
+----------
+Kent et al., BigWig and BigBed, Bioinformatics 26 (2010), doi:10.1093/bioinformatics/btq351
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Generator, Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.compiled_errors import held_messages, is_failure
+from genoviz.io.files.optional import import_reader
+from genoviz.model import ByteStrings, Intervals, PathRegion
+
+# Files of other names, such as SIGNAL.BW, the library reads from memory alone.
+_ENDINGS = (".bw", ".bigWig", ".bigwig", ".bb", ".bigBed")
+_MAX_ASKED = 2**31 - 1
+_VALUE_STEP = np.dtype([("start", np.int64), ("end", np.int64), ("value", np.float64)])
+
+Progress = tuple[str, int, int]
+
+
+class BigWig:
+    """A bigWig file that stays open, for pictures of any stretch.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Attributes
+    ----------
+    contig_lengths
+        Length of each contig by name, bp.
+
+    Raises
+    ------
+    FileFormatError
+        If it is no such file.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file = _open(self.path, "bigWig")
+        self.contig_lengths: dict[str, int] = dict(self._file.chroms())
+
+    def bins(
+        self,
+        contig: str,
+        start: int,
+        end: int,
+        n_bins: int,
+        *,
+        summary: Literal["mean", "min", "max"] = "mean",
+        exact: bool = False,
+    ) -> np.ndarray:
+        """Return the values of bins of equal width; float64, shape (n_bins,), NaN without data.
+
+        Where bins are wide they come from the summaries in the file, unless ``exact``.
+        """
+        self._check(contig)
+        if n_bins < 1 or end <= start:
+            raise ParameterError(
+                f"{n_bins:,} bins from {start:,} to {end:,}: need a bin, and an end after a start"
+            )
+        if start < 0 or end > _MAX_ASKED:
+            raise ParameterError(
+                f"bins from {start:,} to {end:,}: need bases from 0 to {_MAX_ASKED:,}"
+            )
+        with _explained(self.path, contig):
+            values = self._file.values(
+                contig,
+                start,
+                end,
+                bins=n_bins,
+                summary=summary,
+                exact=exact,
+                uncovered=np.nan,
+                oob=np.nan,
+                fillna=np.nan,
+            )
+        return np.asarray(values, np.float64)
+
+    def steps(self, contig: str, start: int = 0, end: int | None = None) -> Intervals:
+        """Return the stretches with one value each that touch a region; scores are the values."""
+        self._check(contig)
+        end = self.contig_lengths[contig] if end is None else end
+        return _one_contig(self.path, self._file, contig, start, end, "bigwig")
+
+    def _check(self, contig: str) -> None:
+        if contig not in self.contig_lengths:
+            known = ", ".join([*self.contig_lengths][:3]) or "none at all"
+            raise ParameterError(f"{self.path.name} has no contig {contig!r}, it has {known}")
+
+
+def read_big_file(
+    path: Path,
+    kind: str,
+    *,
+    find_region: Callable[[Iterable[str]], PathRegion] | None = None,
+    names: bool = True,
+) -> Generator[Progress, None, Intervals]:
+    """Return what a bigWig or bigBed file holds, values and scores as scores; yields progress.
+
+    ``find_region`` is given the contigs, and returns the only region that is wanted.
+    """
+    title = {"bigwig": "bigWig", "bigbed": "bigBed"}[kind]
+    file = _open(path, title)
+    lengths = dict(file.chroms())
+    region = None if find_region is None else find_region(lengths)
+    if region is not None and region.path not in lengths:
+        known = ", ".join([*lengths][:3]) or "none at all"
+        raise FileFormatError(path, f"has no contig {region.path!r}, it has {known}")
+    wanted = lengths if region is None else [region.path]
+    parts = []
+    for k, contig in enumerate(wanted):
+        yield f"Reading {title}", k, len(wanted)
+        bounds = (0, lengths[contig]) if region is None else (region.start, region.end)
+        parts.append(_one_contig(path, file, contig, *bounds, kind, names))
+    return _join(parts, lengths, [*lengths].index(region.path) if region else 0)
+
+
+def _open(path: Path, title: str) -> Any:
+    tools = import_reader("pybigtools", "bigWig and bigBed files")
+    if not path.is_file():
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
+    try:
+        with held_messages():
+            file = tools.open(str(path) if path.suffix in _ENDINGS else _in_memory(path))
+            file.chroms()
+            return file
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        raise FileFormatError(path, f"is no {title} file that can be read: {error}") from error
+
+
+def _in_memory(path: Path) -> io.BytesIO:
+    return io.BytesIO(path.read_bytes())
+
+
+@contextlib.contextmanager
+def _explained(path: Path, contig: str) -> Iterator[None]:
+    """Say what cannot be read where the library fails or panics."""
+    try:
+        with held_messages():
+            yield
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        # The words of a panic are those of the library's source.
+        reason = f": {error}" if isinstance(error, Exception) else ""
+        raise FileFormatError(
+            path, f"cannot be read on {contig}, so it is cut off or damaged{reason}"
+        ) from error
+
+
+def _one_contig(
+    path: Path, file: Any, contig: str, start: int, end: int, kind: str, names: bool = True
+) -> Intervals:
+    """Return what lies on one contig."""
+    with _explained(path, contig):
+        return _read_contig(file, contig, start, end, kind, names)
+
+
+def _read_contig(file: Any, contig: str, start: int, end: int, kind: str, names: bool) -> Intervals:
+    end = min(end, dict(file.chroms())[contig])
+    start = max(start, 0)
+    records = _records(file, contig, start, end) if start < end else iter(())
+    if kind == "bigwig":
+        rows = np.fromiter(records, _VALUE_STEP)
+        starts, ends, extra = rows["start"], rows["end"], {"scores": rows["value"].copy()}
+    else:
+        found = list(records)
+        starts = np.array([row[0] for row in found], np.int64)
+        ends = np.array([row[1] for row in found], np.int64)
+        extra = _bed_columns([row[2:] for row in found], names)
+    ids = np.zeros(len(starts), np.int32)
+    return Intervals((contig,), ids, starts.copy(), ends.copy(), **extra)
+
+
+def _records(file: Any, contig: str, start: int, end: int) -> Iterator[tuple]:
+    """Return what touches a region; the library takes no numbers from 2^31 on."""
+    if end <= _MAX_ASKED:
+        return file.records(contig, start, end)
+    return (row for row in file.records(contig) if row[0] < end and row[1] > start)
+
+
+def _bed_columns(rest: list[tuple[str, ...]], names: bool) -> dict[str, Any]:
+    """Return names, scores and strands of the further columns of bigBed rows."""
+    n_columns = min((len(row) for row in rest), default=0)
+    columns: dict[str, Any] = {}
+    if names and n_columns >= 1:
+        columns["names"] = ByteStrings.from_texts(row[0] for row in rest)
+    if n_columns >= 2:
+        columns["scores"] = np.array([_to_number(row[1]) for row in rest], np.float64)
+    if n_columns >= 3:
+        signs = {"+": 1, "-": -1}
+        columns["strands"] = np.array([signs.get(row[2], 0) for row in rest], np.int8)
+    return columns
+
+
+def _to_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def _join(parts: list[Intervals], lengths: dict[str, int], first: int) -> Intervals:
+    """Return the parts of contigs ``first`` and following as one."""
+
+    def together(name: str) -> np.ndarray | None:
+        found = [getattr(part, name) for part in parts if len(part)]
+        if not found or any(array is None for array in found):
+            return None
+        return np.concatenate(found)
+
+    names = [part.names for part in parts if len(part)]
+    has_names = bool(names) and all(name is not None for name in names)
+    counts = [len(part) for part in parts]
+    return Intervals(
+        tuple(lengths),
+        np.repeat(np.arange(first, first + len(parts), dtype=np.int32), counts),
+        np.concatenate([part.starts for part in parts] or [np.empty(0, np.int64)]),
+        np.concatenate([part.ends for part in parts] or [np.empty(0, np.int64)]),
+        strands=together("strands"),
+        names=ByteStrings.from_texts(n for part in names for n in part) if has_names else None,
+        scores=together("scores"),
+        contig_lengths=np.array([*lengths.values()], np.int64),
+    )

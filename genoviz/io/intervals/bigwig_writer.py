@@ -1,0 +1,109 @@
+"""Signals written as bigWig."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.compiled_errors import held_messages, is_failure
+from genoviz.io.files.optional import import_reader
+from genoviz.io.files.replace_file import replace_file
+from genoviz.model import Intervals
+
+_MAX_LENGTH = 2**32 - 1
+
+
+def write_bigwig(
+    path: str | PathLike[str], steps: Intervals, *, contig_lengths: Iterable[int] | None = None
+) -> None:
+    """Write a signal as bigWig: intervals that do not overlap, with their values as scores.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    steps
+        The signal; stretches without a value (NaN) are left out.
+    contig_lengths
+        Length of each contig, bp; those of ``steps`` by default, or its last ends.
+
+    Raises
+    ------
+    ParameterError
+        If there are no scores, intervals overlap or end beyond their contig, or a contig is longer
+        than the format allows (4.29 Gb).
+    FileFormatError
+        If the file cannot be written.
+    """
+    tools = import_reader("pybigtools", "bigWig and bigBed files")
+    steps.check_whole("bigWig")
+    if steps.scores is None:
+        raise ParameterError("bigWig needs intervals with scores, these have none")
+    if contig_lengths is None:
+        contig_lengths = steps.contig_lengths
+    if contig_lengths is None:
+        ends = np.zeros(steps.n_contigs, np.int64)
+        np.maximum.at(ends, steps.contig_ids, steps.ends)
+        contig_lengths = ends
+    order = np.lexsort((steps.starts, _by_name(steps)[steps.contig_ids]))
+    order = order[~np.isnan(steps.scores[order]) & (steps.lengths[order] > 0)]
+    ids, starts, ends = (a[order] for a in (steps.contig_ids, steps.starts, steps.ends))
+    if ((ids[1:] == ids[:-1]) & (starts[1:] < ends[:-1])).any():
+        raise ParameterError("bigWig needs intervals that do not overlap, these do")
+    lengths = np.array([*map(int, contig_lengths)], np.int64)
+    _check_lengths(lengths, steps, order)
+    by_name = dict(zip(steps.contigs, lengths.tolist(), strict=True))
+    with replace_file(path) as into, tempfile.TemporaryDirectory(prefix="genoviz-") as folder:
+        written = Path(folder) / "signal.bw"  # the library wants a file whose name ends so
+        try:
+            with held_messages():
+                file = tools.open(str(written), "w")
+                file.write(by_name, _iter_steps(steps, order))
+                file.close()
+        except BaseException as error:
+            if not is_failure(error):
+                raise
+            raise FileFormatError(path, f"cannot be written: {error}") from error
+        with written.open("rb") as content:
+            shutil.copyfileobj(content, into)
+
+
+def _check_lengths(lengths: np.ndarray, steps: Intervals, order: np.ndarray) -> None:
+    if len(lengths) != steps.n_contigs:
+        raise ParameterError(
+            f"{len(lengths):,} contig lengths for {steps.n_contigs:,} contigs, needs one for each"
+        )
+    if len(order) == 0:
+        raise ParameterError("bigWig needs a stretch with a value, there is none")
+    is_beyond = steps.ends[order] > lengths[steps.contig_ids[order]]
+    if is_beyond.any():
+        row = int(order[np.argmax(is_beyond)])
+        contig = int(steps.contig_ids[row])
+        raise ParameterError(
+            f"a stretch of {steps.contigs[contig]} ends at {int(steps.ends[row]):,}, beyond its "
+            f"{int(lengths[contig]):,} bp"
+        )
+    longest = int(lengths.max())
+    if longest > _MAX_LENGTH:
+        raise ParameterError(
+            f"a contig has {longest:,} bp, bigWig holds at most {_MAX_LENGTH:,} of each"
+        )
+
+
+def _iter_steps(steps: Intervals, order: np.ndarray) -> Iterator[tuple[str, int, int, float]]:
+    for row in order.tolist():
+        contig = steps.contigs[steps.contig_ids[row]]
+        yield contig, int(steps.starts[row]), int(steps.ends[row]), float(steps.scores[row])
+
+
+def _by_name(steps: Intervals) -> np.ndarray:
+    """Return the rank of each contig by name."""
+    ranks = np.empty(steps.n_contigs, np.int64)
+    ranks[sorted(range(steps.n_contigs), key=lambda k: steps.contigs[k])] = np.arange(len(ranks))
+    return ranks

@@ -1,0 +1,138 @@
+"""The columns of intervals, from the rows of all parts of a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.intervals.fields import copy_fields, copy_words, count_blocks, fill_blocks
+from genoviz.io.intervals.kinds import RowFormat
+from genoviz.io.intervals.parser import Columns, Rows
+from genoviz.io.intervals.row_errors import explain_blocks
+from genoviz.io.text import line_errors
+from genoviz.model import ByteStrings, Intervals
+
+_ODD_SCORES = 1 << 16
+_MAX_SCORE_BYTES = 400
+
+
+class RowColumns:
+    """What is read from rows whose numbers and places in the text are known.
+
+    Attributes
+    ----------
+    notes
+        What people should know of values that are not there.
+    """
+
+    def __init__(
+        self, path: Path, text: np.ndarray, rows: RowFormat, columns: Columns, read: Rows
+    ) -> None:
+        self._path, self._text, self._rows = path, text, rows
+        self._columns, self._read = columns, read
+        self.notes: list[str] = []
+
+    def contig_names(self, names: list[bytes]) -> tuple[str, ...]:
+        """Return contigs as text; GFF3 may write characters as %XX."""
+        is_escaped = self._rows.title == "GFF"
+        texts = [_decode(self._path, name) for name in names]
+        return tuple(unquote(text) if is_escaped and "%" in text else text for text in texts)
+
+    def strands(self, n_odd: int) -> np.ndarray | None:
+        """Return the strands, of which so many are none; None where no row has one."""
+        column = self._columns.strand
+        if column < 0 or self._lack(column, n_odd, "strand (+, - or .), so they have none"):
+            return None
+        return self._read.strands
+
+    def scores(self) -> np.ndarray | None:
+        """Return the scores, None where no row has one; those left by the loop are read here."""
+        column, score_at = self._columns.score, self._read.score_at
+        if column < 0:
+            return None
+        self._read_odd_scores()
+        wrong = np.flatnonzero(score_at < -1)
+        if len(wrong) and self._rows.n_needed > column:
+            self._refuse_value(-2 - int(score_at[wrong[0]]))
+        if self._lack(column, len(wrong), "number, so they have no score"):
+            return None
+        return self._read.scores
+
+    def _lack(self, column: int, n: int, what: str) -> bool:
+        """Note that a column of so many rows is not what it should be; tell whether all are."""
+        n_rows = len(self._read.starts)
+        if n:
+            self.notes.append(f"Column {column + 1} of {n:,} of {n_rows:,} rows is no {what}.")
+        return n > 0 and n == n_rows
+
+    def _read_odd_scores(self) -> None:
+        """Read scores that the loop left: exponents, many digits, nan."""
+        odd = np.flatnonzero(self._read.score_at >= 0)
+        for rows in np.array_split(odd, len(odd) // _ODD_SCORES + 1):
+            words = np.empty((len(rows), _MAX_SCORE_BYTES), np.uint8)
+            copy_words(self._text, self._read.score_at[rows], words)
+            texts = words.view(f"S{_MAX_SCORE_BYTES}").ravel()
+            try:
+                self._read.scores[rows] = texts.astype(np.float64)
+            except ValueError:
+                for row, text in zip(rows.tolist(), texts.tolist(), strict=True):
+                    try:
+                        self._read.scores[row] = float(text)
+                    except ValueError:
+                        self._read.score_at[row] = -2 - self._read.score_at[row]
+
+    def _refuse_value(self, position: int) -> None:
+        found = line_errors.show(line_errors.line_at(self._text, position).split()[0])
+        raise FileFormatError(
+            self._path,
+            f"the value is {found}, {self._rows.title} needs a number",
+            line=line_errors.line_number(self._text, position),
+        )
+
+    def names(self) -> ByteStrings | None:
+        """Return the names, None where they are not wanted."""
+        if self._columns.name < 0:
+            return None
+        offsets = np.zeros(len(self._read.starts) + 1, np.int64)
+        np.cumsum(self._read.name_lengths, out=offsets[1:])
+        data = np.empty(offsets[-1], np.uint8)
+        copy_fields(self._text, self._read.name_at, offsets, data)
+        return ByteStrings(data, offsets)
+
+    def expand_blocks(self, intervals: Intervals) -> tuple[Intervals, np.ndarray]:
+        """Return one interval for each block, and the row that each comes from."""
+        counts = np.empty(len(intervals), np.int64)
+        wrong = count_blocks(self._text, self._read.block_at, self._columns.any_blank, counts)
+        starts = ends = np.empty(0, np.int64)
+        if wrong < 0:
+            starts, ends = (np.empty(counts.sum(), np.int64) for _ in range(2))
+            wrong = fill_blocks(
+                self._text,
+                self._read.block_at,
+                self._columns.any_blank,
+                counts,
+                intervals.starts,
+                intervals.ends,
+                starts,
+                ends,
+            )
+        if wrong >= 0:
+            explain = partial(explain_blocks, any_blank=self._columns.any_blank)
+            at = int(self._read.line_at[wrong])
+            raise line_errors.wrong_line(self._path, self._text, at, explain)
+        row_of = np.repeat(np.arange(len(intervals)), counts)
+        return replace(intervals.select(row_of), starts=starts, ends=ends), row_of
+
+
+def _decode(path: Path, name: bytes) -> str:
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        raise FileFormatError(
+            path, f"the contig name {line_errors.show(name)} is not UTF-8 text"
+        ) from None

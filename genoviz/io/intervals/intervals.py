@@ -1,0 +1,259 @@
+"""Intervals from files of any kind: features, peaks, signals, reads, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.io.intervals.big_files import read_big_file
+from genoviz.io.intervals.index_files import TEXT_ENDINGS, check_index, find_index
+from genoviz.io.intervals.kinds import READ_KINDS, ROW_FORMATS, SIGNAL_KINDS, find_kind
+from genoviz.io.intervals.read_blocks import EXCLUDE_FLAGS, read_blocks
+from genoviz.io.intervals.rows import IntervalRows, parse_intervals
+from genoviz.io.intervals.tabix import fetch_lines, indexed_contigs
+from genoviz.io.intervals.tables import intervals_from_table, read_interval_table
+from genoviz.io.text.text_file import open_text
+from genoviz.model import Intervals, PathRegion
+from genoviz.model.intervals.contig_names import map_contigs
+from genoviz.model.intervals.region_text import parse_region
+
+__all__ = [
+    "EXCLUDE_FLAGS",
+    "IntervalProgress",
+    "intervals_from_table",
+    "iter_read_intervals",
+    "map_contigs",
+    "read_interval_rows",
+    "read_intervals",
+]
+
+Region = PathRegion | str | tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class IntervalProgress:
+    """How far the reading of a file is.
+
+    Attributes
+    ----------
+    stage
+        What is being done, e.g. ``"Reading reads"``.
+    n_bytes_done, n_bytes_total
+        Bytes (contigs for bigWig and bigBed) that this stage has behind it, and has in all.
+    intervals
+        The intervals, in the last report only.
+    """
+
+    stage: str
+    n_bytes_done: int
+    n_bytes_total: int
+    intervals: Intervals | None = None
+
+
+def read_intervals(path: str | PathLike[str], **options: Any) -> Intervals:
+    """Return the intervals of a file; see :func:`iter_read_intervals`."""
+    for progress in iter_read_intervals(path, **options):
+        found = progress.intervals
+    return found
+
+
+def iter_read_intervals(
+    path: str | PathLike[str],
+    *,
+    kind: str | None = None,
+    region: Region | None = None,
+    names: bool | None = None,
+    blocks: bool | None = None,
+    features: Sequence[str] = (),
+    exclude_flags: int = EXCLUDE_FLAGS,
+    min_quality: int = 0,
+    reference: str | PathLike[str] | None = None,
+    reads_of_blocks: list[np.ndarray] | None = None,
+) -> Iterator[IntervalProgress]:
+    """Yield how far the reading of a file is; the last report has the intervals.
+
+    Known are BED (3 to 12 columns), narrowPeak and broadPeak (scores are signal values),
+    bedGraph, GFF3 and GTF (1-based closed there, 0-based half-open here), SAM, BAM and CRAM,
+    bigWig and bigBed, Parquet, Arrow and CSV; text also gzipped. Lines ``track``, ``browser`` and
+    ``#`` are passed over. Reads are cut at the D and N of their CIGAR, and those that
+    ``exclude_flags`` names are left out; a note says so.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        One of ``genoviz.io.intervals.kinds.KINDS``; by default it is told from the first bytes,
+        the name, and the first row.
+    region
+        Only intervals that touch it: a `PathRegion`, ``(contig, start, end)`` or a text:
+        ``contig``, ``contig:position`` or ``contig:start-end``; 0-based half-open. In a text a
+        contig may have its other name (1 for chr1), as for `map_contigs`. It is found by an index
+        (``.bai``, ``.csi``, ``.crai``, ``.tbi``) where there is one.
+    names
+        Whether to keep the names; by default those of rows, not of reads.
+    blocks
+        Whether each block of a row (BED12) or read is an interval; by default of reads alone.
+    features
+        Types of features of GFF that are wanted, such as ``exon``; all by default.
+    exclude_flags
+        Reads with any of these bits are left out: 1796 is unmapped, secondary, failed, duplicate.
+    min_quality
+        Smallest mapping quality of reads.
+    reference
+        FASTA file of a CRAM, where it is needed.
+    reads_of_blocks
+        Gets one array, of files of reads: int64, shape (n,), the number of the read that each
+        block is of, ascending. Not with a region.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read or a row does not follow the format; says where and why.
+    ParameterError
+        If ``kind`` or ``region`` is none.
+    """
+    path = Path(path)
+    if region is not None:
+        to_region(region, ())
+    kind = find_kind(path, kind)
+    with_names = names is not False
+    reading: Generator[tuple[str, int, int], None, Intervals]
+    if kind in ROW_FORMATS:
+        reading = _read_rows(
+            path, kind, region, names=with_names, blocks=bool(blocks), features=features
+        )
+    elif kind in READ_KINDS:
+        reading = read_blocks(
+            path,
+            kind,
+            find_region=None if region is None else partial(to_region, region),
+            exclude_flags=exclude_flags,
+            min_quality=min_quality,
+            blocks=blocks is not False,
+            names=bool(names),
+            reference=None if reference is None else Path(reference),
+            reads_of_blocks=reads_of_blocks,
+        )
+    elif kind in SIGNAL_KINDS:
+        reading = read_big_file(
+            path,
+            kind,
+            find_region=None if region is None else partial(to_region, region),
+            names=with_names,
+        )
+    else:
+        reading = _read_table(path, kind, region)
+    while True:
+        try:
+            yield IntervalProgress(*next(reading))
+        except StopIteration as done:
+            n_bytes = path.stat().st_size
+            yield IntervalProgress("Reading intervals", n_bytes, n_bytes, done.value)
+            return
+
+
+def read_interval_rows(
+    path: str | PathLike[str], *, kind: str | None = None, names: bool = False
+) -> IntervalRows:
+    """Return the intervals of a text file together with its lines, to write them out again.
+
+    Raises
+    ------
+    ParameterError
+        If the file is of a kind that has no lines.
+    """
+    path = Path(path)
+    kind = find_kind(path, kind)
+    if kind not in ROW_FORMATS:
+        raise ParameterError(f"{path.name} is {kind}, needs to be BED, bedGraph or GFF")
+    return _finish(_parse(path, kind, names=names, lines=True))
+
+
+def to_region(region: Region, contigs: Iterable[str]) -> PathRegion:
+    """Return a region of any spelling; 0-based half-open.
+
+    Parameters
+    ----------
+    contigs
+        Those that there are; in a text, another name of one of them is taken for it.
+
+    Raises
+    ------
+    ParameterError
+        If it is none.
+    """
+    if isinstance(region, PathRegion):
+        return region
+    if isinstance(region, str):
+        return parse_region(region, contigs)
+    try:
+        contig, start, end = region
+        return PathRegion(str(contig), int(start), int(end))
+    except (TypeError, ValueError):
+        raise ParameterError(f"region is {region!r}, needs (contig, start, end)") from None
+
+
+def _read_rows(
+    path: Path, kind: str, region: Region | None, **options: Any
+) -> Generator[tuple[str, int, int], None, Intervals]:
+    index = None if region is None else find_index(path, TEXT_ENDINGS)
+    if region is None or index is None:
+        rows = yield from _parse(path, kind, **options)
+        found = rows.intervals
+        return found if region is None else _within(found, region)
+    notes = check_index(index, path)
+    region = to_region(region, indexed_contigs(path, index))
+    lines = fetch_lines(path, index, region)
+    text = np.frombuffer(lines, np.uint8)
+    # An error counts the lines of the region, so it says that it is of these.
+    part = path.with_name(f"{path.name} at {region}".replace("/", "_"))
+    rows = yield from parse_intervals(part, text, ROW_FORMATS[kind], **options)
+    found = _within(rows.intervals, region)
+    return replace(found, notes=(*found.notes, *notes))
+
+
+def _parse(
+    path: Path, kind: str, **options: Any
+) -> Generator[tuple[str, int, int], None, IntervalRows]:
+    opening = open_text(path, may_be_empty=True)
+    while True:
+        try:
+            yield "Decompressing", *next(opening)
+        except StopIteration as done:
+            text = done.value
+            break
+    return (yield from parse_intervals(path, text, ROW_FORMATS[kind], **options))
+
+
+def _read_table(
+    path: Path, kind: str, region: Region | None
+) -> Generator[tuple[str, int, int], None, Intervals]:
+    yield "Reading the table", 0, path.stat().st_size if path.exists() else 0
+    found = read_interval_table(path, kind)
+    return found if region is None else _within(found, region)
+
+
+def _within(intervals: Intervals, region: Region) -> Intervals:
+    """Return what touches a region, of which the file need not have the contig."""
+    region = to_region(region, intervals.contigs)
+    if region.path not in intervals.contigs:
+        note = f"No interval lies on {region.path}."
+        none = intervals.select(np.empty(0, np.int64))
+        return replace(none, notes=(*intervals.notes, note))
+    return intervals.within(region.path, region.start, region.end)
+
+
+def _finish(reading: Generator[Any, None, IntervalRows]) -> IntervalRows:
+    while True:
+        try:
+            next(reading)
+        except StopIteration as done:
+            return done.value

@@ -1,0 +1,185 @@
+"""Intervals from tables: Parquet, Arrow and CSV files, and data frames of any library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.optional import import_reader
+from genoviz.model import ByteStrings, Intervals
+
+# The names of columns that tools write, without regard to case.
+_NAMES = {
+    "contig": ("contig", "chrom", "chr", "chromosome", "seqname", "seqnames", "seqid", "rname"),
+    "start": ("start", "chromstart", "chrom_start", "begin", "pos_start"),
+    "end": ("end", "chromend", "chrom_end", "stop", "pos_end"),
+    "strand": ("strand",),
+    "name": ("name", "gene_name", "id"),
+    "score": ("score", "value"),
+}
+
+
+def intervals_from_table(table: Any, *, one_based: bool = False) -> Intervals:
+    """Return the intervals of a data frame or another table of columns.
+
+    Parameters
+    ----------
+    table
+        What gives a column by its name: a polars or pandas frame, an Arrow table, a dictionary
+        of arrays. It needs the columns ``chrom``, ``start`` and ``end``, or what else tools call
+        them; ``strand``, ``name`` and ``score`` are taken where they are.
+    one_based
+        Whether starts count from 1 and ends are closed.
+
+    Raises
+    ------
+    ParameterError
+        If a column is missing or holds something else, or a row is no interval.
+
+    Examples
+    --------
+    >>> intervals_from_table({"chrom": ["chr1", "chr1"], "start": [0, 5], "end": [9, 7]})
+    Intervals(2 intervals on 1 contigs)
+    """
+    found = _find_columns(_column_names(table))
+    contigs, ids = _number_contigs(_values(table, found["contig"]))
+    starts, ends = (_integers(table, found[name]) for name in ("start", "end"))
+    starts = starts - 1 if one_based else starts
+    wrong = np.flatnonzero((starts < 0) | (ends < starts))
+    if len(wrong):
+        row = int(wrong[0])
+        shown = int(starts[row]) + one_based
+        raise ParameterError(
+            f"row {row:,} starts at {shown:,} and ends at {int(ends[row]):,}, needs a start from "
+            f"{int(one_based)} on and an end that is not before it"
+        )
+    return Intervals(
+        contigs,
+        ids,
+        starts,
+        ends,
+        strands=_strands(table, found.get("strand")),
+        names=_names(table, found.get("name")),
+        scores=_scores(table, found.get("score")),
+    )
+
+
+def read_interval_table(path: Path, kind: str) -> Intervals:
+    """Return the intervals of a Parquet, Arrow or CSV file with named columns.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or has not the columns and rows that it needs.
+    """
+    pl = import_reader("polars", "Parquet, Arrow and CSV files")
+    if not path.is_file():
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
+    try:
+        if kind == "parquet":
+            table = pl.read_parquet(path)
+        elif kind == "arrow":
+            table = pl.read_ipc(path)
+        else:
+            separator = "," if kind == "csv" else "\t"
+            table = pl.read_csv(path, separator=separator, comment_prefix="#")
+    except pl.exceptions.NoDataError:
+        return Intervals.from_columns([], [], [])
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise FileFormatError(path, f"is no {kind} table that can be read: {reason}") from error
+    try:
+        return intervals_from_table(table)
+    except ParameterError as error:
+        raise FileFormatError(path, str(error)) from error
+
+
+def _column_names(table: Any) -> list[str]:
+    if isinstance(table, dict):
+        return [*table]
+    names = getattr(table, "column_names", None)
+    names = getattr(table, "columns", None) if names is None else names
+    if names is None:
+        raise ParameterError(f"a {type(table).__name__} has no columns, needs a table with names")
+    return [str(name) for name in names]
+
+
+def _find_columns(names: Sequence[str]) -> dict[str, str]:
+    """Return which column is what."""
+    by_lower: dict[str, str] = {}
+    for name in names:
+        by_lower.setdefault(name.lower().lstrip("#"), name)
+    found = {}
+    for what, known in _NAMES.items():
+        for name in known:
+            if name in by_lower:
+                found[what] = by_lower[name]
+                break
+    missing = [
+        _NAMES[what][what == "contig"] for what in ("contig", "start", "end") if what not in found
+    ]
+    if missing:
+        there = ", ".join(names[:8]) or "no columns"
+        raise ParameterError(f"the table has no column {missing[0]!r}, it has {there}")
+    return found
+
+
+def _values(table: Any, name: str) -> np.ndarray:
+    column = table[name]
+    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _number_contigs(values: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+    ranks: dict[Any, int] = {}
+    found = np.fromiter((ranks.setdefault(v, len(ranks)) for v in values.tolist()), np.int32)
+    for value in ranks:
+        if value is None or value != value or value == "":
+            row = int(np.argmax(found == ranks[value]))
+            raise ParameterError(f"row {row:,} has no contig, needs a name")
+    names = [str(value) for value in ranks]
+    return tuple(names), found
+
+
+def _integers(table: Any, name: str) -> np.ndarray:
+    values = _values(table, name)
+    if values.dtype.kind in "iu" and (values.dtype != np.uint64 or values.max(initial=0) < 2**63):
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":
+        wrong = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
+        if len(wrong) == 0:
+            return values.astype(np.int64)
+        row = int(wrong[0])
+        raise ParameterError(f"row {row:,} has {values[row]} as {name!r}, needs a whole number")
+    if len(values) == 0:
+        return np.empty(0, np.int64)
+    found = values.tolist()
+    row = next((k for k, value in enumerate(found) if not str(value).strip().isdigit()), 0)
+    raise ParameterError(f"row {row:,} has {found[row]!r} as {name!r}, needs a whole number")
+
+
+def _strands(table: Any, name: str | None) -> np.ndarray | None:
+    if name is None:
+        return None
+    values = _values(table, name)
+    if values.dtype.kind in "iufb":
+        return np.sign(np.nan_to_num(values)).astype(np.int8)
+    signs = {"+": 1, "-": -1}
+    return np.fromiter((signs.get(value, 0) for value in values.tolist()), np.int8, len(values))
+
+
+def _names(table: Any, name: str | None) -> ByteStrings | None:
+    if name is None:
+        return None
+    values = _values(table, name).tolist()
+    return ByteStrings.from_texts("" if v is None or v != v else str(v) for v in values)
+
+
+def _scores(table: Any, name: str | None) -> np.ndarray | None:
+    if name is None:
+        return None
+    values = _values(table, name)
+    return values.astype(np.float64) if values.dtype.kind in "iufb" else None

@@ -1,0 +1,166 @@
+"""Intervals as text: the lines of a file with further columns, BED and bedGraph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.io.files.replace_file import replace_file
+from genoviz.io.intervals.lines import MAX_NUMBER_BYTES, write_lines
+from genoviz.io.intervals.rows import IntervalRows
+from genoviz.io.text.bgzf import END, compress_blocks
+from genoviz.model import Intervals
+
+_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Numbers of the rows that are written.
+
+    Parameters
+    ----------
+    values
+        Whole numbers, shape (n,), or floats with ``decimals``.
+    decimals
+        Digits behind the point.
+    """
+
+    values: np.ndarray
+    decimals: int = 0
+
+    def as_integers(self, first: int, last: int) -> np.ndarray:
+        """Return the numbers as multiples of the last digit; int64."""
+        values = self.values[first:last]
+        if self.decimals == 0:
+            return values.astype(np.int64)
+        return np.rint(values.astype(np.float64) * 10**self.decimals).astype(np.int64)
+
+
+def iter_lines(rows: IntervalRows, columns: Sequence[Column]) -> Iterator[bytes]:
+    """Yield the lines of a file, each with the numbers of its row as further columns."""
+    decimals = np.array([column.decimals for column in columns], np.int64)
+    for first in range(0, len(rows.line_at), _ROWS):
+        last = min(first + _ROWS, len(rows.line_at))
+        starts, ends = rows.line_at[first:last], rows.line_ends[first:last]
+        values = np.empty((last - first, len(columns)), np.int64)
+        for k, column in enumerate(columns):
+            values[:, k] = column.as_integers(first, last)
+        n_bytes = int((ends - starts).sum())
+        n_bytes += (last - first) * (1 + len(columns) * MAX_NUMBER_BYTES)
+        into = np.empty(n_bytes, np.uint8)
+        size = write_lines(rows.text, starts, ends, values, decimals, into)
+        yield into[:size].tobytes()
+
+
+def iter_table(
+    contigs: Sequence[str], contig_ids: np.ndarray, columns: Sequence[np.ndarray]
+) -> Iterator[bytes]:
+    """Yield lines of a contig and whole numbers, shape (n,) each."""
+    encoded = [name.encode() for name in contigs]
+    ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    starts = np.append(np.zeros(1, np.int64), ends)[: len(ends)]
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    decimals = np.zeros(len(columns), np.int64)
+    for first in range(0, len(contig_ids), _ROWS):
+        ids = contig_ids[first : first + _ROWS]
+        values = np.empty((len(ids), len(columns)), np.int64)
+        for k, column in enumerate(columns):
+            # One by one: beside floats, NumPy would round positions beyond 2^53.
+            values[:, k] = column[first : first + _ROWS]
+        n_bytes = int((ends - starts)[ids].sum())
+        n_bytes += len(ids) * (1 + len(columns) * MAX_NUMBER_BYTES)
+        into = np.empty(n_bytes, np.uint8)
+        size = write_lines(text, starts[ids], ends[ids], values, decimals, into)
+        yield into[:size].tobytes()
+
+
+def rows_of(intervals: Intervals) -> IntervalRows:
+    """Return intervals with the lines of BED that they would be; for files that have none."""
+    intervals.check_whole("BED")
+    parts = [f"{contig}\t".encode() for contig in intervals.contigs]
+    lines = []
+    signs = (".", "+", "-")
+    has_more = intervals.names is not None or intervals.strands is not None
+    for row in range(len(intervals)):
+        fields = [str(intervals.starts[row]), str(intervals.ends[row])]
+        if has_more:
+            name = intervals.names[row] if intervals.names is not None else ""
+            score = "0"
+            if intervals.scores is not None and np.isfinite(intervals.scores[row]):
+                score = f"{intervals.scores[row]:g}"
+            strand = 0 if intervals.strands is None else int(intervals.strands[row])
+            fields += [name or ".", score, signs[strand]]
+        lines.append(parts[intervals.contig_ids[row]] + "\t".join(fields).encode())
+    lengths = np.array([len(line) + 1 for line in lines], np.int64)
+    text = np.frombuffer(b"\n".join([*lines, b""]), np.uint8)
+    return IntervalRows(intervals, text, np.cumsum(lengths) - lengths)
+
+
+def write_bed(path: str | PathLike[str], intervals: Intervals) -> None:
+    """Write intervals as BED: 6 columns where names or strands are known, else 3.
+
+    A name that ends with ``.gz`` is compressed in blocks, which tabix can index.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be written.
+    """
+    _write(path, iter_lines(rows_of(intervals), ()))
+
+
+def write_bedgraph(path: str | PathLike[str], steps: Intervals) -> None:
+    """Write a signal as bedGraph; stretches without a value (NaN) are left out.
+
+    A name that ends with ``.gz`` is compressed in blocks, which tabix can index.
+
+    Raises
+    ------
+    ParameterError
+        If there are no scores.
+    FileFormatError
+        If the file cannot be written.
+    """
+    _write(path, iter_bedgraph(steps))
+
+
+def iter_bedgraph(steps: Intervals) -> Iterator[bytes]:
+    """Yield the lines of a signal as bedGraph.
+
+    Raises
+    ------
+    ParameterError
+        If there are no scores.
+    """
+    steps.check_whole("bedGraph")
+    if steps.scores is None:
+        raise ParameterError("bedGraph needs intervals with scores, these have none")
+    kept = np.flatnonzero(~np.isnan(steps.scores))
+    contigs = steps.contigs
+    for first in range(0, len(kept), _ROWS):
+        rows = kept[first : first + _ROWS]
+        columns = (steps.contig_ids, steps.starts, steps.ends, steps.scores)
+        lines = [
+            f"{contigs[contig]}\t{start}\t{end}\t{_number(value)}\n"
+            for contig, start, end, value in zip(*(c[rows].tolist() for c in columns), strict=True)
+        ]
+        yield "".join(lines).encode()
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _write(path: str | PathLike[str], parts: Iterator[bytes]) -> None:
+    is_packed = Path(path).name.endswith(".gz")
+    with replace_file(path) as file:
+        for part in parts:
+            file.write(compress_blocks(part) if is_packed else part)
+        if is_packed:
+            file.write(END)

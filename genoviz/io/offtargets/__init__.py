@@ -1,0 +1,1 @@
+"""Guides, genomes for the search and off-target hits as files."""

@@ -1,0 +1,193 @@
+"""Input files of Cas-OFFinder: a genome, a pattern, and guides with the mismatches they may have.
+
+References
+----------
+Bae et al., Cas-OFFinder, Bioinformatics 30 (2014), doi:10.1093/bioinformatics/btu048
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from genoviz.errors import FileFormatError
+from genoviz.io.files.file_bytes import read_bytes
+from genoviz.io.offtargets.genome_sequences import iter_read_genome, read_genome
+from genoviz.io.offtargets.guide_files import GuideList, read_guides
+from genoviz.io.text.line_errors import show
+
+__all__ = [
+    "GuideList",
+    "OffTargetInput",
+    "iter_read_genome",
+    "read_genome",
+    "read_guides",
+    "read_offtarget_input",
+]
+
+PATTERN_LETTERS = "ACGTRYSWKMBDHVN"
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_PRINTABLE = re.compile(r"[!-~]+")
+
+
+@dataclass(frozen=True)
+class OffTargetInput:
+    """What an input file asks for.
+
+    Parameters
+    ----------
+    genome
+        File or folder of sequences.
+    pattern
+        Upper-case letters of IUPAC: what a site needs to have.
+    dna_bulge, rna_bulge
+        Largest bulges, nt; 0 where the file has none.
+    guides
+        Upper-case guides, each as long as the pattern; the same may come twice.
+    max_mismatches
+        Of each guide.
+    ids
+        Of each guide, or None where the file has none.
+    has_bulges
+        Whether the file gives sizes of bulges, be they 0: then rows have columns for them.
+    notes
+        What was passed over, one sentence each.
+    """
+
+    genome: Path
+    pattern: str
+    dna_bulge: int
+    rna_bulge: int
+    guides: tuple[str, ...]
+    max_mismatches: tuple[int, ...]
+    ids: tuple[str, ...] | None
+    has_bulges: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def read_offtarget_input(path: str | PathLike[str], *, needs_genome: bool = True) -> OffTargetInput:
+    """Return what an input file of Cas-OFFinder (version 2 or 3) asks for.
+
+    The first line is the genome: a file or folder, from the working folder or else from that of
+    the input file. The second is the pattern, with the largest DNA and RNA bulge behind it or
+    alone. Each further line is a guide, how many mismatches it may have, and an id, which all
+    lines have or none. A blank line ends the guides. Case does not matter, blanks may be tabs.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzipped.
+    needs_genome
+        Whether the genome needs to be there.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read or does not follow the format; names the line.
+    """
+    path = Path(path)
+    text = read_bytes(path).tobytes().decode("utf-8-sig", "surrogateescape")
+    lines = [line.strip() for line in _LINE_ENDS.split(text)]
+    genome = _find_genome(path, lines[0], needs_genome)
+    pattern, bulges = _read_pattern(path, lines[1] if len(lines) > 1 else "")
+    stop = next((row for row, line in enumerate(lines) if row > 1 and not line), len(lines))
+    rows = [line.split() for line in lines[2:stop]]
+    if not rows:
+        raise FileFormatError(
+            path,
+            "has no guide, needs one at least: its letters, then how many mismatches it may have",
+            line=3,
+        )
+    for line, row in enumerate(rows, start=3):
+        _check_guide(path, line, row, len(rows[0]), pattern)
+    n_left = sum(bool(line) for line in lines[stop:])
+    notes = ()
+    if n_left:
+        notes = (f"line {stop + 1} of {path.name} is blank and ends the guides; {n_left:,} lines "
+                 "behind it are passed over",)  # fmt: skip
+    return OffTargetInput(
+        genome,
+        pattern,
+        *(bulges or (0, 0)),
+        tuple(row[0].upper() for row in rows),
+        tuple(int(row[1]) for row in rows),
+        tuple(row[2] for row in rows) if len(rows[0]) == 3 else None,
+        bulges is not None,
+        notes,
+    )
+
+
+def _find_genome(path: Path, line: str, needed: bool) -> Path:
+    if not line:
+        raise FileFormatError(path, "is blank, needs the genome: a file or folder", line=1)
+    # What is no name of a file at all is none that is there.
+    with contextlib.suppress(OSError, ValueError):
+        for found in (Path(line), path.parent / line):
+            if found.exists():
+                return found
+    if needed:
+        shown = show(line.encode("utf-8", "surrogateescape"), 200)
+        raise FileFormatError(
+            path,
+            f"there is no file or folder {shown}, neither in {Path.cwd()} nor beside the input "
+            "file; needs the genome",
+            line=1,
+        )
+    return Path(line)
+
+
+def _read_pattern(path: Path, line: str) -> tuple[str, tuple[int, int] | None]:
+    words = line.split()
+    if len(words) not in (1, 3):
+        found = f"has {len(words)} words" if words else "is blank"
+        raise FileFormatError(
+            path, f"{found}, needs a pattern, with the largest DNA and RNA bulge or alone", line=2
+        )
+    pattern = words[0].upper()
+    for place, letter in enumerate(pattern, start=1):
+        if letter not in PATTERN_LETTERS:
+            raise FileFormatError(
+                path,
+                f"letter {place} of the pattern is {show(letter.encode('utf-8', 'replace'))}, "
+                f"needs one of {PATTERN_LETTERS}",
+                line=2,
+            )
+    if len(words) == 1:
+        return pattern, None
+    for kind, word in zip(("DNA", "RNA"), words[1:], strict=True):
+        if not _is_count(word):
+            raise FileFormatError(
+                path, f"the largest {kind} bulge is {word!r}, needs a whole number from 0", line=2
+            )
+    return pattern, (int(words[1]), int(words[2]))
+
+
+def _check_guide(path: Path, line: int, row: list[str], n_columns: int, pattern: str) -> None:
+    found = None
+    if len(row) == 1:
+        found = "has a guide alone, needs how many mismatches it may have behind it"
+    elif len(row) > 3:
+        found = f"has {len(row)} columns, needs 2 or 3: guide, mismatches and perhaps an id"
+    elif not _PRINTABLE.fullmatch(row[0]):
+        found = f"the guide {row[0]!r} has a letter that is not ASCII, needs letters of IUPAC"
+    elif len(row[0]) != len(pattern):
+        found = (
+            f"guide {row[0]} has {len(row[0])} letters and the pattern {len(pattern)}; they need "
+            "to be as long as each other, with N where the PAM is"
+        )
+    elif not _is_count(row[1]):
+        found = f"{row[1]!r} stands for the mismatches, needs a whole number from 0"
+    elif len(row) != n_columns:
+        found = (
+            f"has {'an' if len(row) == 3 else 'no'} id and line 3 has "
+            f"{'one' if n_columns == 3 else 'none'}, needs ids on all lines or on none"
+        )
+    if found:
+        raise FileFormatError(path, found, line=line)
+
+
+def _is_count(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= 9

@@ -1,0 +1,166 @@
+"""A genome as bit planes, kept in the user's cache folder, so that it opens at once next time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.io.files import file_source
+from genoviz.io.files.array_cache import Entry, load_entry, store_entry
+from genoviz.io.files.file_source import Source, entry_folder
+from genoviz.io.offtargets.genome_sequences import find_genome_files, iter_read_genome
+from genoviz.model import ByteStrings, Sequences
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+
+FORMAT = "genoviz genome planes"
+VERSION = 2
+GROUP = "genomes"
+
+_NUMBERS = ("low", "high", "other", "letter_positions", "letters", "offsets", "masked")
+_TEXTS = ("names", "descriptions")
+
+Progress = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PlanesProgress:
+    """How far the reading of a genome is.
+
+    Attributes
+    ----------
+    stage
+        What is being done, e.g. ``"Reading sequences"``.
+    n_bytes, n_bytes_total
+        Bytes that this stage has behind it, and has in all.
+    planes
+        The genome, in the last report only.
+    notes
+        What was treated in its own way, in the last report only.
+    """
+
+    stage: str
+    n_bytes: int
+    n_bytes_total: int
+    planes: GenomePlanes | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_genome_planes(
+    path: str | PathLike[str],
+    make_planes: Callable[[Sequences], GenomePlanes],
+    *,
+    cache: bool = True,
+) -> GenomePlanes:
+    """Return the planes of a genome; see :func:`iter_read_genome_planes`."""
+    for progress in iter_read_genome_planes(path, make_planes, cache=cache):
+        found = progress.planes
+    return found
+
+
+def iter_read_genome_planes(
+    path: str | PathLike[str],
+    make_planes: Callable[[Sequences], GenomePlanes],
+    *,
+    cache: bool = True,
+) -> Iterator[PlanesProgress]:
+    """Yield how far the reading of a genome is; the last report has its planes.
+
+    Parameters
+    ----------
+    path
+        A file of sequences (FASTA, plain or gzipped, or 2bit), or a folder of such files.
+    make_planes
+        `genoviz.make_genome_planes`.
+    cache
+        Whether to keep the planes in the user's cache folder, and to use them, memory-mapped, when
+        no file has changed since. Genomes below 1 MB are not kept.
+
+    Raises
+    ------
+    FileFormatError
+        If there are no sequences, or a file cannot be read.
+    """
+    path = Path(path)
+    files, notes = find_genome_files(path)
+    sources = _find_sources(files) if cache else None
+    if sources:
+        loading = load_entry(_folder(path), _facts(sources, notes))
+        entry = yield from _report("Opening the saved genome", loading)
+        planes = entry and _to_planes(entry)
+        if planes is not None:
+            n_bytes = sum(source.size for source in sources)
+            yield PlanesProgress("Done", n_bytes, n_bytes, planes, tuple(entry.facts["notes"]))
+            return
+    for progress in iter_read_genome(path):
+        if progress.sequences is None:
+            yield PlanesProgress(progress.stage, progress.n_bytes, progress.n_bytes_total)
+    n_bytes, sequences = progress.n_bytes_total, progress.sequences
+    del progress
+    yield PlanesProgress("Packing the genome", 0, n_bytes)
+    planes, notes_of_all = make_planes(sequences), sequences.notes
+    del sequences
+    if sources and _find_sources(files) == sources:
+        facts = _facts(sources, notes) | {"notes": list(notes_of_all)}
+        storing = store_entry(_folder(path), Entry(facts, _to_arrays(planes)))
+        yield from _report("Saving the genome for next time", storing)
+    yield PlanesProgress("Done", n_bytes, n_bytes, planes, notes_of_all)
+
+
+def _find_sources(files: list[Path]) -> list[Source] | None:
+    """Return what the files are, or None when they are too small or cannot be cached."""
+    try:
+        if sum(file.stat().st_size for file in files) < file_source.MIN_BYTES:
+            return None
+        return [Source.of(file) for file in files if file.is_file()]
+    except OSError:
+        return None
+
+
+def _folder(path: Path) -> Path:
+    return entry_folder(GROUP, path.resolve())
+
+
+def _facts(sources: list[Source], notes: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "sources": [asdict(source) for source in sources],
+        "notes_of_folder": list(notes),
+    }
+
+
+def _to_arrays(planes: GenomePlanes) -> dict[str, np.ndarray]:
+    arrays = {name: getattr(planes, name) for name in _NUMBERS}
+    for name in _TEXTS:
+        texts = ByteStrings.from_texts(getattr(planes, name))
+        arrays |= {f"{name}_data": texts.data, f"{name}_offsets": texts.offsets}
+    return arrays
+
+
+def _to_planes(entry: Entry) -> GenomePlanes | None:
+    arrays = entry.arrays
+    try:
+        texts = {
+            name: tuple(ByteStrings(arrays[f"{name}_data"], arrays[f"{name}_offsets"]))
+            for name in _TEXTS
+        }
+        return GenomePlanes(**{name: arrays[name] for name in _NUMBERS}, **texts)
+    # As of any entry that is damaged, another one takes its place.
+    except Exception:
+        return None
+
+
+def _report(
+    stage: str, steps: Generator[Progress, None, Any]
+) -> Generator[PlanesProgress, None, Any]:
+    while True:
+        try:
+            progress = next(steps)
+        except StopIteration as stop:
+            return stop.value
+        yield PlanesProgress(stage, *progress)

@@ -1,0 +1,70 @@
+"""Off-target hits with what is written beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.offtargets.hits import OffTargetHits
+
+ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class HitTable:
+    """Hits with what is written beside them.
+
+    Parameters
+    ----------
+    hits
+        The hits of one search.
+    ids
+        Name of each guide, or None.
+    scores
+        Further columns of numbers or texts (NumPy ``str``) by name, shape (n_hits,) each, such as
+        cut sites, scores and genes. NaN is written as nothing.
+
+    Raises
+    ------
+    ParameterError
+        If there is not one name for each guide, or not one value for each hit.
+    """
+
+    hits: OffTargetHits
+    ids: Sequence[str] | None = None
+    scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.ids is not None and len(self.ids) != len(self.hits.guides):
+            raise ParameterError(
+                f"there are {len(self.ids):,} ids for {len(self.hits.guides):,} guides"
+            )
+        for name, values in self.scores.items():
+            if np.shape(values) != (len(self.hits),):
+                raise ParameterError(
+                    f"{name} has shape {np.shape(values)}, needs ({len(self.hits)},)"
+                )
+
+    def iter_parts(self) -> Iterator[HitTable]:
+        """Yield the hits some at a time."""
+        for first in range(0, len(self.hits), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            scores = {name: values[rows] for name, values in self.scores.items()}
+            yield HitTable(self.hits.take(rows), self.ids, scores)
+
+    def without_repeats(self) -> HitTable:
+        """Return the hits of one of the guides that are the same: that with the most hits."""
+        hits = self.hits
+        if len({*hits.guides}) == len(hits.guides):
+            return self
+        counts = np.bincount(hits.guide_ids, minlength=len(hits.guides)).tolist()
+        best: dict[str, int] = {}
+        for number, guide in enumerate(hits.guides):
+            if guide not in best or counts[number] > counts[best[guide]]:
+                best[guide] = number
+        rows = np.flatnonzero(np.isin(hits.guide_ids, [*best.values()]))
+        scores = {name: values[rows] for name, values in self.scores.items()}
+        return HitTable(hits.take(rows), self.ids, scores)

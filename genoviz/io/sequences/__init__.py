@@ -1,0 +1,1 @@
+"""Sequences and indexes of k-mers as files."""

@@ -1,0 +1,237 @@
+"""Indexes of k-mers as files (``.gvfm``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.replace_file import replace_file
+from genoviz.io.sequences.gvfm_file import MAGIC, ArrayFile, write_arrays
+from genoviz.model import IndexText
+from genoviz.model.sequences.fm_index import FMIndex
+
+KIND, ENDING = "FM-index", ".gvfm"
+_TEXT_NUMBERS, _INDEX_NUMBERS = ("n_symbols",), ("super_shift", "sample_rate")
+_TEXT_ARRAYS = tuple(
+    field.name for field in fields(IndexText) if field.name not in ("n_symbols", "contig_names")
+)
+_INDEX_ARRAYS = ("lines", "super_counts", "exception_ids", "start_table", "samples")
+_ARRAYS = (*_TEXT_ARRAYS, *_INDEX_ARRAYS)
+
+
+@dataclass(frozen=True)
+class IndexFileProgress:
+    """How many bytes of an index are written or checked, and how many there are.
+
+    ``index`` is what was read, in the last report of `iter_read_fm_index`.
+    """
+
+    n_bytes_done: int
+    n_bytes_total: int
+    index: FMIndex | None = None
+
+
+def is_fm_index(path: str | PathLike[str]) -> bool:
+    """Return whether a file is called ``.gvfm``, or begins as an index does."""
+    if Path(path).name.lower().endswith(ENDING):
+        return True
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def write_fm_index(
+    index: FMIndex,
+    path: str | PathLike[str],
+    *,
+    extra: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Write an index as a file; see :func:`iter_write_fm_index`."""
+    for _ in iter_write_fm_index(index, path, extra=extra):
+        pass
+
+
+def iter_write_fm_index(
+    index: FMIndex,
+    path: str | PathLike[str],
+    *,
+    extra: Mapping[str, np.ndarray] | None = None,
+) -> Iterator[IndexFileProgress]:
+    """Write an index as a file, and give the progress; a file that was there is replaced at once.
+
+    Parameters
+    ----------
+    index
+        The index.
+    path
+        The file; what is there stays until the new one is complete.
+    extra
+        Further arrays to keep with it, such as ``{"lcp": common_prefixes}``; uint8, int32, uint32,
+        int64 or uint64.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be written.
+    ParameterError
+        If the name of a further array is that of one of the index.
+    """
+    arrays = {name: getattr(index.text, name) for name in _TEXT_ARRAYS}
+    arrays |= {name: getattr(index, name) for name in _INDEX_ARRAYS}
+    for name, array in (extra or {}).items():
+        if name in arrays:
+            raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
+        arrays[name] = array
+    about = {
+        "kind": KIND,
+        "contig_names": index.text.contig_names,
+        **{name: int(getattr(index.text, name)) for name in _TEXT_NUMBERS},
+        **{name: int(getattr(index, name)) for name in _INDEX_NUMBERS},
+    }
+    with replace_file(path) as file:
+        for n_done, n_total in write_arrays(file, about, arrays):
+            yield IndexFileProgress(n_done, n_total)
+
+
+def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
+    """Return the index of a file.
+
+    Parameters
+    ----------
+    path
+        A file of :func:`write_fm_index`.
+    mmap
+        Whether large arrays stay in the file, so that it opens at once, and are not checked:
+        searching a damaged index gives wrong counts, or ends the process. Otherwise they are read
+        to memory and checked, as `iter_read_fm_index` does.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is no index, of another version, or damaged.
+    """
+    if not mmap:
+        *_, last = iter_read_fm_index(path, mmap=False)
+        return last.index
+    file = ArrayFile(Path(path))
+    about = _check_about(file)
+    return _make_index(file, about, {name: file.array(name) for name in _ARRAYS})
+
+
+def iter_read_fm_index(
+    path: str | PathLike[str], *, mmap: bool = True
+) -> Iterator[IndexFileProgress]:
+    """Check every byte of an index file and give the progress; the last report has the index.
+
+    Parameters
+    ----------
+    path
+        A file of :func:`write_fm_index`.
+    mmap
+        Whether large arrays stay in the file; otherwise they are in memory, and nothing that
+        happens to the file later matters to them.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is no index, of another version, or damaged.
+    """
+    file = ArrayFile(Path(path))
+    about = _check_about(file)
+    found = {name: file.array(name) for name in _ARRAYS}
+    n_total = sum(section.n_bytes for section in file.sections.values())
+    n_done = 0
+    for name in file.sections:
+        copied = None
+        if not mmap and name in found:
+            found[name] = copied = _make_room(found[name])
+        for n_bytes in file.check(name, copied):
+            n_done += n_bytes
+            yield IndexFileProgress(n_done, n_total)
+    yield IndexFileProgress(n_total, n_total, _make_index(file, about, found))
+
+
+def _make_index(file: ArrayFile, about: dict, arrays: dict[str, np.ndarray]) -> FMIndex:
+    text = {name: arrays[name] for name in _TEXT_ARRAYS}
+    try:
+        _check_exceptions(text, about["n_symbols"])
+        return FMIndex(
+            IndexText(
+                n_symbols=about["n_symbols"], contig_names=tuple(about["contig_names"]), **text
+            ),
+            **{name: arrays[name] for name in _INDEX_ARRAYS},
+            **{name: about[name] for name in _INDEX_NUMBERS},
+        )
+    except ParameterError as error:
+        raise FileFormatError(
+            file.path, f"{error} (damaged file); build the index again"
+        ) from error
+
+
+def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
+    """Return the further arrays that an index was written with, memory-mapped.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`read_fm_index`.
+    """
+    file = ArrayFile(Path(path))
+    _check_about(file)
+    return {name: file.array(name) for name in file.sections if name not in _ARRAYS}
+
+
+def verify_fm_index(path: str | PathLike[str]) -> None:
+    """Check all of an index file; see :func:`iter_verify_fm_index`."""
+    for _ in iter_verify_fm_index(path):
+        pass
+
+
+def iter_verify_fm_index(path: str | PathLike[str]) -> Iterator[IndexFileProgress]:
+    """Check that every byte of an index file is what was written, and give the progress.
+
+    Raises
+    ------
+    FileFormatError
+        If one is not; names the section.
+    """
+    yield from iter_read_fm_index(path)
+
+
+def _check_about(file: ArrayFile) -> dict:
+    about = file.about
+    if about.get("kind") != KIND:
+        raise FileFormatError(file.path, f"holds {about.get('kind')!r}, needs an {KIND}")
+    names = about.get("contig_names")
+    numbers = [about.get(name) for name in (*_TEXT_NUMBERS, *_INDEX_NUMBERS)]
+    if (
+        not isinstance(names, list)
+        or not all(isinstance(name, str) for name in names)
+        or not all(type(number) is int and number >= 0 for number in numbers)
+    ):
+        raise FileFormatError(
+            file.path, "does not say what it is of (damaged file); build the index again"
+        )
+    return about
+
+
+def _check_exceptions(text: dict[str, np.ndarray], n_symbols: int) -> None:
+    exceptions = text["exceptions"]
+    if n_symbols != (int(exceptions[-1]) + 1 if len(exceptions) else 0):
+        raise ParameterError(f"the text of {n_symbols:,} symbols does not end with an exception")
+    if len(exceptions) and (exceptions[0] < 0 or (np.diff(exceptions) <= 0).any()):
+        raise ParameterError("the exceptions do not ascend")
+
+
+def _make_room(array: np.ndarray) -> np.ndarray:
+    """Return an array like another that begins at a multiple of 64 bytes, as lines need to."""
+    room = np.empty(array.nbytes + 64, np.uint8)
+    first = -room.ctypes.data % 64
+    return room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)

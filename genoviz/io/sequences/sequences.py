@@ -1,0 +1,75 @@
+"""Sequences from files: FASTA and 2bit."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from genoviz.io.sequences.fasta_reader import read_fasta
+from genoviz.io.sequences.two_bit import is_two_bit, read_two_bit
+from genoviz.io.text.text_file import open_text
+from genoviz.model import Sequences
+
+
+@dataclass(frozen=True)
+class SequencesProgress:
+    """How far the reading of a file is.
+
+    Attributes
+    ----------
+    stage
+        What is being done, e.g. ``"Reading sequences"``.
+    n_bytes, n_bytes_total
+        Bytes that this stage has behind it, and has in all.
+    sequences
+        The sequences, in the last report only.
+    """
+
+    stage: str
+    n_bytes: int
+    n_bytes_total: int
+    sequences: Sequences | None = None
+
+
+def read_sequences(path: str | PathLike[str]) -> Sequences:
+    """Return the sequences of a file; see :func:`iter_read_sequences`."""
+    for progress in iter_read_sequences(path):
+        found = progress.sequences
+    return found
+
+
+def iter_read_sequences(path: str | PathLike[str]) -> Iterator[SequencesProgress]:
+    """Yield how far the reading of a FASTA or 2bit file is; the last report has the sequences.
+
+    The first bytes tell which it is; either may be gzipped. Lower-case letters are soft-masked.
+    A sequence is named by the first word of its header; those of the same name are kept apart.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is neither, or holds what is no nucleotide; names the line.
+    """
+    path = Path(path)
+    reading = _read(path)
+    while True:
+        try:
+            yield SequencesProgress(*next(reading))
+        except StopIteration as done:
+            n_bytes = path.stat().st_size
+            yield SequencesProgress("Reading sequences", n_bytes, n_bytes, done.value)
+            return
+
+
+def _read(path: Path) -> Generator[tuple[str, int, int], None, Sequences]:
+    opening = open_text(path)
+    while True:
+        try:
+            yield ("Decompressing", *next(opening))
+        except StopIteration as done:
+            content = done.value
+            break
+    if is_two_bit(content[:4].tobytes()):
+        return (yield from read_two_bit(path, content))
+    return (yield from read_fasta(path, content))

@@ -1,0 +1,1 @@
+"""Text of any format: its bytes, lines, fields and errors."""

@@ -1,0 +1,41 @@
+"""Which text a file holds: UTF-8, or what programs of other systems save."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.files.file_bytes import read_start
+from genoviz.io.text.text_file import is_gzip
+
+_N_BYTES = 4096
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def check_text(path: str | PathLike[str]) -> None:
+    """Refuse a file that begins as UTF-16, or with bytes that no text has.
+
+    One that is not there is left to who reads it.
+
+    Raises
+    ------
+    FileFormatError
+        If it does, is compressed otherwise than by gzip, or cannot be read.
+    """
+    if not Path(path).is_file():
+        return
+    start = read_start(path, _N_BYTES)
+    is_gzip(Path(path), np.frombuffer(start, np.uint8))
+    if start.startswith(_UTF16) or _is_every_other_zero(start):
+        raise FileFormatError(path, "is text in UTF-16, needs UTF-8: save it as CSV in UTF-8")
+    if b"\0" in start:
+        line = start[: start.index(b"\0")].count(b"\n") + 1
+        raise FileFormatError(path, "has a byte of zero, so it is no text; needs one", line=line)
+
+
+def _is_every_other_zero(start: bytes) -> bool:
+    n_half = len(start) // 2
+    return n_half > 1 and max(start[::2].count(0), start[1::2].count(0)) > 0.4 * n_half

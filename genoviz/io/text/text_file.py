@@ -1,0 +1,172 @@
+"""The bytes of a text file as one array: memory-mapped, or decompressed to memory or to disk."""
+
+from __future__ import annotations
+
+import io
+import mmap
+import stat
+import tempfile
+import zlib
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.text import bgzf
+
+MAX_BYTES_IN_MEMORY = 256 << 20
+_SLICE = 8 << 20
+_COMPRESSED_SLICE = 1 << 20
+_BLOCKS_PER_THREAD = 64
+_GZIP_MAGIC = b"\x1f\x8b"
+_OTHER_COMPRESSIONS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"PK\x03\x04": "zip",
+}
+
+
+def open_text(
+    path: Path, *, may_be_empty: bool = False
+) -> Generator[tuple[int, int], None, np.ndarray]:
+    """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
+
+    A generator: yields bytes done and bytes in all of the file while it decompresses. A text of
+    more than 256 MB is decompressed into an unnamed file in the temporary folder.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, no regular file, not readable, truncated or damaged; or if it is
+        empty, unless it ``may_be_empty``.
+    """
+    content = map_file(path, may_be_empty)
+    if not is_gzip(path, content):
+        return content
+    sink = _Sink()
+    try:
+        yield from decompress(path, content, sink.write)
+        text = sink.to_array()
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileFormatError(
+            path, f"cannot be decompressed into {tempfile.gettempdir()}: {reason}"
+        ) from error
+    if len(text) == 0 and not may_be_empty:
+        raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
+    return text
+
+
+def map_file(path: Path, may_be_empty: bool = False) -> np.ndarray:
+    """Return what a file holds as it is, memory-mapped; errors as of :func:`open_text`."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise FileFormatError(path, f"is {kind}, needs to be a file")
+        if status.st_size == 0:
+            if may_be_empty:
+                return np.empty(0, np.uint8)
+            raise FileFormatError(path, "the file is empty, needs at least one line")
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(path, f"cannot be read: {reason}") from error
+    return np.frombuffer(mapped, np.uint8)
+
+
+def is_gzip(path: Path, content: np.ndarray) -> bool:
+    """Tell whether a content is gzipped; refuses one that is compressed otherwise."""
+    for magic, name in _OTHER_COMPRESSIONS.items():
+        if content[: len(magic)].tobytes() == magic:
+            raise FileFormatError(path, f"is compressed with {name}, needs to be plain or gzip")
+    return content[:2].tobytes() == _GZIP_MAGIC
+
+
+class _Sink:
+    """Holds what is written to it in memory, and on disk once it is large."""
+
+    def __init__(self) -> None:
+        self._file = io.BytesIO()
+        self._in_memory = True
+
+    def write(self, content: bytes) -> None:
+        if self._in_memory and self._file.tell() + len(content) > MAX_BYTES_IN_MEMORY:
+            memory, self._file = self._file, tempfile.TemporaryFile()
+            self._in_memory = False
+            self._file.write(memory.getbuffer())
+        self._file.write(content)
+
+    def to_array(self) -> np.ndarray:
+        if self._in_memory:
+            return np.frombuffer(self._file.getvalue(), np.uint8)
+        self._file.flush()
+        with self._file:
+            mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(mapped, np.uint8)
+
+
+def decompress(
+    path: Path, content: np.ndarray, write: Callable[[bytes], object]
+) -> Generator[tuple[int, int], None, None]:
+    """Write the text of gzip-compressed content part by part; yields bytes done and in all."""
+    n = len(content)
+    position = 0
+    lacks_end_mark = False
+    n_threads = numba.config.NUMBA_NUM_THREADS
+    with ThreadPoolExecutor(n_threads) as pool:
+        while position < n:
+            blocks = bgzf.find_blocks(content, position, n_threads * _BLOCKS_PER_THREAD)
+            views = [content[start:stop].data for start, stop in pairwise(blocks)]
+            for view, text in zip(views, pool.map(bgzf.decompress_block, views), strict=True):
+                if text is None:
+                    break
+                write(text)
+                position += len(view)
+                lacks_end_mark = bool(text)
+            yield position, n
+            if position < blocks[-1] or len(blocks) == 1:
+                position = yield from _decompress_member(path, content, position, write)
+                lacks_end_mark = False
+    if lacks_end_mark:
+        raise FileFormatError(
+            path, "the gzip blocks end without an end mark (truncated file), need the whole file"
+        )
+
+
+def _decompress_member(
+    path: Path, content: np.ndarray, position: int, write: Callable[[bytes], object]
+) -> Generator[tuple[int, int], None, int]:
+    """Decompress one gzip member, or skip what pads the file; return where it ends."""
+    n = len(content)
+    if content[position : position + 2].tobytes() != _GZIP_MAGIC:
+        if not content[position:].any():
+            return n
+        raise FileFormatError(
+            path, f"byte {position + 1:,} starts neither gzip data nor padding, needs one"
+        )
+    stream = zlib.decompressobj(wbits=31)
+    while not stream.eof:
+        if position >= n:
+            raise FileFormatError(
+                path, "the gzip data end too early (truncated file), need the whole file"
+            )
+        compressed = content[position : position + _COMPRESSED_SLICE].data
+        try:
+            text = stream.decompress(compressed, _SLICE)
+        except zlib.error as error:
+            raise FileFormatError(
+                path, f"the gzip data are damaged near byte {position + 1:,} ({error})"
+            ) from error
+        position += len(compressed) - len(stream.unused_data) - len(stream.unconsumed_tail)
+        write(text)
+        yield position, n
+    return position

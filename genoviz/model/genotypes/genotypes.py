@@ -1,0 +1,233 @@
+"""Genotypes of samples at biallelic variants, packed at 2 bits as in a PLINK 1 .bed file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.chromosomes import check_autosomes, chromosome_kinds
+
+MISSING_CODE, HETEROZYGOUS_CODE = 1, 2
+MALE, FEMALE = 1, 2
+DOSAGES = np.array([2, -1, 1, 0], np.int8)
+"""Dosage, the count of allele A1, of each 2-bit code of a .bed file; -1 where it is missing."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleTable:
+    """Who the samples are, in the order of the genotypes.
+
+    Parameters
+    ----------
+    family_ids, ids
+        str, shape (n_samples,): FID (``"0"`` for none) and IID; a pair of both occurs once.
+    father_ids, mother_ids
+        str, shape (n_samples,): IIDs in the same family, ``"0"`` where not known.
+    sexes
+        uint8, shape (n_samples,): 1 male, 2 female, 0 not known.
+    """
+
+    family_ids: np.ndarray
+    ids: np.ndarray
+    father_ids: np.ndarray
+    mother_ids: np.ndarray
+    sexes: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_lengths(self, len(self.ids), "samples")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def is_male(self) -> np.ndarray:
+        """Whether samples are known to be male: bool, shape (n_samples,)."""
+        return self.sexes == MALE
+
+    @property
+    def is_female(self) -> np.ndarray:
+        """Whether samples are known to be female: bool, shape (n_samples,)."""
+        return self.sexes == FEMALE
+
+    @property
+    def is_founder(self) -> np.ndarray:
+        """Whether neither parent is known, as PLINK has it: bool, shape (n_samples,)."""
+        return (self.father_ids == "0") & (self.mother_ids == "0")
+
+    @classmethod
+    def from_ids(cls, ids: np.ndarray) -> SampleTable:
+        """Return samples of which the IIDs are known and nothing else."""
+        ids = np.asarray(ids, np.str_)
+        none = np.full(len(ids), "0")
+        return cls(none, ids, none, none, np.zeros(len(ids), np.uint8))
+
+    def take(self, indices: np.ndarray) -> SampleTable:
+        """Return the samples of these numbers, in this order."""
+        return SampleTable(*(getattr(self, name)[indices] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VariantTable:
+    """What the variants are, in the order of the genotypes.
+
+    Parameters
+    ----------
+    contigs
+        Names of the contigs (chromosomes), each once.
+    contig_ids
+        int32, shape (n_variants,): the contig of each variant.
+    positions
+        int64, shape (n_variants,): first base of the variant, 0-based; -1 where not known. Files
+        and tables of PLINK and VCF show it one higher.
+    ids
+        str, shape (n_variants,): such as rs numbers; ``"."`` for none.
+    allele1, allele2
+        str, shape (n_variants,): A1, which dosages count, and A2 (columns 5 and 6 of a .bim file).
+    centimorgans
+        float64, shape (n_variants,): 0 where not known.
+    """
+
+    contigs: tuple[str, ...]
+    contig_ids: np.ndarray
+    positions: np.ndarray
+    ids: np.ndarray
+    allele1: np.ndarray
+    allele2: np.ndarray
+    centimorgans: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_lengths(self, len(self.ids), "variants")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, indices: np.ndarray) -> VariantTable:
+        """Return the variants of these numbers, in this order; the contigs stay."""
+        names = [name for name in self.__dataclass_fields__ if name != "contigs"]
+        return VariantTable(self.contigs, *(getattr(self, name)[indices] for name in names))
+
+    def label(self, variant: int) -> str:
+        """Return the ID of a variant, or its contig:position (1-based) where it has none."""
+        name = str(self.ids[variant])
+        contig = self.contigs[self.contig_ids[variant]]
+        return name if name not in (".", "") else f"{contig}:{self.positions[variant] + 1}"
+
+    def in_region(self, contig: str, start: int, end: int) -> np.ndarray:
+        """Return the numbers of the variants with start <= position < end, int64, by position."""
+        if contig not in self.contigs:
+            return np.empty(0, np.int64)
+        is_in = self.contig_ids == self.contigs.index(contig)
+        is_in &= (self.positions >= start) & (self.positions < end)
+        found = np.flatnonzero(is_in)
+        return found[np.argsort(self.positions[found], kind="stable")]
+
+    @cached_property
+    def is_sorted(self) -> bool:
+        """Whether variants lie by contig and position."""
+        steps = np.diff(self.contig_ids)
+        return bool((steps >= 0).all() and (np.diff(self.positions)[steps == 0] >= 0).all())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Genotypes:
+    """Genotypes at 2 bits, variant after variant.
+
+    A dosage is the count of allele A1 (column 5 of a .bim file), 0, 1 or 2, or missing.
+
+    Parameters
+    ----------
+    packed
+        uint8, shape (n_variants, (n_samples + 3) // 4), C order; perhaps mapped from a file. Two
+        bits a sample, the lowest first: 0 homozygous A1, 1 missing, 2 heterozygous, 3 homozygous
+        A2. Bits beyond the last sample mean nothing.
+    samples, variants
+        Who and what they are.
+    notes
+        What a reader left out or treated in its own way, one sentence each.
+    n_autosomes
+        Of the species, which tells the numbers of X, Y, XY and MT; if None, 22 as in humans. See
+        `genoviz.model.genotypes.chromosomes`.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit each other, or no species has so many autosomes.
+
+    Examples
+    --------
+    >>> genotypes = Genotypes(
+    ...     np.array([[0b11_10_01_00]], np.uint8), SampleTable.from_ids(["a", "b", "c", "d"]),
+    ...     VariantTable(("1",), *(np.array([value]) for value in (0, 41, "rs1", "A", "G", 0.0))))
+    >>> genotypes
+    Genotypes(4 samples, 1 variant)
+    >>> genotypes.dosages(slice(0, 1)).tolist()
+    [[2], [-1], [1], [0]]
+    """
+
+    packed: np.ndarray
+    samples: SampleTable
+    variants: VariantTable
+    notes: tuple[str, ...] = ()
+    n_autosomes: int | None = None
+
+    def __post_init__(self) -> None:
+        check_autosomes(self.n_autosomes)
+        shape = (len(self.variants), (len(self.samples) + 3) // 4)
+        if self.packed.shape != shape or self.packed.dtype != np.uint8:
+            raise ParameterError(
+                f"packed genotypes are {self.packed.dtype} of shape {self.packed.shape}, need "
+                f"uint8 of shape {shape} for {shape[0]} variants of {len(self.samples)} samples"
+            )
+
+    def __repr__(self) -> str:
+        n_samples, n_variants = f"{self.n_samples:,}", f"{self.n_variants:,}"
+        return (
+            f"Genotypes({n_samples} sample{'s' * (self.n_samples != 1)}, "
+            f"{n_variants} variant{'s' * (self.n_variants != 1)})"
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of the matrix of dosages."""
+        return len(self.samples)
+
+    @property
+    def n_variants(self) -> int:
+        """Columns of the matrix of dosages."""
+        return len(self.variants)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """What chromosome each variant is of: uint8, shape (n_variants,), values of `Kind`.
+
+        Raises
+        ------
+        ParameterError
+            If a contig with variants is no chromosome of the species.
+        """
+        contigs, contig_ids = self.variants.contigs, self.variants.contig_ids
+        kinds = np.zeros(len(contigs), np.uint8)
+        used = np.flatnonzero(np.bincount(contig_ids, minlength=len(contigs)))
+        kinds[used] = chromosome_kinds([contigs[k] for k in used.tolist()], self.n_autosomes)
+        return kinds[contig_ids]
+
+    def dosages(self, variants: slice | np.ndarray) -> np.ndarray:
+        """Return the dosages of some variants: int8, shape (n_samples, m), -1 where missing."""
+        rows = np.asarray(self.packed[variants])
+        codes = (rows[:, :, None] >> np.array([0, 2, 4, 6], np.uint8)) & 3
+        codes = codes.reshape(len(rows), 4 * rows.shape[1])
+        return DOSAGES[codes[:, : self.n_samples]].T
+
+    def take_variants(self, indices: np.ndarray | slice) -> Genotypes:
+        """Return some variants, in this order; a slice copies nothing."""
+        variants = self.variants.take(indices)
+        return replace(self, packed=self.packed[indices], variants=variants, notes=())
+
+
+def _check_lengths(table: SampleTable | VariantTable, n: int, what: str) -> None:
+    for name in table.__dataclass_fields__:
+        if name != "contigs" and len(getattr(table, name)) != n:
+            raise ParameterError(f"{name} has {len(getattr(table, name))} of {n} {what}")

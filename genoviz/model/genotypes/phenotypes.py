@@ -1,0 +1,194 @@
+"""Tables of what is known of samples: phenotypes, covariates, populations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import SampleTable
+
+
+class RowOrderError(ParameterError):
+    """A table names none of the samples, but could be taken by the order of its rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PhenotypeTable:
+    """Columns of numbers and categories, one row a sample.
+
+    Parameters
+    ----------
+    sample_ids
+        str, shape (n,): IIDs, each once in a family.
+    names
+        Names of the columns, in order, each once.
+    columns
+        By name, shape (n,): float64 with NaN for missing values, or str (categories) with ``""``.
+    family_ids
+        str, shape (n,): FIDs, where they are known.
+    notes
+        What a reader or :meth:`align` treated in its own way, one sentence each.
+    source
+        Name of the file, where it was read from one.
+    id_title
+        What the first line of the file calls the column of sample_ids.
+
+    Raises
+    ------
+    ParameterError
+        If names and columns do not fit each other, or have different lengths.
+
+    Examples
+    --------
+    >>> table = PhenotypeTable(
+    ...     np.array(["b", "a"]), ("height", "group"),
+    ...     {"height": np.array([1.8, 1.6]), "group": np.array(["x", "y"])})
+    >>> table
+    PhenotypeTable(2 samples, 2 columns)
+    >>> aligned = table.align(SampleTable.from_ids(["a", "b", "c"]))
+    >>> aligned.columns["height"].tolist(), aligned.columns["group"].tolist()
+    ([1.6, 1.8, nan], ['y', 'x', ''])
+    >>> aligned.notes
+    ('2 of 3 samples are in the table.',)
+    """
+
+    sample_ids: np.ndarray
+    names: tuple[str, ...]
+    columns: Mapping[str, np.ndarray]
+    family_ids: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    id_title: str = ""
+
+    def __post_init__(self) -> None:
+        if sorted(self.names) != sorted(self.columns):
+            raise ParameterError(f"names are {list(self.names)}, columns {list(self.columns)}")
+        for name, values in self.columns.items():
+            if len(values) != len(self):
+                raise ParameterError(f"column {name!r} has {len(values)} of {len(self)} samples")
+        if self.family_ids is not None and len(self.family_ids) != len(self):
+            raise ParameterError(f"family_ids has {len(self.family_ids)} of {len(self)} samples")
+
+    def __len__(self) -> int:
+        return len(self.sample_ids)
+
+    def __repr__(self) -> str:
+        n_columns = len(self.names)
+        return (
+            f"PhenotypeTable({len(self):,} sample{'s' * (len(self) != 1)}, "
+            f"{n_columns} column{'s' * (n_columns != 1)})"
+        )
+
+    @property
+    def numeric_names(self) -> tuple[str, ...]:
+        """Names of the columns of numbers."""
+        return tuple(name for name in self.names if self.columns[name].dtype.kind == "f")
+
+    @property
+    def category_names(self) -> tuple[str, ...]:
+        """Names of the columns of categories."""
+        return tuple(name for name in self.names if self.columns[name].dtype.kind != "f")
+
+    def align(self, samples: SampleTable, *, by_row_order: bool = False) -> PhenotypeTable:
+        """Return the table in the order of samples, missing values where it has no row of one.
+
+        Rows are found by FID and IID, and by IID alone where no family of the table is known
+        there. A note says how many samples have a row if not all, and another that the title of
+        the column of samples is itself one of the samples.
+
+        Parameters
+        ----------
+        samples
+            Those of genotypes.
+        by_row_order
+            Whether rows that name none of the samples, but are as many, are taken in the order of
+            the samples; a note says so.
+
+        Raises
+        ------
+        RowOrderError
+            If it has none of the samples but as many rows, and ``by_row_order`` is not asked for.
+        ParameterError
+            If it has none of the samples, and another number of rows.
+        """
+        rows = self._find_rows(samples)
+        n_found = int(np.count_nonzero(rows >= 0))
+        note = f"{n_found:,} of {len(samples):,} samples are in the table."
+        if n_found == 0 and len(self) > 0 and len(samples) > 0:
+            said = _explain_strangers(self.sample_ids, samples.ids)
+            if len(self) != len(samples):
+                needed = "; ".join(["needs a column with their IDs", *self._untitled(samples)])
+                raise ParameterError(f"no {said}; {needed.removesuffix('.')}")
+            if not by_row_order:
+                raise RowOrderError(
+                    f"no {said}; as there are {len(self):,} of either, rows can be taken in the "
+                    "order of the samples, where that is asked for"
+                )
+            rows = np.arange(len(self))
+            note = f"No {said}; as there are {len(self):,} of either, rows are taken in the order "
+            note += "of the samples."
+        columns = {name: _take(values, rows) for name, values in self.columns.items()}
+        notes = () if n_found == len(samples) else (note,)
+        return replace(
+            self,
+            sample_ids=samples.ids,
+            columns=columns,
+            family_ids=samples.family_ids,
+            notes=(*self.notes, *notes, *self._untitled(samples)),
+        )
+
+    def beside(self, other: PhenotypeTable, *, mark: str) -> PhenotypeTable:
+        """Return the table with the columns of another, of the same rows, after its own.
+
+        A column whose name is there already gets ``mark`` behind its name.
+        """
+        columns, known = dict(self.columns), {name.lower() for name in self.names}
+        for name in other.names:
+            columns[name + mark * (name.lower() in known)] = other.columns[name]
+        return replace(self, names=tuple(columns), columns=columns)
+
+    def _untitled(self, samples: SampleTable) -> list[str]:
+        """Return the sentence on a first line that is no header, but the row of a sample."""
+        title = self.id_title
+        if title not in samples.ids.tolist() or title in self.sample_ids.tolist():
+            return []
+        return [
+            f"{self.source}: the first line is taken for the header, though its field {title!r} is "
+            "the ID of a sample; put a line with the names of the columns above it."
+        ]
+
+    def _find_rows(self, samples: SampleTable) -> np.ndarray:
+        """Return the row of each sample, or -1: int64, shape (n_samples,)."""
+        ids, wanted = self.sample_ids.tolist(), samples.ids.tolist()
+        rows = _look_up(ids, wanted)
+        if self.family_ids is None or not (rows >= 0).any():
+            return rows
+        if len(set(ids)) == len(ids):
+            of_family = np.where(self.family_ids[rows] == samples.family_ids, rows, -1)
+        else:
+            pairs = zip(self.family_ids.tolist(), ids, strict=True)
+            of_family = _look_up(pairs, zip(samples.family_ids.tolist(), wanted, strict=True))
+        return of_family if (of_family >= 0).any() else rows
+
+
+def _explain_strangers(found: np.ndarray, wanted: np.ndarray) -> str:
+    return (
+        f"sample of the table, such as {str(found[0])!r}, is among those of the genotypes, such "
+        f"as {str(wanted[0])!r}"
+    )
+
+
+def _look_up(keys: Iterable[Hashable], wanted: Iterable[Hashable]) -> np.ndarray:
+    row_of = {key: row for row, key in enumerate(keys)}
+    return np.array([row_of.get(key, -1) for key in wanted], np.int64)
+
+
+def _take(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return values of rows, missing where these are -1."""
+    missing = np.nan if values.dtype.kind == "f" else ""
+    if len(values) == 0:
+        return np.full(len(rows), missing, values.dtype)
+    return np.where(rows >= 0, values[rows], np.array(missing, values.dtype))

@@ -1,0 +1,1 @@
+"""Graphs, layouts and paths."""

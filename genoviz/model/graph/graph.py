@@ -1,0 +1,242 @@
+"""The variation graph: nodes, edges and the paths that run through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.byte_strings import ByteStrings
+from genoviz.model.graph.incidence import Incidence, count_steps, index_edges, index_steps
+from genoviz.model.graph.path_directory import PathDirectory
+from genoviz.model.graph.path_name import PathName
+from genoviz.model.graph.position_index import PositionIndex
+
+MAX_NODES = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PangenomeGraph:
+    """A variation graph over frozen arrays.
+
+    A *handle* is a node with an orientation, packed as ``node << 1 | is_reverse`` (uint32), where
+    ``node`` is the 0-based rank of the node in the file.
+
+    Parameters
+    ----------
+    node_names
+        Segment names, in the order of the file.
+    node_lengths
+        int64, shape (n_nodes,), bp.
+    edges
+        uint32, shape (n_edges, 2): from-handle and to-handle of each link.
+    path_names
+        Names of the paths (P lines) and walks (W lines, as ``sample#haplotype#contig:start-end``).
+    path_offsets
+        int64, shape (n_paths + 1,): path ``p`` has the steps
+        ``steps[path_offsets[p]:path_offsets[p + 1]]``.
+    steps
+        uint32, shape (n_steps,): the handles that the paths visit.
+    node_sequences
+        Bases of the nodes, when they were kept; a node without sequence (``*``) is empty.
+    notes
+        What a reader left out or treated in its own way, one sentence each.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit each other.
+
+    References
+    ----------
+    GFA specification, https://gfa-spec.github.io/GFA-spec/GFA1.html
+    """
+
+    node_names: ByteStrings
+    node_lengths: np.ndarray
+    edges: np.ndarray
+    path_names: tuple[str, ...]
+    path_offsets: np.ndarray
+    steps: np.ndarray
+    node_sequences: ByteStrings | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self._check_shapes()
+        self._check_ranges()
+
+    def _check_shapes(self) -> None:
+        expected = {
+            "node_lengths": (np.int64, (self.n_nodes,)),
+            "edges": (np.uint32, (len(self.edges), 2)),
+            "path_offsets": (np.int64, (len(self.path_names) + 1,)),
+            "steps": (np.uint32, (len(self.steps),)),
+        }
+        for name, (dtype, shape) in expected.items():
+            array = getattr(self, name)
+            if array.dtype != dtype or array.shape != shape:
+                raise ParameterError(
+                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
+                )
+        if len(self.node_names) != self.n_nodes or self.n_nodes > MAX_NODES:
+            raise ParameterError(
+                f"a graph of {self.n_nodes:,} node lengths has {len(self.node_names):,} node names,"
+                f" needs as many names as lengths and at most {MAX_NODES:,} nodes"
+            )
+        if self.node_sequences is not None and len(self.node_sequences) != self.n_nodes:
+            raise ParameterError(
+                f"there are {len(self.node_sequences):,} sequences for {self.n_nodes:,} nodes"
+            )
+
+    def _check_ranges(self) -> None:
+        if self.n_nodes and self.node_lengths.min() < 0:
+            raise ParameterError("node lengths must not be negative")
+        for name in ("edges", "steps"):
+            handles = getattr(self, name)
+            if handles.size and int(handles.max()) >> 1 >= self.n_nodes:
+                raise ParameterError(f"{name} name a node beyond the {self.n_nodes:,} of the graph")
+        offsets = self.path_offsets
+        if offsets[0] != 0 or offsets[-1] != len(self.steps) or (np.diff(offsets) < 0).any():
+            raise ParameterError("path_offsets must rise from 0 to the number of steps")
+
+    def __repr__(self) -> str:
+        return (
+            f"PangenomeGraph({self.n_nodes:,} nodes, {self.n_edges:,} edges, "
+            f"{self.n_paths:,} paths, {self.n_steps:,} steps, {self.total_length:,} bp)"
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.node_lengths)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return len(self.edges)
+
+    @property
+    def n_paths(self) -> int:
+        """Number of paths."""
+        return len(self.path_names)
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of all paths together."""
+        return len(self.steps)
+
+    @cached_property
+    def total_length(self) -> int:
+        """Sum of the node lengths in bp."""
+        return int(self.node_lengths.sum())
+
+    @cached_property
+    def step_positions(self) -> np.ndarray:
+        """Offset of each step's first base in its path; int64, shape (n_steps,), bp.
+
+        Positions run along the path, whatever the orientation of its steps.
+        """
+        lengths = self.node_lengths[self.steps >> 1]
+        positions = np.cumsum(lengths) - lengths
+        counts = np.diff(self.path_offsets)
+        starts = np.zeros(self.n_paths, np.int64)
+        has_steps = counts > 0
+        starts[has_steps] = positions[self.path_offsets[:-1][has_steps]]
+        positions -= np.repeat(starts, counts)
+        positions.flags.writeable = False
+        return positions
+
+    @cached_property
+    def path_lengths(self) -> np.ndarray:
+        """Length of each path; int64, shape (n_paths,), bp."""
+        return self.position_index.path_lengths
+
+    @cached_property
+    def position_index(self) -> PositionIndex:
+        """Positions of steps and steps at positions, in little memory; see `step_positions`."""
+        return PositionIndex.build(self.steps, self.node_lengths, self.path_offsets)
+
+    @cached_property
+    def node_depths(self) -> np.ndarray:
+        """Number of steps on each node; int64, shape (n_nodes,)."""
+        return count_steps(self.n_nodes, self.steps)
+
+    @cached_property
+    def node_step_index(self) -> Incidence:
+        """The numbers of the steps on each node, over all paths; `steps` has their handles."""
+        return index_steps(self.n_nodes, self.steps)
+
+    @cached_property
+    def node_edge_index(self) -> Incidence:
+        """The numbers of the edges that touch each node, a loop once."""
+        return index_edges(self.n_nodes, self.edges)
+
+    @cached_property
+    def parsed_path_names(self) -> tuple[PathName, ...]:
+        """The PanSN parts of each path's name."""
+        return tuple(PathName.parse(name) for name in self.path_names)
+
+    @cached_property
+    def path_directory(self) -> PathDirectory:
+        """The paths by name, contig and sample."""
+        return PathDirectory(self.parsed_path_names)
+
+    @cached_property
+    def path_starts(self) -> np.ndarray:
+        """Contig coordinate of each path's first base, from its name; int64, shape (n_paths,), bp.
+
+        It is 0 for a name without range. A range that is one shorter than the path is taken for
+        1-based and closed, as NCBI writes it (``gi|568815592:32578768-32589835``).
+        """
+        names = self.parsed_path_names
+        starts = np.array([name.start for name in names], np.int64)
+        ends = np.array([-1 if name.end is None else name.end for name in names], np.int64)
+        return starts - ((ends >= 0) & (starts > 0) & (ends - starts + 1 == self.path_lengths))
+
+    def path_steps(self, path: int) -> np.ndarray:
+        """Return the handles of one path; uint32, shape (n_path_steps,)."""
+        return self.steps[self.path_offsets[path] : self.path_offsets[path + 1]]
+
+    def find_path(self, name: str) -> int:
+        """Return the index of a path by name.
+
+        Raises
+        ------
+        ParameterError
+            If the graph has no path of that name.
+        """
+        try:
+            return self.path_names.index(name)
+        except ValueError:
+            examples = ", ".join(self.path_names[:3]) or "none at all"
+            raise ParameterError(f"no path is named {name!r}; the graph has {examples}") from None
+
+    def cut_path_name(self, path: int, start: int, end: int) -> str:
+        """Return the name of a part of a path, with its range on the contig, 0-based half-open.
+
+        ``start`` and ``end`` are bp from the path's first base.
+        """
+        name = self.parsed_path_names[path]
+        shift = int(self.path_starts[path]) - name.start
+        return name.cut(start + shift, end + shift)
+
+    def path_indices(self, paths: Iterable[str | int]) -> np.ndarray:
+        """Return the indices of paths given by name or index, sorted and once each; int64.
+
+        Raises
+        ------
+        ParameterError
+            If the graph has no such path.
+        """
+        indices = [self.find_path(path) if isinstance(path, str) else int(path) for path in paths]
+        for index in indices:
+            if not 0 <= index < self.n_paths:
+                raise ParameterError(f"path {index} is not one of the graph's {self.n_paths:,}")
+        return np.unique(np.array(indices, np.int64))

@@ -1,0 +1,169 @@
+"""Off-target hits as columns, and their alignments as letters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+from genoviz.model.offtargets.letter_masks import MISFITS
+from genoviz.model.offtargets.letters import AlignedLetters, Alignment, align_letters
+from genoviz.model.offtargets.protospacer import BulgeType, find_protospacer
+from genoviz.model.sequences.bases import COMPLEMENTS
+
+__all__ = ["COLUMNS", "AlignedLetters", "Alignment", "OffTargetHits"]
+
+COLUMNS = (
+    "guide_ids", "positions", "strands", "mismatches", "bulge_types", "bulge_sizes", "bulge_places"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OffTargetHits:
+    """Sites of guides in a genome, sorted by guide, contig, position and strand.
+
+    Parameters
+    ----------
+    guides
+        Upper-case guides that were searched, each as long as the pattern.
+    pattern
+        The upper-case pattern.
+    planes
+        The genome.
+    guide_ids
+        int32, shape (n,).
+    positions
+        int64, shape (n,): leftmost base of the site in all contigs one after the other.
+    strands
+        int8, shape (n,): 1 or -1.
+    mismatches
+        uint8, shape (n,).
+    bulge_types
+        uint8, shape (n,): values of `BulgeType`.
+    bulge_sizes
+        uint8, shape (n,), nt.
+    bulge_places
+        uint8, shape (n,): letters before the bulge, 5' to 3' of the guide.
+    """
+
+    guides: tuple[str, ...]
+    pattern: str
+    planes: GenomePlanes
+    guide_ids: np.ndarray
+    positions: np.ndarray
+    strands: np.ndarray
+    mismatches: np.ndarray
+    bulge_types: np.ndarray
+    bulge_sizes: np.ndarray
+    bulge_places: np.ndarray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __repr__(self) -> str:
+        return f"OffTargetHits({len(self):,} hits of {len(self.guides):,} guides)"
+
+    @cached_property
+    def contig_ids(self) -> np.ndarray:
+        """Contig of each hit; int32, shape (n,)."""
+        return self.planes.find_contigs(self.positions)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Leftmost base of each hit on its contig, 0-based; int64, shape (n,)."""
+        return self.positions - self.planes.offsets[self.contig_ids]
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Length of each site, PAM included; int64, shape (n,), bp."""
+        signs = np.array([0, 1, -1])[self.bulge_types]
+        return len(self.pattern) + signs * self.bulge_sizes
+
+    @cached_property
+    def is_pam_first(self) -> bool:
+        """Whether the PAM is at the 5' end of the guides."""
+        return find_protospacer(self.pattern, "N" * len(self.pattern)).is_pam_first
+
+    @cached_property
+    def pam_ends(self) -> np.ndarray:
+        """Outer end of the PAM in all contigs one after the other; int64, shape (n,)."""
+        is_left = (self.strands > 0) == self.is_pam_first
+        return np.where(is_left, self.positions, self.positions + self.lengths)
+
+    def take(self, rows: np.ndarray | slice) -> OffTargetHits:
+        """Return some of the hits."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
+
+    def best_placements(self) -> OffTargetHits:
+        """Return one hit for each guide, strand and PAM: the one with the fewest differences."""
+        differences = self.mismatches.astype(np.int64) + self.bulge_sizes
+        keys = (self.bulge_places, self.bulge_types, self.bulge_sizes, differences)
+        order = np.lexsort((*keys, self.pam_ends, self.strands, self.guide_ids))
+        locus = np.stack([self.guide_ids, self.strands, self.pam_ends])[:, order]
+        is_first = np.ones(len(self), bool)
+        is_first[1:] = (locus[:, 1:] != locus[:, :-1]).any(axis=0)
+        return self.take(np.sort(order[is_first]))
+
+    def count_by_mismatches(self) -> np.ndarray:
+        """Return hits of each guide by mismatches; int64, shape (n_guides, most + 1)."""
+        n_levels = int(self.mismatches.max(initial=0)) + 1
+        keys = self.guide_ids.astype(np.int64) * n_levels + self.mismatches
+        counts = np.bincount(keys, minlength=len(self.guides) * n_levels)
+        return counts.reshape(len(self.guides), n_levels)
+
+    def sites(self, rows: np.ndarray | slice = slice(None)) -> list[str]:
+        """Return the sites as the guide reads them, mismatches in lower case; no gaps."""
+        return [alignment.site.replace("-", "") for alignment in self.alignments(rows)]
+
+    def alignments(self, rows: np.ndarray | slice = slice(None)) -> list[Alignment]:
+        """Return hits as aligned letters, 5' to 3' of the guide."""
+        return self.aligned_letters(rows).lines()
+
+    def aligned_letters(self, rows: np.ndarray | slice = slice(None)) -> AlignedLetters:
+        """Return the letters of hits, 5' to 3' of the guide; for many hits, slice by slice."""
+        hits = self.take(rows)
+        is_dna = hits.bulge_types == BulgeType.DNA
+        width = len(self.pattern) + int((hits.bulge_sizes * is_dna).max(initial=0))
+        shape = len(hits), width
+        guides, sites = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+        lengths = np.empty(len(hits), np.int64)
+        planes = self.planes
+        align_letters(
+            planes.low,
+            planes.high,
+            planes.other,
+            planes.letter_positions,
+            planes.letters,
+            *(getattr(hits, name) for name in COLUMNS if name != "mismatches"),
+            *_letters_of(self.guides, self.pattern),
+            MISFITS,
+            COMPLEMENTS,
+            guides,
+            sites,
+            lengths,
+        )
+        return AlignedLetters(guides, sites, lengths)
+
+
+@lru_cache(maxsize=4)
+def _letters_of(guides: tuple[str, ...], pattern: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return guides as they are compared, and with the pattern's letters where the PAM is."""
+    compared = np.zeros((len(guides), len(pattern)), np.uint8)
+    shown = compared.copy()
+    for row, guide in enumerate(guides):
+        place = find_protospacer(pattern, guide)
+        with_pam = pattern[: place.start] + guide[place.start : place.stop] + pattern[place.stop :]
+        for table, word in ((compared, guide), (shown, with_pam)):
+            table[row] = np.frombuffer(word.encode("latin-1", "replace"), np.uint8)
+    compared.flags.writeable = shown.flags.writeable = False
+    return compared, shown

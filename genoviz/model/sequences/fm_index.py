@@ -1,0 +1,144 @@
+"""The FM-index of a text: its BWT with counts, and where the rows of its suffix array are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.sequences.index_text import IndexText
+
+LINE_ROWS = 128
+LINE_WORDS = 8
+LINE_BYTES = 64
+LARGE_TEXT = 2**32 - 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FMIndex:
+    """All that is needed to find any k-mer in a text, of any k; made by `build_fm_index`.
+
+    A row is a suffix of the text in the order of the suffix array. The arrays may be mapped from a
+    file; ``genoviz.kernels.fm_index`` tells what is in them.
+
+    Parameters
+    ----------
+    text
+        What is indexed.
+    lines
+        uint64, shape (n_symbols // 128 + 1, 8), begins at a multiple of 64 bytes: the BWT of 128
+        rows a line, and counts before them.
+    super_counts
+        int64, shape (n_super, 4): counts before each superblock of lines.
+    super_shift
+        A superblock is ``2**super_shift`` lines.
+    exception_ids
+        int64, shape (n_exceptions,): exceptions in the order of the rows of what follows them.
+    start_table
+        uint32 (int64 from 2^32 - 1 symbols on), shape (4**table_k, 2): the rows of short k-mers.
+    samples
+        uint32 (int64 from 2^32 - 1 symbols on): text positions of every ``sample_rate``-th row;
+        the suffix array if that is 1.
+    sample_rate
+        A power of two.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit each other.
+    """
+
+    text: IndexText
+    lines: np.ndarray
+    super_counts: np.ndarray
+    super_shift: int
+    exception_ids: np.ndarray
+    start_table: np.ndarray
+    samples: np.ndarray
+    sample_rate: int = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                # Kernels are compiled once, for arrays that are not written to.
+                view = np.asarray(value).view()
+                view.flags.writeable = False
+                object.__setattr__(self, field.name, view)
+        n, rate = self.text.n_symbols, self.sample_rate
+        if rate < 1 or rate & (rate - 1):
+            raise ParameterError(f"sample_rate is {rate}, needs a power of two")
+        n_lines = n // LINE_ROWS + 1
+        rows = np.int64 if n >= LARGE_TEXT else np.uint32
+        expected = {
+            "lines": (np.uint64, (n_lines, LINE_WORDS)),
+            "super_counts": (np.int64, (((n_lines - 1) >> self.super_shift) + 1, 4)),
+            "exception_ids": (np.int64, (len(self.text.exceptions),)),
+            "start_table": (rows, (4**self.table_k, 2)),
+            "samples": (rows, (-(-n // rate),)),
+        }
+        for name, (dtype, shape) in expected.items():
+            array = getattr(self, name)
+            if array.dtype != dtype or array.shape != shape:
+                raise ParameterError(
+                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
+                )
+
+    def __repr__(self) -> str:
+        return (
+            f"FMIndex({self.text.n_bases:,} bases of {self.text.n_contigs:,} contigs, "
+            f"every {self.sample_rate}. row located, {self.n_bytes:,} bytes)"
+        ).replace("every 1. row", "every row")
+
+    @property
+    def n_symbols(self) -> int:
+        """Length of the text, exceptions included."""
+        return self.text.n_symbols
+
+    @property
+    def table_k(self) -> int:
+        """Bases of the k-mers whose rows the table has."""
+        return (len(self.start_table).bit_length() - 1) // 2
+
+    @cached_property
+    def symbol_starts(self) -> np.ndarray:
+        """First row that begins with A, C, G, T, and the number of rows; int64, shape (5,)."""
+        return np.append(self.super_counts[0], self.n_symbols).astype(np.int64)
+
+    @property
+    def suffix_array(self) -> np.ndarray | None:
+        """The suffix array, or None if only some of its rows are kept."""
+        return self.samples if self.sample_rate == 1 else None
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of all arrays, or room in the file that they are mapped from."""
+        return sum(self.bytes_of_parts.values())
+
+    @property
+    def bytes_of_parts(self) -> dict[str, int]:
+        """Memory of the text and of each array of the index."""
+        arrays = [value for value in vars(self.text).values() if isinstance(value, np.ndarray)]
+        parts = {"text": sum(array.nbytes for array in arrays)}
+        for name in ("lines", "super_counts", "exception_ids", "start_table", "samples"):
+            parts[name] = getattr(self, name).nbytes
+        return parts
+
+    @cached_property
+    def n_runs(self) -> int:
+        """How many runs of equal symbols the BWT has; an exception is equal to nothing."""
+        low, high, exception = (self.lines[:, 2 * i + 2 : 2 * i + 4].ravel() for i in range(3))
+        differs = (low ^ _previous(low)) | (high ^ _previous(high)) | exception
+        differs |= _previous(exception)
+        n_beyond = LINE_ROWS * len(self.lines) - self.n_symbols
+        n_different = int(np.bitwise_count(differs).sum())
+        return n_different - n_beyond if self.n_symbols else 0
+
+
+def _previous(plane: np.ndarray) -> np.ndarray:
+    """Return each row's bit in place of that of the next row; before the first row is a 1."""
+    one, top = np.uint64(1), np.uint64(63)
+    carried = np.concatenate([[one], plane[:-1] >> top])
+    return plane << one | carried

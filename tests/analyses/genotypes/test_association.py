@@ -1,0 +1,233 @@
+"""Association scans, against PLINK 2, statsmodels and dense least squares."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from genoviz import ParameterError, associate, iter_associate
+from genoviz.analyses.genotypes import variant_blocks
+from genoviz.analyses.genotypes.association import linear_scan, log_p_values, logistic
+from tests.analyses.genotypes.test_statistics import genotypes_of
+from tests.oracles.genotypes import dosages_of
+from tests.plink import Plink, numbers, plink_files, read_real, write_table
+
+
+def make_study(n_samples=90, n_variants=40, seed=1):
+    """Return genotypes with missing ones, a phenotype and three covariates, some missing."""
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(4, (n_samples, n_variants), p=[0.2, 0.05, 0.35, 0.4])
+    codes[:, ::3] = rng.choice([0, 2, 3], (n_samples, len(range(0, n_variants, 3))))
+    covariates = rng.normal(size=(n_samples, 3)) + 5
+    phenotype = covariates @ [1, -2, 0.5] + (codes[:, 4] == 0) + rng.normal(size=n_samples)
+    phenotype[[3, 50]], covariates[7, 1] = np.nan, np.nan
+    return genotypes_of(codes), phenotype, covariates
+
+
+def least_squares(dosages, phenotype, covariates):
+    """Return beta, its error and t of each variant, by least squares on complete samples."""
+    rows = []
+    for x in dosages.T:
+        is_in = np.isfinite(x) & np.isfinite(phenotype) & np.isfinite(covariates).all(1)
+        design = np.column_stack([np.ones(is_in.sum()), covariates[is_in], x[is_in]])
+        beta, *_ = np.linalg.lstsq(design, phenotype[is_in])
+        rest = phenotype[is_in] - design @ beta
+        degrees = len(design) - design.shape[1]
+        error = np.sqrt(rest @ rest / degrees * np.linalg.inv(design.T @ design)[-1, -1])
+        rows.append((beta[-1], error, beta[-1] / error, is_in.sum(), x[is_in].mean() / 2))
+    return np.array(rows).T
+
+
+def test_linear_scan_is_least_squares(backend, monkeypatch):
+    monkeypatch.setattr(variant_blocks, "CPU_GENOTYPES", 1000)
+    monkeypatch.setattr(variant_blocks, "CUDA_GENOTYPES", 1000)
+    genotypes, phenotype, covariates = make_study()
+    steps = list(iter_associate(genotypes, phenotype, covariates=covariates, backend=backend))
+    scan = steps[-1].result
+    assert len(steps) > 3
+    expected = least_squares(dosages_of(genotypes.packed, 90), phenotype, covariates)
+    found = (scan.beta, scan.standard_error, scan.statistic, scan.n_samples, scan.a1_frequency)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    assert scan.sentence == "40 of 40 variants are tested with 87 of 90 samples and 3 covariates."
+    np.testing.assert_allclose(scan.minus_log10_p, -np.log10(scan.p))
+
+
+def test_what_cannot_be_tested_is_nan():
+    genotypes, phenotype, covariates = make_study()
+    codes = np.tile([0, 2, 3], (30, 4)).reshape(-1, 4)[:90].copy()
+    codes[:, 0] = 3
+    codes[:, 1] = 1
+    codes[:, 2] = np.where(covariates[:, 0] > 5, 3, 0)
+    codes[8:, 3] = 1
+    sparse = genotypes_of(codes)
+    group = (codes[:, 2] == 3).astype(float)
+    scan = associate(sparse, phenotype, covariates=np.column_stack([covariates, group]))
+    assert np.isnan(scan.beta[:3]).all()
+    assert np.isnan(scan.p[:3]).all()
+    assert scan.n_samples.tolist() == [87, 0, 87, 6]
+    assert np.isnan(scan.a1_frequency[1])
+    none = associate(genotypes.take_variants(slice(0, 0)), phenotype)
+    assert len(none.p) == 0
+    assert np.isnan(none.lambda_gc)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A real data set with missing genotypes, and tables for PLINK."""
+    files = plink_files("gcta_test")
+    genotypes = read_real(files)
+    rng = np.random.default_rng(2)
+    n = genotypes.n_samples
+    trait = np.loadtxt(f"{files}.phen", usecols=2)
+    trait += 0.5 * np.maximum(genotypes.dosages(slice(300, 301))[:, 0], 0)
+    trait[rng.integers(0, n, 100)] = np.nan
+    covariates = rng.normal(size=(n, 4)) + np.nan_to_num(trait)[:, None] * [0.3, 0, 0, 0]
+    case = np.where(trait + rng.normal(size=n) > 0.5, 2.0, 1.0)
+    case[np.isnan(trait)] = np.nan
+    folder = tmp_path_factory.mktemp("study")
+    ids = genotypes.samples.family_ids, genotypes.samples.ids
+    write_table(folder / "pheno.txt", ids, {"trait": trait, "case": case})
+    write_table(folder / "covar.txt", ids, {f"C{k}": covariates[:, k] for k in range(4)})
+    return files, genotypes, trait, case, covariates, folder
+
+
+def glm_of(study, name, *arguments):
+    """Return PLINK's additive rows for a phenotype."""
+    files, genotypes, *_, folder = study
+    plink = Plink("plink2", folder)
+    tables = ("--pheno", str(folder / "pheno.txt"), "--covar", str(folder / "covar.txt"))
+    plink(files, *tables, "--pheno-name", name, "--glm", "hide-covar", *arguments)
+    ending = {"trait": "glm.linear", "case": "glm.logistic"}[name]
+    table = plink.table(f"{name}.{ending}")
+    assert (table["ID"] == genotypes.variants.ids).all()
+    signs = np.where(table["A1"] == genotypes.variants.allele1, 1, -1)
+    return table, signs
+
+
+def test_linear_scan_is_plinks(study):
+    _, genotypes, trait, _, covariates, _ = study
+    scan = associate(genotypes, trait, covariates=covariates)
+    table, signs = glm_of(study, "trait", "--adjust")
+    np.testing.assert_allclose(scan.beta * signs, numbers(table["BETA"]), rtol=2e-5, atol=1e-7)
+    np.testing.assert_allclose(scan.standard_error, numbers(table["SE"]), rtol=1e-5)
+    np.testing.assert_allclose(scan.statistic * signs, numbers(table["T_STAT"]), rtol=5e-5)
+    np.testing.assert_allclose(scan.p, numbers(table["P"]), rtol=5e-5)
+    assert (scan.n_samples == numbers(table["OBS_CT"])).all()
+    assert scan.minus_log10_p.argmax() == 300
+    log = (study[-1] / "out.log").read_text()
+    inflation = float(re.search(r"lambda \(based on median chisq\) = ([\d.]+\d)", log)[1])
+    assert scan.lambda_gc == pytest.approx(inflation, rel=5e-3)  # one of the two in the middle
+
+
+def test_logistic_scan_is_plinks(study):
+    _, genotypes, _, case, covariates, _ = study
+    scan = associate(genotypes, case, covariates=covariates, model="logistic")
+    table, signs = glm_of(study, "case", "no-firth")
+    np.testing.assert_allclose(
+        scan.beta * signs, np.log(numbers(table["OR"])), rtol=1e-3, atol=1e-5
+    )
+    np.testing.assert_allclose(scan.standard_error, numbers(table["LOG(OR)_SE"]), rtol=1e-3)
+    np.testing.assert_allclose(scan.p, numbers(table["P"]), rtol=5e-3)
+    assert (scan.n_samples == numbers(table["OBS_CT"])).all()
+
+
+def test_logistic_scan_is_statsmodels(backend, monkeypatch):
+    statsmodels = pytest.importorskip("statsmodels.api")
+    monkeypatch.setattr(logistic, "BLOCK_GENOTYPES", {"numpy": 1500, "cupy": 1500})
+    genotypes, phenotype, covariates = make_study(150, 30)
+    case = np.where(phenotype > np.nanmedian(phenotype), 7.0, 3.0)
+    case[np.isnan(phenotype)] = np.nan
+    scan = associate(genotypes, case, covariates=covariates, model="logistic", backend=backend)
+    for j, x in enumerate(dosages_of(genotypes.packed, 150).T):
+        is_in = np.isfinite(x) & np.isfinite(case) & np.isfinite(covariates).all(1)
+        design = statsmodels.add_constant(np.column_stack([covariates, x])[is_in])
+        fit = statsmodels.Logit(case[is_in] == 7, design).fit(disp=0, tol=1e-12)
+        assert scan.beta[j] == pytest.approx(fit.params[-1], rel=1e-6)
+        assert scan.standard_error[j] == pytest.approx(fit.bse[-1], rel=1e-5)
+        assert scan.p[j] == pytest.approx(fit.pvalues[-1], rel=1e-4)
+        assert scan.n_samples[j] == is_in.sum()
+
+
+def test_a_genotype_that_tells_cases_has_no_logistic_fit():
+    case = np.repeat([1.0, 2.0], 20)
+    codes = np.random.default_rng(1).choice([0, 2, 3], (40, 3))
+    codes[:, 0], codes[:, 1] = np.where(case == 2, 0, 3), 3
+    scan = associate(genotypes_of(codes), case, model="logistic")
+    assert np.isnan(scan.beta).tolist() == [True, True, False]
+
+
+def test_small_p_values_keep_their_logarithms():
+    t = np.array([5.0, 20, 30, 40, 200, 1e4, 1e150, np.nan, np.inf, 0])
+    degrees = np.array([1e5, 1e4, 1e6, 300, 300, 100, 2, 5, 5, 5])
+    log_p = log_p_values.log_p_of_t(t, degrees)
+    from scipy.special import betainc
+
+    known = slice(0, 4)
+    p = betainc(degrees[known] / 2, 0.5, degrees[known] / (degrees[known] + t[known] ** 2))
+    tails = log_p_values._log_tail(degrees[known] / 2, t[known] ** 2)
+    np.testing.assert_allclose(tails, np.log(p), rtol=1e-10)
+    np.testing.assert_allclose(log_p[known], np.log(p), rtol=1e-12)
+    assert log_p[6] == pytest.approx(-2 * np.log(1e150))  # 1 - t / sqrt(2 + t^2)
+    assert np.isnan(log_p[7])
+    assert log_p[8] == -np.inf
+    assert log_p[9] == 0
+    huge = log_p_values.log_p_of_t(np.array([60.0, 300.0]), np.array([1e13, 1e13]))
+    np.testing.assert_allclose(huge, log_p_values.log_p_of_z(np.array([60.0, 300.0])), rtol=1e-8)
+    assert huge[1] < -40_000
+
+
+def test_a_perfect_variant_has_a_height():
+    genotypes, _, _ = make_study(400, 6)
+    x = np.maximum(genotypes.dosages(slice(0, 1))[:, 0], 0).astype(float)
+    noise = 1e-9 * np.random.default_rng(1).normal(size=400)
+    scan = associate(genotypes, x + noise)
+    assert scan.minus_log10_p[0] > 300
+    assert scan.p[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"phenotype": np.full(90, np.nan)}, "the phenotype is missing for all 90 samples"),
+        ({"phenotype": np.ones(90)}, "the phenotype is 1 for all 89 samples"),
+        ({"phenotype": np.ones(9)}, r"the phenotype has shape \(9,\), needs \(90,\)"),
+        ({"covariates": np.ones((90, 2))}, "covariate number 1 is the same for all samples"),
+        ({"covariates": np.ones((9, 2))}, r"covariates have shape \(9, 2\), need \(90, count\)"),
+        ({"covariate_names": ["a"]}, "1 names are given for 3 covariates"),
+        ({"model": "logistic"}, "the phenotype has 87 values; a logistic model needs two"),
+        ({"model": "probit"}, "model is 'probit', needs one of linear, logistic"),
+    ],
+)
+def test_what_cannot_be_scanned_says_why(change, words):
+    genotypes, phenotype, covariates = make_study()
+    arguments = {"phenotype": phenotype, "covariates": covariates} | change
+    with pytest.raises(ParameterError, match=words):
+        associate(genotypes, **arguments)
+
+
+def test_covariates_that_cannot_be_told_apart_say_which():
+    genotypes, phenotype, covariates = make_study()
+    doubled = np.column_stack([covariates, covariates[:, 0] - 3 * covariates[:, 2] + 4])
+    with pytest.raises(ParameterError, match="covariate weight is a combination of the covariates"):
+        associate(
+            genotypes, phenotype, covariates=doubled, covariate_names=["a", "b", "c", "weight"]
+        )
+    with pytest.raises(ParameterError, match="explain the phenotype entirely"):
+        associate(genotypes, covariates[:, 1] * 2 + 1, covariates=covariates)
+    case = (covariates[:, 0] > 5).astype(float)
+    with pytest.raises(ParameterError, match="the covariates tell cases from controls entirely"):
+        associate(genotypes, case, covariates=covariates, model="logistic")
+    few = np.where(np.arange(90) < 5, phenotype, np.nan)
+    with pytest.raises(ParameterError, match=r"4 samples have .* 3 covariates need at least 6"):
+        associate(genotypes, few, covariates=covariates)
+
+
+def test_elimination_solves_for_what_is_left():
+    half = np.random.default_rng(1).normal(size=(5, 9, 6))
+    systems = np.einsum("mab,mac->mbc", half, half)
+    rest = linear_scan._eliminate(systems, 4)
+    expected = np.linalg.inv(np.linalg.inv(systems)[:, 4:, 4:])
+    np.testing.assert_allclose(rest, expected)

@@ -1,0 +1,152 @@
+"""Squared correlations and pruning, against PLINK 1.9 and correlations of dense columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import genoviz.analyses.genotypes.linkage as linkage_module
+from genoviz import (
+    Genotypes,
+    ParameterError,
+    iter_linkage_windows,
+    iter_prune_by_linkage,
+    linkage,
+    prune_by_linkage,
+    variant_statistics,
+)
+from tests.analyses.genotypes.test_statistics import genotypes_of
+from tests.oracles.genotypes import dosages_of
+from tests.plink import Plink, plink_files, read_real
+
+
+def linked_codes(n_samples, n_variants, missing=0.1, seed=1):
+    """Return codes of variants that resemble those before them."""
+    rng = np.random.default_rng(seed)
+    codes = rng.choice([0, 2, 3], (n_samples, n_variants))
+    for j in range(1, n_variants):
+        is_copied = rng.random(n_samples) < 0.8
+        codes[is_copied, j] = codes[is_copied, j - 1]
+    codes[rng.random(codes.shape) < missing] = 1
+    return codes
+
+
+def correlations(dosages):
+    """Return r^2 of all pairs, over complete samples."""
+    m = dosages.shape[1]
+    found = np.full((m, m), np.nan)
+    for i in range(m):
+        for j in range(m):
+            both = np.isfinite(dosages[:, i]) & np.isfinite(dosages[:, j])
+            x, y = dosages[both, i], dosages[both, j]
+            if len(x) and np.ptp(x) and np.ptp(y):
+                found[i, j] = np.corrcoef(x, y)[0, 1] ** 2
+    return found
+
+
+def prune_by_hand(r2, frequencies, window, step, max_r2):
+    """Return the kept variants of a contig as PLINK 1.9 finds them."""
+    m = len(r2)
+    kept, looked = frequencies > 0, {i: i for i in range(m)}
+    for start in range(0, m, step):
+        inside = range(start, min(start + window, m))
+        is_changed = True
+        while is_changed:
+            is_changed = False
+            for i in inside:
+                later = [j for j in inside if j > looked[i] and kept[j]] if kept[i] else []
+                for j in later:
+                    looked[i] = j
+                    if r2[i, j] > max_r2:
+                        kept[i if frequencies[i] < frequencies[j] * (1 - 1e-11) else j] = False
+                        is_changed = True
+                        break
+    return kept
+
+
+@pytest.mark.parametrize("n_samples", [1, 63, 64, 65, 131])
+def test_linkage_is_the_squared_correlation(n_samples):
+    codes = linked_codes(n_samples, 20)
+    codes[:, 3], codes[:, 4] = 1, 3
+    genotypes = genotypes_of(codes)
+    genotypes.packed[:, -1] |= 0xFF << 2 * ((n_samples - 1) % 4 + 1) & 0xFF
+    expected = correlations(dosages_of(genotypes.packed, n_samples))
+    np.testing.assert_allclose(linkage(genotypes, slice(0, 20)), expected, rtol=1e-12)
+    chosen = np.array([7, 2, 19])
+    np.testing.assert_allclose(
+        linkage(genotypes, chosen), expected[np.ix_(chosen, chosen)], rtol=1e-12
+    )
+    with pytest.raises(ParameterError, match="not among the 20 there are"):
+        linkage(genotypes, [20])
+
+
+def in_contigs(genotypes, contig_ids):
+    variants = genotypes.variants
+    table = type(variants)(
+        ("1", "2"),
+        np.asarray(contig_ids, np.int32),
+        *(getattr(variants, name) for name in list(variants.__dataclass_fields__)[2:]),
+    )
+    return Genotypes(genotypes.packed, genotypes.samples, table)
+
+
+def test_windows_are_bands_of_the_matrix(monkeypatch):
+    monkeypatch.setattr(linkage_module, "_PAIRS", 30)
+    contigs = np.repeat([0, 1], [13, 16])
+    genotypes = in_contigs(genotypes_of(linked_codes(50, 29)), contigs)
+    whole = linkage(genotypes, slice(0, 29))
+    for block, band in iter_linkage_windows(genotypes, window=8):
+        for i, row in zip(range(29)[block], band, strict=True):
+            for step, r2 in enumerate(row, start=1):
+                is_there = i + step < 29 and contigs[i] == contigs[min(i + step, 28)]
+                expected = whole[i, i + step] if is_there else np.nan
+                assert r2 == expected or np.isnan([r2, expected]).all()
+
+
+@pytest.mark.parametrize(("window", "step", "max_r2"), [(10, 3, 0.3), (5, 5, 0.1), (7, 9, 0.5)])
+def test_pruning_is_what_it_says(window, step, max_r2, monkeypatch):
+    monkeypatch.setattr(linkage_module, "_STEP_WORDS", 2 * window * step)
+    codes = linked_codes(80, 90)
+    codes[:, 20] = 3
+    genotypes = in_contigs(genotypes_of(codes), np.repeat([0, 1], [48, 42]))
+    kept = prune_by_linkage(genotypes, window=window, step=step, max_r2=max_r2)
+    frequencies = variant_statistics(genotypes).minor_allele_frequency
+    r2 = linkage(genotypes, slice(0, 90))
+    for part in (slice(0, 48), slice(48, 90)):
+        expected = prune_by_hand(r2[part, part], frequencies[part], window, step, max_r2)
+        assert kept[part].tolist() == expected.tolist()
+        for start in range(part.start, part.stop, step):
+            left = [j for j in range(start, min(start + window, part.stop)) if kept[j]]
+            assert not (np.triu(r2[np.ix_(left, left)], 1) > max_r2).any()
+    assert not kept[20]
+
+
+@pytest.mark.parametrize("name", ["maize_mdp", "1kg_chr21_start", "gcta_test"])
+def test_pruning_keeps_what_plink_keeps(name, tmp_path):
+    files, plink = plink_files(name), Plink("plink1.9", tmp_path)
+    genotypes = read_real(files)
+    plink(files, "--indep-pairwise", "50", "5", "0.2")
+    steps = list(iter_prune_by_linkage(genotypes, window=50, step=5, max_r2=0.2))
+    kept = genotypes.variants.ids[steps[-1].result]
+    assert kept.tolist() == plink.lines("prune.in")
+    assert all(0 <= step.fraction <= 1 for step in steps)
+
+
+def test_linkage_is_plinks_where_genotypes_are_missing(tmp_path):
+    files, plink = plink_files("gcta_test"), Plink("plink1.9", tmp_path)
+    genotypes = read_real(files)
+    plink(files, "--r2", "square", "--from-bp", "0", "--to-bp", "10000000", "--chr", "1")
+    inside = genotypes.variants.in_region("1", 0, 10_000_000)
+    expected = plink.matrix("ld")
+    np.testing.assert_allclose(linkage(genotypes, inside), expected, rtol=1e-5, atol=1e-7)
+
+
+def test_numbers_out_of_range_are_told():
+    genotypes = genotypes_of(linked_codes(5, 4))
+    with pytest.raises(ParameterError, match="window is 1, needs to be at least 2 variants"):
+        prune_by_linkage(genotypes, window=1)
+    with pytest.raises(ParameterError, match="step is 0, needs to be at least 1"):
+        prune_by_linkage(genotypes, step=0)
+    with pytest.raises(ParameterError, match="max_r2 is 2, needs to be 0 to 1"):
+        prune_by_linkage(genotypes, max_r2=2)
+    assert prune_by_linkage(genotypes.take_variants(slice(0, 0))).shape == (0,)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genoviz import ParameterError, inbreeding, relationship_inverse, simulate_pedigree
+from genoviz.analyses.genotypes.prediction import genotyped_inverse
+from genoviz.analyses.genotypes.prediction.genotyped_inverse import GenotypedInverse
+from genoviz.model.genotypes.pedigree import Pedigree
+from tests.oracles.pedigree import relationships
+
+
+@st.composite
+def pedigrees(draw):
+    n = draw(st.integers(1, 14))
+    parents = [
+        [draw(st.integers(-1, i - 1)) for i in range(n)],
+        [draw(st.integers(-1, i - 1)) for i in range(n)],
+    ]
+    sires, dams = np.array(parents, np.int64)
+    return Pedigree(np.arange(n).astype(np.str_), sires, dams)
+
+
+@settings(max_examples=40)
+@given(pedigrees())
+def test_inbreeding_and_inverse_equal_the_tabular_method(pedigree):
+    table = relationships(pedigree.sires, pedigree.dams)
+    np.testing.assert_allclose(inbreeding(pedigree), np.diag(table) - 1, atol=1e-14)
+    inverse = relationship_inverse(pedigree).toarray()
+    np.testing.assert_allclose(inverse @ table, np.eye(len(pedigree)), atol=1e-9)
+
+
+def test_text_book_pedigree():
+    """Henderson 1976's example: 3 and 4 are of 1 by 2 and by nobody, 5 of 4 by 3, 6 of 5 by 2."""
+    pedigree = Pedigree.from_parents(
+        ["1", "2", "3", "4", "5", "6"],
+        ["0", "0", "1", "1", "4", "5"],
+        ["0", "0", "2", "0", "3", "2"],
+    )
+    np.testing.assert_allclose(inbreeding(pedigree), [0, 0, 0, 0, 1 / 8, 1 / 8])
+    inverse = relationship_inverse(pedigree).toarray()
+    np.testing.assert_allclose(
+        inverse[:2, :4], [[1.8333, 0.5, -1, -0.6667], [0.5, 2.0333, -1, 0]], atol=1e-4
+    )
+    assert inverse[5, 5] == pytest.approx(2.1333, abs=1e-4)
+
+
+def test_nobody_and_deep_inbreeding():
+    nobody = Pedigree(np.array([], np.str_), np.empty(0, np.int64), np.empty(0, np.int64))
+    assert inbreeding(nobody).shape == (0,)
+    assert relationship_inverse(nobody).shape == (0, 0)
+    selfed = Pedigree(np.arange(30).astype(np.str_), *[np.arange(30) - 1] * 2)
+    np.testing.assert_allclose(inbreeding(selfed), 1 - 0.5 ** np.arange(30.0))
+
+
+def test_an_inner_solution_that_is_not_reached_is_refused(monkeypatch):
+    monkeypatch.setattr(genotyped_inverse, "_INNER_ITERATIONS", 1)
+    pedigree = simulate_pedigree(40, 3, seed=2)
+    genotyped = np.arange(len(pedigree) - 20, len(pedigree))
+    inverse = GenotypedInverse(pedigree, genotyped, max_factorised=0)
+    with pytest.raises(ParameterError, match="genotypes are not solved after 1 iterations"):
+        inverse.multiply(np.ones(20))
+
+
+@pytest.mark.parametrize("max_factorised", [0, 1_000])
+def test_inverse_among_genotyped_equals_the_dense_one(max_factorised):
+    pedigree = simulate_pedigree(20, 4, seed=1)
+    rng = np.random.default_rng(0)
+    genotyped = rng.permutation(len(pedigree))[:45]
+    among = relationships(pedigree.sires, pedigree.dams)[np.ix_(genotyped, genotyped)]
+    values = rng.standard_normal((45, 3))
+    inverse = GenotypedInverse(pedigree, genotyped, max_factorised=max_factorised)
+    np.testing.assert_allclose(inverse.multiply(values), np.linalg.solve(among, values), atol=1e-11)
+    np.testing.assert_allclose(inverse.multiply(values[:, 0]), inverse.multiply(values)[:, 0])
+    assert (inverse.diagonal >= np.diag(np.linalg.inv(among)) - 1e-12).all()
+
+
+def test_all_may_be_genotyped():
+    pedigree = simulate_pedigree(10, 2, seed=2)
+    values = np.arange(30.0)
+    product = GenotypedInverse(pedigree, np.arange(30)).multiply(values)
+    np.testing.assert_allclose(product, relationship_inverse(pedigree) @ values, atol=1e-12)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from genoviz import ParameterError
+from genoviz.analyses.graph.picture.viewport import Viewport
+
+
+@pytest.mark.parametrize("keep_aspect", [True, False])
+@pytest.mark.parametrize(
+    "bounds",
+    [(0, 0, 1000, 10), (-5, 100, 5, 1e9), (3, 4, 3, 4), (1, 2, 1, 9), (1e9, 0, 1e9 + 1, 0)],
+)
+def test_a_fitted_viewport_holds_its_bounds_and_is_no_larger_than_needed(bounds, keep_aspect):
+    view = Viewport.fit(bounds, 300, 200, margin=0.1, keep_aspect=keep_aspect)
+    assert view.x_min < bounds[0] <= bounds[2] < view.x_max
+    assert view.y_min < bounds[1] <= bounds[3] < view.y_max
+    shares = (
+        (bounds[2] - bounds[0]) / (view.x_max - view.x_min),
+        (bounds[3] - bounds[1]) / (view.y_max - view.y_min),
+    )
+    if bounds[0] < bounds[2] or bounds[1] < bounds[3]:
+        assert max(shares) == pytest.approx(0.8)
+    if keep_aspect:
+        assert view.bp_per_pixel[0] == pytest.approx(view.bp_per_pixel[1])
+
+
+def test_zooming_keeps_the_point_under_the_pointer():
+    view = Viewport(0, 100, 0, 50, 10, 5).zoomed(4, 25, 40)
+    assert (view.x_min, view.x_max, view.y_min, view.y_max) == (18.75, 43.75, 30, 42.5)
+    centred = Viewport(0, 100, 0, 50, 10, 5).zoomed(0.5)
+    assert (centred.x_min, centred.x_max, centred.y_min, centred.y_max) == (-50, 150, -25, 75)
+
+
+def test_panning_moves_by_parts_of_the_view():
+    view = Viewport(0, 100, 0, 50, 10, 5).panned(0.5, -1)
+    assert (view.x_min, view.x_max, view.y_min, view.y_max) == (50, 150, -50, 0)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (1, 1, 0, 1, 5, 5),
+        (2, 1, 0, 1, 5, 5),
+        (0, math.inf, 0, 1, 5, 5),
+        (0, 1, math.nan, 1, 5, 5),
+        (0, 5e-324, 0, 1, 5, 5),
+        (-1e308, 1e308, 0, 1, 5, 5),
+        (0, 1, 0, 1, 0, 5),
+        (0, 1, 0, 1, 5, -1),
+        (0, 1, 0, 1, 1 << 20, 1 << 20),
+    ],
+)
+def test_impossible_viewports_are_refused(numbers):
+    with pytest.raises(ParameterError, match="a viewport"):
+        Viewport(*numbers)
+
+
+def test_a_margin_leaves_room():
+    with pytest.raises(ParameterError, match=r"margin is 0\.5"):
+        Viewport.fit((0, 0, 1, 1), 5, 5, margin=0.5)

@@ -1,0 +1,137 @@
+"""Genes of hits against slow loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genoviz.analyses.intervals.gene_parts import find_gene_parts
+from genoviz.analyses.offtargets.annotation import annotate_hits, hit_intervals
+from genoviz.analyses.offtargets.offtargets import find_offtargets
+from genoviz.io.intervals.annotations import read_annotations
+from genoviz.model.sequences.sequences import Sequences
+from tests.conftest import real_data
+
+CONTIGS = ("chr1", "2", "chrM", "alone")
+GTF_NAMES = {"chr1": "1", "2": "chr2", "chrM": "MT", "alone": "alone"}
+
+
+def hits_of(seed=1, n_bases=900):
+    random = np.random.default_rng(seed)
+    genome = Sequences.from_records(
+        (name, "".join(random.choice([*"ACGT"], n_bases))) for name in CONTIGS
+    )
+    return find_offtargets(["ACGTTNNN"], genome, "NNNNNNGG", max_mismatches=3, backend="cpu")
+
+
+def read(tmp_path_factory, text, name):
+    path = tmp_path_factory.mktemp("annotations") / name
+    path.write_text(text)
+    return read_annotations(path)
+
+
+def distance(a, b, c, d):
+    """Return 0 for an overlap, else how many bases to go from one to the other."""
+    return 0 if a < d and c < b else (c - b + 1 if c >= b else a - d + 1)
+
+
+def check(hits, annotations, genes, exons):
+    """Compare with all pairs; genes and exons are contig, start, end and name."""
+    found = annotate_hits(hits, annotations)
+    sites = hit_intervals(hits)
+    assert len(found) == len(hits)
+    names, labels = found.gene_names(), found.class_labels()
+    for row in range(len(hits)):
+        contig = CONTIGS[hits.contig_ids[row]]
+        a, b = int(sites.starts[row]), int(sites.ends[row])
+        near = [(distance(a, b, c, d), name) for where, c, d, name in genes if where == contig]
+        in_exon = any(where == contig and a < d and c < b for where, c, d, _ in exons)
+        best = min(near, default=(-1, ""))[0]
+        assert found.distances[row] == best
+        assert found.n_genes[row] == sum(d == 0 for d, _ in near)
+        assert labels[row] == ("exon" if in_exon else "intron" if best == 0 else "intergenic")
+        assert names[row] in {name for d, name in near if d == best} | ({""} if not near else set())
+    return found
+
+
+stretches = st.lists(
+    st.tuples(st.sampled_from(CONTIGS[:3]), st.integers(0, 800), st.integers(1, 90)), max_size=8
+)
+
+
+@given(genes=stretches, exons=stretches, seed=st.integers(0, 50))
+def test_genes_of_gtf_are_those_of_a_slow_search(tmp_path_factory, genes, exons, seed):
+    lines, expected = ["#!a comment"], {"gene": [], "exon": []}
+    for kind, rows in (("gene", genes), ("exon", exons)):
+        for number, (contig, start, length) in enumerate(rows):
+            name = f"{kind}{number}"
+            expected[kind].append((contig, start, start + length, name))
+            place = f"{GTF_NAMES[contig]}\tx\t{kind}\t{start + 1}\t{start + length}\t.\t+\t."
+            lines.append(f'{place}\tgene_name "{name}";')
+    annotations = read(tmp_path_factory, "\n".join(lines) + "\n", "genes.gtf")
+    if not exons:
+        expected["exon"] = expected["gene"]
+    if not genes:
+        expected["gene"] = expected["exon"]
+    check(hits_of(seed), annotations, expected["gene"], expected["exon"])
+
+
+def test_contigs_of_other_names_are_told(tmp_path_factory):
+    rows = ["1\t0\t300\ta", "chr2\t10\t20\tb", "MT\t500\t600\tc", "alone\t700\t710\td"]
+    found = annotate_hits(hits_of(), read(tmp_path_factory, "\n".join(rows), "genes.bed"))
+    assert found.notes == ("Contigs are renamed: 1 to chr1, chr2 to 2, MT to chrM.",)
+    assert {*found.gene_names()} == {*"abcd"}
+
+
+def test_blocks_of_bed_are_exons(tmp_path_factory):
+    text = (
+        "chr1\t100\t700\tlong\t0\t+\t100\t700\t0\t3\t50,30,100\t0,200,500\nchr1\t650\t655\tshort\n"
+    )
+    text = "\n".join(
+        line if line.count("\t") > 5 else line + "\t0\t+\t650\t655\t0\t1\t5\t0"
+        for line in text.splitlines()
+    )
+    annotations = read(tmp_path_factory, text, "genes.bed")
+    genes = [("chr1", 100, 700, "long"), ("chr1", 650, 655, "short")]
+    exons = [("chr1", 100, 150, ""), ("chr1", 300, 330, ""), ("chr1", 600, 700, ""), genes[1]]
+    found = check(hits_of(), annotations, genes, exons)
+    assert {*found.class_labels()} == {"exon", "intron", "intergenic"}
+    assert "" in found.gene_names(), "contigs without genes"
+
+
+def test_exons_of_one_name_make_a_gene(tmp_path_factory):
+    rows = [
+        *(("chr1", 100, 150, "x"), ("chr1", 400, 420, "x")),
+        *(("2", 10, 20, "x"), ("chr1", 600, 640, "y")),
+    ]
+    lines = [f'{c}\ts\texon\t{a + 1}\t{b}\t.\t+\t.\tgene_name "{n}";' for c, a, b, n in rows]
+    lines.append("chr1\ts\texon\t801\t820\t.\t+\t.\t")
+    annotations = read(tmp_path_factory, "\n".join(lines), "exons.gtf")
+    genes = [("chr1", 100, 420, "x"), ("2", 10, 20, "x"), ("chr1", 600, 640, "y")]
+    genes.append(("chr1", 800, 820, ""))
+    check(hits_of(), annotations, genes, [*rows, ("chr1", 800, 820, "")])
+
+
+def test_without_annotations_or_hits(tmp_path_factory):
+    hits = hits_of()
+    empty = read(tmp_path_factory, "# nothing\n", "none.gff3")
+    found = check(hits, empty, [], [])
+    assert {*found.class_labels()} == {"intergenic"}
+    genes = read(tmp_path_factory, "chr1\t0\t30\ta\n", "one.bed")
+    assert annotate_hits(hits.take(slice(0)), genes).gene_names() == []
+
+
+@pytest.mark.parametrize("name", ["intervals/Saccharomyces_cerevisiae.SGD1.01.56.gtf.gz"])
+def test_real_genes(name):
+    annotations = read_annotations(real_data(name))
+    parts = find_gene_parts(annotations)
+    assert len(parts.genes) > 6000
+    assert len(parts.exons) >= len(parts.genes)
+    rows = [i for i, text in enumerate(parts.genes.names) if text == "ACT1"]
+    assert len(rows) == 1
+    gene = rows[0]
+    # ACT1 is on the minus strand of chromosome VI with one intron.
+    inside = parts.exons.within("VI", int(parts.genes.starts[gene]), int(parts.genes.ends[gene]))
+    assert len(inside) == 2

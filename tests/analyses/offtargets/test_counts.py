@@ -1,0 +1,187 @@
+"""Counts of off-targets and the closest of them, against the hits of the whole search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genoviz.analyses.offtargets import counts as offtarget_counts
+from genoviz.analyses.offtargets import search as offtarget_search
+from genoviz.analyses.offtargets.counts import (
+    count_offtargets,
+    find_closest_offtargets,
+    iter_count_offtargets,
+)
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
+from genoviz.analyses.offtargets.hits import HitCollector
+from genoviz.analyses.offtargets.offtargets import find_offtargets, stream_offtargets
+from genoviz.analyses.offtargets.request import make_request
+from genoviz.analyses.offtargets.search import iter_search, split_words
+from genoviz.errors import ParameterError
+from genoviz.model.offtargets.hits import COLUMNS
+from genoviz.model.sequences.sequences import Sequences
+
+
+def genome_of(contigs):
+    return Sequences.from_records((f"c{i}", text) for i, text in enumerate(contigs))
+
+
+def rows_of(hits):
+    return list(zip(*(getattr(hits, name).tolist() for name in COLUMNS), strict=True))
+
+
+@st.composite
+def searches(draw):
+    contigs = draw(st.lists(st.text("ACGTACGTACGTN", max_size=300), min_size=1, max_size=3))
+    length = draw(st.integers(4, 12))
+    pattern = "N" * (length - 2) + draw(st.sampled_from(["GG", "RG", "NN"]))
+    words = st.text("ACGTN", min_size=length, max_size=length)
+    guides = draw(st.lists(words, max_size=7))
+    limits = draw(st.lists(st.integers(0, length), min_size=len(guides), max_size=len(guides)))
+    return guides, genome_of(contigs), pattern, limits
+
+
+@pytest.mark.gpu
+@settings(max_examples=40, deadline=None)
+@given(search=searches(), strands=st.sampled_from(["both", "+", "-"]))
+def test_counts_are_those_of_the_hits(backend, search, strands):
+    guides, genome, pattern, limits = search
+    options = {"max_mismatches": limits, "strands": strands, "backend": backend}
+    hits = find_offtargets(guides, genome, pattern, **options)
+    counts = count_offtargets(guides, genome, pattern, **options)
+    assert counts.dtype == np.int64
+    assert counts.shape == (len(guides), max(limits, default=0) + 1)
+    expected = np.zeros_like(counts)
+    np.add.at(expected, (hits.guide_ids, hits.mismatches), 1)
+    np.testing.assert_array_equal(counts, expected)
+
+
+def test_all_placements_of_bulges_are_counted():
+    genome = genome_of(["ACGTTTTACGATGGTT" * 30, "TTTACCGTACGATGGTTCCA" * 9])
+    options = {"max_mismatches": 2, "dna_bulge": 1, "rna_bulge": 2}
+    search = ["ACCGTTCGANNN", "TTTACGATGNNN"], genome, "NNNNNNNNNNGG"
+    hits = find_offtargets(*search, **options, placements="all")
+    counts = count_offtargets(*search, **options)
+    assert counts.sum() == len(hits) > 100
+    np.testing.assert_array_equal(counts, hits.count_by_mismatches())
+
+
+@settings(max_examples=60, deadline=None)
+@given(search=searches(), limit=st.integers(1, 30))
+def test_the_closest_hits_are_the_first_by_mismatches(search, limit):
+    guides, genome, pattern, limits = search
+    hits = find_offtargets(guides, genome, pattern, max_mismatches=limits)
+    closest = find_closest_offtargets(guides, genome, pattern, max_mismatches=limits, limit=limit)
+    expected = []
+    for guide in range(len(guides)):
+        rows = np.flatnonzero(hits.guide_ids == guide)
+        best = rows[np.argsort(hits.mismatches[rows], kind="stable")][:limit]
+        expected += sorted(best.tolist())
+    assert rows_of(closest) == rows_of(hits.take(np.array(expected, np.int64)))
+
+
+def test_closest_hits_are_thinned_out_on_the_way(monkeypatch):
+    contig = "".join(np.random.default_rng(5).choice(list("ACGT"), 3_000_000))
+    genome = make_genome_planes(genome_of([contig]))
+    search = ["ACGTACGNN", "TTTGACTNN"], genome, "NNNNNNNGG"
+    hits = find_offtargets(*search, max_mismatches=7)
+    assert len(hits) > 1 << 19
+    sizes = []
+    prune = offtarget_counts._ClosestHits._prune
+    monkeypatch.setattr(offtarget_counts, "MIN_NEW", 100)
+    monkeypatch.setattr(offtarget_search, "BLOCKS_AT_ONCE", {"cpu": 2})
+    monkeypatch.setattr(
+        offtarget_counts._ClosestHits,
+        "_prune",
+        lambda self: (prune(self), sizes.append(len(self._hits))),
+    )
+    closest = find_closest_offtargets(*search, max_mismatches=7, limit=500)
+    assert len(sizes) > 5
+    assert max(sizes) == 1000
+    for guide in (0, 1):
+        rows = np.flatnonzero(hits.guide_ids == guide)
+        best = np.sort(rows[np.argsort(hits.mismatches[rows], kind="stable")][:500])
+        assert rows_of(closest.take(closest.guide_ids == guide)) == rows_of(hits.take(best))
+
+
+@settings(max_examples=30, deadline=None)
+@given(search=searches(), n_parts=st.integers(1, 4))
+def test_parts_of_a_genome_have_the_hits_of_the_whole(search, n_parts):
+    guides, genome, pattern, limits = search
+    request = make_request(guides, genome, pattern, max_mismatches=limits, dna_bulge=0)
+    collector = HitCollector(request)
+    n_bases = 0
+    for found in iter_search(
+        request, split_words(request.planes.n_words, [None] * n_parts), backend="cpu"
+    ):
+        collector.add(found)
+        n_bases += found.n_bases
+    expected = find_offtargets(guides, genome, pattern, max_mismatches=limits)
+    assert rows_of(collector.join()) == rows_of(expected)
+    assert n_bases == request.n_total
+
+
+@pytest.mark.gpu
+def test_devices_share_the_genome(backend):
+    contig = "".join(np.random.default_rng(3).choice(list("ACGT"), 500_000))
+    genome = make_genome_planes(genome_of([contig, contig[:1000]]))
+    search = ["ACGTACGTAANNN", "TTTGACTCCANNN"], genome, "NNNNNNNNNNNGG"
+    options = {"max_mismatches": 4, "dna_bulge": 1, "backend": backend}
+    if backend == "cpu":
+        with pytest.raises(ParameterError, match="devices are numbers of GPUs"):
+            find_offtargets(*search, **options, devices=[0, 0])
+        return
+    expected = find_offtargets(*search, **options)
+    assert rows_of(find_offtargets(*search, **options, devices=[0, 0, 0])) == rows_of(expected)
+    counts = count_offtargets(*search, **options)
+    np.testing.assert_array_equal(count_offtargets(*search, **options, devices=[0, 0]), counts)
+    with pytest.raises(ParameterError, match="devices is 99"):
+        find_offtargets(*search, **options, devices=[99])
+
+
+def test_more_hits_than_the_buffer_holds_come_in_parts(monkeypatch):
+    genome = genome_of(["A" * 40_000 + "C" * 30_000])
+    expected = find_offtargets(["AAAAA", "AACAA"], genome, "NNNNN", max_mismatches=[0, 1])
+    assert len(expected) > 70_000
+    monkeypatch.setattr(offtarget_search, "MAX_BUFFER_BYTES", 13 * 3000)
+    hits = find_offtargets(["AAAAA", "AACAA"], genome, "NNNNN", max_mismatches=[0, 1])
+    assert rows_of(hits) == rows_of(expected)
+
+
+def test_pieces_of_a_stream_make_up_the_hits(monkeypatch):
+    contig = "".join(np.random.default_rng(4).choice(list("ACGT"), 300_000))
+    search = ["ACGTACGNN", "TTTGACTNN"], genome_of([contig]), "NNNNNNNGG"
+    monkeypatch.setattr(offtarget_search, "BLOCKS_AT_ONCE", {"cpu": 5})
+    pieces = list(stream_offtargets(*search, max_mismatches=3, dna_bulge=1))
+    hits = find_offtargets(*search, max_mismatches=3, dna_bulge=1, placements="all")
+    assert len(pieces) > 20
+    assert max(map(len, pieces)) < len(hits) / 5
+    assert sorted(row for piece in pieces for row in rows_of(piece)) == sorted(rows_of(hits))
+    for piece in pieces:
+        places = list(zip(piece.guide_ids.tolist(), piece.positions.tolist(), strict=True))
+        assert places == sorted(places)
+
+
+def test_columns_that_fit_in_no_word_are_sorted_too(monkeypatch):
+    genome = genome_of(["ACGTTTTACGATGGTT" * 30, "TTTACCGTACGATGGTTCCA" * 9])
+    search = ["ACCGTTCGANNN", "TTTACGATGNNN"], genome, "NNNNNNNNNNGG"
+    options = {"max_mismatches": 2, "dna_bulge": 1, "rna_bulge": 2, "placements": "all"}
+    expected = find_offtargets(*search, **options)
+    monkeypatch.setattr("genoviz.analyses.offtargets.hits._WORD_BITS", 8)
+    assert rows_of(find_offtargets(*search, **options)) == rows_of(expected)
+
+
+def test_counting_tells_how_far_it_is():
+    genome = make_genome_planes(genome_of(["ACGT" * 400_000]))
+    steps = list(iter_count_offtargets(["ACGTACNNN"], genome, "NNNNNNNTA", max_mismatches=0))
+    done = [step.n_done for step in steps]
+    assert done == sorted(done)
+    assert done[-1] == steps[-1].n_total == genome.n_bases * 2
+    assert steps[-1].counts.sum() > 0
+
+
+def test_no_hit_is_no_limit():
+    with pytest.raises(ParameterError, match="limit is 0"):
+        find_closest_offtargets(["ACG"], genome_of(["ACGT"]), "NNN", max_mismatches=0, limit=0)

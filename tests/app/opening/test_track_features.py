@@ -1,0 +1,82 @@
+"""Exons find their genes by name, and what they cover together is what adding up covers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz.io.intervals.annotations import read_annotations
+from genoviz.model import ByteStrings
+from genoviz_app.opening.feature_exons import hash_names
+from genoviz_app.opening.feature_names import FeatureNames
+from genoviz_app.opening.track_features import FeatureTable
+from tests.conftest import real_data
+
+
+def blocks_by_hand(annotations, contig, name, start, end):
+    """Stretches that the exons of a gene cover, by painting its bases."""
+    exon = annotations.types.names.index("exon")
+    is_painted = np.zeros(end - start + 1, bool)
+    for row in range(len(annotations)):
+        if annotations.types.codes[row] != exon or annotations.names[row] != name:
+            continue
+        first, last = int(annotations.starts[row]), int(annotations.ends[row])
+        of_contig = annotations.contigs.names[annotations.contigs.codes[row]]
+        if of_contig == contig and start <= first and last <= end:
+            is_painted[first - start : last - start] = True
+    edges = np.flatnonzero(np.diff(np.append(False, is_painted).astype(int)))
+    return (edges.reshape(-1, 2) + start).tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exons_are_those_of_the_name_on_the_contig_inside_the_gene(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(40):
+        contig, name = f"c{rng.integers(2)}", f"g{rng.integers(6)}"
+        start = int(rng.integers(1, 300))
+        attributes = f'gene_id "{name}"; gene_name "{name}";'
+        for kind, n in (("gene", 1), ("exon", 4)):
+            for _ in range(n):
+                first = start + int(rng.integers(0, 60)) * (kind == "exon")
+                last = first + (120 if kind == "gene" else int(rng.integers(1, 50)))
+                lines.append(f"{contig}\tx\t{kind}\t{first}\t{last}\t.\t+\t.\t{attributes}\n")
+    (tmp_path / "a.gtf").write_text("".join(lines))
+    annotations = read_annotations(tmp_path / "a.gtf")
+    table = FeatureTable.of_annotations(annotations)
+    assert len(table) == 40
+    for row in range(len(table)):
+        region = table.region_of(row)
+        expected = blocks_by_hand(
+            annotations, region.path, table.name_of(row), region.start, region.end
+        )
+        assert table.blocks_of(row).tolist() == expected
+
+
+def test_the_exons_of_real_genes_are_found():
+    path = real_data("intervals/chr9_4-6Mb/gtf_chr9_4000000_6000000.gtf")
+    annotations = read_annotations(path)
+    table = FeatureTable.of_annotations(annotations)
+    row = table.find("rcl1")
+    region = table.region_of(row)
+    assert table.blocks_of(row).tolist() == blocks_by_hand(
+        annotations, "chr9", "RCL1", region.start, region.end
+    )
+
+
+def test_equal_names_have_one_number_and_others_have_another():
+    texts = ["a", "b", "ab", "ba", "", "a", "\x00", "é"]
+    names = ByteStrings.from_texts([*texts, *texts])
+    numbers = hash_names(names, np.repeat([0, 1], len(texts)))
+    assert numbers[0] == numbers[5]
+    assert len(set(numbers.tolist())) == 2 * (len(texts) - 1)
+
+
+def test_long_and_odd_names_are_found():
+    long = "x" * 40
+    names = FeatureNames.of(ByteStrings.from_texts([f"{long}b", f"{long}A", "Ärger", "."]))
+    assert names.find(f"{long}a") == 1
+    assert names.find(f"{long}B") == 0
+    assert names.beginning("x" * 30, limit=1) != []
+    assert names.find("Ärger") == 2
+    assert names.beginning(".", limit=5) == []

@@ -1,0 +1,474 @@
+"""The tab of association: what is drawn, listed, said and written."""
+
+from __future__ import annotations
+
+import csv
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from genoviz import simulate_genotypes, write_plink
+from genoviz.analyses.graph.picture.palettes import LIGHT
+from genoviz.errors import GenovizError, ParameterError
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.model import Intervals, PathRegion
+from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.pages.genotypes.association.design import independent_columns, make_design
+from genoviz_app.pages.genotypes.association.export import (
+    GENOME_WIDE,
+    SUGGESTIVE,
+    printed_quantiles,
+    printed_track,
+    write_scan,
+)
+from genoviz_app.pages.genotypes.association.linkage_region import (
+    Neighbourhood,
+    Window,
+    find_neighbours,
+    genes_near,
+)
+from genoviz_app.pages.genotypes.association.manhattan_points import (
+    GenomeAxis,
+    Track,
+    View,
+    nearest,
+    thin,
+)
+from genoviz_app.pages.genotypes.association.scan_panel import TABLE, AssociationPanel
+from genoviz_app.pages.genotypes.association.scan_rows import ScanRows
+from genoviz_app.pages.genotypes.association.snp_card_facts import (
+    SnpFacts,
+    card_html,
+    genotype_names,
+)
+from genoviz_app.pages.genotypes.association.snp_card_paths import (
+    find_graph_alleles,
+    paths_html,
+    place_on_graph,
+)
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.plots.genotype_boxes import box_columns, share_columns
+from genoviz_app.plots.linkage_print import SHADES, UNKNOWN, shades_of, triangle_areas
+from genoviz_app.plots.linkage_triangle import triangle_pairs
+from genoviz_app.plots.manhattan import seen_names
+from tests.app.conftest import poll_until
+
+N, M = 60, 40
+NUMBERS = np.random.default_rng(5)
+
+
+def variants_at(places):
+    """Return variants at (contig, position)."""
+    contigs = tuple(dict.fromkeys(contig for contig, _ in places))
+    n = len(places)
+    return VariantTable(
+        contigs,
+        np.array([contigs.index(contig) for contig, _ in places], np.int32),
+        np.array([position for _, position in places], np.int64),
+        np.array([f"v{row}" for row in range(n)]),
+        np.full(n, "A"),
+        np.full(n, "G"),
+        np.zeros(n),
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Genotypes with a table: a number, a category, a case, something constant."""
+    genotypes = simulate_genotypes(N, M, n_contigs=2, missing_rate=0.05, seed=3)
+    write_plink(genotypes, tmp_path / "some")
+    dosages = genotypes.dosages(slice(None)).astype(float)
+    height = dosages[:, 7] + NUMBERS.normal(size=N)
+    rows = [["id", "height", "farm", "ill", "flat", "many", "gone"]]
+    for row, name in enumerate(genotypes.samples.ids.tolist()):
+        is_missing = row == 4
+        rows.append(
+            [name, "" if is_missing else height[row], "xyz"[row % 3], int(height[row] > 1), 5,
+             f"c{row}", ""]
+        )  # fmt: skip
+    with (tmp_path / "some.pheno.csv").open("w", newline="") as target:
+        csv.writer(target).writerows(rows)
+    return tmp_path / "some.bed"
+
+
+@pytest.fixture
+def state(session, files):
+    state = GenotypeState(session)
+    session.genotypes.open(str(files))
+    poll_until(session.poll, lambda: state.table is not None)
+    return state
+
+
+@pytest.fixture
+def panel(session, state):
+    panel = AssociationPanel(state)
+    panel.is_shown = True
+
+    def poll():
+        session.poll()
+        state.poll()
+        panel.poll()
+
+    panel.test_poll = poll
+    return panel
+
+
+def test_of_dots_in_a_cell_the_highest_is_drawn():
+    places = [("1", int(x)) for x in NUMBERS.integers(0, 1000, 400)]
+    track = Track(variants_at(places), GenomeAxis.of(variants_at(places)),
+                  NUMBERS.exponential(size=400), lambda rows: [""] * len(rows), "")  # fmt: skip
+    track.values[3] = np.nan
+    view = View(100.0, 700.0, 60, 30)
+    drawn = thin(track, view)
+    low, high = track.y_ends
+    n_columns, n_rows = 20, 10
+
+    def cell(row):
+        column = (track.axis.places[row] - 100) * n_columns / 600
+        return int(column), int((track.values[row] - low) * n_rows / (high - low))
+
+    best = {}
+    for row in range(400):
+        if 100 <= track.axis.places[row] < 700 and np.isfinite(track.values[row]):
+            best.setdefault(cell(row), []).append(track.values[row])
+    inner = [row for row in drawn.tolist() if 100 <= track.axis.places[row] < 700]
+    assert {cell(row): track.values[row] for row in inner} == {
+        place: max(values) for place, values in best.items()
+    }
+
+
+def test_a_click_finds_the_nearest_dot():
+    places = [("1", int(x)) for x in NUMBERS.integers(0, 1000, 300)]
+    track = Track(variants_at(places), GenomeAxis.of(variants_at(places)),
+                  NUMBERS.exponential(size=300), lambda rows: [""] * len(rows), "")  # fmt: skip
+    view, (low, high) = View(0.0, 1000.0, 500, 200), track.y_ends
+    for x, y in [(500, 1.0), (10, 0.2), (998, 3.0)]:
+        across = (track.axis.places - x) / 2
+        up = (track.values - y) * 200 / (high - low)
+        best = int(np.argmin(across**2 + up**2))
+        assert nearest(track, view, x, y) == best
+    assert nearest(track, view, 500, 100 * high) is None
+
+
+def test_contigs_stand_side_by_side_and_unknown_positions_evenly():
+    places = [("1", 5), ("1", 99), ("X", -1), ("X", -1), ("2", 40), ("2", 7)]
+    axis = GenomeAxis.of(variants_at(places))
+    assert axis.names == ("1", "X", "2")
+    assert (axis.ends[:-1] < axis.starts[1:]).all()
+    assert axis.has_positions.tolist() == [True, False, True]
+    assert (axis.places >= axis.starts[axis.ranks]).all()
+    assert (axis.places < axis.ends[axis.ranks]).all()
+    assert axis.places[1] - axis.places[0] == 94
+    assert axis.order.tolist() == [0, 1, 2, 3, 5, 4]
+    assert axis.within(*axis.places[[1, 3]]).tolist()[:3] == [1, 2, 3]
+
+
+def test_names_of_contigs_do_not_overlap():
+    starts, ends = np.array([0.0, 100.0, 102.0]), np.array([100.0, 102.0, 200.0])
+    names = seen_names(("one", "two", "three"), starts, ends, (0, 200), 100)
+    assert names == {50.0: "one", 101.0: "two"}
+    assert len(seen_names(("one", "two", "three"), starts, ends, (0, 200), 300)) == 3
+    assert seen_names(("one", "two", "three"), starts, ends, (120, 180), 300) == {150.0: "three"}
+
+
+def test_categories_become_indicators_and_missing_ones_leave(state):
+    state.trait, state.covariates = "height", ("farm", "ill")
+    design = make_design(state)
+    assert design.names == ("farm=y", "farm=z", "ill")
+    assert design.n_samples == N - 1
+    assert np.isnan(design.phenotype[4])
+    farm = state.column("farm")
+    assert design.covariates[10, 0] == (farm[10] == "y")
+    assert not design.covariates[4].any()
+    assert not design.is_binary
+
+
+@pytest.mark.parametrize(
+    ("trait", "covariates", "words"),
+    [
+        ("", (), "No trait is chosen"),
+        ("flat", (), "flat is 5 for all 60 samples"),
+        ("gone", (), "no sample has a value|No trait"),
+        ("height", ("many",), "many has 60 categories"),
+        ("height", ("PC1",), "there is no covariate PC1"),
+    ],
+)
+def test_what_is_wrong_with_a_trait_is_said(state, trait, covariates, words):
+    state.trait, state.covariates = trait, covariates
+    with pytest.raises(ParameterError, match=words):
+        make_design(state)
+
+
+def test_positions_are_written_where_one_contig_is_seen(panel, state):
+    state.trait = "height"
+    panel.form.run()
+    plot, axis = panel.manhattan, panel.manhattan.figure.plot.xaxis[0]
+    poll_until(panel.test_poll, lambda: plot.shown is not None)
+    assert sorted(axis.major_label_overrides.values()) == ["1", "2"]
+    variants = state.subject.variants
+    row = int(np.flatnonzero(variants.contig_ids == 1)[-1])
+    place = float(plot.track.axis.places[row])
+    plot.zoom_to((place - 40_000, place + 20_000))
+    poll_until(panel.test_poll, lambda: axis.axis_label == "Position on 2 (bp)")
+    assert len(axis.major_label_overrides) > 1
+    for tick, text in axis.major_label_overrides.items():
+        position = int(text.replace(",", ""))
+        assert tick - place == position - (variants.positions[row] + 1)
+        assert position <= variants.positions[row] + 1
+
+
+def test_columns_that_others_determine_are_left_out():
+    first = NUMBERS.normal(size=20)
+    matrix = np.column_stack([first, np.ones(20), 3 * first - 2, first**2])
+    kept, notes = independent_columns(matrix, ["a", "one", "b", "c"])
+    assert kept == [0, 3]
+    assert "one, b" in notes[0]
+
+
+def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path):
+    state.trait, state.covariates = "height", ("farm",)
+    panel.form.run()
+    assert panel.form.run_button.disabled
+    poll_until(panel.test_poll, lambda: panel.manhattan.shown is not None)
+    scan, design = state.scan, panel.form.design
+    dosages = state.subject.dosages(slice(None)).astype(float)
+    variant = 7
+    is_there = np.isfinite(design.phenotype) & (dosages[:, variant] >= 0)
+    matrix = np.column_stack([dosages[:, variant], np.ones(N), design.covariates])[is_there]
+    expected = np.linalg.lstsq(matrix, design.phenotype[is_there], rcond=None)[0][0]
+    assert scan.beta[variant] == pytest.approx(expected, rel=1e-9)
+    assert state.variant == int(np.nanargmax(scan.minus_log10_p))
+    poll_until(panel.test_poll, lambda: panel.card.facts is not None and panel.region.near)
+    assert "β per copy of A1" in panel.card.text.object
+    assert "60 samples" in panel.form.said.object or "59 samples" in panel.form.said.object
+    poll_until(panel.test_poll, lambda: panel.quantiles.quantiles is not None)
+    panel.view.value = TABLE
+    poll_until(panel.test_poll, lambda: len(panel.table.listed) > 0)
+    assert panel.table.listed[0] == state.variant
+    panel.table.limit.value = 1.301
+    poll_until(panel.test_poll, lambda: len(panel.table.listed) < M)
+    assert (scan.minus_log10_p[panel.table.listed] >= 1.301).all()
+    panel.bonferroni.value = True
+    n_tested = int(np.isfinite(scan.minus_log10_p).sum())
+    (bonferroni,) = {*panel.track.lines} - {GENOME_WIDE, SUGGESTIVE}
+    assert 10**-bonferroni * n_tested == pytest.approx(0.05)
+    for ending, begin in (("tsv", b"contig\t"), ("png", b"\x89PNG"), ("svg", b"<svg")):
+        name, write = panel._prepare(ending)()
+        write(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    assert session.problem == ""
+
+
+def test_the_surroundings_of_a_variant_are_saved(panel, state, tmp_path):
+    with pytest.raises(GenovizError, match="no variant is picked"):
+        panel._prepare("region.png")()
+    state.choose_variant(7)
+    poll_until(panel.test_poll, lambda: panel.region.near is not None)
+    for ending, begin in (("region.png", b"\x89PNG"), ("region.svg", b"<svg")):
+        name, write = panel._prepare(ending)()
+        assert name.startswith(str(state.subject.variants.ids[7]))
+        write(tmp_path / name)
+        content = (tmp_path / name).read_bytes()
+        assert content.startswith(begin)
+    assert UNKNOWN.encode() in content
+    assert b"e+0" not in content
+    assert "² = 1.0".encode() in content
+
+
+def test_buttons_of_a_view_are_seen_with_it(panel):
+    seen = [name for name, button in panel.buttons.items() if button.visible]
+    assert seen == ["Region PNG", "Region SVG", "TSV", "PNG", "SVG"]
+    panel.view.value = TABLE
+    seen = [name for name, button in panel.buttons.items() if button.visible]
+    assert seen == ["Listed", "TSV", "PNG", "SVG"]
+
+
+def test_every_pair_has_its_diamond_of_a_printed_triangle():
+    n, left, top, width = 7, 30.0, 100.0, 210.0
+    r2 = NUMBERS.uniform(size=(n, n)).round(1)
+    r2[0, 3] = np.nan
+    areas = triangle_areas(r2, left, top, width)
+    found = {}
+    for area in areas:
+        across, depth = (area.points - [left, top]).T * n / width
+        first, second = across - depth, across + depth
+        j = round(second.min())
+        assert second.max() == pytest.approx(j + 1)
+        found |= {(i, j): area.colour for i in range(round(first.min()), round(first.max()))}
+    palette = (*SHADES, LIGHT.other)
+    shades = shades_of(r2)
+    assert found == {(i, j): palette[shades[i, j]] for j in range(n) for i in range(j)}
+
+
+def test_a_case_can_be_scanned_by_logistic_regression(panel, state):
+    state.trait = "height"
+    assert list(panel.form.model.options) == ["Linear"]
+    state.trait = "ill"
+    assert list(panel.form.model.options) == ["Linear", "Logistic"]
+    panel.form.model.value = "logistic"
+    panel.form.run()
+    poll_until(panel.test_poll, lambda: state.scan is not None)
+    assert state.scan.model == "logistic"
+    poll_until(panel.test_poll, lambda: panel.card.facts is not None)
+    assert "Odds ratio" in panel.card.text.object
+
+
+def test_a_constant_trait_is_said_on_the_page(panel, state):
+    state.trait = "flat"
+    panel.form.run()
+    assert "at least two different values" in panel.form.said.object
+    assert not panel.form.task.is_running
+
+
+def test_a_card_counts_genotypes(state):
+    genotypes = state.subject
+    dosages = genotypes.dosages(slice(None))
+    facts = SnpFacts.of(genotypes, 3)
+    assert facts.counts.tolist() == [(dosages[:, 3] == n).sum() for n in (2, 1, 0)]
+    assert facts.n_missing == (dosages[:, 3] < 0).sum()
+    known = dosages[dosages[:, 3] >= 0, 3]
+    assert facts.frequency == pytest.approx(known.mean() / 2)
+    groups = facts.groups(np.arange(N, dtype=float))
+    assert groups[2].tolist() == np.flatnonzero(dosages[:, 3] == 0).tolist()
+    assert len(genotype_names(genotypes, 3)) == 3
+    assert "Hardy-Weinberg" in card_html(genotypes, facts, None)
+
+
+def test_boxes_have_quartiles_and_shares_intervals_of_wilson():
+    values = NUMBERS.normal(size=41)
+    boxes = box_columns([values, np.empty(0)])
+    assert boxes["bottom"].tolist() == [np.quantile(values, 0.25)]
+    assert boxes["median"].tolist() == [np.median(values)]
+    cases = np.array([1.0] * 7 + [0.0] * 13)
+    shares = share_columns([cases, cases[6:8]])
+    assert shares["top"].tolist() == [0.35, 0.5]
+    for end in (shares["low"][0], shares["high"][0]):  # where the score test has p = 0.05
+        assert (0.35 - end) ** 2 == pytest.approx(1.96**2 * end * (1 - end) / 20)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 400])
+def test_a_triangle_has_all_pairs_and_the_diagonal_above(n):
+    first, second = triangle_pairs(n)
+    is_pair = first >= 0
+    assert (first[is_pair] <= second[is_pair]).all()
+    assert len(set(zip(first[is_pair].tolist(), second[is_pair].tolist(), strict=True))) == (
+        n * (n + 1) // 2
+    )
+    assert (first[-1] == second[-1]).mean() > 0.5  # the highest row of pixels is the last
+
+
+def test_surroundings_are_chosen_by_number_or_by_distance():
+    variants = variants_at([("1", 10 * place) for place in range(50)] + [("2", 3)])
+    rows, x, ends, contig, n_more = find_neighbours(variants, 20, Window(3, True), 400)
+    assert rows.tolist() == list(range(17, 24))
+    assert (x[0], ends, contig, n_more) == (171.0, (171.0, 231.0), "1", 0)
+    rows, _, ends, _, _ = find_neighbours(variants, 20, Window(25), 400)
+    assert rows.tolist() == [18, 19, 20, 21, 22]
+    assert ends == (176.0, 226.0)
+    rows, _, _, _, n_more = find_neighbours(variants, 2, Window(10_000), 10)
+    assert (rows.tolist(), n_more) == (list(range(10)), 40)
+    rows, _, ends, contig, _ = find_neighbours(variants, 50, Window(3, True), 10)
+    assert rows.tolist() == [50]
+    assert ends[0] < 4 < ends[1]
+    unknown = variants_at([("0", -1)] * 5)
+    assert find_neighbours(unknown, 2, Window(1, True), 9)[3] == ""
+
+
+def test_genes_stand_in_rows_without_overlap():
+    table = FeatureTable.of(
+        Intervals.from_columns(
+            ["chr1", "chr1", "chr1", "chr2"], [100, 150, 900, 100], [400, 300, 950, 200],
+            names=["one", "two", "three", "four"],
+        )
+    )  # fmt: skip
+    near = Neighbourhood(0, np.arange(1), np.ones(1), np.ones((1, 1)), (50.0, 1000.0), "1")
+    columns, n_rows = genes_near([table], near)
+    assert columns["name"] == ["one", "two", "three"]
+    assert n_rows == 2
+    assert columns["y"] == [-0.5, -1.5, -0.5]
+
+
+def test_rows_are_searched_among_all_and_written(state, panel, tmp_path):
+    state.trait = "height"
+    panel.form.run()
+    poll_until(panel.test_poll, lambda: state.scan is not None)
+    rows = ScanRows(state.subject.variants, state.scan)
+    p = state.scan.p[rows.order]
+    assert (np.diff(p) >= 0).all()
+    label = str(state.subject.variants.ids[rows.order[2]])
+    assert rows.find(label)[2]
+    frame = rows.frame(np.arange(3))
+    assert frame["Variant"][2] == label
+    write_scan(tmp_path / "scan.tsv", state.subject.variants, state.scan, rows.order[:5])
+    lines = (tmp_path / "scan.tsv").read_text().splitlines()
+    assert len(lines) == 6
+    assert lines[1].split("\t")[1] == str(state.subject.variants.positions[rows.order[0]] + 1)
+
+
+GFA = """H\tVN:Z:1.0
+S\t1\tACGT
+S\t2\tA
+S\t3\tG
+S\t4\tTT
+L\t1\t+\t2\t+\t0M
+L\t1\t+\t3\t+\t0M
+L\t2\t+\t4\t+\t0M
+L\t3\t+\t4\t+\t0M
+P\tchr5\t1+,2+,4+\t*
+P\tx\t1+,3+,4+\t*
+P\ty\t1+,3+,4+\t*
+"""
+
+
+def test_paths_of_a_graph_carry_alleles(tmp_path):
+    path = tmp_path / "snp.gfa"
+    path.write_text(GFA)
+    graph = read_gfa(path, cache=False)
+    placed = place_on_graph(graph, PathRegion("5", 4, 5))
+    assert placed == PathRegion("chr5", 4, 5)
+    assert place_on_graph(graph, PathRegion("5", 40, 41)) is None
+    assert place_on_graph(graph, PathRegion("6", 4, 5)) is None
+    found = find_graph_alleles(graph, placed, None)
+    html = paths_html(found, "G", "A")
+    assert "<b>A</b> (A2): 1 path<span>chr5</span>" in html
+    assert "<b>G</b> (A1): 2 paths<span>x, y</span>" in html
+    again = find_graph_alleles(graph, PathRegion("chr5", 1, 2), found.sites)
+    assert again.sites is found.sites
+    assert "does not vary" in paths_html(again, "G", "A")
+
+
+def scan_of(minus_log10_p):
+    return SimpleNamespace(minus_log10_p=minus_log10_p)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1, 9])
+def test_printed_quantiles_are_whole_and_beside_the_diagonal(factor):
+    values = factor * -np.log10(np.random.default_rng(3).random(400))
+    plot = printed_quantiles(scan_of(values))
+    assert sorted(plot.y) == pytest.approx(sorted(values))
+    for ends, dots in ((plot.x_ends, plot.x), (plot.y_ends, [*plot.y, *plot.band[2]])):
+        assert ends[0] == 0
+        assert max(dots) < ends[1] <= 1.1 * max(1, *dots)
+    (diagonal,) = plot.curves
+    assert diagonal.tolist() == [[0, plot.x_ends[1]], [0, plot.x_ends[1]]]
+    assert plot.shades.tolist() == [0] * len(plot.x)
+
+
+def test_printed_dots_change_their_shade_with_the_contig_and_beyond_the_line():
+    contigs = np.repeat(np.arange(3), 20)
+    variants = variants_at([("abc"[c], 10 * k) for c, k in zip(contigs, range(60), strict=True)])
+    values = np.full(60, 1.0)
+    values[[5, 25]] = 4.0, 3.999
+    track = Track(variants, GenomeAxis.of(variants), values, list, "p", {4.0: "#fff"}, 4.0)
+    plot = printed_track(track, share=0.5)
+    assert len(plot.x) > 3
+    found = dict(zip(plot.x.tolist(), zip(plot.y, plot.shades, strict=True), strict=True))
+    places = track.axis.places
+    for row in range(60):
+        if (dot := found.get(places[row])) is not None:
+            assert dot == (values[row], 2 if row == 5 else contigs[row] % 2)
+    assert {places[5], places[25]} <= {*found}
+    assert plot.x_ends[0] < places.min() < places.max() < plot.x_ends[1]
+    assert (plot.levels, plot.share) == ((4.0,), 0.5)

@@ -1,0 +1,214 @@
+"""The tab of prediction: the run, what is drawn of it, and its files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genoviz import simulate_genotypes, simulate_trait, write_plink
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import SampleTable
+from genoviz.model.genotypes.pedigree import Pedigree
+from genoviz_app.pages.genotypes.prediction.blup_steps import SINGLE_STEP, find_animals, pedigree_of
+from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high, scatter_dots
+from genoviz_app.pages.genotypes.prediction.panel import SIGNED, PredictionPanel
+from genoviz_app.pages.genotypes.prediction.rows import BreedingRows
+from genoviz_app.pages.genotypes.prediction.scatter import CHECKED
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.plots.printed_plots import round_ticks
+from genoviz_app.plots.residuals import residual_ends
+from tests.app.conftest import poll_until
+
+N, M = 60, 50
+NUMBERS = np.random.default_rng(8)
+
+
+@pytest.fixture
+def bed(tmp_path):
+    genotypes = simulate_genotypes(N, M, seed=4)
+    trait = simulate_trait(genotypes, heritability=0.7, n_causal=20, seed=5)
+    write_plink(genotypes, tmp_path / "some")
+    rows = [f"{name},{value}" for name, value in
+            zip(genotypes.samples.ids, trait.phenotype, strict=True)]  # fmt: skip
+    rows[2] = f"{genotypes.samples.ids[2]},"
+    (tmp_path / "some.pheno.csv").write_text("\n".join(["id,yield", *rows]) + "\n")
+    return tmp_path / "some.bed"
+
+
+@pytest.fixture
+def panel(session, bed):
+    state = GenotypeState(session)
+    panel = PredictionPanel(state)
+    panel.is_shown, panel.state = True, state
+
+    def poll():
+        session.poll()
+        state.poll()
+        panel.poll()
+
+    panel.test_poll = poll
+    session.genotypes.open(str(bed))
+    poll_until(poll, lambda: state.table is not None)
+    return panel
+
+
+def run(panel):
+    panel.form.begin()
+    poll_until(panel.test_poll, lambda: panel.state.blup and panel.state.blup.is_converged)
+    poll_until(panel.test_poll, lambda: not panel.form.task.is_running)
+
+
+def test_a_prediction_is_run_drawn_and_written(panel, session, tmp_path):
+    assert panel.form.fields.trait.value == "yield"
+    panel.form.heritability.value = 0.6
+    run(panel)
+    state = panel.state
+    dosages = state.subject.dosages(slice(None)).astype(float)
+    shares = dosages.mean(axis=0) / 2
+    centred = dosages - 2 * shares
+    y = state.column("yield")
+    is_there = np.isfinite(y)
+    z = centred[is_there] - centred[is_there].mean(axis=0)
+    ridge = 2 * (shares * (1 - shares)).sum() * (1 - 0.6) / 0.6
+    target = y[is_there] - y[is_there].mean()
+    effects = np.linalg.solve(z.T @ z + ridge * np.eye(M), z.T @ target)
+    np.testing.assert_allclose(state.blup.effects, effects, atol=1e-6)
+    np.testing.assert_allclose(state.blup.breeding_values, centred @ effects, atol=1e-6)
+    assert panel.residuals.source.data["y"][-1] <= 1e-13
+    assert len(panel.scatter.figure.dots.data["x"]) == N - 1
+    assert "converged" in panel.form.said.object
+    assert "from 59 samples; heritability 0.6, as set" in panel.form.said.object
+    poll_until(panel.test_poll, lambda: panel.table.listed is not None)
+    assert len(panel.table.listed.rows) == N
+    poll_until(panel.test_poll, lambda: panel.effects.shown is not None)
+    assert (panel.effects.shown["y"] >= 0).all()
+    panel.sign.value = SIGNED
+    poll_until(panel.test_poll, lambda: (np.asarray(panel.effects.shown["y"]) < 0).any())
+    panel._pick_row(0)
+    assert len(panel.scatter.figure.chosen.data["x"]) == 1
+    for ending in ("values.tsv", "effects.tsv", "png", "svg"):
+        name, write = panel._prepare(ending)()
+        write(tmp_path / name)
+    values = next(tmp_path.glob("*.values.tsv")).read_text().splitlines()
+    best = int(np.argmax(state.blup.breeding_values))
+    assert values[1].split("\t")[2] == str(state.subject.samples.ids[best])
+    assert values[0].split("\t")[-1] == "converged"
+    assert {line.split("\t")[-1] for line in values[1:]} == {"yes"}
+    assert len(next(tmp_path.glob("*.effects.tsv")).read_text().splitlines()) == M + 1
+    assert next(tmp_path.glob("*.svg")).read_bytes().startswith(b"<svg")
+    assert session.problem == ""
+
+
+def test_gblup_gives_the_same_breeding_values(panel):
+    run(panel)
+    values = panel.state.blup.breeding_values
+    panel.form.method.value = "GBLUP"
+    run(panel)
+    np.testing.assert_allclose(panel.state.blup.breeding_values, values, atol=1e-5)
+
+
+def test_hidden_phenotypes_are_predicted(panel, session):
+    panel.check.folds.value = 3
+    panel.check.begin()
+    poll_until(panel.test_poll, lambda: panel.check.result is not None)
+    assert panel.scatter.source.value == CHECKED
+    assert f"Accuracy {panel.check.result.accuracy:.3f} ±" in panel.check.said.object
+    assert "heritability 0.5, assumed, not estimated." in panel.check.said.object
+    predicted, observed, label = panel.scatter.pairs
+    assert len(predicted) == len(observed) == N
+    assert "other folds" in label
+    assert session.problem == ""
+
+
+def test_a_run_can_be_held_and_stopped(panel):
+    def forever():
+        while True:
+            yield None
+
+    panel.form.task.run(forever(), "a long run")
+    panel.form.task.pause()
+    assert panel.form.task.is_paused
+    assert panel.form.pause_button.label == "Go on"
+    panel.form.task.pause()
+    assert panel.form.pause_button.label == "Pause"
+    panel.form.task.cancel()
+    assert not panel.form.pause_button.visible
+    assert not panel.form.run_button.disabled
+
+
+def test_single_step_needs_a_pedigree(panel):
+    panel.form.method.value = next(iter(SINGLE_STEP))
+    assert panel.form.pedigree_file.visible
+    panel.form.begin()
+    assert "needs a pedigree" in panel.form.said.object
+    ids = panel.state.subject.samples.ids
+    pedigree = Pedigree.from_parents([*ids, "calf"], ["0"] * N + [ids[0]], ["0"] * N + [ids[1]])
+    panel.form._take_pedigree((pedigree, "", ""))
+    assert f"{N + 1} animals" in panel.form.said.object
+    run(panel)
+    assert len(panel.state.blup.breeding_values) == N + 1
+    poll_until(panel.test_poll, lambda: panel.table.listed is not None)
+    assert panel._rows.hidden == ()
+
+
+def test_parents_of_samples_that_make_no_pedigree_are_told_where_one_is_needed(session, bed):
+    fam = bed.with_suffix(".fam")
+    lines = [line.split() for line in fam.read_text().splitlines()]
+    lines[4][2] = "-1"
+    fam.write_text("".join(" ".join(line) + "\n" for line in lines))
+    state = GenotypeState(session)
+    panel = PredictionPanel(state)
+    session.genotypes.open(str(bed))
+    poll_until(
+        lambda: (session.poll(), state.poll(), panel.poll()), lambda: state.table is not None
+    )
+    assert "pedigree" not in panel.form.said.object
+    panel.form.method.value = next(iter(SINGLE_STEP))
+    assert "in the .fam file animal " in panel.form.said.object
+    assert "negative numbers are groups of unknown parents" in panel.form.said.object
+
+
+def test_pedigrees_are_made_of_parents_and_found_by_name():
+    samples = SampleTable.from_ids(["a", "b", "c"])
+    assert pedigree_of(samples) is None
+    nobody = np.array(["-9", "0", "NA"])
+    assert pedigree_of(replace(samples, father_ids=nobody, mother_ids=nobody)) is None
+    fathers = np.array(["0", "0", "a"])
+    family = SampleTable(samples.family_ids, samples.ids, fathers, samples.mother_ids,
+                         samples.sexes)  # fmt: skip
+    pedigree = pedigree_of(family)
+    assert find_animals(pedigree, family).tolist() == [
+        pedigree.ids.tolist().index(name) for name in "abc"
+    ]
+    with pytest.raises(ParameterError, match="1 of 2 samples, such as z"):
+        find_animals(pedigree, SampleTable.from_ids(["a", "z"]))
+
+
+def test_agreement_is_that_of_a_straight_line():
+    x, y = NUMBERS.normal(size=30), NUMBERS.normal(size=30)
+    y[3] = np.nan
+    found = Agreement.of(x, y)
+    is_known = np.isfinite(y)
+    slope, intercept = np.polyfit(x[is_known], y[is_known], 1)
+    assert (found.slope, found.intercept) == pytest.approx((slope, intercept))
+    assert found.correlation == pytest.approx(np.corrcoef(x[is_known], y[is_known])[0, 1])
+    assert not Agreement.of(np.ones(5), x[:5]).has_line
+    dots, rows = scatter_dots(np.arange(9_000.0), np.arange(9_000.0), np.arange(9_000).astype(str))
+    assert len(rows) == len(dots["x"]) == 4_000
+
+
+def test_the_highest_value_has_rank_one():
+    values = np.array([0.5, 2.0, -1.0])
+    assert rank_high(values).tolist() == [2, 1, 3]
+    rows = BreedingRows(np.array(["a", "b", "c"]), values, values * np.nan, np.ones(3, bool))
+    assert rows.frame(np.arange(3))["Sample"].tolist() == ["b", "a", "c"]
+    assert rows.find("C").tolist() == [False, False, True]
+    assert rows.key("Value").tolist() == [2.0, 0.5, -1.0]
+
+
+def test_axes_have_round_ends_and_ticks():
+    assert residual_ends(np.array([]), 1e-6) == (1e-7, 10.0)
+    assert round_ticks(3.0, 3.0, 5) == [3.0]
+    assert round_ticks(0.0, 1.0, 4) == [0.0, 0.5, 1.0]

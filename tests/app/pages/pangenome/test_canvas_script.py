@@ -1,0 +1,143 @@
+"""The browser's arithmetic, run by the Node.js that Playwright has: views, clipping, messages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.graph.picture.curves import clip_segments, cut_segments
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz_app.pages.pangenome.picture.graph_canvas import SCRIPTS, canvas_script
+from genoviz_app.parts.canvas_component import SHARED_SCRIPTS, pack_arrays
+from tests.node import NODE, needs_node, run_script
+from tests.waiting import PATIENCE
+
+
+def run(code, module="view", folder=SCRIPTS):
+    return run_script(code, folder / f"{module}.js")
+
+
+@needs_node
+def test_zooming_to_a_tenth_of_a_base_at_a_billion_keeps_the_point_under_the_pointer():
+    (found,) = run(
+        """
+        let v = new m.View(0, 2e9, 0, 1e9, 1000, 500);
+        const x = 1234567890.3;
+        for (let i = 0; i < 200 && v.xScale > 0.1; i += 1) {
+          const px = v.toScreenX(x);
+          v = v.zoomed(1.3, px, 250);
+          if (Math.abs(v.toScreenX(x) - px) > 1e-3) print('moved');
+        }
+        print([v.toPlaneX(v.toScreenX(x)) - x, v.xScale, v.toScreenX(x + 0.1) - v.toScreenX(x)]);
+        """
+    )
+    error, scale, step = found
+    assert abs(error) < 1e-6
+    assert scale < 0.1
+    assert step == pytest.approx(0.1 / scale, rel=1e-4)
+
+
+@needs_node
+def test_zoom_panning_and_size_are_those_of_the_server():
+    view = Viewport(100, 300, -50, 50, 400, 200)
+    zoomed, panned, resized = run(
+        """
+        const v = new m.View(100, 300, -50, 50, 400, 200);
+        const four = (w) => [w.x0, w.x1, w.y0, w.y1];
+        print(four(v.zoomed(2, 100, 150)));
+        print(four(v.panned(-40, 30)));
+        print(four(v.resized(200, 400)));
+        """
+    )
+    expected = view.zoomed(2, 150, -25)
+    assert zoomed == [expected.x_min, expected.x_max, expected.y_min, expected.y_max]
+    expected = view.panned(0.1, 0.15)
+    assert panned == pytest.approx([expected.x_min, expected.x_max, expected.y_min, expected.y_max])
+    assert resized == [150, 250, -100, 100]
+
+
+@needs_node
+def test_zoom_ends_before_the_doubles_do():
+    (scales,) = run(
+        """
+        let v = new m.View(1e9, 1e9 + 100, 0, 100, 100, 100);
+        for (let i = 0; i < 100; i += 1) v = v.zoomed(4);
+        let w = v;
+        for (let i = 0; i < 200; i += 1) w = w.zoomed(0.1);
+        print([v.xScale, w.x1 - w.x0]);
+        """
+    )
+    assert 1e-6 < scales[0] < 0.1
+    assert 1e12 < scales[1] <= 1.01e13
+
+
+@needs_node
+def test_lines_are_clipped_as_on_the_server():
+    rng = np.random.default_rng(3)
+    lines = rng.uniform(-300, 500, (200, 2, 2)).round(2)
+    lines[::7, 1, 0] = lines[::7, 0, 0]
+    (found,) = run(f"print({lines.reshape(-1, 4).tolist()}.map((l) => m.clipLine(...l, 200, 100)))")
+    shares = clip_segments(lines, (0, 0, 200, 100))
+    expected = cut_segments(lines, shares).reshape(-1, 4)
+    for line, share, other in zip(found, shares, expected, strict=True):
+        assert (line is None) == (share[0] > share[1])
+        if line is not None:
+            assert line == pytest.approx(other.tolist(), abs=1e-6)
+
+
+@needs_node
+def test_scale_bars_have_round_lengths_and_units():
+    (found,) = run(
+        "print([0.7, 3, 45, 999, 2500, 7e6, 1.4e9].map((x) => m.lengthText(m.roundLength(x))))",
+        "furniture",
+    )
+    assert found == ["0.5 bp", "2 bp", "20 bp", "500 bp", "2 kbp", "5 Mbp", "1 Gbp"]
+
+
+@needs_node
+@pytest.mark.parametrize("n", [3, 40_000])
+def test_arrays_arrive_as_they_were_sent(n):
+    arrays = {
+        "indices": (np.arange(n) % 251).astype(np.uint8),
+        "places": np.linspace(-1, 1, 7, dtype=np.float32),
+        "offsets": np.array([0, 5, 2**30], np.int32),
+    }
+    message = pack_arrays(arrays)
+    assert message["is_packed"] == (n > 3)
+    (found,) = run(
+        f"""
+        let data = Uint8Array.from(Buffer.from({message["data"].hex()!r}, 'hex'));
+        let buffer = data.buffer.slice(data.byteOffset, data.byteOffset + data.length);
+        if ({json.dumps(message["is_packed"])}) buffer = await m.inflate(buffer, {message["size"]});
+        const a = m.unpackArrays({json.dumps(message["plan"])}, buffer);
+        const sum = a.indices.reduce((x, y) => x + y, 0);
+        print([a.indices.length, sum, Array.from(a.places), Array.from(a.offsets)]);
+        """,
+        "arrays",
+        SHARED_SCRIPTS,
+    )
+    assert found == [
+        n,
+        int(arrays["indices"].sum()),
+        arrays["places"].astype(float).tolist(),
+        arrays["offsets"].tolist(),
+    ]
+
+
+@needs_node
+def test_the_whole_script_is_one_module(tmp_path):
+    path = tmp_path / "canvas.mjs"
+    path.write_text(canvas_script())
+    answer = subprocess.run(
+        [NODE, "--check", path], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_the_script_needs_no_evaluation_and_no_other_server():
+    script = canvas_script()
+    for forbidden in ("eval(", "new Function", "import(", "http://", "https://", "innerHTML"):
+        assert forbidden not in script

@@ -1,0 +1,162 @@
+"""A run starts, pauses, goes on, stops, is re-heated and reset; its numbers add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.graph.layout.layout_options import LayoutOptions
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.samples import get_sample
+from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunState
+from genoviz_app.pages.pangenome.layout.layout_settings import LayoutSettings
+from genoviz_app.pages.pangenome.layout.run_controls import RunControls
+from genoviz_app.server.jobs import JobThread
+from tests.app.conftest import poll_until
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return read_gfa(get_sample("simulated"))
+
+
+@pytest.fixture
+def run(sample):
+    thread = JobThread("test-layout", slice_seconds=0.005)
+    run = LayoutRun(LayoutSettings(backend="cpu", n_iterations=6), thread.submit)
+    run.is_paced = False
+    run.set_graph(sample)
+    poll_until(run.poll, lambda: run.snapshot is not None)
+    yield run
+    thread.close()
+
+
+def test_a_new_graph_shows_where_its_nodes_start(run, sample):
+    assert run.state is RunState.READY
+    assert run.progress is None
+    assert run.snapshot.iteration == 0
+    assert run.snapshot.coordinates.shape == (sample.n_nodes, 2, 2)
+
+
+def test_a_run_finishes_with_a_lower_stress_and_all_iterations_in_its_history(run):
+    run.settings.n_iterations = 20
+    run.run()
+    assert run.state is RunState.RUNNING
+    poll_until(run.poll, lambda: run.state is RunState.FINISHED)
+    assert [iteration for iteration, _ in run.history] == list(range(21))
+    assert run.history[-1][1].mean < 0.1 * run.history[0][1].mean
+    progress = run.progress
+    assert (progress.iteration, progress.fraction, progress.seconds_left) == (20, 1.0, None)
+    assert progress.updates_per_second == pytest.approx(
+        run.snapshot.n_updates / run.snapshot.seconds
+    )
+    assert run.snapshot.is_final
+
+
+def test_a_paused_run_stands_still_and_goes_on(run):
+    run.settings.n_iterations = 10_000
+    run.run()
+    poll_until(run.poll, lambda: run.snapshot.n_updates > 0)
+    run.pause()
+    assert run.state is RunState.PAUSED
+    poll_until(run.poll, lambda: run._job._thread.n_active == 0)
+    run.poll()
+    version = run.version
+    for _ in range(5):
+        run.poll()
+    assert run.version == version
+    n_updates = run.snapshot.n_updates
+    run.resume()
+    poll_until(run.poll, lambda: run.snapshot.n_updates > n_updates)
+    assert run.progress.seconds_left is None or run.progress.seconds_left > 0
+    run.stop()
+    assert run.state is RunState.STOPPED
+    assert run.snapshot.n_updates > n_updates, "the positions stay"
+
+
+def test_reheating_starts_from_the_present_layout_a_third_into_the_schedule(run):
+    run.run()
+    poll_until(run.poll, lambda: run.state is RunState.FINISHED)
+    before = run.layout.coordinates.copy()
+    run.reheat()
+    poll_until(run.poll, lambda: run.history and run.snapshot.iteration >= 2)
+    assert run.history[0][0] == 2
+    poll_until(run.poll, lambda: run.state is RunState.FINISHED)
+    assert [iteration for iteration, _ in run.history] == [2, 3, 4, 5, 6]
+    assert not np.array_equal(before, run.layout.coordinates)
+
+
+def test_reset_goes_back_to_the_start(run):
+    start = run.snapshot.coordinates.copy()
+    run.run()
+    poll_until(run.poll, lambda: run.snapshot is not None and run.snapshot.n_updates > 0)
+    run.reset()
+    assert (run.state, run.snapshot, run.history) == (RunState.READY, None, [])
+    poll_until(run.poll, lambda: run.snapshot is not None)
+    np.testing.assert_array_equal(run.snapshot.coordinates, start)
+
+
+def test_a_paced_run_takes_a_tenth_of_a_second_for_an_iteration(run):
+    run.is_paced = True
+    run.run()
+    seen = set()
+    poll_until(
+        lambda: (run.poll(), seen.add(run.snapshot.iteration)),
+        lambda: run.state is RunState.FINISHED,
+    )
+    assert seen == set(range(7)), "every iteration could be seen"
+
+
+def test_an_error_ends_the_run_and_is_kept(run):
+    run.settings.param.update(eta_max=1e-6, eps=1.0)
+    run.run()
+    poll_until(run.poll, lambda: run.state is RunState.FAILED)
+    assert "eta_max" in str(run.error)
+    run.settings.restore()
+    run.settings.n_iterations = 2
+    run.run()
+    poll_until(run.poll, lambda: run.state is RunState.FINISHED)
+    assert run.error is None
+
+
+def test_settings_have_the_defaults_of_the_library(sample):
+    options = LayoutSettings().options(sample)
+    defaults = LayoutOptions()
+    for name in set(options) - {"paths", "backend"}:
+        assert options[name] == getattr(defaults, name), name
+
+
+def test_settings_are_restored_and_unknown_paths_are_left_out(sample):
+    settings = LayoutSettings(n_iterations=3, eta_max=5.0, paths=["chr99", sample.path_names[1]])
+    assert settings.options(sample)["paths"] == [sample.path_names[1]]
+    settings.restore()
+    assert settings.param.values() == {**LayoutSettings().param.values(), "name": settings.name}
+
+
+def enabled(controls):
+    buttons = {
+        "run": controls.run_button,
+        "pause": controls.pause_button,
+        "stop": controls.stop_button,
+        "reheat": controls.reheat_button,
+        "reset": controls.reset_button,
+    }
+    return {name for name, button in buttons.items() if not button.disabled}
+
+
+def test_only_the_buttons_that_do_something_can_be_pressed(run):
+    run.settings.n_iterations = 10_000
+    controls = RunControls(run)
+    assert enabled(controls) == {"run"}
+    controls.run_button.clicks += 1
+    assert enabled(controls) == {"pause", "stop", "reset"}
+    controls.pause_button.clicks += 1
+    assert controls.pause_button.label == "Resume"
+    controls.pause_button.clicks += 1
+    assert (controls.pause_button.label, run.state) == ("Pause", RunState.RUNNING)
+    poll_until(run.poll, lambda: run.snapshot.n_updates > 0)
+    controls.stop_button.clicks += 1
+    assert enabled(controls) == {"run", "reheat", "reset"}
+    assert "Stopped" in controls.numbers.object
+    controls.reset_button.clicks += 1
+    assert "Ready to run" in controls.numbers.object

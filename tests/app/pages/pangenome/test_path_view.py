@@ -1,0 +1,134 @@
+"""The linear view of a path follows the region, shows what the picture shows, and picks nodes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.graph.query.path_profile import PathProfile
+from genoviz.model import PathRegion
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.paths.path_content import find_seen
+from genoviz_app.pages.pangenome.paths.path_view import PathView
+from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks, region_nodes, region_title
+from genoviz_app.session.session import OpenGraph
+from tests.app.conftest import poll_until
+from tests.graphs import make_graph
+
+
+@pytest.fixture
+def opened(session, graph):
+    """A path view of the small graph; its picture notes what it is asked for."""
+    view = LayoutView(submit=session.submit)
+    session.opened = OpenGraph("small", "small", graph)
+    view.set_graph(graph)
+    marks, panel = SharedMarks(session, view), PathView(session, view)
+    panel.set_graph(graph)
+
+    def poll():
+        marks.poll()
+        panel.poll()
+
+    poll_until(poll, lambda: panel.track.content is not None)
+    return SimpleNamespace(session=session, view=view, panel=panel, poll=poll, graph=graph)
+
+
+def marks_of(view):
+    return {mark.colour: mark for mark in view.picture.notes.marks}
+
+
+def test_the_first_path_is_shown_from_end_to_end_and_another_when_chosen(opened):
+    panel = opened.panel
+    assert (panel.path.value, panel.track.shown) == ("ref", (0.0, 7.0))
+    poll_until(opened.poll, lambda: "all 7 bp, 3 steps" in panel.readout.object)
+    bins = panel.track._sources["bins"].data
+    assert bins["left"].tolist() == [0, 4, 6]
+    assert bins["depth"].tolist() == [2, 1, 2]
+    panel.path.value = "alt"
+    poll_until(opened.poll, lambda: panel.track.shown == (0.0, 11.0))
+    opened.poll()
+    assert panel.track._sources["bins"].data["right"].tolist() == [4, 10, 11]
+
+
+def test_a_region_shows_its_path_and_is_marked_in_the_picture(opened):
+    opened.session.region = PathRegion("alt", 5, 9)
+    poll_until(opened.poll, lambda: opened.panel.path.value == "alt")
+    poll_until(opened.poll, lambda: opened.panel.track._band.visible)
+    band = opened.panel.track._band
+    assert (band.left, band.right) == (5, 9)
+    poll_until(opened.poll, lambda: marks_of(opened.view))
+    (mark,) = marks_of(opened.view).values()
+    assert (mark.nodes.tolist(), mark.label) == ([2], "alt:5-9")
+    opened.session.region = None
+    opened.poll()
+    assert not opened.panel.track._band.visible
+    assert not marks_of(opened.view)
+
+
+def test_a_region_beyond_its_path_is_one_sentence(opened):
+    opened.session.region = PathRegion("ref", 5, 900)
+    poll_until(opened.poll, lambda: opened.session.problem)
+    assert "'ref:5-900' is not on its path, which has 7 bp" in opened.session.problem
+
+
+def test_drawing_a_stretch_makes_it_the_region_in_whole_bases(opened):
+    opened.panel.track.on_select(3.2, 5.1)
+    assert opened.session.region == PathRegion("ref", 3, 6)
+    opened.panel.track.on_select(-5.0, 99.0)
+    assert opened.session.region == PathRegion("ref", 0, 7)
+
+
+def test_a_click_picks_the_node_at_that_position(opened):
+    opened.panel.track.on_click(4.9)
+    poll_until(opened.poll, lambda: len(opened.session.picked))
+    assert opened.session.picked.tolist() == [1]
+    picked = [mark.nodes.tolist() for mark in opened.view.picture.notes.marks]
+    assert picked == [[1]]
+    opened.panel.track.on_click(-3.0)
+    opened.panel.track.on_click(7.0)
+    opened.poll()
+    assert opened.session.problem == ""
+
+
+def test_the_picture_is_zoomed_to_the_region_or_to_what_is_seen(opened, monkeypatch):
+    looked = []
+    monkeypatch.setattr(opened.panel._nodes, "_take", lambda nodes: looked.append(nodes.tolist()))
+    opened.panel.zoom_picture()
+    poll_until(opened.poll, lambda: looked)
+    opened.session.region = PathRegion("ref", 4, 5)
+    opened.panel.zoom_picture()
+    poll_until(opened.poll, lambda: len(looked) == 2)
+    assert looked == [[0, 1, 3], [1]]
+
+
+def test_the_stretches_that_the_picture_shows_are_those_of_its_nodes():
+    graph = make_graph([4, 2, 6, 1], [[1, 2, -3, 2, 4]])
+    profile = PathProfile.of(graph, 0)
+    picture = SimpleNamespace(visible_nodes=lambda _limit: np.array([1, 2]))
+    _, stretches = find_seen(profile, picture, graph.n_nodes)
+    assert stretches.tolist() == [[4, 14]]
+
+
+def test_a_region_is_named_in_coordinates_of_its_contig():
+    graph = make_graph([4, 2], [[1, 2, 1]])
+    graph = type(graph)(**{**vars_of(graph), "path_names": ("grch38#chr6:1000-1010",)})
+    region = PathRegion("grch38#chr6:1000-1010", 2, 5)
+    assert region_title(graph, region) == "chr6:1,002-1,005"
+    assert region_nodes(graph, region).tolist() == [0, 1]
+
+
+def vars_of(graph):
+    names = ("node_names", "node_lengths", "edges", "path_names", "path_offsets", "steps")
+    return {name: getattr(graph, name) for name in names}
+
+
+def test_without_a_graph_or_paths_it_says_what_to_do(opened):
+    opened.panel.set_graph(None)
+    opened.poll()
+    assert "Open a graph" in opened.panel.readout.object
+    opened.panel.set_graph(make_graph([4], []))
+    opened.poll()
+    assert "no paths" in opened.panel.readout.object
+    assert opened.panel.track.content is None

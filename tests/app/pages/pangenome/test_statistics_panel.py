@@ -1,0 +1,81 @@
+"""The graph in numbers under the picture, with its histograms."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from genoviz.analyses.graph.query.statistics_results import Histogram
+from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.statistics import Statistics
+from genoviz_app.plots.histogram_bars import LOWEST, axis_ticks, histogram_bars
+from genoviz_app.session.session import OpenGraph
+from tests.app.conftest import poll_until
+
+
+@pytest.fixture
+def opened(session, graph):
+    view = LayoutView(submit=session.submit)
+    session.opened = OpenGraph("small", "small", graph)
+    view.set_graph(graph)
+    panel = Statistics(session, view)
+
+    def poll():
+        view.run.poll()
+        panel.poll()
+
+    return SimpleNamespace(session=session, view=view, panel=panel, poll=poll, graph=graph)
+
+
+def test_the_numbers_come_once_the_layout_has_begun(opened):
+    panel = opened.panel
+    assert "Open a graph" in panel.text.object
+    panel.set_graph(opened.graph)
+    assert "Counting" in panel.text.object
+    poll_until(opened.poll, lambda: panel.statistics is not None)
+    assert "<dt title=" in panel.text.object
+    assert "<dd>13 bp</dd>" in panel.text.object
+    assert "Size\tLength\t13 bp\n" in panel.copy_button.text
+    assert "Layout\t" not in panel.copy_button.text
+    panel.set_graph(None)
+    assert panel.statistics is None
+    assert not panel.copy_button.visible
+
+
+def test_the_layout_is_measured_as_it_is_now(opened):
+    panel = opened.panel
+    panel.set_graph(opened.graph)
+    poll_until(opened.poll, lambda: panel.statistics is not None)
+    panel.layout_button.clicks += 1
+    poll_until(opened.poll, lambda: panel.statistics.layout is not None)
+    assert panel.statistics.layout.n_links == 4
+    assert "Layout\tMean link\t" in panel.copy_button.text
+
+
+def test_another_graph_drops_what_is_being_counted(opened):
+    opened.panel.set_graph(opened.graph)
+    poll_until(opened.poll, lambda: opened.panel._job is not None or opened.panel.statistics)
+    opened.panel.set_graph(None)
+    for _ in range(5):
+        opened.poll()
+    assert opened.panel.statistics is None
+
+
+def test_bars_have_the_counts_and_the_axis_the_values():
+    histogram = Histogram((0, 1, 2, 3, 4, 10, 100, 1000), (0, 7, 0, 2, 0, 30, 1))
+    bars = histogram_bars(histogram, x_label="Length (bp)", y_label="Nodes", unit="bp")
+    rows = bars.data.values.tolist()
+    assert [row[:4] for row in rows] == [
+        [1, LOWEST, 2, 7],
+        [3, LOWEST, 4, 2],
+        [5, LOWEST, 6, 30],
+        [6, LOWEST, 7, 1],
+    ]
+    assert rows[2][4:] == ["10–99 bp", "30"]
+    assert axis_ticks(histogram) == {0: "0", 1: "1", 5: "10", 6: "100"}
+
+
+def test_bars_of_nothing_are_drawn_too():
+    bars = histogram_bars(Histogram((0, 1), (0,)), x_label="Depth", y_label="Nodes")
+    assert len(bars) == 0

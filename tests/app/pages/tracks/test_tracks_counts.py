@@ -1,0 +1,168 @@
+"""Counts of tracks in regions are those of adding up base by base."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz.io.intervals.intervals import read_intervals
+from genoviz.model import Intervals, PathRegion
+from genoviz_app.opening.track_data import prepare
+from genoviz_app.pages.tracks import TracksPage
+from genoviz_app.pages.tracks.counting.counting import count_regions, count_view, write_counts
+from genoviz_app.pages.tracks.counting.counts_table import table_rows
+from tests.app.conftest import poll_until
+from tests.conftest import real_data
+
+CHR9 = "intervals/chr9_4-6Mb"
+
+
+def random_intervals(rng, n, contigs, span, scores=False):
+    starts = rng.integers(0, span, n)
+    ends = starts + rng.integers(1, 40, n)
+    chosen = [contigs[i] for i in rng.integers(0, len(contigs), n)]
+    return Intervals.from_columns(chosen, starts, ends, scores=np.ones(n) if scores else None)
+
+
+def test_counts_are_those_of_adding_up(tmp_path):
+    rng = np.random.default_rng(5)
+    reads = random_intervals(rng, 300, ["chr1", "2"], 900)
+    regions = random_intervals(rng, 60, ["1", "2", "none"], 1000)
+    found = count_regions(regions, [("reads", prepare(reads, "bam"))])
+    track = found.tracks[0]
+    names = {"1": "chr1", "2": "2", "none": ""}
+    for row in range(len(regions)):
+        contig = names[regions.contigs[regions.contig_ids[row]]]
+        start, end = int(regions.starts[row]), int(regions.ends[row])
+        on = [reads.contigs[i] == contig for i in reads.contig_ids]
+        depth = np.zeros(end - start)
+        n = 0
+        for first, last in zip(reads.starts[on].tolist(), reads.ends[on].tolist(), strict=True):
+            if first < end and last > start:
+                n += 1
+                depth[max(first - start, 0) : last - start] += 1
+        assert track.counts[row] == n
+        assert track.covered_bases[row] == (depth > 0).sum()
+        assert track.means[row] == pytest.approx(depth.mean())
+    path = tmp_path / "counts.tsv"
+    write_counts(path, found)
+    lines = path.read_text().splitlines()
+    assert len(lines) == 1 + len(regions)
+    assert lines[1].split("\t")[6] == str(track.counts[0])
+
+
+def test_the_mean_of_a_signal_is_over_bases_that_have_a_value():
+    steps = Intervals.from_columns(["c"] * 3, [10, 20, 40], [20, 30, 50], scores=[1.0, 3.0, -2.0])
+    regions = Intervals.from_columns(["c"] * 4, [0, 15, 30, 45], [60, 25, 40, 100])
+    found = count_regions(regions, [("signal", prepare(steps, "bedgraph"))]).tracks[0]
+    assert found.means[[0, 1, 3]].tolist() == pytest.approx([2 / 3, 2.0, -2.0])
+    assert np.isnan(found.means[2])
+    assert found.covered_bases.tolist() == [30, 10, 0, 5]
+
+
+def test_a_path_of_a_graph_is_counted_at_its_place_on_the_contig():
+    genes = Intervals.from_columns(["chr6"] * 2, [1005, 1500], [1010, 1600])
+    region = PathRegion("s#0#chr6:1000-1100", 0, 20)
+    found = count_view(region, [("genes", prepare(genes, "bed"))])
+    assert found.tracks[0].counts.tolist() == [1]
+    assert found.tracks[0].covered_bases.tolist() == [5]
+
+
+def test_the_view_and_the_features_of_a_track_are_counted_on_the_page(session):
+    pysam = pytest.importorskip("pysam")
+    page = TracksPage(session)
+    bed = real_data(f"{CHR9}/bed_chr9_4000000_6000000_chromstates.bed")
+    bam = real_data(f"{CHR9}/bam_chr9_4000000_6000000.bam")
+    for path in (bed, bam):
+        session.tracks.open(str(path))
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: not session.tracks.is_opening)
+    poll()
+    poll()
+    page.navigation.go("chr9:4,700,001-4,720,000")
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    reads = read_intervals(bam).within("chr9", 4_700_000, 4_720_000)
+    frame = page.counts.table.table.value
+    assert frame["Region"].tolist() == ["chr9:4,700,001-4,720,000"] * 2
+    with pysam.AlignmentFile(str(bam)) as file:
+        there = [
+            any(start < 4_720_000 and end > 4_700_000 for start, end in read.get_blocks())
+            for read in file.fetch("chr9", 4_700_000, 4_720_000)
+            if not read.flag & 1796
+        ]
+    assert frame.set_index("Track").loc[bam.name, "Intervals"] == sum(there)
+    assert 0 < sum(there) < len(reads), "some reads have several blocks there"
+    page.counts.found = None
+    page.counts.fields.regions.value = bed.name
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    rows = table_rows(page.counts.found)
+    assert len(rows.frame) == len(read_intervals(bed))
+    assert set(rows.frame["Track"]) == {bam.name}
+
+
+def test_regions_of_a_file_that_is_not_open_are_counted_and_gone_to(session, tmp_path):
+    page = TracksPage(session)
+    reads, regions = tmp_path / "reads.bed", tmp_path / "regions.bed"
+    reads.write_text("chr1\t0\t50\nchr1\t40\t60\n2\t0\t1000\n")
+    regions.write_text("1\t45\t55\tboth\n1\t900\t950\tnone\nchr2\t10\t20\tother\n")
+    session.tracks.open(str(reads))
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: not session.tracks.is_opening)
+    for _ in range(3):
+        poll()
+    fields = page.counts.fields
+    fields.regions.value = "A file on the server"
+    assert fields.path.visible
+    page.counts.count()
+    assert "no file is named" in session.problem
+    fields.path.value = str(regions)
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    assert session.problem == ""
+    assert page.counts.found.tracks[0].counts.tolist() == [2, 0, 1]
+    assert "Contigs are renamed: chr1 to 1, 2 to chr2." in page.counts.table.count.object
+    frame = page.counts.table.table.value
+    assert frame["Mean"].tolist() == [1.5, 0.0, 1.0]
+    page.counts._take_row(2)
+    poll()
+    assert (page.browser.contig, page.browser.region.start) == ("2", 5)
+    fields.path.value = str(tmp_path / "nothing.bed")
+    page.counts.count()
+    assert "does not exist on the server" in session.problem
+
+
+def test_an_uploaded_file_is_counted_against_one_track(session, tmp_path):
+    page = TracksPage(session)
+    for name in ("a.bed", "b.bed"):
+        (tmp_path / name).write_text("c\t0\t50\nc\t40\t60\n")
+        session.tracks.open(str(tmp_path / name))
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: not session.tracks.is_opening)
+    for _ in range(3):
+        poll()
+    fields = page.counts.fields
+    fields.regions.value, fields.against.value = "An uploaded file", "b.bed"
+    page.counts.count()
+    assert "no file is uploaded" in session.problem
+    fields.upload.param.update(value=b"c\t5\t", filename="bad.bed")
+    page.counts.count()
+    poll_until(poll, lambda: "bad.bed, line 1" in session.problem)
+    fields.upload.param.update(value=b"c\t5\t45\n", filename="good.bed")
+    page.counts.count()
+    poll_until(poll, lambda: page.counts.found is not None)
+    assert [track.title for track in page.counts.found.tracks] == ["b.bed"]
+    assert page.counts.found.tracks[0].counts.tolist() == [2]

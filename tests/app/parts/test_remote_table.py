@@ -1,0 +1,34 @@
+"""The tables that share their width among columns, and are searched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genoviz_app.parts.remote_table import FittingTable, TableRows
+
+FRAME = pd.DataFrame({"name": ["Ann", "Bo", "Cy"], "place": ["x", "y", "z"], "n": [1, 2, 3]})
+
+
+class Narrow(FittingTable):
+    least_widths = (("place", 90),)
+
+
+def test_columns_share_the_width_in_proportion_to_their_per_cents():
+    table = Narrow(FRAME, widths={"name": "30%", "place": "10%", "n": 50}, show_index=False)
+    columns = {c["field"]: c for c in table.get_root().configuration["columns"] if "field" in c}
+    assert columns["name"]["widthGrow"] == pytest.approx(0.75)
+    assert columns["place"]["widthGrow"] == pytest.approx(0.25)
+    assert "width" not in columns["name"]
+    assert "widthGrow" not in columns["n"]
+    assert columns["place"]["minWidth"] == 90
+    assert columns["name"].get("minWidth") != 90
+
+
+def test_rows_are_found_by_their_words_in_any_case():
+    rows = TableRows(FRAME, np.array(["ann", "bo"]), np.array([0, 1, 1]))
+    assert rows.find("  ") is FRAME
+    assert rows.find(" O ")["name"].tolist() == ["Bo", "Cy"]
+    assert rows.find("AN")["name"].tolist() == ["Ann"]
+    assert rows.find("q")["name"].tolist() == []

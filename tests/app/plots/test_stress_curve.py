@@ -1,0 +1,53 @@
+"""The chart has the numbers of the run, on a log axis that holds them."""
+
+from __future__ import annotations
+
+import math
+
+import holoviews as hv
+import pytest
+
+from genoviz.analyses.graph.layout.stress import PathStress
+from genoviz_app.pages.pangenome.layout.layout_run import RunProgress, RunState
+from genoviz_app.pages.pangenome.layout.run_controls import numbers_html, plain
+from genoviz_app.plots.stress_curve import stress_curve
+
+
+def stress(mean, half=0.0):
+    return PathStress(mean, mean - half, mean + half, mean / 2, 1000, 3, False)
+
+
+def test_the_curve_and_its_band_have_the_values_of_the_run():
+    history = [(0, stress(50.0, 20.0)), (1, stress(4.0, 1.0)), (2, stress(0.3, 0.1))]
+    band, curve, last = stress_curve(history, n_iterations=30)
+    assert curve.dimension_values("stress").tolist() == [50.0, 4.0, 0.3]
+    assert band.dimension_values("high").tolist() == [70.0, 5.0, 0.4]
+    assert band.dimension_values("low").tolist() == pytest.approx([30.0, 3.0, 0.2])
+    assert last.dimension_values("iteration").tolist() == [2]
+    assert curve.range("iteration") == (0, 30)
+    low, high = curve.range("stress")
+    assert low == pytest.approx(0.1)
+    assert high == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [(), [(0, stress(math.nan))], [(0, stress(0.0))], [(0, stress(1.0, 3.0))]],
+)
+def test_what_a_log_axis_cannot_show_is_left_out_and_still_drawn(history):
+    plot = hv.render(stress_curve(history, n_iterations=5), backend="bokeh")
+    assert plot.y_range.start > 0
+    assert plot.y_range.end >= 100 * plot.y_range.start
+
+
+def test_the_numbers_are_readable():
+    progress = RunProgress(12, 30, 0.4, 38.4e6, 1.2, 75.0, 5.0, stress(0.0153, 0.00078))
+    html = numbers_html(RunState.RUNNING, progress)
+    for text in ("12 of 30", "38.4M updates/s", "1 min 15 s", "0.0153 ± 0.00078", "median"):
+        assert text in html
+    assert [plain(x, 3) for x in (0.0153, 262.4, 43_210.0, 1.5e9)] == [
+        "0.0153",
+        "262",
+        "43,200",
+        "1.5e+09",
+    ]

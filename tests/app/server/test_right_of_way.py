@@ -1,0 +1,58 @@
+"""Short work passes between two long steps, and neither can be kept waiting for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from genoviz_app.server import right_of_way
+from genoviz_app.server.jobs import JobThread
+from genoviz_app.server.right_of_way import RightOfWay
+from tests.waiting import PATIENCE
+
+
+def test_short_work_never_runs_beside_a_long_step_and_goes_before_the_next(monkeypatch):
+    monkeypatch.setattr(right_of_way, "SHORT_PATIENCE", PATIENCE)
+    way, log, stop = RightOfWay(), [], threading.Event()
+
+    def compute():
+        while not stop.is_set():
+            log.append("long begins")
+            time.sleep(0.01)
+            log.append("long ends")
+            yield
+
+    thread = JobThread("test", slice_seconds=0.0, way=way)
+    job = thread.submit(compute())
+    for _ in range(5):
+        time.sleep(0.013)
+        with way.short():
+            log.append("short begins")
+            time.sleep(0.005)
+            log.append("short ends")
+    stop.set()
+    assert job.wait(PATIENCE)
+    thread.close()
+    pairs = list(zip(log[::2], log[1::2], strict=False))
+    assert set(pairs) == {("long begins", "long ends"), ("short begins", "short ends")}
+    assert pairs.count(("short begins", "short ends")) == 5
+
+
+def test_a_very_long_step_does_not_keep_short_work_waiting(monkeypatch):
+    monkeypatch.setattr(right_of_way, "SHORT_PATIENCE", 0.02)
+    way = RightOfWay()
+    with way.long():
+        began = time.monotonic()
+        with way.short():
+            pass
+    assert 0.02 <= time.monotonic() - began < PATIENCE
+
+
+def test_endless_short_work_does_not_stop_the_computation(monkeypatch):
+    monkeypatch.setattr(right_of_way, "LONG_PATIENCE", 0.02)
+    way = RightOfWay()
+    with way.short():
+        began = time.monotonic()
+        with way.long():
+            pass
+    assert 0.02 <= time.monotonic() - began < PATIENCE

@@ -1,0 +1,234 @@
+"""The commands that look positions up and cut parts out say what the library says."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from genoviz import read_gfa
+from genoviz.analyses.graph.query.extract import extract_region
+from genoviz.analyses.graph.query.path_positions import find_node_visits
+from genoviz.cli.main import main
+from tests.conftest import real_data
+from tests.oracles.paths import path_sequence, walk_bases
+
+C4A = "grch38#chr6:31982057-32002681"
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Run a command; return its exit code, standard output and standard error."""
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def c4_path():
+    return real_data("gfa/chr6.C4.gfa.gz")
+
+
+@pytest.fixture(scope="module")
+def c4(c4_path):
+    return read_gfa(c4_path, cache=False)
+
+
+def rows_of(out):
+    header, *lines = [line.split("\t") for line in out.splitlines()]
+    assert header[0] == "#query"
+    return [dict(zip(["query", *header[1:]], line, strict=True)) for line in lines]
+
+
+def sentence(text):
+    return re.sub(r"[\s│╭╮╰╯─]+", " ", text)
+
+
+def test_position_of_a_contig_has_its_node(run, c4_path, c4):
+    code, out, err = run("position", c4_path, "--path", "grch38#chr6:31,982,057")
+    assert (code, err) == (0, "")
+    (row,) = rows_of(out)
+    base = walk_bases(c4, c4.find_path("grch38#chr6:31972046-32055647"))[10_011]
+    assert row == {
+        "query": "grch38#chr6:31,982,057",
+        "path": "grch38#chr6:31972046-32055647",
+        "position": "10011",
+        "contig": "grch38#chr6",
+        "contig_position": "31982057",
+        "node": c4.node_names[base[0]],
+        "offset": str(base[1]),
+        "strand": "-" if base[2] else "+",
+    }
+
+
+@pytest.mark.parametrize(
+    ("suffix", "offset"),
+    [("", 0), (":3", 3), (":3+", 3), (":0-", -1), ("+", 0), ("-", -1), (":1-", -2)],
+)
+def test_positions_of_a_node_are_those_of_its_base(run, c4_path, c4, suffix, offset):
+    rows = rows_of(run("position", c4_path, "--node", f"255{suffix}")[1])
+    node = c4.node_names.find("255")
+    offset %= int(c4.node_lengths[node])
+    assert len(rows) == len(find_node_visits(c4, [node]).paths) > 50
+    for row in rows[::9]:
+        bases = walk_bases(c4, c4.find_path(row["path"]))
+        assert bases[int(row["position"])][:3] == (node, offset, row["strand"] == "-")
+        assert row["offset"] == str(offset)
+        start = int(row["path"].rsplit(":")[-1].split("-")[0])
+        assert int(row["contig_position"]) == start + int(row["position"])
+
+
+def test_positions_of_a_file_and_on_another_path(run, c4_path, c4, tmp_path):
+    file = tmp_path / "positions.txt"
+    places = [31_982_057, *range(31_972_046, 32_055_647, 5_000)]
+    lines = [f"grch38#chr6\t{place:,}\r\n" for place in places]
+    file.write_text("# places\n\n" + "".join(lines).replace("\t", ":", 1))
+    target = "HG00438#2#JAHBCA010000042.1"
+    code, out, _ = run("position", c4_path, "--file", file, "--to", target, "--json")
+    rows = json.loads(out)["positions"]
+    assert code == 0
+    assert [row["contig_position"] for row in rows] == places
+    there = walk_bases(c4, c4.find_path(f"{target}:24398231-24449090"))
+    for row in rows:
+        node, offset, is_reverse, _ = there[row["to_position"]]
+        assert row["to_contig_position"] == 24_398_231 + row["to_position"]
+        if row["distance"] == 0:
+            assert (c4.node_names[node], offset) == (row["node"], row["offset"])
+            assert row["to_strand"] == ("+" if (row["strand"] == "-") == is_reverse else "-")
+    assert {row["strand"] for row in rows} == {"+"}
+    assert {row["to_strand"] for row in rows} == {"-"}
+    assert sum(row["distance"] == 0 for row in rows) > 10
+
+    back = ["--path", f"{target}:{rows[0]['to_contig_position']}", "--to", "grch38"]
+    (row,) = rows_of(run("position", c4_path, *back)[1])
+    assert (row["to_contig_position"], row["strand"], row["to_strand"], row["distance"]) == (
+        *("31982057", "-", "-"),
+        "0",
+    )
+
+
+def test_paths_that_share_nothing_have_no_position(run):
+    graph = real_data("gfa/micb-kir3dl1.gfa.gz")
+    query = "GRCh38#0#chr6:31498150"
+    (row,) = rows_of(run("position", graph, "--path", query, "--to", "CHM13#0#chr19")[1])
+    assert (row["position"], row["to_path"], row["to_position"], row["distance"]) == (
+        *("10", ".", "."),
+        ".",
+    )
+
+
+def test_node_without_path_is_noted(run, tmp_path):
+    graph = tmp_path / "g.gfa"
+    graph.write_text("S\ta\tACGT\nS\tb\tA\nP\tp\ta+\t*\n")
+    code, out, err = run("position", graph, "--node", "b", "--node", "a:1")
+    assert (code, err) == (0, "note: no path visits node b\n")
+    assert [row["query"] for row in rows_of(out)] == ["a:1"]
+
+
+@pytest.mark.parametrize("name", ["c4a.gfa", "c4a.gfa.gz"])
+def test_extracted_graph_is_that_of_the_library(run, c4_path, c4, tmp_path, name):
+    options = ["--detour-bp", 500, "--context-steps", 1]
+    code, out, _ = run("extract", c4_path, "--region", C4A, *options, "-o", tmp_path / name)
+    part = read_gfa(tmp_path / name, cache=False)
+    expected = extract_region(c4, C4A, detour_bp=500, context_steps=1)
+    assert code == 0
+    assert out.startswith(f"{part.n_nodes:,} nodes, {part.n_edges:,} edges, ")
+    assert out.endswith(f"wrote {tmp_path / name}\n")
+    assert list(part.node_names) == list(expected.node_names)
+    assert list(part.node_sequences) == list(expected.node_sequences)
+    assert part.edges.tolist() == expected.edges.tolist()
+    assert part.path_names == expected.path_names
+    assert part.steps.tolist() == expected.steps.tolist()
+
+
+def read_fasta(path):
+    records = [record.split("\n", 1) for record in path.read_text().split(">")[1:]]
+    return {name: text.replace("\n", "") for name, text in records}
+
+
+def test_extracted_sequences(run, c4_path, c4, tmp_path):
+    file = tmp_path / "a.fa"
+    whole = path_sequence(c4, c4.find_path("grch38#chr6:31972046-32055647"))
+    assert run("extract", c4_path, "--region", C4A, "-o", file)[0] == 0
+    assert read_fasta(file) == {C4A: whole[10_011:30_635]}
+    run("extract", c4_path, "--nodes", "17,18", "-o", file)
+    assert read_fasta(file) == {
+        name: c4.node_sequences[c4.node_names.find(name)] for name in ("17", "18")
+    }
+    run("extract", c4_path, "--region", C4A, "--detour-bp", 9999, "--fasta", "paths", "-o", file)
+    found = read_fasta(file)
+    assert len(found) > 90
+    assert all(text in whole for name, text in found.items() if name.startswith("grch38"))
+
+
+def test_extracted_nodes_are_listed_and_taken_again(run, c4_path, tmp_path):
+    names, around = tmp_path / "a.txt", tmp_path / "b.txt"
+    results = json.loads(run("extract", c4_path, "--region", C4A, "-o", names, "--json")[1])
+    assert results == {"n_nodes": 362, "files": [str(names)]}
+    run("extract", c4_path, "--nodes", names, "--context-bp", 1, "-o", around)
+    listed, wider = (set(file.read_text().split()) for file in (names, around))
+    assert len(listed) == 362
+    assert listed < wider
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["position", "GRAPH"], "give --path, --node or --file"),
+        (["extract", "GRAPH", "-o", "x.gfa"], "give --region or --nodes"),
+        (["extract", "GRAPH", "--nodes", "1", "-o", "x.png"], "needs one of the endings .gfa, .fa"),
+        (["extract", "GRAPH", "--nodes", "1", "-o", "no/x.gfa"], "there is no folder no"),
+        (["extract", "GRAPH", "--nodes", "1", "-o", "x.gfa", "--fasta", "nodes"], "--fasta needs"),
+        (["extract", "GRAPH", "--nodes", "1", "-o", "x.fa", "--fasta", "region"], "needs --region"),
+        (["extract", "GRAPH", "--nodes", "1", "-o", "x.gfa", "--context-bp", "-1"], "Input should"),
+    ],
+)
+def test_wrong_usage_exits_with_2(run, c4_path, arguments, message):
+    code, out, err = run(*[c4_path if word == "GRAPH" else word for word in arguments])
+    assert (code, out) == (2, "")
+    assert message in sentence(err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["position", "GRAPH", "--path", "chr7:5"], "no path or contig is named 'chr7'; the"),
+        (["position", "GRAPH", "--path", C4A], r"position is '.*', needs one as path:position"),
+        (["position", "GRAPH", "--node", "x:5"], "no node is named 'x:5', needs node, node:off"),
+        (["position", "GRAPH", "--node", "17:99999"], "'17:99999' is beyond its .* bp, needs an"),
+        (
+            ["position", "GRAPH", "--node", "17", "--to", "HG00438"],
+            "'HG00438' could be any of 2 contigs",
+        ),
+        (["position", "GRAPH", "--node", "17", "--to", "q"], "no path or contig is named 'q'"),
+        (["position", "GRAPH", "--file", "p.txt"], "p.txt, line 2: no path or contig is named"),
+        (["position", "GRAPH", "--file", "no.txt"], "no.txt: there is no such file"),
+        (["extract", "GRAPH", "--region", "chr6:1-5", "-o", "x.gfa"], "could be any of 2 contigs"),
+        (["extract", "GRAPH", "--nodes", "1,x", "-o", "x.gfa"], "--nodes names 'x', which is nei"),
+        (["extract", "GRAPH", "--nodes", "", "-o", "x.gfa"], "--nodes '' names no node; give a fi"),
+        (["extract", "GRAPH", "--nodes", ",,", "-o", "x.gfa"], "--nodes ',,' names no node; give"),
+    ],
+)
+def test_failure_is_one_sentence_and_exit_code_1(
+    run, c4_path, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.txt").write_text("chm13:31825251\nchr9:5\n")
+    code, out, err = run(*[c4_path if word == "GRAPH" else word for word in arguments])
+    assert (code, out) == (1, "")
+    assert re.match(rf"genoviz: .*({message}).*\n\Z", err)
+    assert not list(tmp_path.glob("x.*"))
+
+
+@pytest.mark.parametrize("command", ["position", "extract"])
+def test_help_has_examples(run, command):
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert f"genoviz {command} " in sentence(out).split("Examples")[1]

@@ -1,0 +1,331 @@
+"""``genoviz offtarget`` gives the rows of Cas-OFFinder, and what its options ask for."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import shutil
+from types import SimpleNamespace
+
+import pytest
+import typer
+
+from genoviz import Sequences, find_offtargets
+from genoviz.cli.main import main
+from genoviz.cli.offtargets import device
+from genoviz.cli.offtargets.device import Device, parse_device
+from genoviz.io.files import file_source
+from tests.conftest import real_data
+from tests.oracles.offtargets import find_sites
+
+CASES = (
+    "01_basic_ngg", "03_genomeN_protospacer", "04_genomeN_pam", "05_talen_allN", "06_allN_guide",
+    "08_softmask", "09_contig_edges", "10_short_contigs", "11_end_overrun", "12_overlaps",
+    "12b_pam_middle", "14_cas12a_tttn", "15_sacas9_nngrrt", "17_guide_with_pam",
+    "18_input_quirks", "18b_input_noid_blank", "18c_uniform_mm_ids", "19_twobit", "21_headers",
+    "22_bulge_1_1_ngg", "22b_bulge_1_1_nrg", "23_bulge_2_2_nrg", "25b_bulge_dup_guides",
+    "26_guide_unknown_letters", "27b_long_lines", "28_bulk_nrg_mm6", "47_single_file_path",
+)  # fmt: skip
+ERRORS = {
+    "40_err_length": ("line 3", "has 22 letters and the pattern 23"),
+    "41_err_nodir": ("line 1", "no file or folder 'nowhere'"),
+    "42_err_mixed_ids": ("line 4", "has no id and line 3 has one"),
+    "43_err_badmm": ("line 3", "'x' stands for the mismatches"),
+    "44_err_negmm": ("line 3", "'-1' stands for the mismatches"),
+    "45_err_noguides": ("line 3", "has no guide"),
+}
+WRAPPER = "#Bulge type\tcrRNA\tDNA\tChromosome\tPosition\tDirection\tMismatches\tBulge Size"
+GUIDE = "GGCCGACCTGTCGCTGACGC"
+CONTIGS = {
+    "c1 the first": f"TTACCATGCA{GUIDE}TGGAATTNNGGCCGACCTGTCGCTGAgGCAGGTT".upper(),
+    "c2": "CCAGCGTCAGCGACAGGTCGGCC" + "ACGT" * 10 + "GGCCGACTGTCGCTGACGCCGG",
+}
+
+
+@pytest.fixture
+def run(capfd, tmp_path, monkeypatch):
+    """Run the command; return its exit code, standard output and standard error."""
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main(["offtarget", *map(str, arguments)])
+        captured = capfd.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def genome(tmp_path):
+    path = tmp_path / "genome.fa"
+    path.write_text("".join(f">{name}\n{letters}\n" for name, letters in CONTIGS.items()))
+    return path
+
+
+def search(**options):
+    sequences = Sequences.from_records(CONTIGS.items())
+    return find_offtargets([GUIDE + "NNN"], sequences, "N" * 21 + "GG", **options)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_are_those_of_cas_offinder(run, monkeypatch, case):
+    folder = real_data(f"offtarget/cases/{case}")
+    monkeypatch.chdir(folder)
+    code, out, err = run("input.txt", "C", "-")
+    assert code == 0
+    rows = out.splitlines()
+    if len((folder / "input.txt").read_text().splitlines()[1].split()) == 3:
+        assert rows.pop(0) == WRAPPER
+    assert sorted(rows) == sorted((folder / "expected.tsv").read_text().splitlines())
+    assert f"{len(rows):,} hit" in err or "dup" in case
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_wrong_input_is_told_with_its_line_and_nothing_is_lost(run, tmp_path, case):
+    folder = real_data(f"offtarget/cases/{case}")
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "out.txt").write_text("of before")
+    code, out, err = run("input.txt", "C", "out.txt")
+    line, words = ERRORS[case]
+    assert (code, out) == (1, "")
+    assert err.startswith(f"genoviz: input.txt, {line}: ")
+    assert words in err
+    assert err.count("\n") == 1
+    assert (tmp_path / "out.txt").read_text() == "of before"
+
+
+def test_input_comes_by_a_pipe_and_rows_go_to_a_file(run, genome, tmp_path, monkeypatch):
+    text = f"genome.fa\n{'N' * 21}GG\n{GUIDE}NNN 4\n"
+    (tmp_path / "input.txt").write_text(text)
+    code, wanted, _ = run("input.txt", "C", "-")
+    assert code == 0
+    assert len(wanted.splitlines()) == 3
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
+    assert run("-", "C0", "-")[:2] == (0, wanted)
+    assert run("input.txt", "A", "rows.txt")[:2] == (0, "")
+    assert (tmp_path / "rows.txt").read_text() == wanted
+    assert run("input.txt", "--backend", "cpu", "-o", "rows.txt.gz")[:2] == (0, "")
+    assert gzip.decompress((tmp_path / "rows.txt.gz").read_bytes()).decode() == wanted
+
+
+def test_a_closed_output_is_told(run, genome, monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    code, _, err = run("--guide", GUIDE, "--genome", genome)
+    assert code == 1
+    assert err.startswith("genoviz: standard output is closed")
+
+
+def test_options_ask_for_the_same_as_an_input_file(run, genome, tmp_path):
+    (tmp_path / "input.txt").write_text(f"genome.fa\n{'N' * 21}GG\n{GUIDE}NNN 4\n")
+    wanted = run("input.txt", "C", "-")[1]
+    options = ("--guide", GUIDE.lower(), "--genome", genome, "--backend", "cpu")
+    code, out, err = run(*options)
+    assert (code, out) == (0, wanted)
+    assert "3 hits of 1 guide in 2 contigs" in err
+    assert run("--guide", GUIDE.replace("T", "U"), *options[2:])[1] == wanted
+    (tmp_path / "folder").mkdir()
+    genome.rename(tmp_path / "folder" / "genome.fa")
+    assert run(*options[:3], "folder", *options[4:], "--pam", "ngg")[1] == wanted
+    fewer = run(*options[:3], "folder", "--mismatches", 0, "--strand", "+")[1].splitlines()
+    assert [row.split("\t")[4:] for row in fewer] == [["+", "0"]]
+
+
+def test_a_guide_with_its_pam_finds_what_it_finds_without(run, genome, tmp_path):
+    code, bare, _ = run("--guide", GUIDE, "--genome", genome)
+    assert (code, bare != "") == (0, True)
+    for guide in (f"{GUIDE}TGG", f"{GUIDE}NNN"):
+        found = run("--guide", guide, "--genome", genome)
+        assert found[:2] == (0, bare)
+        assert f"note: 1 guide ends in the PAM NGG, which is left out of it: {guide}" in found[2]
+    # Rows as of CRISPOR: identifier, guide with its PAM, then scores.
+    (tmp_path / "guides.tsv").write_text(
+        f"#guideId\ttargetSeq\tmitSpecScore\n21forw\t{GUIDE}TGG\t50\n7rev\t{'ACTA' * 5}AGG\t9\n"
+    )
+    code, out, err = run("--guides", "guides.tsv", "--genome", genome, "--json", "-o", "hits.csv")
+    assert code == 0
+    assert "2 guides end in the PAM NGG, which is left out of them: 21forw, 7rev" in err
+    rows = json.loads(out)["guides"]
+    assert [(row["id"], row["is_found"]) for row in rows] == [("21forw", True), ("7rev", False)]
+    _, _, err = run("--guides", "guides.tsv", "--genome", genome)
+    assert [line for line in err.splitlines() if line.startswith("7rev")] == [
+        "7rev                0  0  not found in this genome"
+    ]
+
+
+def test_a_table_whose_guides_do_not_parse_is_refused(run, genome, tmp_path):
+    (tmp_path / "guides.csv").write_text(f"A,{GUIDE[:9]}X{GUIDE[10:]}\nC,{GUIDE[:9]}X\n")
+    code, out, err = run("--guides", "guides.csv", "--genome", genome)
+    assert (code, out) == (1, "")
+    words = "guides.csv, line 1: letter 10 of the guide GGCCGACCTXTCGCTGACGC is 'X'"
+    assert words in " ".join(err.split())
+
+
+def test_hits_of_any_pam_and_length_are_those_of_a_slow_search(run, genome, tmp_path):
+    (tmp_path / "guides.csv").write_text("name,guide,mismatches\na,CCATGCAC,3\nb,CCATGCACG,4\n")
+    code, out, _ = run(
+        "--guides", "guides.csv", "--pam", "TTN", "--pam-first", "--genome", genome, "-m", "9"
+    )
+    assert code == 0
+    contigs = [*CONTIGS.values()]
+    wanted = []
+    for name, guide, limit in (("a", "NNNCCATGCAC", 3), ("b", "NNNCCATGCACG", 4)):
+        pattern = "TTN" + "N" * (len(guide) - 3)
+        for _, contig, start, strand, n in find_sites(contigs, pattern, [guide], [limit]):
+            wanted.append([guide, [*CONTIGS][contig], str(start), strand, str(n), name])
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert sorted(row[:3] + row[4:] for row in rows) == sorted(wanted)
+    assert wanted
+
+
+@pytest.mark.parametrize("placements", ["best", "all"])
+def test_bulges_have_rows_of_the_wrapper(run, genome, placements):
+    options = ("--guide", GUIDE, "--genome", genome, "-m", 1, "--dna-bulge", 1, "--rna-bulge", 1)
+    code, out, _ = run(*options, "--placements", placements)
+    sizes = {"max_mismatches": 1, "dna_bulge": 1, "rna_bulge": 1}
+    hits = search(**sizes, placements=placements)
+    header, *rows = out.splitlines()
+    assert (code, header) == (0, WRAPPER)
+    shown = [(row.split("\t")[1], row.split("\t")[2]) for row in rows]
+    assert shown == [(line.guide, line.site) for line in hits.alignments()]
+    assert {row.split("\t")[0] for row in rows} >= {"X", "RNA"}
+    if placements == "best":
+        assert run(*options)[1] == out
+
+
+def test_formats_go_by_the_name_of_the_file(run, genome, tmp_path):
+    options = ("--guide", GUIDE, "--genome", genome, "--scores")
+    hits = search(max_mismatches=4)
+    for name in ("hits.csv", "hits.tsv", "hits.bed", "hits.parquet", "hits.csv.gz"):
+        assert run(*options, "-o", name)[0] == 0
+    rows = [*csv.DictReader((tmp_path / "hits.csv").read_text().splitlines())]
+    assert [int(row["start"]) for row in rows] == hits.starts.tolist()
+    assert {row["contig"] for row in rows} == {"c1", "c2"}
+    assert {row["header"] for row in rows} == {"c1 the first", "c2"}
+    # Blunt cut 3 bp before the PAM.
+    assert [int(row["cut_site"]) for row in rows] == [
+        start + (17 if strand > 0 else 6)
+        for start, strand in zip(hits.starts.tolist(), hits.strands.tolist(), strict=True)
+    ]
+    assert [float(row["cfd"]) for row in rows if row["mismatches"] == "0"] == [1, 1]
+    packed = gzip.decompress((tmp_path / "hits.csv.gz").read_bytes())
+    assert packed == (tmp_path / "hits.csv").read_bytes()
+    scores = [line.split("\t")[4] for line in (tmp_path / "hits.bed").read_text().splitlines()]
+    assert scores == [str(round(1000 * float(row["cfd"]))) for row in rows]
+    assert (tmp_path / "hits.parquet").read_bytes()[:4] == b"PAR1"
+    assert "have scores" in run("-g", "ACGTACGT", "--genome", genome, "-o", "x.csv", "--scores")[2]
+    assert "v2 has no scores" in run(*options)[2]
+
+
+def test_counts_alone_are_those_of_the_hits(run, genome, tmp_path):
+    options = ("--guide", GUIDE, "--guide", "A" * 20, "--genome", genome)
+    for more in ((), ("--rna-bulge", 1, "-m", 2), ("--rna-bulge", 1, "--placements", "all")):
+        found = json.loads(run(*options, *more, "--json")[1])
+        code, out, _ = run(*options, *more, "--count-only")
+        header, *rows = [line.split("\t") for line in out.splitlines()]
+        assert code == 0
+        assert header[:4] == ["#id", "guide", "hits", "0"]
+        assert [row[:3] for row in rows] == [
+            [".", row["guide"], str(row["n_hits"])] for row in found["guides"]
+        ]
+        for row, wanted in zip(rows, found["guides"], strict=True):
+            counts = [int(cell) for cell in row[3:]]
+            n = len(wanted["by_mismatches"])
+            assert counts[:n] == wanted["by_mismatches"]
+            assert not any(counts[n:])
+        assert found["n_hits"] > 0
+    assert run(*options, *more, "--count-only", "-o", "counts.tsv.gz")[:2] == (0, "")
+    assert gzip.decompress((tmp_path / "counts.tsv.gz").read_bytes()).decode() == out
+
+
+def test_the_closest_are_the_first_with_the_fewest_mismatches(run, genome):
+    options = ("--guide", GUIDE, "--guide", "ACGTACGTACGTACGTACGT", "--genome", genome, "-m", 18)
+    rows = [line.split("\t") for line in run(*options)[1].splitlines()]
+    for limit in (1, 2, 5):
+        found = [line.split("\t") for line in run(*options, "--closest", limit)[1].splitlines()]
+        wanted = []
+        for guide in dict.fromkeys(row[0] for row in rows):
+            of_guide = [row for row in rows if row[0] == guide]
+            chosen = sorted(of_guide, key=lambda row: int(row[5]))[:limit]
+            wanted += [row for row in of_guide if row in chosen]
+        assert found == wanted
+    assert len(rows) > 5
+
+
+def test_a_second_search_opens_the_saved_genome(run, genome, monkeypatch):
+    monkeypatch.setattr(file_source, "MIN_BYTES", 1)
+    options = ("--guide", GUIDE, "--genome", genome)
+    first = run(*options)
+    folder = file_source.cache_folder("genomes")
+    assert len([*folder.iterdir()]) == 1
+    monkeypatch.setattr("genoviz.io.offtargets.genome_planes.iter_read_genome", None)
+    assert run(*options)[:2] == first[:2]
+    shutil.rmtree(folder)
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C", Device("cpu")),
+        ("C0,1", Device("cpu")),
+        ("A", Device("cpu")),
+        ("G", Device("cuda")),
+        ("G1", Device("cuda", (1,))),
+        ("G0,2", Device("cuda", (0, 2))),
+        ("G0:2", Device("cuda", (0, 1))),
+        ("G0:4:2,1", Device("cuda", (0, 2, 1))),
+    ],
+)
+def test_devices_are_those_of_cas_offinder(monkeypatch, text, expected):
+    monkeypatch.setattr(device, "cuda_is_available", lambda: False)
+    assert parse_device(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "X", "c", "G0,", "G-1", "G2:2", "G0:2:0", "C G", "C0:99999"])
+def test_other_devices_are_refused(text):
+    with pytest.raises(typer.BadParameter, match="needs C"):
+        parse_device(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["input.txt", "X", "-"], 2, "needs C"),
+        (["input.txt", "C", "out.txt", "-o", "x"], 2, "OUTPUT or -o"),
+        (["input.txt", "C", "-", "--pam", "NGG"], 2, "INPUT says"),
+        (["input.txt", "C", "-", "-m", "3"], 2, "INPUT says"),
+        (["input.txt", "C", "input.txt"], 1, "is read by this command"),
+        (["input.txt", "C", "gone/out.txt"], 2, "there is no folder gone"),
+        (["input.txt", "C", "."], 2, "is a folder"),
+        (["gone.txt", "C", "-"], 1, "gone.txt: there is no such file"),
+        (["--guide", "ACGT"], 2, "give --genome"),
+        (["--genome", "genome.fa"], 2, "give --guide"),
+        (["--guide", "ACGT", "--genome", "gone.fa"], 1, "no such file or folder"),
+        (["--guide", "AC-T", "--genome", "genome.fa"], 1, "letter 3 of --guide AC-T is '-'"),
+        (["--guide", "", "--genome", "genome.fa"], 1, "--guide is empty"),
+        (["--guide", "ACGT", "--genome", "genome.fa", "--pam", "NGZ"], 2, "has 'Z'"),
+        (["--guide", "ACGT", "--genome", "genome.fa", "-m", "-1"], 2, "greater than or equal to 0"),
+        (["--guide", "A", "--genome", "genome.fa", "--rna-bulge", "1"], 1, "too few for a bulge"),
+        (["--guide", "ACGTAC", "--genome", "genome.fa", "--format", "parquet"], 2, "give -o"),
+        (["-g", "ACGTAC", "--genome", "genome.fa", "--dna-bulge", "1", "--format", "v2"], 2,
+         "v2 has no bulges"),
+        (["-g", "ACGTAC", "--genome", "genome.fa", "--count-only", "--format", "csv"], 2,
+         "a table of its own"),
+        (["-g", "ACGTAC", "--genome", "genome.fa", "--rna-bulge", "1", "--closest", "3"], 2,
+         "--closest goes neither"),
+        (["-g", "ACGTAC", "--genome", "genome.fa", "--dna-bulge", "999"], 1,
+         "dna_bulge is 999 and the pattern has 9 letters"),
+        (["-g", "ACGTAC", "--genome", "empty.fa"], 0, "has no bases"),
+    ],
+)  # fmt: skip
+def test_wrong_calls_are_told(run, genome, tmp_path, arguments, code, words):
+    (tmp_path / "input.txt").write_text(f"genome.fa\n{'N' * 21}GG\n{GUIDE}NNN 4\n")
+    (tmp_path / "empty.fa").write_text(">c\n")
+    found, out, err = run(*arguments)
+    assert (found, out) == (code, "")
+    plain = " ".join(err.replace("│", " ").split())
+    assert words in plain

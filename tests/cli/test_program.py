@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import dataclasses
+import errno
+import importlib.metadata
+import inspect
+import json
+import math
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import genoviz
+from genoviz import backend as backends
+from genoviz.analyses.graph.layout.layout_options import LayoutOptions
+from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS
+from genoviz.cli.common_options import BackendName
+from genoviz.cli.graph import layout as layout_command
+from genoviz.cli.graph import simulate as simulate_command
+from genoviz.cli.main import main
+from genoviz.cli.progress import quantity
+from genoviz.cli.results import describe_stress, print_results
+from tests.conftest import ROOT, real_data
+from tests.waiting import PATIENCE
+
+COMMANDS = ["layout", "stress", "draw", "simulate", "serve", "samples", "samples get"]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; return its exit code, standard output and standard error."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def graph_path():
+    return genoviz.get_sample("simulated")
+
+
+def sentence(text):
+    """Return an error message without the box that Typer draws around it."""
+    return re.sub(r"[\s│╭╮╰╯─]+", " ", text)
+
+
+def test_layout_is_written_measured_and_goes_on_from_a_file(run, graph_path, tmp_path):
+    lay, tsv = tmp_path / "a.lay", tmp_path / "a.tsv.gz"
+    code, out, err = run("layout", graph_path, "-o", lay, "--tsv", tsv, "--seed", 3)
+    assert (code, err) == (0, "")
+    assert out.startswith("3,500 nodes, ")
+    assert f"wrote {lay}\nwrote {tsv}\npath stress by steps 0." in out
+    layout = genoviz.read_layout(lay)
+    np.testing.assert_allclose(genoviz.read_layout(tsv).coordinates, layout.coordinates, rtol=1e-15)
+
+    _, out, _ = run("stress", graph_path, lay, "--json", "--samples", 20_000)
+    measured = json.loads(out)
+    assert 0 < measured["stress"]["ci_low"] < measured["stress"]["ci_high"] < 2
+    assert measured["stress"]["n_terms"] + measured["stress"]["n_skipped"] == 20_000
+    assert measured["graph"]["n_nodes"] == 3_500
+
+    more = ["--start", tsv, "--first-iteration", 28, "--json", "--path", "REFA#0#chr1"]
+    _, out, err = run("layout", graph_path, "-o", tmp_path / "b.lay", *more)
+    again = json.loads(out)
+    assert "nodes lie only on paths that do not guide and stay where they began" in err
+    assert again["note"] in err
+    assert again["options"]["first_iteration"] == 28
+    assert again["n_updates"] < 3 * 10 * 3_500
+    moved = genoviz.read_layout(tmp_path / "b.lay").coordinates - layout.coordinates
+    assert np.median(np.abs(moved - np.median(moved, axis=0))) < 1_000
+
+
+def test_one_thread_and_one_seed_give_one_layout(run, graph_path, tmp_path):
+    for name in ("a.lay", "b.lay"):
+        options = ["--threads", 1, "--seed", 5, "--iterations", 3, "--stress-samples", 0]
+        run("layout", graph_path, "-o", tmp_path / name, "--backend", "cpu", *options)
+    assert (tmp_path / "a.lay").read_bytes() == (tmp_path / "b.lay").read_bytes()
+
+
+def test_exact_stress_of_a_known_layout(run):
+    graph = real_data("gfa/DRB1-3123.gfa.gz")
+    code, out, _ = run("stress", graph, real_data("layouts/DRB1-3123_29.lay"), "--exact")
+    assert (code, out) == (0, "path stress by pairs 0.0691853 (exact, 205,880,013 terms)\n")
+
+
+def test_simulated_graph_is_written(run, tmp_path):
+    path = tmp_path / "s.gfa"
+    code, out, err = run("simulate", "-n", 2_000, "-p", 6, "--seed", 2, "-o", path)
+    assert (code, err) == (0, "")
+    assert out.endswith(f"wrote {path}\n")
+    graph = genoviz.read_gfa(path, cache=False)
+    assert (graph.n_nodes, graph.n_paths) == (2_000, 6)
+    assert out.startswith(f"2,000 nodes, {graph.n_edges:,} edges, 6 paths, {graph.n_steps:,} steps")
+
+
+def test_preset_gives_the_sizes_that_are_not_given(run, tmp_path):
+    _, out, _ = run("simulate", "--preset", "small", "-p", 4, "--json", "-o", tmp_path / "s.gfa")
+    assert json.loads(out)["graph"]["n_nodes"] == 5_000
+    assert json.loads(out)["graph"]["n_paths"] == 4
+
+
+def test_samples_are_listed_and_had(run):
+    code, out, _ = run("samples")
+    assert code == 0
+    assert re.search(r"^simulated +125 kB  here ", out, re.MULTILINE)
+    assert re.search(r"^drb1 +463 kB  to fetch +HLA-DRB1", out, re.MULTILINE)
+    listed = json.loads(run("samples", "--json")[1])
+    assert [sample["name"] for sample in listed["samples"]][:6] == [
+        "simulated",
+        "exons",
+        "reads",
+        "genome",
+        "genotypes",
+        "drb1",
+    ]
+    assert run("samples", "get", "simulated")[1] == f"{genoviz.get_sample('simulated')}\n"
+
+
+def test_version_is_that_of_the_package(run):
+    assert run("--version")[:2] == (0, f"genoviz {genoviz.__version__}\n")
+    assert importlib.metadata.version("genoviz") == genoviz.__version__
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_and_exit_is_zero(run, command):
+    code, out, _ = run(*command.split(), "--help")
+    assert code == 0
+    assert f"genoviz {command} " in sentence(out).split("Examples")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["layout", "GRAPH"], "give -o or --tsv"),
+        (
+            ["layout", "GRAPH", "-o", "x.png"],
+            "-o x.png needs one of the endings .lay, .tsv (.tsv also with .gz)",
+        ),
+        (["layout", "GRAPH", "--tsv", "x.lay"], "--tsv x.lay needs one of the endings .tsv,"),
+        (["layout", "GRAPH", "-o", "no/x.lay"], "there is no folder no"),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--iterations", "0"],
+            "'--iterations': Input should be greater",
+        ),
+        (["layout", "GRAPH", "-o", "x.lay", "--backend", "tpu"], "'tpu' is not one of"),
+        (["stress", "GRAPH", "x.lay", "--exact", "--samples", "9"], "--exact takes all pairs"),
+        (
+            ["stress", "GRAPH", "x.lay", "--samples-per-step", "9", "--samples", "9"],
+            "give --samples or --samples-per-step",
+        ),
+        (["simulate", "-n", "5", "-o", "x.gfa"], "give -n and -p, or a --preset"),
+        (["simulate", "-n", "5", "-p", "2", "-o", "no/x.gfa"], "there is no folder no"),
+        (["paint"], "No such command 'paint'"),
+    ],
+)
+def test_wrong_usage_exits_with_2(run, graph_path, arguments, message):
+    code, out, err = run(*[graph_path if word == "GRAPH" else word for word in arguments])
+    assert (code, out) == (2, "")
+    assert message in sentence(err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["layout", "no.gfa", "-o", "x.lay"], "no.gfa: there is no such file in "),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--start", "no.lay"],
+            "no.lay: cannot be read: No such",
+        ),
+        (["layout", "GRAPH", "-o", "x.lay", "--path", "z"], "no path is named 'z'; the graph has "),
+        (["layout", "GRAPH", "-o", "x.lay", "--window", "3"], "window is 3, needs one of 1, 2, "),
+        (["stress", "GRAPH", "GRAPH"], r"line 1: has 2 columns, needs 3 \(name, x, y\)"),
+        (
+            ["samples", "get", "drb2"],
+            "no sample is named 'drb2'; there are simulated, exons, reads, genome, genotypes,",
+        ),
+        (["simulate", "-n", "5", "-p", "2", "--steps", "999", "-o", "x.gfa"], "n_steps is 999"),
+    ],
+)
+def test_failure_is_one_sentence_and_exit_code_1(
+    run, graph_path, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*[graph_path if word == "GRAPH" else word for word in arguments])
+    assert (code, out) == (1, "")
+    assert re.match(rf"genoviz: .*({message}).*\n\Z", err)
+    assert not list(tmp_path.glob("x.*"))
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device", "x.lay"),
+            "x.lay: No space left on device",
+        ),
+        (MemoryError("1 TB"), "this needs more memory than the machine has (1 TB)"),
+    ],
+)
+def test_machine_at_its_limits_is_said_in_one_sentence(
+    run, graph_path, tmp_path, monkeypatch, error, message
+):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr("genoviz.analyses.graph.layout.layout.iter_path_sgd_layout", fail)
+    code, _, err = run("layout", graph_path, "-o", tmp_path / "x.lay")
+    assert (code, err) == (1, f"genoviz: {message}\n")
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Calls of a dashboard that only remembers how it was called, or raises ``error``."""
+    calls = types.SimpleNamespace(given=[], error=None)
+
+    def serve(files, *, port, address, show):
+        if calls.error:
+            raise calls.error
+        calls.given.append((files, port, address, show))
+
+    monkeypatch.setitem(sys.modules, "genoviz_app.__main__", types.SimpleNamespace(serve=serve))
+    return calls
+
+
+def test_dashboard_is_served_with_the_given_options(run, served):
+    assert run("serve")[0] == 0
+    assert run("serve", "a.gfa", "b.gfa", "--port", 0, "--address", "::", "--no-browser")[0] == 0
+    assert served.given == [
+        ([], 5006, "127.0.0.1", True),
+        ([Path("a.gfa"), Path("b.gfa")], 0, "::", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            ModuleNotFoundError("No module named 'panel'", name="panel"),
+            "pip install 'genoviz[app]'",
+        ),
+        (OSError(errno.EADDRINUSE, "Address already in use"), "port 5006 is taken; give another"),
+    ],
+)
+def test_dashboard_that_cannot_be_served_says_why(run, served, error, message):
+    served.error = error
+    code, _, err = run("serve")
+    assert code == 1
+    assert message in err
+
+
+def test_defaults_are_those_of_the_library():
+    parameters = inspect.signature(layout_command.layout).parameters
+    names = {"n_iterations": "iterations", "n_threads": "threads"}
+    for field in dataclasses.fields(LayoutOptions):
+        assert parameters[names.get(field.name, field.name)].default == field.default
+    assert tuple(BackendName) == backends.BACKENDS
+    assert tuple(simulate_command.Preset) == tuple(SIMULATION_PRESETS)
+
+
+def test_nothing_heavy_is_imported_to_show_help():
+    script = (
+        "import sys, genoviz.cli.main\n"
+        "heavy = {'numpy', 'numba', 'pooch', 'requests', 'panel', 'cupy', 'app'}\n"
+        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+
+
+def test_progress_shows_rate_and_time_left_and_ctrl_c_leaves_nothing(graph_path, tmp_path):
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "genoviz", "layout", str(graph_path), "-o", "x.lay"]
+    process = subprocess.Popen(
+        [*command, "--iterations", "100000"],
+        cwd=tmp_path,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100", "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=slave,
+    )
+    os.close(slave)
+    is_complete = re.compile(r"Layout .* 0 % .*M updates/s \d+:\d\d:\d\d")
+    shown = ""
+    interrupted = False
+    deadline = time.monotonic() + PATIENCE
+    # What the terminal shows is read to the end, or the process would wait for somebody to read it.
+    while time.monotonic() < deadline:
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                shown += re.sub(r"\x1b\[[?\d;]*\w", "", os.read(master, 1 << 16).decode("latin1"))
+            except OSError:
+                break
+        if not interrupted and is_complete.search(shown):
+            process.send_signal(signal.SIGINT)
+            interrupted = True
+    os.close(master)
+    try:
+        out, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert interrupted, shown
+    assert (process.returncode, out) == (130, b"")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0, "B", "0 B"),
+        (999.4, "B", "999 B"),
+        (999.9, "B", "1 kB"),
+        (61.7e6, "updates", "61.7 M updates"),
+        (3e12, "B", "3 TB"),
+    ],
+)
+def test_quantities_have_three_digits(value, unit, text):
+    assert quantity(value, unit) == text
+
+
+def test_json_has_no_number_that_is_not_finite(capsys):
+    stress = genoviz.PathStress(math.nan, math.nan, math.nan, math.inf, 0, 3, True)
+    print_results({"stress": stress, "list": [(1, math.nan)]}, [], as_json=True)
+    read = json.loads(capsys.readouterr().out)
+    assert read["stress"]["mean"] is None
+    assert read["list"] == [[1, None]]
+    assert describe_stress(stress).startswith("path stress: none")

@@ -1,0 +1,161 @@
+"""read_gfa on real files and on small texts of every dialect, against the slow reader."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
+from genoviz.io.text import text_file
+from genoviz.io.text.bgzf import END, compress_blocks, find_blocks
+from genoviz.model import PangenomeGraph
+from tests.conftest import real_data
+from tests.oracles.gfa import OracleGraph, read_gfa_text
+
+# Nodes, edges, paths and steps as published with the files, or counted with grep.
+REAL_COUNTS = {
+    "DRB1-3123": (4_955, 6_777, 12, 35_059),
+    "DRB1-3123_unsorted": (3_214, 6_243, 12, 21_882),
+    "LPA": (3_751, 5_195, 13, 202_806),
+    "MHC_4": (111_805, 151_740, 5, 355_853),
+    "chr5.yeast": (26_234, 35_381, 5, 84_062),
+    "chr6.C4": (1_748, 2_366, 90, 171_208),
+    "hprc_RHCE": (17_966, 24_831, 91, 1_024_575),
+    "hprc_chrY.noseq": (163_806, 226_807, 1, 78_341),
+    "micb-kir3dl1": (2_889, 3_930, 169, 153_622),
+}
+
+
+def as_oracle(graph: PangenomeGraph) -> OracleGraph:
+    names = list(graph.node_names)
+
+    def handles(values):
+        return [(names[value >> 1], bool(value & 1)) for value in values.tolist()]
+
+    paths = [(name, handles(graph.path_steps(p))) for p, name in enumerate(graph.path_names)]
+    edges = list(zip(handles(graph.edges[:, 0]), handles(graph.edges[:, 1]), strict=True))
+    left_out = {
+        note.split()[1]: int(note.split()[0].replace(",", ""))
+        for note in graph.notes
+        if note.endswith("left out.")
+    }
+    return OracleGraph(
+        names, graph.node_lengths.tolist(), list(graph.node_sequences), edges, paths, left_out
+    )
+
+
+def read_text(tmp_path, text: bytes) -> PangenomeGraph:
+    path = tmp_path / "graph.gfa"
+    path.write_bytes(text)
+    return read_gfa(path, cache=False)
+
+
+@pytest.mark.parametrize("name", REAL_COUNTS)
+def test_real_files_read_as_the_slow_reader_reads_them(name):
+    path = real_data(f"gfa/{name}.gfa.gz")
+    graph = read_gfa(path, cache=False)
+    assert (graph.n_nodes, graph.n_edges, graph.n_paths, graph.n_steps) == REAL_COUNTS[name]
+    assert as_oracle(graph) == read_gfa_text(gzip.decompress(path.read_bytes()))
+
+
+def gfa(*lines: str, end: str = "\n") -> bytes:
+    """Return lines as GFA text; a space stands for a tab."""
+    return "".join(line.replace(" ", "\t") + end for line in lines).encode()
+
+
+DIALECTS = {
+    "walk before link before segment": gfa(
+        "H VN:Z:1.1",
+        "W HG002 1 chr6 100 108 >s2<s1",
+        "L s2 + s1 - 0M",
+        "S s1 ACGT",
+        "S s2 GGCC",
+    ),
+    "crlf, comments, empty lines": gfa(
+        "# a b", "", "S 1 ACGT", "S 2 * LN:i:7", "L 1 + 2 - *", "P x 1+,2- *", "#", end="\r\n"
+    ),
+    "no last newline": b"S\t1\tACGT\r\nW\ts\t0\tc\t*\t*\t>1\r",
+    "numbers far apart": gfa("S 5 A", "S 900000000000 C", "S 0 G", "P x 900000000000-,5+,0+ 0M,*"),
+    "leading zeros are other names": gfa("S 7 A", "S 07 C", "P x 7+,07- *"),
+    "names with a common prefix": gfa(
+        "S utg12 A", "S utg3 C", "P x utg3+,utg12- *", "W s 1 c 0 2 <utg12>utg3"
+    ),
+    "odd names": gfa("S a,b A", "S é:1-2# C", "S a+b G", "P é é:1-2#+,a+b- *"),
+    "other records": gfa("S 1 A", "J 1 + 1 + *", "C 1 + 1 + 0 1M", "A r", "J 1 + 1 + 9", "H"),
+    "tags": gfa(
+        "S 1 ACG DP:i:3 LN:i:3", "S 2 * SN:Z:LN:i:9 LN:i:02", "L 1 + 2 + 5M R:i:2", "P p 1+ 3M x"
+    ),
+    "paths without steps": gfa("S 1 A", "P a  *", "P b * ", "W s 1 c 0 0 *", "W s 1 d 0 0 "),
+    "one segment": b"S\tx\tN",
+}
+
+
+@pytest.mark.parametrize("text", DIALECTS.values(), ids=DIALECTS)
+def test_dialects_read_as_the_slow_reader_reads_them(tmp_path, text):
+    assert as_oracle(read_text(tmp_path, text)) == read_gfa_text(text)
+
+
+def test_walks_are_named_as_pansn_with_their_range(tmp_path):
+    text = b"S\t1\tACG\nW\tHG002\t1\tchr6\t100\t103\t>1\nW\tHG002\t2\tchr6\t*\t*\t<1\n"
+    graph = read_text(tmp_path, text)
+    assert graph.path_names == ("HG002#1#chr6:100-103", "HG002#2#chr6")
+    assert graph.parsed_path_names[0].start == 100
+
+
+def test_notes_say_what_was_left_out_or_treated_otherwise(tmp_path):
+    text = b"S\t1\tACG\nL\t1\t+\t1\t+\t2M\nJ\t1\t+\t1\t+\t*\nP\tx\t1+\t1M\nP\ty\t1+\t*\n"
+    notes = read_text(tmp_path, text).notes
+    assert [note[:30] for note in notes] == [
+        "1 J line was left out.",
+        "1 of 1 links overlap (neither ",
+        "1 of 2 paths state overlaps ot",
+    ]
+    assert "no paths" in read_text(tmp_path, b"S\t1\tACG\n").notes[0]
+
+
+def test_sequences_are_kept_only_when_asked_for(tmp_path):
+    path = tmp_path / "graph.gfa"
+    path.write_bytes(b"S\t1\tACG\nS\t2\tT\n")
+    assert list(read_gfa(path, cache=False).node_sequences) == ["ACG", "T"]
+    graph = read_gfa(path, sequences=False, cache=False)
+    assert graph.node_sequences is None
+    assert graph.node_lengths.tolist() == [3, 1]
+
+
+def test_gzip_is_known_by_content_and_may_have_many_members(tmp_path):
+    path = tmp_path / "graph.txt"
+    path.write_bytes(
+        gzip.compress(b"S\t1\tAC") + gzip.compress(b"") + gzip.compress(b"G\n") + bytes(9)
+    )
+    assert list(read_gfa(path, cache=False).node_sequences) == ["ACG"]
+
+
+@pytest.mark.parametrize("limit", [1 << 28, 1 << 16])
+@pytest.mark.parametrize("compress", [gzip.compress, lambda text: compress_blocks(text) + END])
+def test_large_texts_are_decompressed_in_memory_or_on_disk(tmp_path, monkeypatch, compress, limit):
+    monkeypatch.setattr(text_file, "MAX_BYTES_IN_MEMORY", limit)
+    segments = b"".join(b"S\t%d\tACGT\n" % k for k in range(300_000))
+    text = segments + b"S\tlong\t" + b"A" * 20_000_000
+    path = tmp_path / "graph.gfa"
+    path.write_bytes(compress(text))
+    graph = read_gfa(path, cache=False)
+    assert (graph.n_nodes, graph.total_length) == (300_001, 21_200_000)
+    assert graph.node_sequences.data.tobytes() == b"ACGT" * 300_000 + b"A" * 20_000_000
+
+
+def test_bgzf_is_gzip_to_every_tool():
+    text = bytes(range(256)) * 1000
+    content = compress_blocks(text) + END
+    assert gzip.decompress(content) == text
+    assert len(find_blocks(np.frombuffer(content, np.uint8), 0, 99)) == 6
+
+
+def test_progress_ends_with_the_graph_and_never_passes_its_total(tmp_path):
+    path = tmp_path / "graph.gfa"
+    path.write_bytes(b"S\t1\tACG\nP\tx\t1+,1-\t*\n")
+    reports = list(iter_read_gfa(path, cache=False))
+    assert reports[-1].graph.n_steps == 2
+    assert [report.graph for report in reports[:-1]] == [None] * (len(reports) - 1)
+    assert all(0 <= report.n_bytes_done <= report.n_bytes_total for report in reports)
