@@ -101,12 +101,12 @@ class PathTrack:
 
     def _listen(self) -> None:
         figure = self.figure
-        figure.on_event(Tap, self._take_tap)
-        figure.on_event(SelectionGeometry, self._take_selection)
+        figure.on_event(Tap, self._on_tap)
+        figure.on_event(SelectionGeometry, self._on_selection)
         for name in ("start", "end"):
-            figure.x_range.on_change(name, self._take_change)
+            figure.x_range.on_change(name, self._on_change)
         for name in ("inner_width", "inner_height"):
-            figure.on_change(name, self._take_size)
+            figure.on_change(name, self._on_size)
 
     @property
     def shown(self) -> tuple[float, float]:
@@ -219,16 +219,16 @@ class PathTrack:
         axis.major_label_overrides = ticks
         self.figure.y_range.update(start=0, end=places.height)
 
-    def _take_size(self, attr: str, _old: Any, new: int) -> None:
+    def _on_size(self, attr: str, _old: Any, new: int) -> None:
         width, height = self.size
         if new and new > 0:
             self.size = (new, height) if attr == "inner_width" else (width, new)
             self._is_stale = True
 
-    def _take_change(self, _attr: str, _old: Any, _new: Any) -> None:
+    def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
         self._is_stale = True
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         box = self._box_at(event.x, event.y)
         if box >= 0:
             self.on_box(box)
@@ -246,7 +246,7 @@ class PathTrack:
         is_hit = (data["left"] <= x) & (x < right) & (data["bottom"] <= y) & (y <= data["top"])
         return int(packed.boxes[np.argmax(is_hit)]) if is_hit.any() else -1
 
-    def _take_selection(self, event: Any) -> None:
+    def _on_selection(self, event: Any) -> None:
         geometry = event.geometry
         if event.final and geometry.get("type") == "rect":
             self.on_select(*sorted((geometry["x0"], geometry["x1"])))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +14,23 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+from genoviz.analyses.graph.query.extract import extract_nodes
+from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighbourhood
+from genoviz.analyses.graph.query.path_positions import find_node_visits
+from genoviz.analyses.graph.query.sequences import iter_node_records, iter_region_records
 from genoviz.errors import ParameterError
-from genoviz.model import PangenomeGraph
-from genoviz_app.pages.pangenome.kept_part import FORMATS, Around, KeptPart, measure_part, writer_of
+from genoviz.io.graph.gfa import write_gfa
+from genoviz.io.sequences.fasta import write_fasta, write_node_list
+from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.node_text import FACTS, empty_html
-from genoviz_app.pages.pangenome.paths.annotation_boxes import annotation_name
+from genoviz_app.pages.pangenome.paths.annotations import annotation_name
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
 from genoviz_app.parts.file_button import Writer, file_button, file_stem
 from genoviz_app.parts.questions import Question
 from genoviz_app.session.session import Session
 
+MAX_COUNTED_VISITS = 5_000_000
 REGION, PICKED, SEEN, ANNOTATION = "region", "picked", "seen", "annotation"
 SOURCES = {
     "The region": REGION,
@@ -38,8 +47,119 @@ LACKING = {
 MAX_SEEN_NODES, MAX_LISTED_PLACES = 2_000_000, 2_000
 LOOK_SECONDS = 0.5
 FIELD: dict[str, Any] = {"size": "small", "margin": (8, 10, 0, 0)}
-
 Find = Callable[[], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is kept beside the nodes themselves.
+
+    Attributes
+    ----------
+    detour_bp
+        Other alleles: stretches of paths that leave the nodes and come back within so many bp.
+    steps, bp
+        Nodes so many edges away, and nodes with a base so many bp away.
+    """
+
+    detour_bp: int = 0
+    steps: int = 0
+    bp: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class KeptPart:
+    """Nodes to keep, and how much that is.
+
+    Attributes
+    ----------
+    graph
+        The graph that they are of.
+    nodes
+        int64, ascending.
+    length
+        Their bases together, bp.
+    n_paths
+        Paths that visit them; None when that takes long to count.
+    """
+
+    graph: PangenomeGraph
+    nodes: np.ndarray
+    length: int
+    n_paths: int | None
+
+    def __str__(self) -> str:
+        paths = "" if self.n_paths is None else f", of {_count(self.n_paths, 'path')}"
+        return f"{_count(len(self.nodes), 'node')}, {self.length:,} bp{paths}"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def measure_part(
+    graph: PangenomeGraph, find_nodes: Callable[[], np.ndarray], around: Around
+) -> KeptPart:
+    """Return the nodes that are found, with what is around them.
+
+    Raises
+    ------
+    ParameterError
+        If no node is found.
+    """
+    nodes = find_detours(graph, np.unique(find_nodes()), max_bp=around.detour_bp)
+    nodes = find_neighbourhood(graph, nodes, steps=around.steps, bp=around.bp)
+    if not len(nodes):
+        raise ParameterError("there is no node to keep")
+    n_paths = None
+    if int(graph.node_depths[nodes].sum()) <= MAX_COUNTED_VISITS:
+        n_paths = len(np.unique(find_node_visits(graph, nodes).paths))
+    return KeptPart(graph, nodes, int(graph.node_lengths[nodes].sum()), n_paths)
+
+
+def _write_graph(part: KeptPart, path: Path) -> None:
+    write_gfa(extract_nodes(part.graph, part.nodes), path)
+
+
+def _write_nodes(part: KeptPart, path: Path) -> None:
+    write_fasta(iter_node_records(part.graph, part.nodes), path)
+
+
+def _write_paths(part: KeptPart, path: Path) -> None:
+    graph = extract_nodes(part.graph, part.nodes)
+    pieces = [
+        PathRegion(name, 0, length)
+        for name, length in zip(graph.path_names, graph.path_lengths.tolist(), strict=True)
+    ]
+    write_fasta(iter_region_records(graph, pieces), path)
+
+
+def _write_names(part: KeptPart, path: Path) -> None:
+    write_node_list(part.graph, part.nodes, path)
+
+
+FORMATS: dict[str, tuple[str, bool, Callable[[KeptPart, Path], None]]] = {
+    "Graph, GFA": (".gfa", False, _write_graph),
+    "Graph, GFA in gzip": (".gfa.gz", False, _write_graph),
+    "Bases of the nodes, FASTA": (".nodes.fa", True, _write_nodes),
+    "Bases of the paths' pieces, FASTA": (".paths.fa", True, _write_paths),
+    "Names of the nodes, text": (".txt", False, _write_names),
+}
+"""By what people call them: ending, whether bases are needed, and what writes the file."""
+
+
+def writer_of(part: KeptPart, kind: str) -> tuple[str, Callable[[Path], None]]:
+    """Return the ending of a kind of file, and what writes it.
+
+    Raises
+    ------
+    ParameterError
+        If bases are asked for and the graph has none.
+    """
+    ending, needs_bases, write = FORMATS[kind]
+    if needs_bases and part.graph.node_sequences is None:
+        raise ParameterError("the graph's file has no bases")
+    return ending, partial(write, part)
 
 
 class CutAndKeep:
@@ -87,7 +207,7 @@ class CutAndKeep:
             session, "Download", self._prepare, margin=(12, 0, 0, 0), width=150
         )
         self.panel = self._arrange()
-        self._question = Question(session, "size of a part of the graph", self._take_part)
+        self._question = Question(session, "size of a part of the graph", self._on_part)
         for field in (self.source, self.place, self.detour, self.steps, self.bp):
             field.param.watch(lambda _: self._look(), "value")
         session.param.watch(lambda _: self._offer_places(), "annotation_files")
@@ -169,7 +289,7 @@ class CutAndKeep:
             return None, None
         return (id(placed), place), lambda: placed.nodes(place)
 
-    def _take_part(self, answer: KeptPart | str) -> None:
+    def _on_part(self, answer: KeptPart | str) -> None:
         if isinstance(answer, KeptPart):
             self._show(answer, f"{answer} would be kept.")
         else:

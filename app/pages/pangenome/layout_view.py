@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from html import escape
 from typing import Any
 
+import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 
@@ -11,13 +14,18 @@ from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunState, Submit
 from genoviz_app.pages.pangenome.layout.layout_settings import LayoutSettings
 from genoviz_app.pages.pangenome.layout.run_controls import RunControls
-from genoviz_app.pages.pangenome.layout.stress_chart import StressChart
+from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
+from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
-from genoviz_app.pages.pangenome.picture.picture_bar import PictureBar
-from genoviz_app.parts.styles import CARD, PICTURE_CARD
+from genoviz_app.parts.styles import CARD, LEGEND, PICTURE_CARD
+from genoviz_app.plots.legend import legend_html
+from genoviz_app.plots.stress_curve import stress_curve
 from genoviz_app.server.jobs import KERNELS
 
 POLL_MILLISECONDS = 40
+LOOK_SECONDS = 0.5
+ZOOM_STEP = 1.6
+SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 
 class LayoutView(pn.viewable.Viewer):
@@ -111,3 +119,126 @@ class LayoutView(pn.viewable.Viewer):
             styles={"height": height, "min-height": "0"},
             margin=0,
         )
+
+
+class StressChart:
+    """Sampled path stress of a run over its iterations."""
+
+    def __init__(self, run: LayoutRun) -> None:
+        self._run = run
+        self._seen: tuple = ()
+        self._next_look = 0.0
+        self._pipe = hv.streams.Pipe(data=((), 1))
+        self._curve = hv.DynamicMap(_draw, streams=[self._pipe])
+        self.pane = pn.pane.HoloViews(
+            self._curve, sizing_mode="stretch_both", min_height=180, linked_axes=False, margin=0
+        )
+
+    def poll(self) -> None:
+        """Draw again when the run has a new value."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
+        history = tuple(self._run.history)
+        n_iterations = self._run.settings.n_iterations
+        if (id(self._run.history), len(history), n_iterations) != self._seen:
+            self._seen = (id(self._run.history), len(history), n_iterations)
+            self._pipe.send((history, n_iterations))
+
+
+def _draw(data: tuple) -> hv.Overlay:
+    history, n_iterations = data
+    return stress_curve(history, n_iterations=n_iterations)
+
+
+class PictureBar:
+    """What the picture is coloured by, and how it is looked at."""
+
+    def __init__(self, picture: LivePicture) -> None:
+        self._picture = picture
+        self._seen_legend: tuple = ()
+        self._next_look = 0.0
+        self.colours = ColourBar(picture)
+        self.fit_button = _icon_button("fit_screen", "Fit to view", picture.fit)
+        self.zoom_in_button = _icon_button("zoom_in", "Zoom in", lambda: picture.zoom(ZOOM_STEP))
+        self.zoom_in_button.styles = {"margin-left": "auto"}
+        self.zoom_out_button = _icon_button(
+            "zoom_out", "Zoom out", lambda: picture.zoom(1 / ZOOM_STEP)
+        )
+        self.shape = pmui.Select(
+            label="View",
+            options=dict(SHAPES),
+            value=Shape.TRUE,
+            description="The layout as it is, stretched over the picture, or cut into rows",
+            width=138,
+            size="small",
+            margin=(0, 4, 0, 8),
+        )
+        self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
+        self.top = pmui.Row(
+            self.colours.mode,
+            self.colours.details,
+            self.zoom_in_button,
+            self.zoom_out_button,
+            self.fit_button,
+            self.shape,
+            sizing_mode="stretch_width",
+            margin=(10, 8, 6, 8),
+        )
+        self.shape.param.watch(self._on_shape, "value")
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Offer the paths of another graph."""
+        self.colours.set_graph(graph)
+
+    def poll(self) -> None:
+        """Show the legend of the picture, and say what is left out of it."""
+        self.colours.poll()
+        shown = self._picture.shown
+        if shown is None:
+            return
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
+        levels, stride = shown.picture.levels, shown.picture.stride
+        self.shape.value = self._picture.fitting.shape
+        distortion = shape_text(shown.picture.viewport, shown.picture.fold)
+        problem = self.colours.problem or self._picture.colourings.problem
+        seen = (
+            id(shown.colouring),
+            problem,
+            stride,
+            distortion,
+            levels[-1],
+            levels[len(levels) // 2],
+        )
+        if seen == self._seen_legend:
+            return
+        self._seen_legend = seen
+        legend = legend_html(shown.legend, shown.colouring.palette)
+        notices = (problem, distortion, _stride_text(stride, shown.n_nodes))
+        spans = "".join(
+            f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
+        )
+        self.legend.object = f'<div class="strip">{legend}{spans}</div>'
+
+    def _on_shape(self, event: Any) -> None:
+        if event.new != self._picture.fitting.shape:
+            self._picture.fitting.wish = event.new
+            self._picture.fit()
+
+
+def _icon_button(icon: str, description: str, act: Any) -> pmui.IconButton:
+    button = pmui.IconButton(
+        icon=icon, description=description, size="22px", margin=0, color="default"
+    )
+    button.on_click(lambda _: act())
+    return button
+
+
+def _stride_text(stride: int, n_nodes: int) -> str:
+    if stride == 1:
+        return ""
+    return f"1 of every {stride} nodes is drawn ({n_nodes // stride:,} of {n_nodes:,})"

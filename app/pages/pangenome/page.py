@@ -1,33 +1,41 @@
-"""The page on which a pangenome graph is laid out."""
+"""The page on which a pangenome graph is laid out, and how links lead to what it shows."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
+import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.analyses.graph.query.path_groups import GROUPINGS
+from genoviz.analyses.graph.query.path_positions import find_region_steps
+from genoviz.errors import ParameterError
 from genoviz_app.pages.pangenome.cut_and_keep import CutAndKeep
 from genoviz_app.pages.pangenome.downloads import Downloads
-from genoviz_app.pages.pangenome.graph_facts import facts_html
-from genoviz_app.pages.pangenome.layout.settings_form import SettingsForm
+from genoviz_app.pages.pangenome.layout.run_controls import SettingsForm
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.link import LinkFollower, page_link
 from genoviz_app.pages.pangenome.nodes.find_bar import FindBar
 from genoviz_app.pages.pangenome.nodes.node_card import NodeCard
-from genoviz_app.pages.pangenome.paths.annotation_list import AnnotationList
+from genoviz_app.pages.pangenome.paths.annotations import AnnotationList
 from genoviz_app.pages.pangenome.paths.path_list import PathList
 from genoviz_app.pages.pangenome.paths.path_view import PathView
 from genoviz_app.pages.pangenome.paths.variation import Variation
+from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks
-from genoviz_app.pages.pangenome.source_picker import SourcePicker
 from genoviz_app.pages.pangenome.statistics import Statistics
 from genoviz_app.parts.dock import Dock
+from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS
 from genoviz_app.server.jobs import describe_problem
 from genoviz_app.session.address import Address
-from genoviz_app.session.session import Session
+from genoviz_app.session.session import OpenGraph, Session
 
 DOCK_PANELS = (
     PathView,
@@ -38,6 +46,12 @@ DOCK_PANELS = (
     Statistics,
     CutAndKeep,
 )
+DEFAULT_CHOICE = ColourChoice()
+FORMATS = (
+    "a graph (.gfa, .gfa.gz) that the server can read; or, for the open graph, "
+    "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
+)
+UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"
 
 
 class PangenomePage:
@@ -75,10 +89,10 @@ class PangenomePage:
         self.view.picture.on_select(lambda nodes: self.dock.show(NodeCard) if len(nodes) else None)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
-        session.param.watch(self._take_opened, "opened")
-        session.param.watch(self._take_layout, "layout")
-        session.param.watch(self._take_annotations, "annotation_files")
-        self._take_opened()
+        session.param.watch(self._on_opened, "opened")
+        session.param.watch(self._on_layout, "layout")
+        session.param.watch(self._on_annotations, "annotation_files")
+        self._on_opened()
 
     @property
     def header(self) -> list[Any]:
@@ -164,7 +178,7 @@ class PangenomePage:
         """Stop drawing; the tab is closed."""
         self.view.picture.frames.detach()
 
-    def _take_opened(self, *_events: Any) -> None:
+    def _on_opened(self, *_events: Any) -> None:
         opened = self._session.opened
         self.finder.clear()
         self.form.set_graph(opened.graph if opened else None)
@@ -172,11 +186,11 @@ class PangenomePage:
         self.dock.set_graph(opened.graph if opened else None)
         self.facts.object = facts_html(opened)
 
-    def _take_layout(self, event: Any) -> None:
+    def _on_layout(self, event: Any) -> None:
         if event.new is not None:
             self.view.load(event.new.layout)
 
-    def _take_annotations(self, _event: Any) -> None:
+    def _on_annotations(self, _event: Any) -> None:
         self.view.bar.colours.set_annotations(self._session.annotations)
 
     def _name(self) -> str:
@@ -185,3 +199,111 @@ class PangenomePage:
 
     def _complain(self, sentence: str) -> None:
         self._session.problem = sentence
+
+
+def page_link(view: LayoutView) -> Address:
+    """Return what a link says of the picture: its colours, its shape, and a person's own view."""
+    picture = view.picture
+    choice, shown = picture.choice, picture.viewport
+    is_own = shown is not None and not picture.frames.follows
+    wish = picture.fitting.wish
+    return Address(
+        colour=choice.mode if choice != DEFAULT_CHOICE else "",
+        group=choice.group_by if choice.group_by != DEFAULT_CHOICE.group_by else "",
+        paths=choice.paths,
+        shape=wish.value if wish is not None else "",
+        view=(shown.x_min, shown.x_max, shown.y_min, shown.y_max) if is_own else None,
+    )
+
+
+class LinkFollower:
+    """Brings the page to where a link points, once everything is open that it names."""
+
+    def __init__(self, session: Session, view: LayoutView) -> None:
+        self._session, self._view = session, view
+        self._link: Address | None = None
+
+    def follow(self, link: Address) -> None:
+        """Follow a link as soon as that is possible."""
+        self._link = link
+
+    def poll(self) -> None:
+        """Follow the link if everything is there; what cannot be followed is said."""
+        link, picture = self._link, self._view.picture
+        if link is None or self._session.is_opening:
+            return
+        if self._session.opened is None:
+            self._link = None
+        elif picture.viewport is not None and picture.shown is not None:
+            self._link = None
+            for follow in (self._follow_colours, self._follow_shape, self._follow_view):
+                self._session.complain(follow(link))
+
+    def _follow_colours(self, link: Address) -> str:
+        if not (link.colour or link.paths):
+            return ""
+        mode, group_by = link.colour or DEFAULT_CHOICE.mode, link.group or "path"
+        if mode not in MODES or group_by not in GROUPINGS:
+            return f"The link's colours are by {mode} of each {group_by}, which is not known."
+        if mode not in self._view.bar.colours.offered:
+            return f"The link's colours are by {mode}, which this graph has not."
+        choice = ColourChoice(mode, paths=link.paths, group_by=group_by)
+        self._view.bar.colours.choose(choice)
+        return ""
+
+    def _follow_shape(self, link: Address) -> str:
+        if not link.shape:
+            return ""
+        if link.shape not in list(Shape):
+            return f"The link's shape is {link.shape!r}, which is none of {', '.join(Shape)}."
+        self._view.picture.fitting.wish = Shape(link.shape)
+        self._view.picture.fit()
+        return ""
+
+    def _follow_view(self, link: Address) -> str:
+        picture, region = self._view.picture, self._session.region
+        if link.view is not None:
+            size = picture.viewport
+            picture.show(Viewport(*link.view, size.width, size.height))
+        elif region is not None:
+            try:
+                nodes = find_region_steps(self._session.opened.graph, region).nodes
+            except ParameterError as error:
+                return f"The link's region is not shown: {error}."
+            picture.look_at_nodes(np.unique(nodes))
+        elif not picture.frames.follows:
+            picture.fit()
+        return ""
+
+
+def facts_html(opened: OpenGraph | None) -> str:
+    """Return the size of a graph as a small table."""
+    if opened is None:
+        return ""
+    graph = opened.graph
+    rows = (
+        ("Nodes", f"{graph.n_nodes:,}"),
+        ("Edges", f"{graph.n_edges:,}"),
+        ("Paths", f"{graph.n_paths:,}"),
+        ("Path steps", f"{graph.n_steps:,}"),
+        ("Sequence", f"{graph.total_length:,} bp"),
+    )
+    cells = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows)
+    return f'<dl class="numbers">{cells}</dl>'
+
+
+class SourcePicker(FilePicker):
+    """Three ways to open a file, and how far the opening is."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(
+            OpeningBar(session, session.cancel_opening),
+            session,
+            "Path on the server",
+            "/data/graph.gfa.gz",
+            FORMATS,
+            uploaded=UPLOADED,
+            samples=SampleSelect(
+                session, session, "gfa", "a graph", "Sample graph", with_served=True
+            ),
+        )

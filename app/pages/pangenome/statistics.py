@@ -57,7 +57,7 @@ class Statistics:
         self._job: Job | None = None
         self._waits = False
         self.statistics: GraphStatistics | None = None
-        self._distances = Question(session, "link lengths of a layout", self._take_distances)
+        self._distances = Question(session, "link lengths of a layout", self._on_distances)
         self.text = pn.pane.HTML("", stylesheets=[TEXT], sizing_mode="stretch_both", margin=0)
         self.copy_button = CopyButton(text="", label="Copy", margin=(2, 6, 0, 0))
         self.layout_button = pmui.Button(
@@ -116,7 +116,7 @@ class Statistics:
         if layout is not None and self._graph is not None and self.statistics is not None:
             self._distances.ask(layout_distances, self._graph, layout)
 
-    def _take_distances(self, distances: LayoutDistances) -> None:
+    def _on_distances(self, distances: LayoutDistances) -> None:
         if self.statistics is not None:
             self.statistics = replace(self.statistics, layout=distances)
             self._show()

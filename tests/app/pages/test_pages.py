@@ -13,7 +13,7 @@ from genoviz.model import GraphLayout
 from genoviz.samples import get_sample, list_samples
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.pages import PAGES
-from genoviz_app.pages.pangenome.link import LinkFollower
+from genoviz_app.pages.pangenome.page import LinkFollower
 from genoviz_app.session.address import Region
 from genoviz_app.session.session import OpenGraph, Session
 from tests.app.conftest import poll_until

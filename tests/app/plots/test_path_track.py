@@ -56,10 +56,10 @@ def test_a_click_meets_a_box_by_its_name_too_and_else_the_path(track):
     track.on_box, track.on_click = places.append, positions.append
     for index in range(2):
         y = (boxes["top"][index] + boxes["bottom"][index]) / 2
-        track._take_tap(SimpleNamespace(x=boxes["left"][index] + 8, y=y))
+        track._on_tap(SimpleNamespace(x=boxes["left"][index] + 8, y=y))
     y = boxes["top"][list(boxes["name"]).index("a long name")] - 2
-    track._take_tap(SimpleNamespace(x=1900, y=y))
-    track._take_tap(SimpleNamespace(x=4000, y=140))
+    track._on_tap(SimpleNamespace(x=1900, y=y))
+    track._on_tap(SimpleNamespace(x=4000, y=140))
     assert sorted(places) == [0, 0, 1]
     assert positions == [4000]
 
@@ -68,9 +68,9 @@ def test_only_a_finished_stretch_is_taken_from_left_to_right(track):
     drawn = []
     track.on_select = lambda start, end: drawn.append((start, end))
     rectangle = {"type": "rect", "x0": 700.0, "x1": 300.0}
-    track._take_selection(SimpleNamespace(final=False, geometry=rectangle))
-    track._take_selection(SimpleNamespace(final=True, geometry={"type": "span"}))
-    track._take_selection(SimpleNamespace(final=True, geometry=rectangle))
+    track._on_selection(SimpleNamespace(final=False, geometry=rectangle))
+    track._on_selection(SimpleNamespace(final=True, geometry={"type": "span"}))
+    track._on_selection(SimpleNamespace(final=True, geometry=rectangle))
     assert drawn == [(300, 700)]
 
 

@@ -236,7 +236,7 @@ class LayoutRun:
             self.version += 1
             self._mark(snapshot)
         if has_ended:
-            self._take_end(job)
+            self._on_end(job)
 
     def _mark(self, snapshot: LayoutSnapshot) -> None:
         now = time.perf_counter()
@@ -244,7 +244,7 @@ class LayoutRun:
         while now - self._marks[0][0] > RATE_SECONDS and len(self._marks) > 2:
             self._marks.popleft()
 
-    def _take_end(self, job: Job) -> None:
+    def _on_end(self, job: Job) -> None:
         was_start = self._is_start
         self._job, self._is_start = None, False
         self.error = job.error

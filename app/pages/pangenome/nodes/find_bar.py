@@ -34,7 +34,7 @@ class FindBar:
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view
         self._text = ""
-        self._question = Question(session, "find", self._take_found)
+        self._question = Question(session, "find", self._on_found)
         self.field = pmui.TextInput(
             label="Find node, path:start-end or gene",
             size="small",
@@ -77,7 +77,7 @@ class FindBar:
             )
         )
 
-    def _take_found(self, findings: tuple[Finding, ...]) -> None:
+    def _on_found(self, findings: tuple[Finding, ...]) -> None:
         if not findings:
             self._session.problem = (
                 f"Nothing is called {self._text[:MAX_SHOWN]!r}: a node's name, path:start-end or "

@@ -1,7 +1,8 @@
-"""What is known of the picked nodes: their facts, their bases, and the paths that visit them."""
+"""The picked nodes: their facts, bases and neighbours, and the paths that visit them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from genoviz.errors import ParameterError
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.nodes.neighbour_chips import NeighbourChips
 from genoviz_app.pages.pangenome.nodes.node_facts import NodeFacts, read_node_facts
 from genoviz_app.pages.pangenome.nodes.node_text import (
     FACTS,
@@ -31,6 +31,7 @@ from genoviz_app.parts.remote_table import RemoteTable
 from genoviz_app.session.session import Session
 
 MAX_COPIED_BASES = 200_000
+N_CHIPS = 8
 
 
 class NodeCard:
@@ -52,7 +53,7 @@ class NodeCard:
         self._session, self._view = session, view
         self._graph: PangenomeGraph | None = None
         self.facts: NodeFacts | None = None
-        self.table = RemoteTable(COLUMNS, placeholder="Search paths", on_row=self._take_row)
+        self.table = RemoteTable(COLUMNS, placeholder="Search paths", on_row=self._on_row)
         self.name = pmui.Typography("", variant="subtitle2", margin=(6, 8, 2, 0))
         self.text = pn.pane.HTML("", stylesheets=[FACTS], sizing_mode="stretch_width", margin=0)
         self.chips = NeighbourChips(self._pick)
@@ -70,7 +71,7 @@ class NodeCard:
         )
         self.card = self._arrange()
         self.panel = pmui.Column(self.empty, self.card, sizing_mode="stretch_both", margin=0)
-        self._question = Question(session, "facts about nodes", self._take_facts)
+        self._question = Question(session, "facts about nodes", self._on_facts)
         session.param.watch(self._follow_picked, "picked")
         self._show()
 
@@ -113,7 +114,7 @@ class NodeCard:
         else:
             self._question.ask(read_node_facts, self._graph, nodes)
 
-    def _take_facts(self, facts: NodeFacts) -> None:
+    def _on_facts(self, facts: NodeFacts) -> None:
         self.facts = facts
         self._show()
 
@@ -145,7 +146,7 @@ class NodeCard:
         ends = snapshot.coordinates[node]
         return ends if isinstance(ends, np.ndarray) else ends.get()
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         if self.facts is not None:
             self._session.region = visited_region(self.facts.visits, row)
 
@@ -165,3 +166,51 @@ class NodeCard:
 
         stem = f"node_{graph.node_names[nodes[0]]}" if len(nodes) == 1 else f"{len(nodes)}_nodes"
         return f"{file_stem(stem)}.fa", write
+
+
+class NeighbourChips:
+    """Two rows of chips, for the left and for the right end.
+
+    Parameters
+    ----------
+    on_pick
+        Called with the node that is clicked.
+    """
+
+    def __init__(self, on_pick: Callable[[int], None]) -> None:
+        self._on_pick = on_pick
+        self._nodes = {side: [] for side in ("Left", "Right")}
+        self._parts = {side: self._make_side(side) for side in self._nodes}
+        self.panel = pmui.Column(
+            *(row for row, _chips, _more in self._parts.values()),
+            sizing_mode="stretch_width",
+            margin=(4, 0),
+        )
+
+    def _make_side(self, side: str) -> tuple[pn.FlexBox, list[pmui.Chip], pmui.Typography]:
+        chips = []
+        for place in range(N_CHIPS):
+            chip = pmui.Chip(
+                label="", size="small", variant="outlined", visible=False, margin=(1, 4, 1, 0)
+            )
+            chip.on_click(lambda _, place=place: self._on_pick(self._nodes[side][place]))
+            chips.append(chip)
+        more = pmui.Typography("", variant="caption", margin=(3, 0), visible=False)
+        title = pmui.Typography(side, variant="caption", width=40, margin=(3, 4, 0, 0))
+        row = pn.FlexBox(title, *chips, more, sizing_mode="stretch_width", margin=0)
+        return row, chips, more
+
+    def show(self, graph: PangenomeGraph, left: np.ndarray, right: np.ndarray) -> None:
+        """Show the handles (node << 1, with 1 when entered through the right end) of a node."""
+        for side, handles in (("Left", left), ("Right", right)):
+            row, chips, more = self._parts[side]
+            row.visible = len(handles) > 0
+            self._nodes[side] = (handles[:N_CHIPS] >> 1).tolist()
+            for place, chip in enumerate(chips):
+                chip.visible = place < len(handles)
+                if chip.visible:
+                    handle = int(handles[place])
+                    turned = " (turned)" if handle & 1 == (side == "Right") else ""
+                    chip.label = f"{graph.node_names[handle >> 1]}{turned}"
+            n_more = len(handles) - N_CHIPS
+            more.param.update(object=f"and {n_more:,} more", visible=n_more > 0)

@@ -13,7 +13,7 @@ from genoviz.analyses.graph.picture.palettes import DARK
 from genoviz.analyses.graph.query.path_groups import GROUPINGS, count_node_groups, find_group_nodes
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.path_table import PathRows, list_rows
+from genoviz_app.pages.pangenome.paths.path_choice import PathRows, list_rows
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import TABLE, FittingTable
 from genoviz_app.session.session import Session
@@ -108,13 +108,13 @@ class PathList:
             sizing_mode="stretch_both",
             margin=0,
         )
-        self._listing = Question(session, "list of paths", self._take_rows)
+        self._listing = Question(session, "list of paths", self._on_rows)
         self._hiding = Question(session, "nodes of paths", view.picture.draw_only)
         self._zooming = Question(session, "nodes of paths", view.picture.look_at_nodes)
-        self.group_by.param.watch(self._take_grouping, "value")
+        self.group_by.param.watch(self._on_grouping, "value")
         self.search.param.watch(self._fill, "value_input")
         self.colour.param.watch(self._recolour, "value")
-        self.table.param.watch(self._take_selection, "selection")
+        self.table.param.watch(self._on_selection, "selection")
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """List the paths of another graph."""
@@ -177,7 +177,7 @@ class PathList:
             visible=False,
         )
 
-    def _take_grouping(self, _event: Any) -> None:
+    def _on_grouping(self, _event: Any) -> None:
         self._forget()
         self._view.picture.draw_only(None)
         self._ask()
@@ -199,7 +199,7 @@ class PathList:
             self._rows = None
             self._say()
 
-    def _take_rows(self, rows: PathRows) -> None:
+    def _on_rows(self, rows: PathRows) -> None:
         self._rows = rows
         self._fill()
 
@@ -232,7 +232,7 @@ class PathList:
             table.patch(patch)
         self._say()
 
-    def _take_selection(self, _event: Any) -> None:
+    def _on_selection(self, _event: Any) -> None:
         self._say()
         names = self.selected if self._rows is not None else []
         own = {self._colours.get(name, "") for name in names}

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import time
+from html import escape
 from typing import Any
 
 import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.path_positions import NodePosition, locate_position
 from genoviz.analyses.graph.query.path_profile import PathProfile
-from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model import PangenomeGraph, PathName, PathRegion
 from genoviz_app.pages.pangenome.layout.layout_run import RunState
 from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.paths.annotations import boxes_on_path
 from genoviz_app.pages.pangenome.paths.path_choice import listed_paths
-from genoviz_app.pages.pangenome.paths.path_content import find_seen, read_path
-from genoviz_app.pages.pangenome.paths.path_readout import (
-    NO_PATHS,
-    NOTHING_OPEN,
-    READOUT,
-    readout_html,
-)
+from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
 from genoviz_app.parts.questions import Question
+from genoviz_app.plots.annotation_rows import NO_BOXES
 from genoviz_app.plots.path_track import PathTrack, TrackContent
 from genoviz_app.session.session import Session
 
@@ -31,6 +29,15 @@ REGION_MARGIN, SMALLEST_SHARE = 0.5, 0.01
 MOVE, SELECT = "Move", "Select"
 LOOK_SECONDS = 0.25
 LIVE_LOOK_SECONDS = 2.0
+MAX_VISIBLE_NODES = 2_000_000
+READOUT = """
+.readout { font-size: 12px; line-height: 1.35; font-variant-numeric: tabular-nums;
+  display: grid; grid-template-columns: max-content 1fr; gap: 0 8px; margin: 2px 0 0; }
+.readout dt { opacity: 0.65; }
+.readout dd { margin: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+"""
+NO_PATHS = "This graph has no paths, so there is nothing to show from left to right."
+NOTHING_OPEN = "Open a graph to see one of its paths from left to right."
 
 
 class PathView:
@@ -69,16 +76,16 @@ class PathView:
         self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
         self.panel = self._arrange()
         self.track.on_click = self._pick_node
-        self.track.on_box = self._take_box
+        self.track.on_box = self._on_box
         self.track.on_select = self._select
-        self._contents = Question(session, "a path from left to right", self._take_content)
+        self._contents = Question(session, "a path from left to right", self._on_content)
         self._nodes = Question(session, "nodes of a region", view.picture.look_at_nodes)
-        self._positions = Question(session, "node at a position", self._take_node)
-        self._views = Question(session, "what the picture shows of a path", self._take_view)
-        self.path.param.watch(self._take_path, "value")
-        self.drag.param.watch(self._take_drag, "value")
+        self._positions = Question(session, "node at a position", self._on_node)
+        self._views = Question(session, "what the picture shows of a path", self._on_view)
+        self.path.param.watch(self._on_path, "value")
+        self.drag.param.watch(self._on_drag, "value")
         session.param.watch(self._follow_region, "region")
-        session.param.watch(self._take_annotations, "annotation_files")
+        session.param.watch(self._on_annotations, "annotation_files")
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Offer the paths of another graph and show the first."""
@@ -90,7 +97,7 @@ class PathView:
         if names:
             self.path.value = chosen or names[0]
         else:
-            self._take_path()
+            self._on_path()
 
     def poll(self) -> None:
         """Bring the drawing up to date; called some twenty times a second."""
@@ -164,7 +171,7 @@ class PathView:
         last = min(max(int(np.ceil(end)), first + 1), self._profile.length)
         return PathRegion(self.path.value, first, last)
 
-    def _take_path(self, *_events: Any) -> None:
+    def _on_path(self, *_events: Any) -> None:
         name, graph = self.path.value, self._graph
         self._seen_view, self._seen_text = (), ()
         if name is None or graph is None:
@@ -174,7 +181,7 @@ class PathView:
         else:
             self._contents.ask(read_path, graph, name, self._session.annotations)
 
-    def _take_annotations(self, _event: Any) -> None:
+    def _on_annotations(self, _event: Any) -> None:
         """Show the new annotations, on the path that has most of them if this one has none."""
         placed, name = self._session.annotations, self.path.value
         if placed is not None and len(placed) and self._session.region is None and name:
@@ -182,14 +189,14 @@ class PathView:
             if counts[self._graph.find_path(name)] == 0:
                 self._choose_path(self._graph.path_names[int(np.argmax(counts))])
                 return
-        self._take_path()
+        self._on_path()
 
     def _choose_path(self, name: str) -> None:
         if name not in self.path.options:
             self.path.options = [*self.path.options, name]
         self.path.value = name
 
-    def _take_content(self, content: TrackContent) -> None:
+    def _on_content(self, content: TrackContent) -> None:
         last = self.track.content
         is_same = last is not None and last.profile.path == content.profile.path
         shown = self.track.shown
@@ -236,7 +243,7 @@ class PathView:
             self._next_live_look = now + LIVE_LOOK_SECONDS
             self._views.ask(find_seen, self._profile, self._view.picture, self._graph.n_nodes)
 
-    def _take_view(self, answer: tuple[PathProfile, np.ndarray]) -> None:
+    def _on_view(self, answer: tuple[PathProfile, np.ndarray]) -> None:
         profile, stretches = answer
         if profile is self._profile:
             self.track.show_stretches(stretches)
@@ -259,10 +266,10 @@ class PathView:
         if self._profile is not None and 0 <= position < self._profile.length:
             self._positions.ask(locate_position, self._graph, self.path.value, int(position))
 
-    def _take_node(self, found: NodePosition) -> None:
+    def _on_node(self, found: NodePosition) -> None:
         self._session.picked = np.array([found.node], np.int64)
 
-    def _take_box(self, box: int) -> None:
+    def _on_box(self, box: int) -> None:
         boxes = self.track.content.boxes
         self._select(float(boxes.starts[box]), float(boxes.ends[box]))
 
@@ -271,5 +278,69 @@ class PathView:
         if region is not None:
             self._session.region = region
 
-    def _take_drag(self, event: Any) -> None:
+    def _on_drag(self, event: Any) -> None:
         self.track.drag_selects(event.new == SELECT)
+
+
+def read_path(
+    graph: PangenomeGraph, name: str, annotations: PlacedAnnotations | None
+) -> TrackContent:
+    """Return depth, strand and annotations of a path."""
+    profile = PathProfile.of(graph, name)
+    parts = graph.parsed_path_names[profile.path]
+    boxes = NO_BOXES if annotations is None else boxes_on_path(annotations, profile.path)
+    return TrackContent(profile, boxes, parts.contig if parts.start else "", parts.start)
+
+
+def find_seen(
+    profile: PathProfile, picture: LivePicture, n_nodes: int
+) -> tuple[PathProfile, np.ndarray]:
+    """Return a path, and which stretches of it the picture shows.
+
+    Where the picture shows more nodes than can be told one by one, no stretch is returned.
+    """
+    nodes = picture.visible_nodes(MAX_VISIBLE_NODES)
+    is_seen = np.zeros(n_nodes, bool)
+    if len(nodes) < MAX_VISIBLE_NODES or len(nodes) == n_nodes:
+        is_seen[nodes] = True
+    return profile, profile.find_stretches(is_seen)
+
+
+def readout_html(
+    name: PathName,
+    profile: PathProfile,
+    shown: tuple[float, float],
+    region: PathRegion | None,
+    *,
+    note: str = "",
+) -> str:
+    """Return the numbers of the path view, three short lines.
+
+    Parameters
+    ----------
+    shown
+        The stretch that is seen, bp of the path.
+    region
+        The region, when it is on this path.
+    note
+        What else there is to say, e.g. of annotations that found no place.
+    """
+    start, end = shown
+    seen = f"{start:,.0f} to {end:,.0f} ({end - start:,.0f} bp)"
+    if start <= 0 and end >= profile.length:
+        seen = f"all {profile.length:,} bp, {profile.n_steps:,} steps"
+    rows = [("Shown", f"{seen}{f'; {note}' if note else ''}")]
+    if region is None:
+        rows.append(("Region", "none; drag with Select, or search one"))
+    else:
+        rows.append(("Region", _region_text(name, region)))
+    cells = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in rows)
+    return f'<dl class="readout">{cells}</dl>'
+
+
+def _region_text(name: PathName, region: PathRegion) -> str:
+    text = f"{region.start:,} to {region.end:,} ({region.length:,} bp)"
+    if name.start:
+        start, end = region.start + name.start, region.end + name.start
+        text += f" = {name.contig}:{start:,}-{end:,}"
+    return text

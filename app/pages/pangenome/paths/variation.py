@@ -79,8 +79,8 @@ class Variation:
         self._listed: SiteRows | None = None
         self.sites: VariationSites | None = None
         self.detail: SiteDetail | None = None
-        self._lists = Question(session, "table of variation sites", self._take_rows)
-        self._details = Question(session, "alleles of a site", self._take_detail)
+        self._lists = Question(session, "table of variation sites", self._on_rows)
+        self._details = Question(session, "alleles of a site", self._on_detail)
         self._make_controls()
         self.table = RemoteTable(SITE_COLUMNS, placeholder="", on_row=self.choose, **NARROW)
         self.alleles = RemoteTable(
@@ -167,7 +167,7 @@ class Variation:
         has_ended, progress = job.has_ended, job.snapshot
         if has_ended:
             self._job = None
-            self._take_end(job, progress)
+            self._on_end(job, progress)
         elif progress is not None:
             self._show_progress(progress)
 
@@ -236,13 +236,13 @@ class Variation:
                 self.bar.value = min(100 * progress.n_done // total, 100)
             self.stage.object = f"<p>{escape(progress.stage)}</p>"
 
-    def _take_end(self, job: Job, progress: Any) -> None:
+    def _on_end(self, job: Job, progress: Any) -> None:
         if job.state is JobState.FAILED:
             self._session.problem = describe_problem(job.error)
         elif job.state is JobState.FINISHED:
             self.sites, rows = progress
             self.kind.param.update(options=kind_options(self.sites), value=ALL_KINDS)
-            self._take_rows(rows)
+            self._on_rows(rows)
         self._show_state()
 
     def _list_again(self, *_events: Any) -> None:
@@ -250,11 +250,11 @@ class Variation:
             choice = (self.kind.value, self.min_size.value or 0)
             self._lists.ask(site_rows, self._graph, self.sites, *choice)
 
-    def _take_rows(self, rows: SiteRows) -> None:
+    def _on_rows(self, rows: SiteRows) -> None:
         self._listed = rows
         self.table.show(rows.rows)
 
-    def _take_detail(self, detail: SiteDetail) -> None:
+    def _on_detail(self, detail: SiteDetail) -> None:
         self.detail = detail
         self._picture.set_mark(ALLELE_MARK, None)
         self._picture.set_mark(SITE_MARK, Mark(detail.nodes, SITE_COLOUR, detail.title))

@@ -96,11 +96,11 @@ class ColourBar:
             self.column: ("table",),
         }
         self.details = pmui.Row(*self._fields, visible=False, sizing_mode="stretch_width", margin=0)
-        self.mode.param.watch(self._take_mode, "value")
-        self.group_by.param.watch(self._take_grouping, "value")
-        self.file.param.watch(self._take_file, "value")
+        self.mode.param.watch(self._on_mode, "value")
+        self.group_by.param.watch(self._on_grouping, "value")
+        self.file.param.watch(self._on_file, "value")
         for field in (self.path, self.groups, self.annotate_by, self.column):
-            field.param.watch(self._take, "value")
+            field.param.watch(self._on_change, "value")
 
     @property
     def choice(self) -> ColourChoice:
@@ -196,7 +196,7 @@ class ColourBar:
         label = GROUPINGS[by].capitalize()
         self.groups.param.update(options=names, value=wanted, label=label)
 
-    def _take_mode(self, _event: Any) -> None:
+    def _on_mode(self, _event: Any) -> None:
         if self._is_setting:
             return
         with pn.io.hold():
@@ -205,9 +205,9 @@ class ColourBar:
             elif self.mode.value == "paths" and not self.groups.value:
                 self._offer_groups()
             self._show_details()
-        self._take()
+        self._on_change()
 
-    def _take_grouping(self, _event: Any) -> None:
+    def _on_grouping(self, _event: Any) -> None:
         if self._is_setting:
             return
         self._is_setting = True
@@ -215,7 +215,7 @@ class ColourBar:
         if self.mode.value != "paths":
             self.groups.value = []
         self._is_setting = False
-        self._take()
+        self._on_change()
 
     def _show_details(self) -> None:
         mode = self.mode.value
@@ -224,13 +224,13 @@ class ColourBar:
         self.column.visible &= self._picture.colourings.table is not None
         self.details.visible = any(mode in modes for modes in self._fields.values())
 
-    def _take(self, *_events: Any) -> None:
+    def _on_change(self, *_events: Any) -> None:
         self.problem = ""
         has_all = self.mode.value != "table" or self._picture.colourings.table is not None
         if not self._is_setting and has_all:
             self._publish(self.choice)
 
-    def _take_file(self, _event: Any) -> None:
+    def _on_file(self, _event: Any) -> None:
         content, name, graph = self.file.value, self.file.filename, self._graph
         if content and graph is not None:
             self._reading = MAKER.submit(_read_table, content, name or "table", graph)

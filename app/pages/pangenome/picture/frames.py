@@ -68,14 +68,14 @@ class FrameLoop:
         self._draw, self._has_news = draw, has_news
         self._on_shown, self._on_moved = on_shown, on_moved
         self.view = GraphCanvas(sizing_mode="stretch_both", min_height=240, margin=0)
-        for kind, take in {
-            "hello": self._take_hello,
+        for kind, handler in {
+            "hello": self._on_hello,
             "resize": lambda _: self.request(),
-            "view": self._take_moved,
+            "view": self._on_view,
             "fit": lambda _: self.follow(),
-            "painted": self._take_painted,
+            "painted": self._on_painted,
         }.items():
-            self.view.listen(kind, take)
+            self.view.listen(kind, handler)
         self.document: Any = None
         self._round = 0
         self._is_wanted = False
@@ -155,9 +155,9 @@ class FrameLoop:
         """Go from the render thread to the document's."""
         document = self.document
         if document is not None and self._round == round_:
-            document.add_next_tick_callback(partial(self._take_drawn, round_, future))
+            document.add_next_tick_callback(partial(self._on_drawn, round_, future))
 
-    def _take_drawn(self, round_: int, future: Future) -> None:
+    def _on_drawn(self, round_: int, future: Future) -> None:
         if self._round != round_:
             return
         self._is_drawing = False
@@ -182,17 +182,17 @@ class FrameLoop:
         if follows and has_moved:
             self._on_moved()
 
-    def _take_hello(self, _message: Message) -> None:
+    def _on_hello(self, _message: Message) -> None:
         self.attach(pn.state.curdoc)
 
-    def _take_painted(self, message: Message) -> None:
+    def _on_painted(self, message: Message) -> None:
         if message["n"] == self._n_sent:
             if self._in_flight_since is not None:
                 self.n_painted += 1
             self._in_flight_since = None
             self.pump()
 
-    def _take_moved(self, _message: Message) -> None:
+    def _on_view(self, _message: Message) -> None:
         self.follows = False
         self._on_moved()
         self.request()

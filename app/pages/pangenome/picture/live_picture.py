@@ -81,8 +81,8 @@ class LivePicture:
         self.frames = makes_frames(
             self._maker.draw,
             has_news=self._has_news,
-            on_shown=self._take_shown,
-            on_moved=self._take_moved,
+            on_shown=self._on_shown,
+            on_moved=self._on_moved,
         )
         if isinstance(self.frames, FrameLoop):
             self.pane = self.frames.view
@@ -213,16 +213,16 @@ class LivePicture:
         return FoundNode(node, describe_node(graph, node), (tuple(ends.ravel().tolist()),))
 
     def _listen(self) -> None:
-        for kind, take in {
+        for kind, handler in {
             "view": lambda _: self._forget_target(),
             "fit": lambda _: self.fit(),
             "point": lambda message: self._answer(self.hovering.point(*_place(message))),
             "leave": lambda _: self.hovering.leave(),
-            "click": self._take_click,
-            "select": self._take_box,
+            "click": self._on_click,
+            "select": self._on_box,
             "escape": lambda _: self._tell_selected(NO_NODES),
         }.items():
-            self.pane.listen(kind, take)
+            self.pane.listen(kind, handler)
 
     def _forget_target(self) -> None:
         self._maker.target = None
@@ -230,13 +230,13 @@ class LivePicture:
     def _answer(self, hover: dict[str, Any] | None) -> None:
         self.pane.send({"kind": "hover", "hover": hover})
 
-    def _take_click(self, message: Message) -> None:
+    def _on_click(self, message: Message) -> None:
         node = self.node_at(*_place(message))
         if node >= 0:
             for callback in self._click_callbacks:
                 callback(node)
 
-    def _take_box(self, message: Message) -> None:
+    def _on_box(self, message: Message) -> None:
         graph, document = self._run.graph, self.frames.document
         if graph is None or document is None:
             return
@@ -246,10 +246,10 @@ class LivePicture:
             return
         future = RENDERER.submit(self._nodes_in, box, graph.n_nodes)
         future.add_done_callback(
-            lambda done: document.add_next_tick_callback(partial(self._take_selected, done))
+            lambda done: document.add_next_tick_callback(partial(self._on_selected, done))
         )
 
-    def _take_selected(self, future: Future) -> None:
+    def _on_selected(self, future: Future) -> None:
         error = future.exception()
         if error is not None:
             log.error("the nodes of a box were not found", exc_info=error)
@@ -260,7 +260,7 @@ class LivePicture:
         for callback in self._select_callbacks:
             callback(nodes)
 
-    def _take_moved(self) -> None:
+    def _on_moved(self) -> None:
         for callback in self._view_callbacks:
             callback()
 
@@ -272,7 +272,7 @@ class LivePicture:
         self._seen_version = version
         return has_news
 
-    def _take_shown(self, frame: Frame) -> None:
+    def _on_shown(self, frame: Frame) -> None:
         self.shown = frame.facts["shown"]
 
     def _describe(self) -> None:

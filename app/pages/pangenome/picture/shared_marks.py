@@ -22,7 +22,7 @@ class SharedMarks:
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._picture, self._run = session, view.picture, view.run
-        self._question = Question(session, "nodes of a region", self._take_region)
+        self._question = Question(session, "nodes of a region", self._on_region)
         session.param.watch(self._follow_region, "region")
         session.param.watch(self._follow_picked, "picked")
         self._picture.on_click(lambda node: self._pick(np.array([node])))
@@ -45,7 +45,7 @@ class SharedMarks:
         else:
             self._question.ask(_mark_of, opened.graph, region)
 
-    def _take_region(self, mark: Mark) -> None:
+    def _on_region(self, mark: Mark) -> None:
         self._picture.set_mark(REGION_MARK, mark)
 
     def _follow_picked(self, *_events: Any) -> None:

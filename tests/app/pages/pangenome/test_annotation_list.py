@@ -13,8 +13,11 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.annotation_boxes import boxes_on_path, labels_of
-from genoviz_app.pages.pangenome.paths.annotation_list import AnnotationList
+from genoviz_app.pages.pangenome.paths.annotations import (
+    AnnotationList,
+    boxes_on_path,
+    labels_of,
+)
 from genoviz_app.pages.pangenome.paths.path_view import PathView
 from genoviz_app.plots.annotation_rows import AnnotationBoxes, pack_boxes
 from tests.app.conftest import poll_until

@@ -1,10 +1,12 @@
-"""Annotations of the paths: added from files, listed, labelled and coloured on the layout."""
+"""Annotations of the paths: added from files, listed, and drawn on a path and on the layout."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
@@ -12,23 +14,31 @@ from genoviz.analyses.graph.picture.colouring import ColourChoice
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.annotation_boxes import labels_of
-from genoviz_app.pages.pangenome.paths.annotation_table import (
-    COLUMNS,
-    annotation_rows,
-    summary_text,
-)
+from genoviz_app.pages.pangenome.picture.marks import NodeLabel
+from genoviz_app.parts.annotation_colours import colours_of
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.questions import Question
-from genoviz_app.parts.remote_table import RemoteTable, TableRows
+from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NOTICES
+from genoviz_app.plots.annotation_rows import AnnotationBoxes
 from genoviz_app.session.session import Session
 
 LABELS, MAX_LABELS = "annotations", 300
 UPLOAD_MEGABYTES = 200
 NOTHING_OPEN = "Add a BED, GFF3 or GTF file: its genes are found on the paths of the graph."
 NO_GRAPH = "Open a graph first; then annotations of its paths can be added here."
+COLUMNS = (
+    Column("Name", share=2),
+    Column("Type"),
+    Column("Path", share=3),
+    Column("Start (bp)", is_number=True),
+    Column("End (bp)", is_number=True),
+    Column("Length (bp)", is_number=True),
+    Column("Strand"),
+    Column("On its contig", share=2),
+)
+STRANDS = {1: "+", -1: "-", 0: ""}
 
 
 class AnnotationList:
@@ -49,7 +59,7 @@ class AnnotationList:
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view
         self._uploads: deque[tuple[str, bytes]] = deque()
-        self.table = RemoteTable(COLUMNS, placeholder="Search name or type", on_row=self._take_row)
+        self.table = RemoteTable(COLUMNS, placeholder="Search name or type", on_row=self._on_row)
         self.path = pmui.TextInput(
             label="Path on the server",
             placeholder="/data/genes.gff3.gz",
@@ -87,14 +97,14 @@ class AnnotationList:
         self.summary = pmui.Typography("", variant="caption", margin=(0, 0, 4, 0))
         self.notes = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width", margin=0)
         self.panel = self._arrange()
-        self._rows = Question(session, "list of annotations", self._take_rows)
-        self._names = Question(session, "names of annotations", self._take_labels)
+        self._rows = Question(session, "list of annotations", self._on_rows)
+        self._names = Question(session, "names of annotations", self._on_labels)
         self._nodes = Question(session, "nodes of an annotation", view.picture.look_at_nodes)
         self.path.param.watch(self._open_path, "enter_pressed")
         self.add_button.on_click(self._open_path)
-        self.upload.param.watch(self._take_upload, "value")
+        self.upload.param.watch(self._on_upload, "value")
         self.labels.param.watch(lambda _: self._show_labels(), "value")
-        self.colours.param.watch(self._take_colours, "value")
+        self.colours.param.watch(self._on_colours, "value")
         session.param.watch(lambda _: self._show(), "annotation_files")
         self._show()
 
@@ -142,7 +152,7 @@ class AnnotationList:
         if text:
             self.open_file(text)
 
-    def _take_upload(self, event: Any) -> None:
+    def _on_upload(self, event: Any) -> None:
         self._uploads.extend((event.new or {}).items())
         if event.new:
             self.upload.value = {}  # queued now; here it would stay in memory
@@ -176,7 +186,7 @@ class AnnotationList:
         text = pmui.Typography(title, variant="caption", margin=(4, 0, 0, 0))
         return pmui.Row(text, close, margin=(0, 8, 0, 0))
 
-    def _take_rows(self, rows: TableRows) -> None:
+    def _on_rows(self, rows: TableRows) -> None:
         self.table.show(rows)
 
     def _show_labels(self) -> None:
@@ -185,17 +195,17 @@ class AnnotationList:
         if placed is not None and self.labels.value:
             self._names.ask(_read_labels, placed)
         else:
-            self._take_labels([])
+            self._on_labels([])
 
-    def _take_labels(self, labels: list) -> None:
+    def _on_labels(self, labels: list) -> None:
         self._view.picture.set_labels(LABELS, labels)
 
-    def _take_colours(self, event: Any) -> None:
+    def _on_colours(self, event: Any) -> None:
         is_coloured = self._view.picture.choice.mode == "annotation"
         if event.new != is_coloured:
             self._view.bar.colours.choose(ColourChoice("annotation" if event.new else "density"))
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         """Make a place the region, and show it on the layout."""
         placed = self._session.annotations
         if placed is not None and row < len(placed):
@@ -207,3 +217,107 @@ class AnnotationList:
 
 def _read_labels(placed: PlacedAnnotations) -> list:
     return labels_of(placed, limit=MAX_LABELS)
+
+
+def annotation_rows(placed: PlacedAnnotations) -> TableRows:
+    """Return one row for each place, at most as many as a table holds; positions on the path."""
+    rows, paths = placed.rows[:MAX_ROWS], placed.paths[:MAX_ROWS]
+    starts, ends = placed.starts[:MAX_ROWS], placed.ends[:MAX_ROWS]
+    annotations, graph = placed.annotations, placed.graph
+    names = [annotation_name(placed, row) for row in rows.tolist()]
+    types = [annotations.types[row] for row in rows.tolist()]
+    firsts = graph.path_starts[paths]
+    contigs = [graph.parsed_path_names[path].contig for path in paths.tolist()]
+    frame = pd.DataFrame(
+        {
+            "Name": pd.Series(names, dtype=object),
+            "Type": pd.Series(types, dtype=object),
+            "Path": pd.Series([graph.path_names[path] for path in paths.tolist()], dtype=object),
+            "Start (bp)": starts,
+            "End (bp)": ends,
+            "Length (bp)": ends - starts,
+            "Strand": pd.Series([STRANDS[s] for s in annotations.strands[rows]], dtype=object),
+            "On its contig": pd.Series(
+                [
+                    f"{contig}:{start:,}-{end:,}" if first else ""
+                    for contig, first, start, end in zip(
+                        contigs,
+                        firsts.tolist(),
+                        (starts + firsts).tolist(),
+                        (ends + firsts).tolist(),
+                        strict=True,
+                    )
+                ],
+                dtype=object,
+            ),
+        }
+    )
+    words, codes = np.unique(
+        np.array([f"{n}\t{t}".lower() for n, t in zip(names, types, strict=True)], dtype=np.str_),
+        return_inverse=True,
+    )
+    n_more = len(placed) - len(frame)
+    note = f"the first of {len(placed):,}; Find looks through all" if n_more else ""
+    hidden = [title for title in ("Type", "Strand", "On its contig") if (frame[title] == "").all()]
+    return TableRows(frame, words, codes, note, tuple(hidden))
+
+
+def summary_text(placed: PlacedAnnotations) -> str:
+    """Return how many annotations lie on paths, as one sentence."""
+    n_placed, n_all = len(np.unique(placed.rows)), len(placed.annotations)
+    text = f"{n_placed:,} of {n_all:,} annotations lie on paths"
+    more = len(placed) - n_placed
+    return f"{text}, {len(placed):,} places in all." if more else f"{text}."
+
+
+def annotation_name(placed: PlacedAnnotations, row: int) -> str:
+    """Return what people call a row: its name, or else its type."""
+    return placed.annotations.names[row] or placed.annotations.types[row] or "no name"
+
+
+def boxes_on_path(placed: PlacedAnnotations, path: int) -> AnnotationBoxes:
+    """Return the annotations that lie on a path."""
+    places = np.flatnonzero(placed.paths == path)
+    rows = placed.rows[places].tolist()
+    return AnnotationBoxes(
+        placed.starts[places],
+        placed.ends[places],
+        names=[annotation_name(placed, row) for row in rows],
+        colours=colours_of(placed)[places].tolist(),
+        details=[describe_place(placed, place) for place in places.tolist()],
+    )
+
+
+def describe_place(placed: PlacedAnnotations, place: int) -> str:
+    """Return where an annotation lies on its path, for a tooltip."""
+    start, end, row = placed.starts[place], placed.ends[place], placed.rows[place]
+    parts = [
+        placed.annotations.types[row],
+        f"{start:,} to {end:,} ({end - start:,} bp)",
+        STRANDS[int(placed.annotations.strands[row])],
+        "cut off at the path's end" if placed.is_clipped[place] else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def middle_node(placed: PlacedAnnotations, place: int) -> int:
+    """Return the node that has the middle step of a place."""
+    first, stop = placed.step_ranges[place].tolist()
+    return int(placed.graph.steps[(first + max(stop - 1, first)) // 2] >> 1)
+
+
+def labels_of(placed: PlacedAnnotations, *, limit: int) -> list[NodeLabel]:
+    """Return a label for each annotation, once where it has places on several paths.
+
+    Of more than ``limit`` annotations, the longest are labelled.
+    """
+    _rows, firsts = np.unique(placed.rows, return_index=True)
+    lengths = placed.ends[firsts] - placed.starts[firsts]
+    chosen = firsts[np.argsort(-lengths, kind="stable")[:limit]]
+    colours = colours_of(placed)
+    return [
+        NodeLabel(
+            middle_node(placed, place), annotation_name(placed, placed.rows[place]), colours[place]
+        )
+        for place in chosen.tolist()
+    ]
