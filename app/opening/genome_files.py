@@ -120,7 +120,7 @@ class GenomeFiles(OpeningFiles):
 
     def open_graph(self, graph: OpenGraph) -> None:
         """Take the paths of a graph."""
-        self.begin(_iter_take_graph(graph), graph.title)
+        self.begin(_iter_use_graph(graph), graph.title)
 
     def follow(self, index: OpenIndex) -> None:
         """Take the sequences whose index is open elsewhere in the tab."""
@@ -129,7 +129,7 @@ class GenomeFiles(OpeningFiles):
         if index.source and not index.source.lower().endswith(INDEX_ENDING):
             self.open(index.source)
         else:
-            self.begin(_iter_take_text(index), index.title)
+            self.begin(_iter_use_text(index), index.title)
 
     def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
         sample = find_sample(source)
@@ -156,13 +156,13 @@ def iter_open_genome(
             yield step
 
 
-def _iter_take_text(index: OpenIndex) -> Iterator[OpeningProgress]:
+def _iter_use_text(index: OpenIndex) -> Iterator[OpeningProgress]:
     yield OpeningProgress(f"Reading {index.title}")
     genome = Genome(make_genome_planes(sequences_of(index.built.index.text)), index.built.notes)
     yield OpeningProgress("Ready", 1.0, OpenGenome("", index.title, genome))
 
 
-def _iter_take_graph(graph: OpenGraph) -> Iterator[OpeningProgress]:
+def _iter_use_graph(graph: OpenGraph) -> Iterator[OpeningProgress]:
     yield OpeningProgress(f"Reading {graph.title}")
     genome = Genome(PathPlanes.of(graph.graph))
     title = f"paths of {graph.title}"

@@ -1,4 +1,4 @@
-"""The tab along the genome: hits on both strands, and how often each k-mer occurs."""
+"""The tab along the genome: hits on both strands, k-mer counts, contigs and the region."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
+from genoviz.model import PathRegion
+from genoviz_app.pages.kmers.asked_list import shorten_kmer
+from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, make_bins
-from genoviz_app.pages.kmers.genome_marks import show_contigs, show_region
-from genoviz_app.pages.kmers.hits import GenomeAxis
-from genoviz_app.pages.kmers.k_field import KField
-from genoviz_app.pages.kmers.kmer_list import shorten_kmer
-from genoviz_app.pages.kmers.places import share_place
-from genoviz_app.pages.kmers.repeats import RepeatsOf
-from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.pages.kmers.hits import GenomeAxis, share_place
+from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_genome import (
@@ -27,6 +25,7 @@ from genoviz_app.plots.kmer_genome import (
     REVERSE_COLOUR,
     GenomeFigures,
 )
+from genoviz_app.plots.kmer_matrix import shorten
 
 ALL = "All in a row"
 MAX_OPTIONS = 2000
@@ -39,6 +38,7 @@ p { margin: 0; } p + p { opacity: 0.8; }
 i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 5px 0 10px; }
 i:first-child { margin-left: 0; }
 """
+MAX_SEEN, LETTER_PIXELS, BORDER_PIXELS, RIGHT_PIXELS = 2000, 7, 4, 20
 
 
 class GenomePanel:
@@ -68,7 +68,7 @@ class GenomePanel:
         self._waiting: GenomeBins | None = None
         self.figures = GenomeFigures()
         self._turn = Turn(self.figures.hits, self._draw)
-        self._bins = Question(state.session, "bins along the genome", self._take_bins)
+        self._bins = Question(state.session, "bins along the genome", self._on_bins)
         self.contig = pmui.Select(
             label="Contig or path", options=[ALL], value=ALL, searchable=True, size="small",
             width=220, margin=(8, 8, 0, 10),
@@ -111,10 +111,10 @@ class GenomePanel:
         state.session.param.watch(lambda _: self._redraw(), "region")
         self.contig.param.watch(lambda _: self.show_whole(), "value")
         for name in ("start", "end"):
-            self.figures.x_range.on_change(name, self._take_change)
-        self.figures.hits.on_change("inner_width", self._take_width)
+            self.figures.x_range.on_change(name, self._on_change)
+        self.figures.hits.on_change("inner_width", self._on_width)
         for plot in (self.figures.hits, self.figures.counts):
-            plot.on_event(Tap, self._take_tap)
+            plot.on_event(Tap, self._on_tap)
 
     @property
     def contig_id(self) -> int:
@@ -192,7 +192,7 @@ class GenomePanel:
         self.figures.hits.xaxis[0].visible = not has_counts
         self.show_whole()
 
-    def _take_bins(self, bins: GenomeBins) -> None:
+    def _on_bins(self, bins: GenomeBins) -> None:
         self._waiting = bins
         self._turn.ask()
 
@@ -243,15 +243,15 @@ class GenomePanel:
         squares = "".join(f'<i style="background:{colour}"></i>{key} ' for colour, key in keys)
         return f"<p>{squares}</p><p>{words}</p>"
 
-    def _take_change(self, _attr: str, _old: Any, _new: Any) -> None:
+    def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
         self._redraw()
 
-    def _take_width(self, _attr: str, _old: Any, new: int) -> None:
+    def _on_width(self, _attr: str, _old: Any, new: int) -> None:
         if new and new > 0:
             self._width = int(new)
             self._redraw()
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         """Make the bin under the pointer, or the hit in it, the place of all pages."""
         axis, bins = self._axis, self.shown
         if axis is None or bins is None or not 0 <= event.x < self.length:
@@ -281,3 +281,41 @@ def tell_apart(names: list[str]) -> list[str]:
             label = f"{name} ({n})"
         labels[label] = None
     return list(labels)
+
+
+def show_contigs(figures: GenomeFigures, axis: GenomeAxis, view: GenomeView) -> None:
+    """Draw where contigs end and the names that have room, if all contigs are in a row."""
+    if view.contig >= 0 or len(axis.names) < 2:
+        figures.show_contigs(np.empty(0), {})
+        return
+    per_pixel = (view.end - view.start) / max(view.width, 1)
+    starts, ends = axis.offsets[:-1], axis.offsets[1:]
+    middles = (np.maximum(starts, view.start) + np.minimum(ends, view.end)) / 2
+    seen = np.flatnonzero((ends > view.start) & (starts < view.end))
+    names, last = {}, -np.inf
+    for contig in seen[:: -(-len(seen) // MAX_SEEN) or 1].tolist():
+        name = shorten(axis.names[contig])
+        half = len(name) * LETTER_PIXELS * per_pixel / 2
+        has_room = middles[contig] + half < view.end + RIGHT_PIXELS * per_pixel
+        if has_room and middles[contig] - half > last:
+            names[float(middles[contig])] = name
+            last = middles[contig] + half
+    borders = axis.offsets[(axis.offsets > view.start) & (axis.offsets < view.end)]
+    if len(borders) * BORDER_PIXELS > view.width:
+        borders = borders[:0]
+    figures.show_contigs(borders.astype(float), names)
+
+
+def show_region(
+    figures: GenomeFigures, axis: GenomeAxis, view: GenomeView, region: PathRegion | None
+) -> None:
+    """Draw the region as a band, if it is on what is shown."""
+    if region is None or region.path not in axis.names:
+        figures.show_region(None)
+        return
+    contig = list(axis.names).index(region.path)
+    if view.contig not in (-1, contig):
+        figures.show_region(None)
+        return
+    shift = int(axis.offsets[contig]) if view.contig < 0 else 0
+    figures.show_region((region.start + shift, region.end + shift))

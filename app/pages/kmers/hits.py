@@ -1,18 +1,45 @@
-"""Where a k-mer is: on the contigs of a genome, or on the paths of a graph."""
+"""Where a k-mer is: its hits on contigs or paths, as rows of a table, as files, as regions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from genoviz.analyses.sequences.kmer_hits import locate_kmer
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
+from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.opening.index_data import BuiltIndex
+from genoviz_app.parts.remote_table import Column, TableRows
+from genoviz_app.session.graph_places import nodes_of, on_graph
+from genoviz_app.session.session import Session
 
 MAX_LOCATED = 20_000_000
+BLOCK = 10_000
+MARGIN = 20
+LONGEST_MATCH = 60
+MAX_NODES = 6
+COLUMNS = (
+    Column("Contig or path", share=4),
+    Column("Start", is_number=True, share=3),
+    Column("Strand", share=2),
+    Column("Context", share=14, is_html=True),
+    Column("Masked", share=2),
+    Column("Nodes", share=7),
+)
+STRAND_COLOURS = {
+    1: "rgba(63, 159, 214, 0.42)",
+    -1: "rgba(255, 180, 84, 0.42)",
+}
+MASKED = ("", "in part", "yes")
+ROWS = 100_000
+HEAD = "contig\tstart\tend\tstrand\tkmer\n"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,3 +132,111 @@ def find_hits(built: BuiltIndex, kmer: Kmer, strand: str) -> HitSet:
 def bin_hits(positions: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return how many of the ascending positions are in each bin; int64, exact."""
     return np.diff(np.searchsorted(positions, edges))
+
+
+def hit_rows(built: BuiltIndex, hits: HitSet, first: int) -> TableRows:
+    """Return a block of hits as rows; positions are written from 1, both ends included."""
+    axis = GenomeAxis.of(built)
+    block = slice(first, first + BLOCK)
+    ids, starts, strands = hits.ids[block], hits.starts[block], hits.strands[block]
+    k = len(hits.kmer.letters)
+    found, codes = np.unique(ids, return_inverse=True)
+    names = np.array([axis.names[i] for i in found.tolist()], dtype=object)
+    contexts, masks = [], []
+    for contig, start, strand in zip(ids.tolist(), starts.tolist(), strands.tolist(), strict=True):
+        if built.graph is None:
+            html, mask = _context(built, contig, start, k, strand)
+            contexts.append(html)
+            masks.append(mask)
+    has_context = built.graph is None
+    frame = pd.DataFrame(
+        {
+            "Contig or path": names[codes] if len(codes) else [],
+            "Start": starts + 1,
+            "Strand": np.where(strands > 0, "+", "−"),
+            "Context": contexts if has_context else "",
+            "Masked": np.array(MASKED, object)[masks] if has_context else "",
+        }
+    )
+    words = np.array([str(name).lower() for name in names], dtype=np.str_)
+    frame["Nodes"] = "" if has_context else node_texts(built, hits, block)
+    hidden = ["Nodes"] if has_context else ["Context", "Masked"]
+    if has_context and not any(masks):
+        hidden = ["Masked", "Nodes"]
+    return TableRows(frame, words, codes, "", tuple(hidden))
+
+
+def node_texts(built: BuiltIndex, hits: HitSet, block: slice) -> list[str]:
+    """Return the nodes of hits, in the order of the path, as far as there is room."""
+    names, texts = built.graph.node_names, []
+    offsets = hits.node_offsets[block.start : block.stop + 1].tolist()
+    for first, last in itertools.pairwise(offsets):
+        shown = [names[node] for node in hits.nodes[first : min(last, first + MAX_NODES)].tolist()]
+        more = last - first - len(shown)
+        texts.append(" › ".join(shown) + (f" and {more:,} more" if more else ""))
+    return texts
+
+
+def _context(built: BuiltIndex, contig: int, start: int, k: int, strand: int) -> tuple[str, int]:
+    """Return the bases around a hit with the match marked, and how far it is soft-masked."""
+    text = built.index.text
+    length = int(text.contig_lengths[contig])
+    low, high = max(start - MARGIN, 0), min(start + k + MARGIN, length)
+    letters = text.cut(contig, low, high, soft_masked=True).tobytes().decode()
+    before, match = letters[: start - low], letters[start - low : start - low + k]
+    after = letters[start - low + k :]
+    n_masked = sum(map(str.islower, match))
+    mask = 0 if n_masked == 0 else 2 if n_masked == k else 1
+    if len(match) > LONGEST_MATCH:
+        half = LONGEST_MATCH // 2
+        match = f"{match[:half]}…{match[-half:]}"
+    gap = "&nbsp;" * (MARGIN - len(before))
+    return (
+        f'<code>{gap}{escape(before)}<b style="background:{STRAND_COLOURS[strand]}">{escape(match)}'
+        f"</b>{escape(after)}</code>",
+        mask,
+    )
+
+
+def write_hits(path: Path, hits: HitSet, axis: GenomeAxis) -> None:
+    """Write all hits that were located: TSV with a header, or BED6; both 0-based, half-open."""
+    with path.open("w", encoding="utf-8") as file:
+        if hits.is_cut:
+            file.write(f"# the first {len(hits)} of {hits.n_hits} hits\n")
+        if path.suffix == ".tsv":
+            file.write(HEAD)
+        file.writelines(iter_lines(hits, axis, is_bed=path.suffix == ".bed"))
+
+
+def iter_lines(hits: HitSet, axis: GenomeAxis, *, is_bed: bool) -> Iterator[str]:
+    """Yield the lines of hits, many at a time."""
+    letters = hits.kmer.letters
+    k = len(letters)
+    name = (hits.kmer.name or letters[:255]).replace("\t", " ")
+    for first in range(0, len(hits), ROWS):
+        block = slice(first, first + ROWS)
+        rows = zip(
+            hits.ids[block].tolist(),
+            hits.starts[block].tolist(),
+            hits.strands[block].tolist(),
+            strict=True,
+        )
+        lines = []
+        for contig, start, strand in rows:
+            sign = "+" if strand > 0 else "-"
+            head = f"{axis.names[contig]}\t{start}\t{start + k}\t"
+            lines.append(head + (f"{name}\t0\t{sign}\n" if is_bed else f"{sign}\t{letters}\n"))
+        yield "".join(lines)
+
+
+__all__ = ["nodes_of", "on_graph", "share_place"]
+
+
+def share_place(session: Session, built: BuiltIndex, contig: int, start: int, end: int) -> None:
+    """Make a stretch the region of all pages: on a path of the open graph, where it has it."""
+    name = GenomeAxis.of(built).names[contig]
+    session.region = on_graph(_graph(session), PathRegion(name, start, end))
+
+
+def _graph(session: Session) -> PangenomeGraph | None:
+    return None if session.opened is None else session.opened.graph

@@ -11,11 +11,17 @@ import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError
 from genoviz.model import PathRegion
-from genoviz_app.pages.kmers.hit_files import write_hits
-from genoviz_app.pages.kmers.hit_rows import BLOCK, COLUMNS, hit_rows
-from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet
-from genoviz_app.pages.kmers.kmer_list import KmerList, shorten_kmer
-from genoviz_app.pages.kmers.places import nodes_of, share_place
+from genoviz_app.pages.kmers.asked_list import KmerList, shorten_kmer
+from genoviz_app.pages.kmers.hits import (
+    BLOCK,
+    COLUMNS,
+    GenomeAxis,
+    HitSet,
+    hit_rows,
+    nodes_of,
+    share_place,
+    write_hits,
+)
 from genoviz_app.pages.kmers.state import LONG_SECONDS, KmerState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.questions import Question
@@ -45,11 +51,11 @@ class HitsPanel:
         self._first = 0
         self._shown: HitSet | None = None
         self.is_shown = False
-        self._rows = Question(session, "rows of hits", self._take_rows)
-        self._nodes = Question(session, "nodes of hits", self._take_nodes)
+        self._rows = Question(session, "rows of hits", self._on_rows)
+        self._nodes = Question(session, "nodes of hits", self._on_nodes)
         self.list = KmerList(state)
         self.table = RemoteTable(
-            COLUMNS, placeholder="Find a contig or path", on_row=self._take_row, min_width=84
+            COLUMNS, placeholder="Find a contig or path", on_row=self._on_row, min_width=84
         )
         self.said = pn.pane.HTML(
             "",
@@ -109,7 +115,7 @@ class HitsPanel:
             last = min(self._first + BLOCK, len(hits))
             if hits.nodes is not None and index.built.graph is opened.graph:
                 ends = hits.node_offsets[self._first], hits.node_offsets[last]
-                self._take_nodes(np.unique(hits.nodes[ends[0] : ends[1]]).astype(np.int64))
+                self._on_nodes(np.unique(hits.nodes[ends[0] : ends[1]]).astype(np.int64))
                 return
             block = slice(self._first, last)
             regions = [
@@ -146,7 +152,7 @@ class HitsPanel:
     def _ask(self, hits: HitSet) -> None:
         self._rows.ask(hit_rows, self._state.index.built, hits, self._first)
 
-    def _take_rows(self, rows: TableRows) -> None:
+    def _on_rows(self, rows: TableRows) -> None:
         hits = self._state.hits
         if hits is None:
             return
@@ -165,14 +171,14 @@ class HitsPanel:
                 words += f"; only {len(hits):,} were located"
             self.said.object = words
 
-    def _take_nodes(self, nodes: np.ndarray) -> None:
+    def _on_nodes(self, nodes: np.ndarray) -> None:
         session = self._state.session
         if len(nodes):
             session.picked = nodes
         else:
             session.problem = "No hit lies on a path or contig of the graph that is open."
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         """Make a hit the place of all pages."""
         hits, index = self._state.hits, self._state.index
         if hits is None or index is None:

@@ -11,17 +11,15 @@ import panel_material_ui as pmui
 
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.pages.kmers.build_panel import BuildPanel
-from genoviz_app.pages.kmers.choose_k_panel import ChooseKPanel
+from genoviz_app.pages.kmers.choosing_k import ChooseKPanel
 from genoviz_app.pages.kmers.genome_panel import GenomePanel
 from genoviz_app.pages.kmers.hits_panel import HitsPanel
 from genoviz_app.pages.kmers.paths_panel import PathsPanel
 from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
-from genoviz_app.pages.kmers.repeats import RepeatsOf
-from genoviz_app.pages.kmers.save_index import SaveIndex
 from genoviz_app.pages.kmers.search_panel import SearchPanel
-from genoviz_app.pages.kmers.source import IndexPicker
+from genoviz_app.pages.kmers.sidebar import IndexPicker, SaveIndex
 from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
-from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.views import Views, slug_of
@@ -58,7 +56,7 @@ class KmersPage:
         self.repeats = RepeatsOf(self.state)
         self.picker = IndexPicker(session)
         self.saving = SaveIndex(self.state)
-        self.query = QueryBox(self.state, self.take_example)
+        self.query = QueryBox(self.state, self.write_example)
         self.views = Views(
             [
                 HitsPanel(self.state),
@@ -167,7 +165,7 @@ class KmersPage:
     def close(self) -> None:
         """Nothing is held beyond the session; the tab is closed."""
 
-    def take_example(self) -> None:
+    def write_example(self) -> None:
         """Ask for some bases from a place by chance."""
         index = self.state.index
         if index is None:

@@ -1,8 +1,8 @@
-"""The tab of paths: how often each k-mer is on each path, or on each contig."""
+"""The tab of paths: how often each k-mer is on each path or contig, also as a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,20 +13,70 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import MouseLeave, MouseMove, Tap
 
+from genoviz.analyses.sequences.kmer_hits import MAX_SORTED, locate_kmers
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.analyses.sequences.pangenome_queries import count_per_path
 from genoviz.errors import GenovizError
 from genoviz_app.opening.index_data import BuiltIndex
 from genoviz_app.pages.kmers.counting import CountAnswer
 from genoviz_app.pages.kmers.hits import GenomeAxis
-from genoviz_app.pages.kmers.path_counts import MAX_KMERS, iter_path_counts, write_path_counts
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_matrix import MatrixFigure
 
+MAX_KMERS, MAX_CELLS, MAX_HITS = 500, 1 << 22, 1 << 24
 MAX_COLUMNS = 2000
 NAME_LETTERS = 40
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
+
+
+def iter_path_counts(
+    built: BuiltIndex, answer: CountAnswer, n_kmers: int
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the first k-mers of an answer, some at a time, and how often each path has them.
+
+    The counts are int64, shape (n_kmers, n_paths) of those at hand; contigs are the paths of a
+    genome. All hits are counted, however many there are.
+    """
+    n_paths = len(GenomeAxis.of(built).names)
+    n_most = max(1, min(MAX_KMERS, MAX_CELLS // max(n_paths, 1)))
+    ends = np.cumsum(answer.counts)
+    first = 0
+    while first < n_kmers:
+        n_before = int(ends[first - 1]) if first else 0
+        fitting = int(np.searchsorted(ends, n_before + MAX_HITS, side="right"))
+        stop = min(max(fitting, first + 1), first + n_most, n_kmers)
+        kmers = answer.kmers[first:stop]
+        if built.pangenome is not None:
+            yield slice(first, stop), count_per_path(built.pangenome, kmers, strand=answer.strand)
+        else:
+            yield slice(first, stop), _count_on_contigs(built, kmers, answer.strand)
+        first = stop
+
+
+def _count_on_contigs(built: BuiltIndex, kmers: tuple[Kmer, ...], strand: str) -> np.ndarray:
+    n_contigs = built.index.text.n_contigs
+    counts = np.zeros(len(kmers) * n_contigs, np.int64)
+    n_done, n_hits = 0, 1
+    while n_done < n_hits:
+        found = locate_kmers(built.index, kmers, strand=strand, limit=MAX_SORTED, offset=n_done)
+        cells = found.kmer_ids * n_contigs + found.contig_ids
+        counts += np.bincount(cells, minlength=len(counts))
+        n_done, n_hits = n_done + len(found), found.n_hits
+    return counts.reshape(len(kmers), n_contigs)
+
+
+def write_path_counts(path: Path, built: BuiltIndex, answer: CountAnswer) -> None:
+    """Write the counts of all k-mers on all paths or contigs as TSV."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write("\t".join(["name", "kmer", "hits", *GenomeAxis.of(built).names]) + "\n")
+        for rows, counts in iter_path_counts(built, answer, len(answer.kmers)):
+            totals = answer.counts[rows].tolist()
+            for kmer, total, row in zip(answer.kmers[rows], totals, counts.tolist(), strict=True):
+                name = kmer.name.replace("\t", " ") or "."
+                file.write("\t".join([name, kmer.letters, str(total), *map(str, row)]) + "\n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +122,13 @@ class PathsPanel:
         self._pointer: tuple[int, int] | None = None
         self._is_hovering = False
         self.matrix: Matrix | None = None
-        self._question = Question(state.session, "k-mers on paths", self._take)
+        self._question = Question(state.session, "k-mers on paths", self._on_answer)
         self.figure = MatrixFigure()
         self._turn = Turn(self.figure.figure, self._draw)
         for event, act in (
-            (MouseMove, self._take_pointer),
-            (MouseLeave, self._take_pointer),
-            (Tap, self._take_tap),
+            (MouseMove, self._on_pointer),
+            (MouseLeave, self._on_pointer),
+            (Tap, self._on_tap),
         ):
             self.figure.figure.on_event(event, act)
         self.said = pn.pane.HTML(
@@ -104,14 +154,14 @@ class PathsPanel:
             self._asked = answer
             if answer is None or not answer.kmers:
                 self._question.drop()
-                self._take(None)
+                self._on_answer(None)
             else:
                 self._question.ask(count_matrix, self._state.index.built, answer)
         if self._is_hovering:
             self._is_hovering = False
             self._say()
 
-    def _take(self, matrix: Matrix | None) -> None:
+    def _on_answer(self, matrix: Matrix | None) -> None:
         self.matrix, self._pointer = matrix, None
         self._turn.ask()
 
@@ -159,12 +209,12 @@ class PathsPanel:
         n_rows, n_columns = matrix.counts.shape
         return (row, column) if 0 <= row < n_rows and 0 <= column < n_columns else None
 
-    def _take_pointer(self, event: Any) -> None:
+    def _on_pointer(self, event: Any) -> None:
         cell = None if isinstance(event, MouseLeave) else self._cell(event)
         if cell != self._pointer:
             self._pointer, self._is_hovering = cell, True
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         cell = self._cell(event)
         if cell is not None:
             self._state.chosen = cell[0]

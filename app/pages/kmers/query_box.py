@@ -44,7 +44,7 @@ class QueryBox:
         The Panel object.
     """
 
-    def __init__(self, state: KmerState, take_example: Callable[[], None]) -> None:
+    def __init__(self, state: KmerState, write_example: Callable[[], None]) -> None:
         self._state = state
         self._seen, self._changed_at = "", 0.0
         self.field = pmui.TextAreaInput(
@@ -75,15 +75,15 @@ class QueryBox:
             variant="text",
             margin=(12, 6, 0, 0),
         )
-        self.example.on_click(lambda _: take_example())
+        self.example.on_click(lambda _: write_example())
         self.readout = pn.pane.HTML(NO_INDEX, stylesheets=[STYLE], width=310, margin=(6, 8, 0, 6))
         self.panel = pmui.Row(
             self.field, self.example, self.strand, self.readout,
             sizing_mode="stretch_width", margin=(0, 0, 6, 0),
         )  # fmt: skip
-        self.field.param.watch(self._take_typing, "value_input")
-        self.field.param.watch(self._take_typing, "value")
-        self.strand.param.watch(self._take_strand, "value")
+        self.field.param.watch(self._on_typing, "value_input")
+        self.field.param.watch(self._on_typing, "value")
+        self.strand.param.watch(self._on_strand, "value")
         state.param.watch(self._show, ["answer", "index"])
         state.param.watch(self._follow, ["text", "strand"])
         self._show()
@@ -100,11 +100,11 @@ class QueryBox:
         if self._seen != self._state.text and is_resting:
             self._state.param.update(text=self._seen, chosen=0)
 
-    def _take_typing(self, event: Any) -> None:
+    def _on_typing(self, event: Any) -> None:
         if event.new != self._seen:
             self._seen, self._changed_at = event.new or "", time.monotonic()
 
-    def _take_strand(self, event: Any) -> None:
+    def _on_strand(self, event: Any) -> None:
         self._state.strand = event.new
 
     def _follow(self, *_events: Any) -> None:

@@ -8,8 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.sequences.kmers import Kmer
-from genoviz_app.pages.kmers.search_drawing import STYLE, sizes_svg, step_html
-from genoviz_app.pages.kmers.search_steps import SearchStep, find_step
+from genoviz_app.pages.kmers.search_steps import STYLE, SearchStep, find_step, sizes_svg, step_html
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.questions import Question
 
@@ -36,7 +35,7 @@ class SearchPanel:
         self.is_shown = False
         self._asked: tuple = ()
         self.shown: SearchStep | None = None
-        self._question = Question(state.session, "a step of a search", self._take)
+        self._question = Question(state.session, "a step of a search", self._on_answer)
         self.step = pmui.IntSlider(
             label="Bases taken", value=1, start=1, end=2, size="small", width=340,
             margin=(10, 16, 0, 6),
@@ -104,7 +103,7 @@ class SearchPanel:
         if kmer is not None and index is not None and self.bar.visible:
             self._question.ask(find_step, index.built.index, kmer, self.step.value)
 
-    def _take(self, step: SearchStep) -> None:
+    def _on_answer(self, step: SearchStep) -> None:
         self.shown = step
         kmer: Any = self._state.kmer
         if kmer is None:

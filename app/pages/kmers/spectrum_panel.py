@@ -1,4 +1,4 @@
-"""The tab of the spectrum: how many k-mers occur how often, and which ones those are."""
+"""The tab of the spectrum: bars of how many k-mers occur how often, and the k-mers behind them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ from bokeh.events import SelectionGeometry, Tap
 from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
 from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 from genoviz.errors import GenovizError
-from genoviz_app.opening.index_files import OpenIndex
-from genoviz_app.pages.kmers.k_field import KField
+from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.query_box import QueryBox
-from genoviz_app.pages.kmers.repeats import RepeatsOf
-from genoviz_app.pages.kmers.spectrum_bins import LIMITS, bin_ticks, spectrum_bins
-from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.pages.kmers.state import KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
@@ -34,6 +31,10 @@ COLUMNS = (
 )
 CLICK = "Click a bar, or draw over several: the k-mers behind them are listed here."
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
+N_EXACT = 20
+BINS_PER_DECADE = 10
+LIMITS = {"no limit": 0, "100": 100, "1,000": 1000, "10,000": 10_000, "100,000": 100_000}
+TICKS = (1, 2, 3, 5, 10, 15, *(step * 10**power for power in range(1, 12) for step in (2, 5, 10)))
 
 
 class SpectrumPanel:
@@ -51,12 +52,12 @@ class SpectrumPanel:
         self.bins: tuple = ()
         self.kmers: list[str] = []
         session = state.session
-        self._spectra = Question(session, "spectrum of k-mers", self._take_spectrum)
-        self._behind = Question(session, "k-mers behind a bar", self._take_behind)
+        self._spectra = Question(session, "spectrum of k-mers", self._on_spectrum)
+        self._behind = Question(session, "k-mers behind a bar", self._on_behind)
         self.figure = SpectrumFigure()
         self._turn = Turn(self.figure.figure, self._draw)
-        self.figure.figure.on_event(Tap, self._take_tap)
-        self.figure.figure.on_event(SelectionGeometry, self._take_selection)
+        self.figure.figure.on_event(Tap, self._on_tap)
+        self.figure.figure.on_event(SelectionGeometry, self._on_selection)
         self.k = KField(state)
         self.mode = pmui.Select(
             label="K-mers of", options={"both strands (canonical)": "canonical",
@@ -77,7 +78,7 @@ class SpectrumPanel:
             sizing_mode="stretch_width", margin=(0, 0, 4, 0),
         )  # fmt: skip
         self.table = RemoteTable(
-            COLUMNS, placeholder="Find in these", on_row=self._take_row, min_width=50
+            COLUMNS, placeholder="Find in these", on_row=self._on_row, min_width=50
         )
         self.table.clear(CLICK)
         self.table.count.margin = (0, 8, 6, 10)
@@ -122,7 +123,7 @@ class SpectrumPanel:
         self._asked, self.spectrum = (), None
         self._turn.ask()
 
-    def _take_spectrum(self, spectrum: KmerSpectrum) -> None:
+    def _on_spectrum(self, spectrum: KmerSpectrum) -> None:
         self.spectrum = spectrum
         self._turn.ask()
 
@@ -150,10 +151,10 @@ class SpectrumPanel:
                 f"{stored_words(self._state.index)}"
             )
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         self._list(int(event.x), int(event.x))
 
-    def _take_selection(self, event: Any) -> None:
+    def _on_selection(self, event: Any) -> None:
         geometry = event.geometry
         if event.final and geometry.get("type") == "rect":
             first, last = sorted((geometry["x0"], geometry["x1"]))
@@ -171,11 +172,11 @@ class SpectrumPanel:
         n = sum(row[2] for row in self.bins[first : last + 1])
         self._behind.ask(kmers_behind, repeats, self.spectrum.k, low, high, n, self.mode.value)
 
-    def _take_behind(self, found: tuple[list[str], TableRows]) -> None:
+    def _on_behind(self, found: tuple[list[str], TableRows]) -> None:
         self.kmers = found[0]
         self.table.show(found[1])
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         """Look for the k-mer of a row."""
         self._query.write(self.kmers[row])
 
@@ -192,17 +193,6 @@ class SpectrumPanel:
         return f"spectrum_k{spectrum.k}.tsv", write
 
 
-def stored_words(index: OpenIndex | None) -> str:
-    """Return what to say of counts in the text of a graph's index."""
-    if index is None or index.built.pangenome is None:
-        return ""
-    n = index.built.pangenome.max_k - 1
-    return (
-        f"; in the index, not on the paths: what they share is there once, and up to {n:,} bases "
-        "again beside each difference"
-    )
-
-
 def kmers_behind(
     repeats: KmerRepeats, k: int, low: int, high: int, n: int, strand: str
 ) -> tuple[list[str], TableRows]:
@@ -215,3 +205,62 @@ def kmers_behind(
     times = f"{low:,} times" if low == high else f"{low:,} to {high:,} times"
     note = f"the first of {n:,} that occur {times}" if n > len(letters) else f"that occur {times}"
     return letters, TableRows(frame, words, np.arange(len(letters)), note)
+
+
+Bin = tuple[int, int, int, int]
+
+
+def spectrum_bins(
+    multiplicities: np.ndarray, n_kmers: np.ndarray, *, limit: int = 0
+) -> tuple[Bin, ...]:
+    """Return the bars of a spectrum: lowest and highest count, k-mers, and positions of each.
+
+    Parameters
+    ----------
+    multiplicities, n_kmers
+        int64, ascending: how often k-mers occur, and how many occur that often.
+    limit
+        What is beyond it is in the last bar; 0 for none.
+    """
+    if not len(multiplicities):
+        return ()
+    highest = int(multiplicities[-1])
+    top = min(limit, highest) if limit else highest
+    edges = [edge for edge in bin_edges(top) if edge <= top]
+    edges.append(top + 1)
+    if highest > top:
+        edges.append(highest + 1)
+    bounds = np.searchsorted(multiplicities, edges)
+    mass = np.concatenate([[0], np.cumsum(multiplicities * n_kmers)])
+    kmers = np.concatenate([[0], np.cumsum(n_kmers)])
+    return tuple(
+        (low, high - 1, int(kmers[b] - kmers[a]), int(mass[b] - mass[a]))
+        for low, high, a, b in zip(edges, edges[1:], bounds, bounds[1:], strict=False)
+    )
+
+
+def bin_edges(top: int) -> list[int]:
+    """Return where bins begin: 1, 2, ..., then so many per decade."""
+    edges = list(range(1, N_EXACT + 1))
+    exponent = BINS_PER_DECADE * np.log10(N_EXACT)
+    step = int(np.floor(exponent)) + 1
+    while edges[-1] < top:
+        edge = round(10 ** (step / BINS_PER_DECADE))
+        if edge > edges[-1]:
+            edges.append(edge)
+        step += 1
+    return edges
+
+
+def bin_ticks(bins: tuple[Bin, ...], limit: int) -> dict[float, str]:
+    """Return where the axis has ticks, and what is written there."""
+    ticks, last = {}, -2
+    for place, (low, high, _kmers, _mass) in enumerate(bins):
+        if limit and low > limit:
+            ticks[place + 0.5] = f">{limit:,}"
+            continue
+        named = next((value for value in TICKS if low <= value <= high), None)
+        if named is not None and (place - last >= 2 or named <= 3):
+            ticks[place + 0.5] = f"{named:,}"
+            last = place
+    return ticks

@@ -1,4 +1,4 @@
-"""What the parts of the page share: the index, the k-mers asked for, and where they are."""
+"""What the parts of the page share: the index, its repeats, the k-mers and where they are."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 import param
 
+from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
 from genoviz.analyses.sequences.kmers import Kmer
-from genoviz_app.opening.index_files import OpenIndex
+from genoviz_app.opening.index_files import BUILDERS, REPEATS, OpenIndex
 from genoviz_app.pages.kmers.counting import CountAnswer, iter_count_text
 from genoviz_app.pages.kmers.hits import HitSet, find_hits
 from genoviz_app.parts.questions import Question
+from genoviz_app.server.jobs import Job, JobState, describe_problem
 from genoviz_app.session.address import MAX_K
 from genoviz_app.session.session import Session
 
@@ -40,8 +42,8 @@ class KmerState(param.Parameterized):
     def __init__(self, session: Session, **params: Any) -> None:
         super().__init__(**params)
         self.session = session
-        self._counting = Question(session, "counts of k-mers", self._take_answer)
-        self._finding = Question(session, "hits of a k-mer", self._take_hits)
+        self._counting = Question(session, "counts of k-mers", self._on_answer)
+        self._finding = Question(session, "hits of a k-mer", self._on_hits)
         session.indexes.param.watch(self._follow_index, "opened")
         self.param.watch(self._ask, ["index", "text", "strand"])
         self.param.watch(self._find, ["answer", "chosen"])
@@ -88,7 +90,7 @@ class KmerState(param.Parameterized):
             return
         self._counting.ask(iter_count_text, self.index.built, self.text, self.strand)
 
-    def _take_answer(self, answer: CountAnswer) -> None:
+    def _on_answer(self, answer: CountAnswer) -> None:
         n = len(answer.kmers)
         self.param.update(answer=answer, chosen=self.chosen if self.chosen < n else 0)
 
@@ -100,5 +102,75 @@ class KmerState(param.Parameterized):
             return
         self._finding.ask(find_hits, self.index.built, kmer, self.answer.strand)
 
-    def _take_hits(self, hits: HitSet) -> None:
+    def _on_hits(self, hits: HitSet) -> None:
         self.hits = hits
+
+
+class RepeatsOf:
+    """The repeats of the index that is open; they are made once for everybody.
+
+    Attributes
+    ----------
+    value
+        The repeats, or None.
+    text
+        How far their making is; "" when idle.
+    """
+
+    def __init__(self, state: KmerState) -> None:
+        self._state = state
+        self._job: Job | None = None
+        self._seen: dict[int, Any] = {}
+        self._has_failed = False
+        self.value: KmerRepeats | None = None
+        self.text = ""
+        state.param.watch(self._follow_index, "index")
+
+    @property
+    def is_making(self) -> bool:
+        """Whether they are being made."""
+        return self._job is not None
+
+    def want(self, is_wanted: bool = True) -> None:
+        """Begin to make them, unless they are here."""
+        index = self._state.index
+        is_idle = self.value is None and self._job is None and not self._has_failed
+        if is_wanted and index is not None and is_idle:
+            self.text = "comparing neighbouring suffixes"
+            self._job = self._state.session.submit(
+                REPEATS.iter_make(index.built), title=f"repeats of {index.title}", thread=BUILDERS
+            )
+
+    def has_changed(self, asker: object) -> bool:
+        """Return whether they are others than when the same one asked before."""
+        is_new = self._seen.get(id(asker), None) is not self.value
+        self._seen[id(asker)] = self.value
+        return is_new
+
+    def poll(self) -> None:
+        """Take them when they are ready."""
+        job = self._job
+        if job is None or not job.has_ended:
+            return
+        self._job, self.text = None, ""
+        if job.state is JobState.FAILED:
+            self._has_failed = True
+            self._state.session.problem = describe_problem(job.error)
+        elif job.state is JobState.FINISHED:
+            self.value = job.snapshot.opened
+
+    def _follow_index(self, *_events: Any) -> None:
+        if self._job is not None:
+            self._job.cancel()
+        self._job, self.value, self.text, self._has_failed = None, None, "", False
+
+
+def stored_words(index: OpenIndex | None) -> str:
+    """Return what to say of counts in the text of a graph's index."""
+    if index is None or index.built.pangenome is None:
+        return ""
+    n = index.built.pangenome.max_k - 1
+    return (
+        f"; in the index, not on the paths: what they share is there once, and up to {n:,} bases "
+        "again beside each difference"
+    )

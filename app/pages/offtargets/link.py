@@ -9,10 +9,10 @@ from genoviz.errors import ParameterError
 from genoviz.model.offtargets.protospacer import BulgeType
 from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES, kinds_of
-from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter
-from genoviz_app.pages.offtargets.hits.hit_order import HitOrder
-from genoviz_app.pages.offtargets.hits.hit_places import parse_place, place_text
-from genoviz_app.pages.offtargets.hits.hit_rows import COLUMNS
+from genoviz_app.pages.offtargets.hits.filter import HitFilter
+from genoviz_app.pages.offtargets.hits.listed_rows import COLUMNS
+from genoviz_app.pages.offtargets.hits.order import HitOrder
+from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.search.genes import CLASSES
 from genoviz_app.pages.offtargets.search.query import (
     MAX_BULGE,
@@ -22,7 +22,7 @@ from genoviz_app.pages.offtargets.search.query import (
     guide_lines,
     parse_guides,
 )
-from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.session.address import Address
 
 LONGEST_LINK = 1500

@@ -11,29 +11,32 @@ import panel_material_ui as pmui
 from genoviz.errors import ParameterError
 from genoviz_app.opening.genome_files import INDEX_ENDING
 from genoviz_app.opening.index_files import GRAPH_SOURCE
-from genoviz_app.pages.offtargets.arrangement import arrange, nothing_html
-from genoviz_app.pages.offtargets.hits.hit_card import HitCard
-from genoviz_app.pages.offtargets.hits.hit_table import HitTable
-from genoviz_app.pages.offtargets.hits.kinds_panel import KindsPanel
-from genoviz_app.pages.offtargets.hits.places_panel import PlacesPanel
+from genoviz_app.pages.offtargets.hits.card import HitCard
+from genoviz_app.pages.offtargets.hits.figures import KindsPanel, PlacesPanel
+from genoviz_app.pages.offtargets.hits.listing import HitTable
 from genoviz_app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
-from genoviz_app.pages.offtargets.search.gene_picker import GenePicker
-from genoviz_app.pages.offtargets.search.graph_source import GraphSource
+from genoviz_app.pages.offtargets.search.form import SearchForm
 from genoviz_app.pages.offtargets.search.guide_table import GuideTable
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
-from genoviz_app.pages.offtargets.search.search_form import SearchForm
+from genoviz_app.pages.offtargets.search.sources import GenePicker, GraphSource
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.sequence_picker import SequencePicker
-from genoviz_app.parts.styles import NOTICES
+from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
 FORMATS = "FASTA (.fa, .fna, also .gz) or .2bit"
 LONGEST_RUN = 2e10
 """Bases times guides up to which the search of a link begins by itself."""
-
 SAID = ("guides", "pam", "limits", "genes", "hits")
+NO_GENOME = (
+    "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. Then write guides, and "
+    "their sites are found with mismatches and bulges, on both strands."
+)
+NO_SEARCH = (
+    "Write guides at the left, one a line and without their PAM, or take the example; then Search."
+)
 
 
 class OffTargetsPage:
@@ -72,9 +75,9 @@ class OffTargetsPage:
             self.guides.panel, self.places.panel, self.kinds.panel, self.hits.panel, self.card.panel
         )
         self.state.param.watch(self._follow, ["genome", "result"])
-        session.indexes.param.watch(self._take_open_sequences, "opened")
+        session.indexes.param.watch(self._use_open_sequences, "opened")
         self._follow()
-        self._take_open_sequences()
+        self._use_open_sequences()
 
     @property
     def header(self) -> list[Any]:
@@ -180,7 +183,7 @@ class OffTargetsPage:
         except ParameterError as error:
             self._session.complain(f"The link is not followed all the way: {error}.")
 
-    def _take_open_sequences(self, *_events: Any) -> None:
+    def _use_open_sequences(self, *_events: Any) -> None:
         """Take the sequences that are open elsewhere in the tab, unless a genome is open here."""
         indexes, genomes = self._session.indexes, self._session.genomes
         if genomes.opened is not None or genomes.is_opening:
@@ -202,3 +205,48 @@ class OffTargetsPage:
             self.nothing.visible, self.panel.visible = result is None, result is not None
             self.nothing.object = nothing_html(genome is not None)
             self.notices.object = notices_html(() if genome is None else genome.genome.notes)
+
+
+def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.Column:
+    """Return guides and figures above, the hits and the card of one below; hidden at first."""
+    grow = {"flex": "1 1 0", "min-height": "0"}
+    paper = PICTURE_CARD
+    top = pmui.Row(
+        pmui.Paper(guides, **paper, styles={"flex": "15 1 0", "min-width": "0"}),
+        pmui.Paper(
+            pmui.Row(places, kinds, sizing_mode="stretch_both", margin=0),
+            **paper,
+            styles={"flex": "11 1 0", "min-width": "0"},
+        ),
+        sizing_mode="stretch_both",
+        styles={"flex": "0 0 38%", "min-height": "250px"},
+        margin=0,
+    )
+    bottom = pmui.Row(
+        pmui.Paper(hits, **paper, styles={"flex": "1 1 0", "min-width": "0"}),
+        pmui.Paper(
+            card,
+            **{**paper, "sizing_mode": "stretch_height"},
+            styles={"flex": "0 0 auto"},
+        ),
+        sizing_mode="stretch_both",
+        styles=grow,
+        margin=0,
+    )
+    return pmui.Column(
+        top,
+        bottom,
+        sizing_mode="stretch_both",
+        styles={"min-height": "0", "height": "100%"},
+        margin=0,
+        visible=False,
+    )
+
+
+def nothing_html(has_genome: bool) -> str:
+    """Return what to do while there are no hits."""
+    words = NO_SEARCH if has_genome else NO_GENOME
+    return (
+        '<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; '
+        f'opacity: 0.85">{words}</p>'
+    )

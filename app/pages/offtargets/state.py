@@ -8,13 +8,18 @@ from typing import Any
 import param
 
 from genoviz_app.opening.genome_files import OpenGenome
-from genoviz_app.pages.offtargets.hits.hit_filter import FoundHits, HitFilter, filter_hits
-from genoviz_app.pages.offtargets.hits.hit_order import HitOrder
-from genoviz_app.pages.offtargets.hits.hit_places import region_of
+from genoviz_app.pages.offtargets.hits.filter import FoundHits, HitFilter, filter_hits
+from genoviz_app.pages.offtargets.hits.order import HitOrder
+from genoviz_app.pages.offtargets.hits.regions import region_of
 from genoviz_app.pages.offtargets.search.genes import GeneFiles, HitGenes, find_genes
-from genoviz_app.pages.offtargets.search.graph_search import iter_compare, iter_search_graph
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
-from genoviz_app.pages.offtargets.search.search import SearchResult, SearchStep, iter_search
+from genoviz_app.pages.offtargets.search.running import (
+    SearchResult,
+    SearchStep,
+    iter_compare,
+    iter_search,
+    iter_search_graph,
+)
 from genoviz_app.parts.questions import Question
 from genoviz_app.server.jobs import Job, JobState, describe_problem
 from genoviz_app.session.graph_places import on_graph
@@ -47,9 +52,9 @@ class OffTargetState(param.Parameterized):
         self.session = session
         self._job: Job | None = None
         self._next_filter: HitFilter | None = None
-        self._filtering = Question(session, "hits of a filter", self._take_found)
+        self._filtering = Question(session, "hits of a filter", self._on_found)
         self.gene_files = GeneFiles(session)
-        self._annotating = Question(session, "genes of hits", self._take_genes)
+        self._annotating = Question(session, "genes of hits", self._on_genes)
         session.genomes.param.watch(self._follow_genome, "opened")
         self.gene_files.param.watch(self._annotate, "opened")
         self.param.watch(self._annotate, "result")
@@ -166,9 +171,9 @@ class OffTargetState(param.Parameterized):
             self._annotating.drop()
         self.genes = None
 
-    def _take_genes(self, genes: HitGenes) -> None:
+    def _on_genes(self, genes: HitGenes) -> None:
         if genes.result is self.result and genes.file is self.gene_files.opened:
             self.genes = genes
 
-    def _take_found(self, found: FoundHits) -> None:
+    def _on_found(self, found: FoundHits) -> None:
         self.found = found

@@ -6,7 +6,7 @@ import numpy as np
 
 from genoviz.model.offtargets.protospacer import BulgeType
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
-from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.pages.offtargets.search.running import SearchResult
 
 KIND_SIZES = 16
 

@@ -1,23 +1,42 @@
-"""The fields that say which hits are listed."""
+"""What chooses the listed hits: fields, and buttons for PAMs and exons with their counts."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.errors import ParameterError
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of
-from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter
-from genoviz_app.pages.offtargets.hits.hit_places import parse_place, place_text
+from genoviz_app.pages.offtargets.hits.filter import FoundHits, HitFilter
+from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
+from genoviz_app.pages.offtargets.search.genes import CLASSES
 from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.plots.legend import short_number
 
 ALL, BOTH = "All", "Both"
 ANY = (-1, -1)
 SEEDS = {"Any": -1, "0": 0, "≤ 1": 1, "≤ 2": 2, "≤ 3": 3}
 STRANDS = {BOTH: 0, "+": 1, "−": -1}
 CFD_LIMITS = {"Any": 0.0, "≥ 0.023": 0.023, "≥ 0.1": 0.1, "≥ 0.2": 0.2, "≥ 0.5": 0.5, "1": 1.0}
+NO_CHOICE = -1
+MAX_CHIPS = 5
+LOOK: dict[str, Any] = {
+    "label": "",
+    "size": "small",
+    "margin": (0, 10, 2, 0),
+    "visible": False,
+    "sx": {
+        "& .MuiToggleButton-root": {
+            "padding": "0 6px",
+            "fontSize": "11.5px",
+            "lineHeight": "20px",
+            "whiteSpace": "nowrap",
+        }
+    },
+}
 
 
 class FilterBar:
@@ -63,13 +82,13 @@ class FilterBar:
             margin=(0, 0, 0, 8),
         )  # fmt: skip
         for name in ("mismatches", "seed", "kind", "strand", "cfd"):
-            getattr(self, name).param.watch(self._take, "value")
-        self.place.param.watch(self._take_place, "enter_pressed")
+            getattr(self, name).param.watch(self._on_change, "value")
+        self.place.param.watch(self._on_place, "enter_pressed")
         self.clear_button.on_click(lambda _: setattr(state, "filter", HitFilter()))
         state.param.watch(self._follow, ["result", "filter"])
         self._follow()
 
-    def _take(self, _event: Any) -> None:
+    def _on_change(self, _event: Any) -> None:
         if self._is_following:
             return
         self._state.change(
@@ -80,7 +99,7 @@ class FilterBar:
             least_cfd=self.cfd.value,
         )
 
-    def _take_place(self, _event: Any) -> None:
+    def _on_place(self, _event: Any) -> None:
         result = self._state.result
         if result is None:
             return
@@ -136,3 +155,76 @@ def _say_limits(limits: tuple[int, int]) -> str:
     if low == high:
         return f"{low} only"
     return f"0 to {high}" if low == 0 else f"{low} to {high}"
+
+
+class HitChips:
+    """Two rows of buttons, which are there if there is a choice.
+
+    Attributes
+    ----------
+    pams, classes, panel
+        The buttons, and the Panel object.
+    """
+
+    def __init__(self, state: OffTargetState) -> None:
+        self._state, self._is_following = state, False
+        self.pams = pmui.RadioButtonGroup(
+            options={"All": NO_CHOICE},
+            value=NO_CHOICE,
+            description="The PAM that a site has",
+            **LOOK,
+        )
+        self.classes = pmui.RadioButtonGroup(
+            options={"All": NO_CHOICE}, value=NO_CHOICE, description="What a site lies in", **LOOK
+        )
+        self.pams.param.watch(self._on_change, "value")
+        self.classes.param.watch(self._on_change, "value")
+        self.panel = pmui.Row(
+            self.pams, self.classes, sizing_mode="stretch_width", margin=(0, 8), visible=False,
+            styles={"flex-wrap": "wrap"},
+        )  # fmt: skip
+        state.param.watch(self._follow, "found")
+
+    def _on_change(self, _event: Any) -> None:
+        if not self._is_following:
+            self._state.change(pam=self.pams.value, site_class=self.classes.value)
+
+    def _follow(self, *_events: Any) -> None:
+        found = self._state.found
+        self._is_following = True
+        try:
+            with pn.io.hold():
+                if found is None:
+                    self.panel.visible = False
+                    return
+                pams, classes = pam_options(found), class_options(found)
+                for group, options, value in (
+                    (self.pams, pams, found.filter.pam),
+                    (self.classes, classes, found.filter.site_class),
+                ):
+                    value = value if value in options.values() else NO_CHOICE
+                    group.param.update(options=options, value=value, visible=len(options) > 2)
+                    # Where words change and the value does not, the browser keeps the old words.
+                    group.param.trigger("value")
+                self.panel.visible = self.pams.visible or self.classes.visible
+        finally:
+            self._is_following = False
+
+
+def pam_options(found: FoundHits) -> dict[str, int]:
+    """Return the most frequent PAMs with their counts, and the one that is chosen."""
+    counts, names = found.pam_counts, found.result.pams.names
+    shown = sorted({*range(min(len(names), MAX_CHIPS)), *([found.filter.pam] * (len(names) > 0))})
+    words = {f"{names[k]} {short_number(int(counts[k]))}": k for k in shown if k != NO_CHOICE}
+    return {"All PAMs": NO_CHOICE, **words}
+
+
+def class_options(found: FoundHits) -> dict[str, int]:
+    """Return what hits lie in with their counts; without genes there is nothing to choose."""
+    counts = found.class_counts
+    if counts is None:
+        return {"All": NO_CHOICE}
+    shown = [k for k in range(len(CLASSES)) if k < len(CLASSES) - 1 or np.any(counts[k:])]
+    return {
+        "All sites": NO_CHOICE, **{f"{CLASSES[k]} {short_number(int(counts[k]))}": k for k in shown}
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where hits are: exact counts in bins, for each contig or for each number of mismatches."""
+"""What the figure of places shows: bins of hits, names of contigs, and the mark of one hit."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from genoviz_app.pages.offtargets.hits.hit_filter import FoundHits
-from genoviz_app.pages.offtargets.hits.place_names import MAX_NAMES, contig_names, shorten
+from genoviz_app.pages.offtargets.hits.filter import FoundHits
+from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.plots.bin_size import round_size
 from genoviz_app.plots.offtarget_places import BAR_COLOUR, MISMATCH_COLOURS
 
@@ -17,6 +17,7 @@ PIXELS_PER_BIN = 3
 MAX_CONTIGS = 24
 FAINTEST = 0.35
 N_SCORES = 20
+LETTER_PIXELS, MAX_NAMES = 7, 200
 
 
 @dataclass(frozen=True)
@@ -186,3 +187,52 @@ def _columns(
 def colour_of(level: int) -> str:
     """Return the colour of a number of mismatches."""
     return MISMATCH_COLOURS[level] if level < len(MISMATCH_COLOURS) else BAR_COLOUR
+
+
+def contig_names(
+    names: tuple[str, ...], offsets: np.ndarray, ends: tuple[float, float], width: int
+) -> dict[float, str]:
+    """Return the names of contigs that have room, at their middles; none for a single contig."""
+    start, end = ends
+    if len(names) < 2:
+        return {}
+    per_pixel = (end - start) / max(width, 1)
+    is_seen = (offsets[1:] > start) & (offsets[:-1] < end)
+    if is_seen.sum() == 1:
+        return {}
+    shown, last = {}, -np.inf
+    for contig in np.flatnonzero(is_seen)[:MAX_NAMES].tolist():
+        low, high = max(offsets[contig], start), min(offsets[contig + 1], end)
+        name, middle = shorten(names[contig]), float(low + high) / 2
+        half = len(name) * LETTER_PIXELS * per_pixel / 2
+        if middle - half > last:
+            shown[middle] = name
+            last = middle + half
+    return shown
+
+
+def shorten(name: str) -> str:
+    """Return a name that has room beside an axis."""
+    return name if len(name) <= 11 else f"{name[:10]}…"
+
+
+def mark_of(
+    result: SearchResult | None, row: int, bins: PlaceBins | None
+) -> dict[str, list[float]]:
+    """Return x and y of a hit above its row of the figure; nothing where it has no place."""
+    nowhere: dict[str, list[float]] = {"x": [], "y": []}
+    if result is None or row < 0 or bins is None:
+        return nowhere
+    hits = result.hits
+    if bins.view.mode == CONTIGS:
+        places = np.flatnonzero(bins.contigs == hits.contig_ids[row])
+        if not len(places):
+            return nowhere
+        return {"x": [float(hits.starts[row])], "y": [0.45 - float(places[0])]}
+    level = float(hits.mismatches[row]) + 0.45
+    if bins.view.mode == SCORES:
+        score = np.nan if result.cfd is None else float(result.cfd[row])
+        if np.isnan(score):
+            return nowhere
+        level = min(score * N_SCORES, N_SCORES - 1.0) + 0.6
+    return {"x": [float(hits.positions[row])], "y": [level]}

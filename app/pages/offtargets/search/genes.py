@@ -28,7 +28,7 @@ from genoviz_app.opening.files import (
 from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.opening.opening_files import OpeningFiles
-from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.pages.offtargets.search.running import SearchResult
 
 N_KEPT_FILES = 3
 UNKNOWN = len(SiteClass)
@@ -164,7 +164,7 @@ class GeneFiles(OpeningFiles):
         path = self._session.upload_path(name)
         self.begin(_iter_open(path, "", name), name)
 
-    def take_annotations(self) -> None:
+    def use_annotations(self) -> None:
         """Take all annotations of the open graph."""
         files = self._session.annotation_files.files
         if files:

@@ -25,14 +25,11 @@ from genoviz_app.pages.kmers import KmersPage
 from genoviz_app.pages.kmers.build_panel import build_html
 from genoviz_app.pages.kmers.counting import iter_count_text
 from genoviz_app.pages.kmers.genome_bins import GenomeView, choose_bins, make_bins
-from genoviz_app.pages.kmers.genome_marks import show_contigs
-from genoviz_app.pages.kmers.hit_files import write_hits
-from genoviz_app.pages.kmers.hit_rows import hit_rows
-from genoviz_app.pages.kmers.hits import GenomeAxis, bin_hits, find_hits
-from genoviz_app.pages.kmers.save_index import check_target
-from genoviz_app.pages.kmers.search_drawing import sizes_svg, step_html
-from genoviz_app.pages.kmers.search_steps import find_step
-from genoviz_app.pages.kmers.spectrum_bins import bin_edges, spectrum_bins
+from genoviz_app.pages.kmers.genome_panel import show_contigs
+from genoviz_app.pages.kmers.hits import GenomeAxis, bin_hits, find_hits, hit_rows, write_hits
+from genoviz_app.pages.kmers.search_steps import find_step, sizes_svg, step_html
+from genoviz_app.pages.kmers.sidebar import check_target
+from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.kmer_matrix import MatrixFigure
 from genoviz_app.session.address import MAX_K, Address
@@ -131,7 +128,7 @@ def test_many_k_mers_are_listed_and_one_is_looked_at(opened):
     listed = opened.views.view("Hits").list
     assert listed.panel.visible
     assert listed.table.table.value["Hits"].tolist() == answer.counts.tolist()
-    listed._take_row(1)
+    listed._on_row(1)
     wait(opened, lambda: opened.state.hits is not None and opened.state.hits.kmer.letters == "ACGT")
     assert len(opened.state.hits) == len(places("ACGT"))
 
@@ -164,7 +161,7 @@ def test_the_table_shows_the_bases_around_each_hit(opened):
 
 
 def test_a_block_of_many_hits_says_how_many_there_are(opened, monkeypatch):
-    monkeypatch.setattr("genoviz_app.pages.kmers.hit_rows.BLOCK", 10)
+    monkeypatch.setattr("genoviz_app.pages.kmers.hits.BLOCK", 10)
     monkeypatch.setattr("genoviz_app.pages.kmers.hits_panel.BLOCK", 10)
     ask(opened, "A")
     panel, n = opened.views.view("Hits"), len(places("A"))
@@ -178,7 +175,7 @@ def test_a_block_of_many_hits_says_how_many_there_are(opened, monkeypatch):
 
 def test_a_click_on_a_hit_is_where_all_pages_go(opened):
     ask(opened, "GATTACA", "forward")
-    opened.views.view("Hits")._take_row(2)
+    opened.views.view("Hits")._on_row(2)
     contig, start, _ = places("GATTACA", "forward")[2]
     assert opened._session.region == PathRegion(list(CONTIGS)[contig], start, start + 7)
 
@@ -248,7 +245,7 @@ def test_a_spectrum_has_every_k_mer_and_those_behind_a_bar(opened):
     wait(opened, lambda: bool(panel.kmers))
     low, high = panel.bins[2][0], panel.bins[3][1]
     assert set(panel.kmers) == {kmer for kmer, n in counts.items() if low <= n <= high}
-    panel._take_row(0)
+    panel._on_row(0)
     wait(opened, lambda: opened.state.answer is not None)
     assert opened.state.text == panel.kmers[0]
 
@@ -284,7 +281,7 @@ def test_every_k_is_offered_and_a_click_chooses_one(opened):
     class Click:
         x = 12.3
 
-    panel._take_tap(Click)
+    panel._on_tap(Click)
     assert opened.state.k == 12
     assert "k = 12" in panel.said.object
 
@@ -317,8 +314,8 @@ def test_names_of_contigs_are_no_part_of_the_page(session, tmp_path):
 
 def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("genoviz_app.pages.kmers.paths_panel.MAX_KMERS", 3)
-    monkeypatch.setattr("genoviz_app.pages.kmers.path_counts.MAX_HITS", 40)
-    monkeypatch.setattr("genoviz_app.pages.kmers.path_counts.MAX_SORTED", 25)
+    monkeypatch.setattr("genoviz_app.pages.kmers.paths_panel.MAX_HITS", 40)
+    monkeypatch.setattr("genoviz_app.pages.kmers.paths_panel.MAX_SORTED", 25)
     kmers = ["GATTACA", "A", "ACGT", "TTTTTTTTTTTT", CHR1[50:90]]
     panel = opened.views.view("Paths")
     opened.views.show("Paths")
@@ -469,7 +466,7 @@ def test_an_index_is_saved_and_opened_again(opened, tmp_path):
 def test_an_index_too_large_for_a_browser_is_not_downloaded(opened, monkeypatch):
     size = opened.state.index.built.n_bytes
     for largest, is_refused in ((size - 1, True), (size, False)):
-        monkeypatch.setattr("genoviz_app.pages.kmers.save_index.LARGEST_DOWNLOAD", largest)
+        monkeypatch.setattr("genoviz_app.pages.kmers.sidebar.LARGEST_DOWNLOAD", largest)
         opened.state.param.trigger("index")
         assert opened.saving.download.disabled is is_refused
 
@@ -644,7 +641,7 @@ def test_one_contig_is_not_said_to_be_several(session, tmp_path):
 
 
 def test_an_example_is_in_the_genome(opened):
-    opened.take_example()
+    opened.write_example()
     wait(opened, lambda: opened.state.answer is not None)
     assert opened.state.answer.counts[0] >= 1
 
@@ -655,7 +652,7 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
     page = KmersPage(session)
     page.picker.open_graph()
     wait(page, lambda: page.state.index is not None)
-    page.take_example()
+    page.write_example()
     wait(page, lambda: page.state.answer is not None and not page.state.is_finding)
     assert not page.saving.path.visible
     assert not page.saving.buttons.visible
@@ -666,7 +663,7 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
     wait(page, lambda: panel.matrix is not None)
     counts = np.bincount(hits.ids, minlength=graph.n_paths)
     assert panel.matrix.counts[0].tolist() == counts.tolist()
-    page.views.view("Hits")._take_row(0)
+    page.views.view("Hits")._on_row(0)
     assert session.region.path == graph.path_names[int(hits.ids[0])]
     page.views.view("Hits").light_up()
     wait(page, lambda: len(session.picked) > 0)

@@ -28,14 +28,12 @@ from genoviz_app.opening.genome_files import (
 from genoviz_app.pages.offtargets import OffTargetsPage
 from genoviz_app.pages.offtargets.hits.alignment_html import dots_html, stacked_html
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES
-from genoviz_app.pages.offtargets.hits.exports import write_found
-from genoviz_app.pages.offtargets.hits.figure_export import caption_of, write_figure
-from genoviz_app.pages.offtargets.hits.hit_facts import card_html, flank_of
-from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter, filter_hits
-from genoviz_app.pages.offtargets.hits.hit_order import HitOrder
-from genoviz_app.pages.offtargets.hits.hit_places import parse_place, place_text
-from genoviz_app.pages.offtargets.hits.hit_rows import BLOCK, hit_rows
-from genoviz_app.pages.offtargets.hits.kinds_panel import make_cells
+from genoviz_app.pages.offtargets.hits.card import card_html, flank_of
+from genoviz_app.pages.offtargets.hits.exports import caption_of, write_figure, write_found
+from genoviz_app.pages.offtargets.hits.figures import PlacesPanel, make_cells
+from genoviz_app.pages.offtargets.hits.filter import HitFilter, filter_hits
+from genoviz_app.pages.offtargets.hits.listed_rows import BLOCK, hit_rows
+from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.place_bins import (
     CONTIGS,
     GENOME,
@@ -43,15 +41,21 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
     PlaceView,
     make_place_bins,
 )
-from genoviz_app.pages.offtargets.hits.places_panel import PlacesPanel
+from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
-from genoviz_app.pages.offtargets.search.example_guides import GUIDE_LENGTH, pick_guides
 from genoviz_app.pages.offtargets.search.genes import find_genes
 from genoviz_app.pages.offtargets.search.guide_groups import mismatch_kinds_of
-from genoviz_app.pages.offtargets.search.guide_rows import guide_rows
-from genoviz_app.pages.offtargets.search.query import Guide, OffTargetQuery, Pam, parse_guides
-from genoviz_app.pages.offtargets.search.search import SearchStep, iter_search
-from genoviz_app.pages.offtargets.search.search_words import lost_words, progress_words
+from genoviz_app.pages.offtargets.search.guide_table import guide_rows
+from genoviz_app.pages.offtargets.search.query import (
+    GUIDE_LENGTH,
+    Guide,
+    OffTargetQuery,
+    Pam,
+    parse_guides,
+    pick_guides,
+)
+from genoviz_app.pages.offtargets.search.running import SearchStep, iter_search
+from genoviz_app.pages.offtargets.search.words import lost_words, progress_words
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.session.address import Address
 from tests.app.conftest import poll_until
@@ -332,18 +336,18 @@ def test_a_tap_lists_the_hits_of_the_bin_below_it(session, result, mode):
     length = 29_023 if mode == CONTIGS else result.genome.planes.n_bases
     panel.shown = bins = make_place_bins(found, PlaceView(mode, 0, length, 300))
     taken = []
-    panel._take_stretch = lambda _, start, end: taken.append((start, end))
+    panel._list_stretch = lambda _, start, end: taken.append((start, end))
     levels = (bins.columns["bottom"] + bins.columns["top"]) / 2
     cells = set(zip(levels.round(9).tolist(), bins.columns["left"].tolist(), strict=True))
     assert len({level for level, _ in cells}) > 1
     for level in {level for level, _ in cells}:
         for left in range(0, 30_000, bins.bin_bp):
             for x, y in ((left, -0.45), (left + bins.bin_bp - 0.5, 0.45)):
-                panel._take_tap(SimpleNamespace(x=x, y=level + y))
+                panel._on_tap(SimpleNamespace(x=x, y=level + y))
                 is_there = (level, left) in cells
                 assert taken == [(left, left + bins.bin_bp)] * is_there
                 taken.clear()
-    panel._take_tap(SimpleNamespace(x=None, y=0))
+    panel._on_tap(SimpleNamespace(x=None, y=0))
     assert taken == []
 
 
@@ -519,7 +523,7 @@ def test_the_page_follows_a_link_and_goes_to_a_hit(session, fasta):
     assert page.link.limits == "3,1,0"
     assert page.form.query == page.state.result.query
     poll_until(poll, lambda: len(page.hits.table.table.value) == 2)
-    page.hits._take_row(0)
+    page.hits._on_row(0)
     assert session.region == PathRegion("chr1", 20_000, 20_023)
     poll_until(poll, lambda: "20,001-20,023" in page.card.text.object)
     assert page.hits.table.table.sorters == []
@@ -560,7 +564,7 @@ def test_the_page_says_what_is_wrong(session, fasta):
         page.poll()
 
     poll_until(poll, lambda: page.state.genome is not None)
-    page.form.take_example()
+    page.form.write_example()
     poll_until(poll, lambda: page.form.guides.value)
     assert len(page.form.query.guides) > 0
     page.form.search()

@@ -24,20 +24,24 @@ from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.genome_files import Genome, OpenGenome
 from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.pages.offtargets import OffTargetsPage
+from genoviz_app.pages.offtargets.hits.card import (
+    MAX_LISTED,
+    card_html,
+    flank_of,
+    haplotypes_html,
+)
 from genoviz_app.pages.offtargets.hits.exports import write_found
-from genoviz_app.pages.offtargets.hits.haplotype_list import MAX_LISTED, haplotypes_html
-from genoviz_app.pages.offtargets.hits.haplotypes_panel import make_matrix
-from genoviz_app.pages.offtargets.hits.hit_facts import card_html, flank_of
-from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter, filter_hits
-from genoviz_app.pages.offtargets.hits.hit_order import HitOrder
-from genoviz_app.pages.offtargets.hits.hit_rows import hit_rows
+from genoviz_app.pages.offtargets.hits.filter import HitFilter, filter_hits
+from genoviz_app.pages.offtargets.hits.heat_maps import make_matrix
+from genoviz_app.pages.offtargets.hits.listed_rows import hit_rows
+from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.place_bins import CONTIGS, GENOME, PlaceView, make_place_bins
 from genoviz_app.pages.offtargets.link import LinkedHits
 from genoviz_app.pages.offtargets.search.genes import find_genes
-from genoviz_app.pages.offtargets.search.graph_search import iter_compare, iter_search_graph
-from genoviz_app.pages.offtargets.search.guide_rows import guide_rows
+from genoviz_app.pages.offtargets.search.guide_table import guide_rows
 from genoviz_app.pages.offtargets.search.query import Guide, OffTargetQuery, Pam
-from genoviz_app.pages.offtargets.search.search_words import lost_words
+from genoviz_app.pages.offtargets.search.running import iter_compare, iter_search_graph
+from genoviz_app.pages.offtargets.search.words import lost_words
 from genoviz_app.session.address import Address
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
@@ -280,7 +284,7 @@ def test_the_page_searches_the_open_graph(session, gfa):
     assert (page.link.genome, page.link.limits) == ("graph", "4,0,0")
     assert page.graph.reference.visible
     poll_until(poll, lambda: len(page.hits.table.table.value) == 3)
-    page.hits._take_row(1)
+    page.hits._on_row(1)
     row = int(page.state.found.rows[1])
     region = session.region
     hits = page.state.result.hits

@@ -1,4 +1,4 @@
-"""The facts of the index, and saving it: as a download, or beside the sequences."""
+"""The sidebar: where the index comes from, its facts, and buttons that save it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,48 @@ from genoviz_app.opening.index_files import OpenIndex
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.sequence_picker import SequencePicker
 from genoviz_app.parts.styles import NUMBERS
+from genoviz_app.session.session import Session
 
+FORMATS = "FASTA (.fa, .fna, also .gz), .2bit, or an index (.gvfm)"
 LARGEST_DOWNLOAD = 300_000_000
+
+
+class IndexPicker(SequencePicker):
+    """Four ways to an index, and how far its building is.
+
+    Attributes
+    ----------
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, session.indexes, FORMATS)
+        self.graph_button = pmui.Button(
+            label="Index the open graph",
+            icon="hub",
+            description="Index the open graph: k-mers are then found on its paths",
+            size="small",
+            variant="outlined",
+            sizing_mode="stretch_width",
+            margin=(10, 0, 4, 0),
+        )
+        self.graph_button.on_click(lambda _: self.open_graph())
+        self.panel.insert(1, self.graph_button)
+        session.param.watch(self._show_graph, "opened")
+        self._show_graph()
+
+    def open_graph(self) -> None:
+        """Build the index of the graph that is open."""
+        if self._session.opened is None:
+            self._session.problem = "No graph is open: open one on the Pangenome page first."
+        else:
+            self._session.indexes.open_graph(self._session.opened)
+
+    def _show_graph(self, *_events: Any) -> None:
+        self.graph_button.disabled = self._session.opened is None
 
 
 class SaveIndex:
@@ -25,7 +64,7 @@ class SaveIndex:
 
     def __init__(self, state: KmerState) -> None:
         self._state = state
-        self._writing = Question(state.session, "saving an index", self._take_written)
+        self._writing = Question(state.session, "saving an index", self._on_written)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.download = file_button(state.session, "Download", self._file, margin=(4, 6, 0, 0))
         self.path = pmui.TextInput(
@@ -83,7 +122,7 @@ class SaveIndex:
         self.said.object = "Saving …"
         self._writing.ask(write_and_say, index, path)
 
-    def _take_written(self, words: str) -> None:
+    def _on_written(self, words: str) -> None:
         self.said.object = words
 
     def _file(self) -> tuple[str, Any]:

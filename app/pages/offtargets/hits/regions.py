@@ -6,8 +6,8 @@ import re
 
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
-from genoviz_app.pages.offtargets.hits.hit_filter import HitFilter
-from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.pages.offtargets.hits.filter import HitFilter
+from genoviz_app.pages.offtargets.search.running import SearchResult
 
 _POSITION = re.compile(r"[0-9]{1,15}")
 

@@ -1,4 +1,4 @@
-"""The tab that helps to choose k: distinct and unique k-mers of every k."""
+"""The choice of k: a field with a slider, and the tab of distinct and unique k-mers of every k."""
 
 from __future__ import annotations
 
@@ -10,15 +10,53 @@ import panel_material_ui as pmui
 from bokeh.events import Tap
 
 from genoviz.analyses.sequences.kmer_spectrum import DistinctKmers
-from genoviz_app.pages.kmers.repeats import RepeatsOf
-from genoviz_app.pages.kmers.spectrum_panel import stored_words
-from genoviz_app.pages.kmers.state import KmerState
+from genoviz_app.pages.kmers.state import KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_spectrum import CurveFigure
+from genoviz_app.session.address import MAX_K
 
-MAX_K = {"100": 100, "1,000": 1000, "10,000": 10_000}
+SLIDER_END = 64
+LARGEST_KS = {"100": 100, "1,000": 1000, "10,000": 10_000}
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
+
+
+class KField:
+    """A field and a slider that follow the k of the page."""
+
+    def __init__(self, state: KmerState) -> None:
+        self._state = state
+        self._is_following = False
+        self.number = pmui.IntInput(
+            label="k (bases)", value=state.k, start=1, end=MAX_K, size="small", width=104,
+            margin=(8, 4, 0, 8),
+        )  # fmt: skip
+        self.slider = pmui.IntSlider(
+            label=f"1 to {SLIDER_END}", show_value=False, value=min(state.k, SLIDER_END),
+            start=1, end=SLIDER_END,
+            size="small", width=190, margin=(3, 16, 0, 8),
+        )  # fmt: skip
+        self.panel = pmui.Row(self.number, self.slider, margin=0)
+        self.number.param.watch(self._on_change, "value")
+        self.slider.param.watch(self._on_change, "value_throttled")
+        state.param.watch(self._follow, "k")
+
+    def _on_change(self, event: Any) -> None:
+        if event.new is None or self._is_following:
+            return
+        k = min(max(int(event.new), 1), MAX_K)
+        self._state.k = k
+        if event.new != k:
+            event.obj.value = k
+
+    def _follow(self, event: Any) -> None:
+        self._is_following = True
+        try:
+            with pn.io.hold():
+                self.number.value = event.new
+                self.slider.value = min(event.new, SLIDER_END)
+        finally:
+            self._is_following = False
 
 
 class ChooseKPanel:
@@ -32,12 +70,17 @@ class ChooseKPanel:
         self.is_shown = False
         self._asked: tuple = ()
         self.curves: DistinctKmers | None = None
-        self._question = Question(state.session, "k-mers of every k", self._take)
+        self._question = Question(state.session, "k-mers of every k", self._on_answer)
         self.figure = CurveFigure()
         self._turn = Turn(self.figure.figure, self._draw)
-        self.figure.figure.on_event(Tap, self._take_tap)
+        self.figure.figure.on_event(Tap, self._on_tap)
         self.max_k = pmui.Select(
-            label="k up to", options=MAX_K, value=100, size="small", width=110, margin=(8, 8, 0, 10)
+            label="k up to",
+            options=LARGEST_KS,
+            value=100,
+            size="small",
+            width=110,
+            margin=(8, 8, 0, 10),
         )
         self.said = pn.pane.HTML(
             "", sizing_mode="stretch_width", margin=(12, 8, 0, 8), stylesheets=[TEXT]
@@ -69,7 +112,7 @@ class ChooseKPanel:
         self._asked, self.curves = (), None
         self._turn.ask()
 
-    def _take(self, curves: DistinctKmers) -> None:
+    def _on_answer(self, curves: DistinctKmers) -> None:
         self.curves = curves
         self._turn.ask()
 
@@ -85,7 +128,7 @@ class ChooseKPanel:
         words = describe_k(curves.n_distinct, curves.n_unique, k)
         self.said.object = words + stored_words(self._state.index)
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         if event.x is not None and event.x >= 1:
             self._state.k = max(round(event.x), 1)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of
-from genoviz_app.pages.offtargets.hits.hit_order import HitOrder, sort_rows
+from genoviz_app.pages.offtargets.hits.order import HitOrder, sort_rows
 from genoviz_app.pages.offtargets.search.genes import CLASSES, HitGenes
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
-from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.pages.offtargets.search.running import SearchResult
 
 
 @dataclass(frozen=True)

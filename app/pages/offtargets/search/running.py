@@ -1,22 +1,26 @@
-"""A search for off-targets as a job, and what came of it."""
+"""A search as a job, in a genome or on all paths of a graph, and its result."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from genoviz.analyses.graph.query.path_groups import PathGroups
 from genoviz.analyses.offtargets.differences import PamClasses, count_seed_mismatches
+from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
 from genoviz.analyses.offtargets.offtargets import iter_find_offtargets
+from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_find_offtargets_on_graph
+from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz_app.opening.genome_files import OpenGenome
-from genoviz_app.pages.offtargets.search.graph_sites import GraphSites
+from genoviz_app.opening.graph_genome import PlacedHits
 from genoviz_app.pages.offtargets.search.guide_groups import (
     MixedHits,
     for_each_hit,
@@ -25,7 +29,80 @@ from genoviz_app.pages.offtargets.search.guide_groups import (
 )
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 
+HAPLOTYPE = "haplotype"
 MAX_HITS = 20_000_000
+MAX_SITES = 2_000_000
+N_COUNTED = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceAnswer:
+    """What a reference has of the sites.
+
+    Attributes
+    ----------
+    name
+        The sample or path.
+    sites
+        What it has at each site.
+    risks
+        The worst site of each guide in any haplotype, and in the reference.
+    """
+
+    name: str
+    sites: ReferenceSites = field(repr=False)
+    risks: HaplotypeRisks = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSites:
+    """Sites on the paths of a graph, in the order of the hits of a result.
+
+    Attributes
+    ----------
+    found
+        The sites and their places.
+    haplotypes
+        The paths in groups.
+    n_with
+        int64, shape (n_sites,): how many haplotypes have each.
+    reference
+        What the reference has, or None where none is chosen.
+    """
+
+    found: PathOffTargets = field(repr=False)
+    haplotypes: PathGroups = field(repr=False)
+    n_with: np.ndarray
+    reference: ReferenceAnswer | None = None
+
+    @property
+    def n_haplotypes(self) -> int:
+        """How many haplotypes the graph has."""
+        return len(self.haplotypes.names)
+
+    def count_copies(self, rows: np.ndarray) -> np.ndarray:
+        """Return how often haplotypes have sites; int64, shape (n_rows, n_haplotypes)."""
+        counts = np.zeros((len(rows), self.n_haplotypes), np.int64)
+        for part in self.found.iter_batches(rows):
+            places = self.found.places(rows[part])
+            order = np.argsort(rows[part], kind="stable")
+            at = order[np.searchsorted(rows[part], places.sites, sorter=order)] + part.start
+            np.add.at(counts, (at, self.haplotypes.of_path[places.paths]), 1)
+        return counts
+
+    def reference_words(self, rows: np.ndarray) -> list[str]:
+        """Return ``yes``, ``no``, or with how many mismatches; "" without a reference."""
+        if self.reference is None:
+            return [""] * len(rows)
+        return self.reference.sites.labels(rows)
+
+
+def compare_sites(found: PathOffTargets, name: str, cfd: np.ndarray) -> ReferenceAnswer | None:
+    """Return what a reference has of sites; None where none is named."""
+    if not name:
+        return None
+    sites = compare_with_reference(found, name)
+    return ReferenceAnswer(name, sites, haplotype_risks(found, sites, cfd=cfd))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,3 +247,65 @@ def make_result(
     )  # fmt: skip
     _ = result.pams
     return result
+
+
+def iter_search_graph(
+    genome: OpenGenome, query: OffTargetQuery, reference: str
+) -> Iterator[SearchStep]:
+    """Search the paths of a graph; the last step has the result.
+
+    Parameters
+    ----------
+    genome
+        The graph's paths.
+    query
+        What to search for.
+    reference
+        The sample or path that sites are compared with; "" for none.
+
+    Raises
+    ------
+    ParameterError
+        If there are more sites than the page can hold.
+    """
+    start = time.perf_counter()
+    guides, pattern = query.patterns
+    found: PathOffTargets | None = None
+    for progress in iter_find_offtargets_on_graph(
+        genome.planes.graph,
+        guides,
+        pattern,
+        max_mismatches=query.max_mismatches,
+        dna_bulge=query.dna_bulge,
+        rna_bulge=query.rna_bulge,
+    ):
+        if progress.n_found > MAX_SITES:
+            raise ParameterError(
+                f"there are more than {MAX_SITES:,} hits on stretches of paths; "
+                "allow fewer mismatches or bulges, or take fewer guides"
+            )
+        found, n_found = progress.result, progress.n_found
+        seconds = time.perf_counter() - start
+        yield SearchStep(0.9 * progress.fraction, 0, n_found, seconds)
+    groups = found.groups(HAPLOTYPE)
+    n_with = np.zeros(len(found), np.int64)
+    for first in range(0, len(found), N_COUNTED):
+        rows = np.arange(first, min(first + N_COUNTED, len(found)))
+        n_with[rows] = found.presence(rows, by=HAPLOTYPE).sum(axis=1)
+        fraction = 0.9 + 0.08 * first / len(found)
+        yield SearchStep(fraction, 0, len(found), time.perf_counter() - start)
+    hits = PlacedHits.of(found, genome.planes)
+    sites = GraphSites(found, groups, n_with, compare_sites(found, reference, cfd_scores(hits)))
+    seconds = time.perf_counter() - start
+    n_compared = 2 * found.n_bases_searched * len(guides)
+    result = make_result(genome, query, hits, seconds, n_compared, sites=sites)
+    yield SearchStep(1.0, 0, len(found), seconds, result)
+
+
+def iter_compare(result: SearchResult, reference: str) -> Iterator[SearchStep]:
+    """Compare the sites of a search with another reference; the last step has the result."""
+    yield SearchStep(0.5, 0, len(result), result.seconds)
+    sites = result.sites
+    answer = compare_sites(sites.found, reference, cfd_scores(result.hits))
+    result = replace(result, sites=replace(sites, reference=answer))
+    yield SearchStep(1.0, 0, len(result), result.seconds, result)

@@ -1,4 +1,4 @@
-"""Where the listed hits are: a strip for each contig, or along the whole genome."""
+"""The figures of the listed hits: where they are, and how many by mismatches and bulge."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import DoubleTap, SelectionGeometry, Tap
 
+from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of, short_kind
+from genoviz_app.pages.offtargets.hits.filter import FoundHits
 from genoviz_app.pages.offtargets.hits.place_bins import (
     CONTIGS,
     GENOME,
     SCORES,
     PlaceBins,
     PlaceView,
+    colour_of,
     make_place_bins,
+    mark_of,
 )
-from genoviz_app.pages.offtargets.hits.place_mark import mark_of
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
-from genoviz_app.plots.offtarget_places import PlacesFigure
+from genoviz_app.parts.words import n_words
+from genoviz_app.plots.offtarget_places import KindsFigure, PlacesFigure
 
 MODES = {"Contigs": CONTIGS, "Mism.": GENOME, "CFD": SCORES}
 REST_SECONDS, NO_WIDTH, SMALLEST_VIEW = 0.06, 700, 60
 ICON: dict[str, Any] = {"size": "20px", "margin": (6, 0, 0, 0), "sx": {"padding": "4px"}}
+WIDTH = 196
+EDGE, CHOSEN_EDGE = "#151d28", "#ffb454"
 
 
 class PlacesPanel:
@@ -51,7 +57,7 @@ class PlacesPanel:
         self.is_selecting = False
         self.figure = PlacesFigure()
         self._turn = Turn(self.figure.plot, self._draw)
-        self._bins = Question(state.session, "bins of hits", self._take_bins)
+        self._bins = Question(state.session, "bins of hits", self._on_bins)
         self.mode = pmui.RadioButtonGroup(
             label="", options=MODES, value=CONTIGS, size="small", margin=(6, 6, 4, 8),
             sx={"& .MuiToggleButton-root": {"padding": "3px 7px", "fontSize": "12px"}},
@@ -76,11 +82,11 @@ class PlacesPanel:
         self.select_button.on_click(lambda _: self.turn_selecting())
         plot = self.figure.plot
         for name in ("start", "end"):
-            plot.x_range.on_change(name, self._take_change)
-        plot.on_change("inner_width", self._take_width)
-        plot.on_event(Tap, self._take_tap)
+            plot.x_range.on_change(name, self._on_change)
+        plot.on_change("inner_width", self._on_width)
+        plot.on_event(Tap, self._on_tap)
         plot.on_event(DoubleTap, lambda _: self.show_whole())
-        plot.on_event(SelectionGeometry, self._take_selection)
+        plot.on_event(SelectionGeometry, self._on_selection)
 
     @property
     def length(self) -> int:
@@ -132,7 +138,7 @@ class PlacesPanel:
             self.mode.param.update(options=options, value=value)
         self.show_whole()
 
-    def _take_bins(self, bins: PlaceBins) -> None:
+    def _on_bins(self, bins: PlaceBins) -> None:
         self._waiting = bins
         self._turn.ask()
 
@@ -156,11 +162,11 @@ class PlacesPanel:
         x_range.update(start=start, end=end)
         x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.length))
 
-    def _take_change(self, _attr: str, _old: Any, _new: Any) -> None:
+    def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
         self._changed_at = time.monotonic()
         self._redraw()
 
-    def _take_width(self, _attr: str, _old: Any, new: int) -> None:
+    def _on_width(self, _attr: str, _old: Any, new: int) -> None:
         if new and new > 0:
             self._width = int(new)
             self._redraw()
@@ -172,7 +178,7 @@ class PlacesPanel:
         colour = {"color": "primary.main"} if self.is_selecting else {}
         self.select_button.sx = {**ICON["sx"], **colour}
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         """List the hits of the bin under the pointer."""
         bins = self.shown
         if bins is None or event.x is None:
@@ -182,14 +188,14 @@ class PlacesPanel:
         middles = (columns["bottom"] + columns["top"]) / 2
         is_hit = (columns["left"] == first) & (np.abs(middles - event.y) < 0.5)
         if is_hit.any():
-            self._take_stretch(event.y, first, first + bins.bin_bp)
+            self._list_stretch(event.y, first, first + bins.bin_bp)
 
-    def _take_selection(self, event: Any) -> None:
+    def _on_selection(self, event: Any) -> None:
         if event.final and event.geometry.get("type") == "rect":
             box = event.geometry
-            self._take_stretch((box["y0"] + box["y1"]) / 2, int(box["x0"]), int(box["x1"]) + 1)
+            self._list_stretch((box["y0"] + box["y1"]) / 2, int(box["x0"]), int(box["x1"]) + 1)
 
-    def _take_stretch(self, level: float, start: int, end: int) -> None:
+    def _list_stretch(self, level: float, start: int, end: int) -> None:
         """List the hits of a stretch."""
         bins, genome = self.shown, self._state.genome
         if bins is None or genome is None:
@@ -205,3 +211,86 @@ class PlacesPanel:
         start, end = max(start, 0), min(max(end, 1), length)
         if start < end:
             self._state.change(contig=contig, stretch=(start, end))
+
+
+class KindsPanel:
+    """A figure.
+
+    Attributes
+    ----------
+    figure, panel
+        The figure, and the Panel object.
+    """
+
+    def __init__(self, state: OffTargetState) -> None:
+        self._state = state
+        self.figure = KindsFigure()
+        self._turn = Turn(self.figure.plot, self._draw)
+        pane = pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=0)
+        self.panel = pmui.Column(
+            pane, sizing_mode="stretch_height", width=WIDTH, margin=(4, 0, 0, 0)
+        )
+        self.figure.plot.on_event(Tap, self._on_tap)
+        state.param.watch(lambda _: self._turn.ask(), "found")
+
+    def _draw(self) -> None:
+        found = self._state.found
+        if found is None:
+            return
+        kinds = [short_kind(name) or "None" for name in kinds_of(found.result.query).values()]
+        with pn.io.hold():
+            self.figure.show(make_cells(found), kinds, found.kind_counts.shape[1])
+
+    def _on_tap(self, event: Any) -> None:
+        found = self._state.found
+        if found is None or event.x is None:
+            return
+        numbers, chosen = list(kinds_of(found.result.query)), self._state.filter
+        level, row = round(event.x), round(event.y)
+        if not (0 <= level < found.kind_counts.shape[1] and 0 <= row < len(numbers)):
+            return
+        if (chosen.mismatches, chosen.kind) == ((level, level), numbers[row]):
+            self._state.change(mismatches=None, kind=-1)
+        else:
+            self._state.change(mismatches=(level, level), kind=numbers[row])
+
+
+def make_cells(found: FoundHits) -> dict[str, Any]:
+    """Return the cells of the figure, row by row."""
+    counts, kinds = found.kind_counts, kinds_of(found.result.query)
+    n_levels = counts.shape[1]
+    rows, levels = (axis.ravel() for axis in np.indices(counts.shape))
+    low, high = found.filter.mismatches or (0, n_levels)
+    is_listed = (levels >= low) & (levels <= high)
+    if found.filter.kind >= 0:
+        is_listed &= np.array(list(kinds))[rows] == found.filter.kind
+    is_all = bool(is_listed.all())
+    values = counts.ravel()
+    names = list(kinds.values())
+    return {
+        "left": levels - 0.46,
+        "right": levels + 0.46,
+        "bottom": rows - 0.44,
+        "top": rows + 0.44,
+        "colour": [colour_of(level) for level in levels.tolist()],
+        "alpha": 0.08 + 0.6 * np.log1p(values) / max(float(np.log1p(values).max()), 1.0),
+        "text": [_short(value) for value in values.tolist()],
+        "edge": [CHOSEN_EDGE if listed and not is_all else EDGE for listed in is_listed.tolist()],
+        "x": levels,
+        "y": rows,
+        "says": [
+            f"{n_words(value, 'hit')}: {level} mismatch{'es' * (level != 1)}, "
+            f"{names[row] if row else 'no bulge'}"
+            for value, level, row in zip(
+                values.tolist(), levels.tolist(), rows.tolist(), strict=True
+            )
+        ],
+    }
+
+
+def _short(value: int) -> str:
+    """Return a count as a small cell has room for it."""
+    if value < 1_000:
+        return str(value)
+    size, unit = next((s, u) for s, u in ((1_000_000, "M"), (1_000, "k")) if value >= s)
+    return f"{value // size}{unit}"

@@ -7,13 +7,11 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.pages.offtargets.hits.differences_panel import DifferencesPanel
-from genoviz_app.pages.offtargets.hits.filter_bar import FilterBar
-from genoviz_app.pages.offtargets.hits.haplotypes_panel import HaplotypesPanel
-from genoviz_app.pages.offtargets.hits.hit_chips import HitChips
-from genoviz_app.pages.offtargets.hits.hit_filter import FoundHits
-from genoviz_app.pages.offtargets.hits.hit_order import HitOrder
-from genoviz_app.pages.offtargets.hits.hit_rows import BLOCK, COLUMNS, hit_rows
+from genoviz_app.pages.offtargets.hits.filter import FoundHits
+from genoviz_app.pages.offtargets.hits.filter_bar import FilterBar, HitChips
+from genoviz_app.pages.offtargets.hits.heat_maps import DifferencesPanel, HaplotypesPanel
+from genoviz_app.pages.offtargets.hits.listed_rows import BLOCK, COLUMNS, hit_rows
+from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import RemoteTable, TableRows
@@ -41,15 +39,15 @@ class HitTable:
         self._state, self._first = state, 0
         self._shown: FoundHits | None = None
         self._shown_first = 0
-        self._rows = Question(state.session, "rows of hits", self._take_rows)
+        self._rows = Question(state.session, "rows of hits", self._on_rows)
         self.filters, self.chips = FilterBar(state), HitChips(state)
         self.table = RemoteTable(
             COLUMNS,
             placeholder="",
-            on_row=self._take_row,
+            on_row=self._on_row,
             min_width=24,
             is_slim=True,
-            on_sort=self._take_sort,
+            on_sort=self._on_sort,
         )
         self.said = pn.pane.HTML(
             "",
@@ -122,7 +120,7 @@ class HitTable:
                 self._first = first
                 self._rows.ask(_rows_of, found, first)
 
-    def _take_rows(self, answer: tuple[FoundHits, TableRows]) -> None:
+    def _on_rows(self, answer: tuple[FoundHits, TableRows]) -> None:
         found, rows = answer
         if found is not self._state.found:
             return
@@ -141,7 +139,7 @@ class HitTable:
             words = f"{self._first + 1:,} to {last:,} of {words}"
         return words
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         shown = self._shown
         if shown is not None and shown.result is self._state.result:
             self._state.choose_hit(int(shown.rows[self._shown_first + row]))
@@ -150,7 +148,7 @@ class HitTable:
         order = self._state.order
         self.table.mark_order("" if order == HitOrder() else order.column, order.is_descending)
 
-    def _take_sort(self, column: str, is_descending: bool) -> None:
+    def _on_sort(self, column: str, is_descending: bool) -> None:
         order = HitOrder(column, is_descending) if column else HitOrder()
         if order != self._state.order:
             self._state.order = order

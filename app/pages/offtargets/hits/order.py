@@ -8,7 +8,7 @@ import numpy as np
 
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of
 from genoviz_app.pages.offtargets.search.genes import HitGenes
-from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.pages.offtargets.search.running import SearchResult
 
 UNKNOWN = 1_000
 DIFFERENCES, START, STRAND = "Differences", "Start", "±"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from genoviz_app.pages.offtargets.search.search import SearchResult, SearchStep
+from genoviz_app.pages.offtargets.search.running import SearchResult, SearchStep
 from genoviz_app.parts.words import n_words
 
 N_NAMED = 5

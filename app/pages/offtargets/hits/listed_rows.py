@@ -11,8 +11,8 @@ from genoviz.analyses.offtargets.cuts import cut_sites
 from genoviz.analyses.offtargets.differences import count_seed_mismatches
 from genoviz_app.pages.offtargets.hits.alignment_html import dots_html, protospacers_of
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of, short_kind
-from genoviz_app.pages.offtargets.hits.hit_filter import FoundHits
-from genoviz_app.pages.offtargets.hits.hit_order import (
+from genoviz_app.pages.offtargets.hits.filter import FoundHits
+from genoviz_app.pages.offtargets.hits.order import (
     CLASS,
     GENE,
     PRESENT,
@@ -22,8 +22,8 @@ from genoviz_app.pages.offtargets.hits.hit_order import (
 )
 from genoviz_app.pages.offtargets.search.genes import HitGenes
 from genoviz_app.pages.offtargets.search.guide_groups import for_each_hit
-from genoviz_app.pages.offtargets.search.guide_rows import PADDING, guide_width
-from genoviz_app.pages.offtargets.search.search import SearchResult
+from genoviz_app.pages.offtargets.search.guide_table import PADDING, guide_width
+from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.parts.remote_table import Column, TableRows
 
 BLOCK = 1_000

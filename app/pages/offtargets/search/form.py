@@ -1,4 +1,4 @@
-"""What to search for: guides, PAM and limits; and the search as it goes on."""
+"""The fields of a search: guides, PAM, limits, and how far the search is."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.errors import GenovizError
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.offtargets.guide_files import GuideList, read_guides
-from genoviz_app.pages.offtargets.search.example_guides import pick_guides
-from genoviz_app.pages.offtargets.search.pam_field import PamField
 from genoviz_app.pages.offtargets.search.query import (
     MAX_BULGE,
     MAX_MISMATCHES,
+    NO_PAM,
     OffTargetQuery,
+    Pam,
     guide_lines,
     parse_guides,
+    pick_guides,
 )
-from genoviz_app.pages.offtargets.search.search_words import (
+from genoviz_app.pages.offtargets.search.words import (
     lost_words,
     progress_words,
     result_words,
@@ -30,6 +31,18 @@ from genoviz_app.pages.offtargets.search.search_words import (
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import Question
 
+OWN = "own"
+PRESETS = {
+    "SpCas9: 3′ NGG": "-NGG",
+    "SpCas9: 3′ NRG": "-NRG",
+    "SpCas9-NG: 3′ NG": "-NG",
+    "SaCas9: 3′ NNGRRT": "-NNGRRT",
+    "SaCas9-KKH: 3′ NNNRRT": "-NNNRRT",
+    "Cas12a: 5′ TTTV": "TTTV-",
+    "Cas12a: 5′ TTTN": "TTTN-",
+    "No PAM": NO_PAM,
+    "Other letters": OWN,
+}
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (8, 0, 0, 0)}
 UPLOAD_MEGABYTES = 20
 STYLE = """
@@ -38,12 +51,64 @@ p { margin: 4px 0 0; opacity: 0.85; } .problem { color: #e0524d; opacity: 1; }
 """
 
 
+class PamField:
+    """Two fields, of which the second is for letters of one's own.
+
+    Attributes
+    ----------
+    panel
+        The Panel object.
+    """
+
+    def __init__(self) -> None:
+        wide: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (8, 0, 0, 0)}
+        self.preset = pmui.Select(
+            label="PAM",
+            options=PRESETS,
+            value="-NGG",
+            size="small",
+            description="The motif beside the protospacer, which every site needs to have",
+            **wide,
+        )
+        self.letters = pmui.TextInput(
+            label="PAM letters",
+            placeholder="-NNGG, or TTN- at the 5′ end",
+            description="IUPAC; a dash stands for the protospacer",
+            size="small",
+            visible=False,
+            **wide,
+        )
+        self.preset.param.watch(self._show_letters, "value")
+        self.panel = pmui.Column(self.preset, self.letters, sizing_mode="stretch_width", margin=0)
+
+    @property
+    def value(self) -> Pam:
+        """The PAM; raises `ParameterError` if there are no letters, or wrong ones."""
+        if self.preset.value != OWN:
+            return Pam.parse(self.preset.value)
+        text = (self.letters.value_input or self.letters.value or "").strip()
+        if not text.strip("-"):
+            raise ParameterError("there are no PAM letters; write some, or choose No PAM")
+        return Pam.parse(text)
+
+    def write(self, pam: Pam) -> None:
+        """Put a PAM into the fields."""
+        if str(pam) in PRESETS.values():
+            self.preset.value = str(pam)
+        else:
+            self.letters.param.update(value=str(pam), value_input=str(pam))
+            self.preset.value = OWN
+
+    def _show_letters(self, event: Any) -> None:
+        self.letters.visible = event.new == OWN
+
+
 class SearchForm:
     """The lower part of the sidebar.
 
     Parameters
     ----------
-    take_query
+    search_for
         Called with the search that a person asks for.
 
     Attributes
@@ -54,10 +119,10 @@ class SearchForm:
         Panel objects.
     """
 
-    def __init__(self, state: OffTargetState, take_query: Callable[[OffTargetQuery], None]) -> None:
-        self._state, self._take_query = state, take_query
+    def __init__(self, state: OffTargetState, search_for: Callable[[OffTargetQuery], None]) -> None:
+        self._state, self._search_for = state, search_for
         self._random = np.random.default_rng()
-        self._files = Question(state.session, "guides of a file", self._take_file)
+        self._files = Question(state.session, "guides of a file", self._on_file)
         self._picks = Question(state.session, "example guides", self._write_guides)
         self.guides = pmui.TextAreaInput(
             label="Guides",
@@ -92,11 +157,11 @@ class SearchForm:
             margin=(4, 0),
         )  # fmt: skip
         self.said = pn.pane.HTML("", stylesheets=[STYLE], sizing_mode="stretch_width", margin=0)
-        self.example.on_click(lambda _: self.take_example())
+        self.example.on_click(lambda _: self.write_example())
         self.run_button.on_click(lambda _: self.search())
-        self.guides.param.watch(lambda _: self._take_enter(), "enter_pressed")
+        self.guides.param.watch(lambda _: self._on_enter(), "enter_pressed")
         self.cancel_button.on_click(lambda _: state.cancel())
-        self.file.param.watch(self._take_upload, "value")
+        self.file.param.watch(self._on_upload, "value")
         state.param.watch(self._show, ["step", "result", "genome"])
         row: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
         self.panel = pmui.Column(
@@ -147,13 +212,13 @@ class SearchForm:
         except GenovizError as error:
             self._say(str(error))
             return
-        self._take_query(query)
+        self._search_for(query)
 
-    def _take_enter(self) -> None:
+    def _on_enter(self) -> None:
         if not self.run_button.disabled:
             self.search()
 
-    def take_example(self) -> None:
+    def write_example(self) -> None:
         """Write some protospacers of the genome."""
         genome = self._state.genome
         if genome is None:
@@ -169,12 +234,12 @@ class SearchForm:
         self._files.poll()
         self._picks.poll()
 
-    def _take_upload(self, event: Any) -> None:
+    def _on_upload(self, event: Any) -> None:
         if event.new:
             path = self._state.session.upload_path(Path(self.file.filename or "guides.txt").name)
             self._files.ask(_read_upload, path, event.new)
 
-    def _take_file(self, guides: GuideList) -> None:
+    def _on_file(self, guides: GuideList) -> None:
         self._write_guides(list(zip(guides.names, guides.guides, strict=True)))
 
     def _say(self, problem: str) -> None:

@@ -26,7 +26,7 @@ class KmerList:
     def __init__(self, state: KmerState) -> None:
         self._state = state
         self.table = RemoteTable(
-            COLUMNS, placeholder="Find a k-mer or name", on_row=self._take_row, min_width=50
+            COLUMNS, placeholder="Find a k-mer or name", on_row=self._on_row, min_width=50
         )
         self.panel = pmui.Column(
             self.table.panel, width=WIDTH, sizing_mode="stretch_height", margin=0, visible=False
@@ -44,7 +44,7 @@ class KmerList:
         if is_list:
             self.table.show(list_rows(answer))
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         self._state.chosen = row
 
 

@@ -1,0 +1,310 @@
+"""The card of one hit: its alignment, scores, gene, the bases around it, and its haplotypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz.analyses.offtargets.cuts import cut_sites
+from genoviz.analyses.offtargets.differences import count_seed_mismatches
+from genoviz.analyses.offtargets.scores import mit_scores
+from genoviz.model.offtargets.hits import OffTargetHits
+from genoviz.model.sequences.bases import COMPLEMENTS
+from genoviz_app.pages.offtargets.hits.alignment_html import protospacers_of, stacked_html
+from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of
+from genoviz_app.pages.offtargets.hits.exports import export_buttons
+from genoviz_app.pages.offtargets.hits.place_bins import PlaceView
+from genoviz_app.pages.offtargets.hits.regions import region_of
+from genoviz_app.pages.offtargets.search.genes import UNKNOWN, HitGenes
+from genoviz_app.pages.offtargets.search.guide_groups import for_each_hit
+from genoviz_app.pages.offtargets.search.running import SearchResult
+from genoviz_app.pages.offtargets.state import NO_HIT, OffTargetState
+from genoviz_app.parts.copy_button import CopyButton
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.styles import NUMBERS
+from genoviz_app.parts.words import n_words
+from genoviz_app.session.graph_places import nodes_of
+
+WIDTH = 306
+SMALL: dict[str, Any] = {
+    "margin": (3, 4, 0, 0), "sx": {"fontSize": "12px", "padding": "3px 7px", "minWidth": "0"}
+}  # fmt: skip
+NO_HIT_YET = "<p>Click a hit: its alignment, its place and the bases around it are shown here.</p>"
+FLANKS = {"± 20 bp": 20, "± 50 bp": 50, "± 100 bp": 100, "± 200 bp": 200, "± 500 bp": 500}
+STYLE = """
+:host { font-size: 12.5px; line-height: 1.45; }
+pre { margin: 6px 0 8px; font-size: 12px; line-height: 1.3; overflow-x: auto; padding-bottom: 4px; }
+pre u { text-decoration: none; opacity: 0.6; } pre i { font-style: normal; opacity: 0.7; }
+.flank { font-family: monospace; font-size: 11.5px; overflow-wrap: anywhere; line-height: 1.5;
+  max-height: 108px; overflow-y: auto; opacity: 0.95; }
+.flank b { color: #2f8fd0; }
+.has { margin: 6px 0 2px; }
+ul { margin: 0; padding-left: 16px; font-size: 11.5px;
+  overflow-wrap: anywhere; }
+h4 { margin: 0; font-size: 13px; font-weight: 600; overflow-wrap: anywhere; }
+"""
+MAX_LISTED = 200
+
+
+class HitCard:
+    """A card at the right, with the files of hits below.
+
+    Parameters
+    ----------
+    shown_view
+        Returns what the figure of places shows, for the file of it.
+
+    Attributes
+    ----------
+    text, flank, copy, panel
+        Panel objects: the facts, how much is shown around the hit, the button that copies it,
+        and all of it.
+    """
+
+    def __init__(
+        self, state: OffTargetState, shown_view: Callable[[], PlaceView | None] = lambda: None
+    ) -> None:
+        self._state = state
+        self._facts = Question(state.session, "facts of a hit", self._on_facts)
+        self._nodes = Question(state.session, "nodes of a hit", self._on_nodes)
+        self.text = pn.pane.HTML(
+            NO_HIT_YET,
+            stylesheets=[NUMBERS, STYLE],
+            sizing_mode="stretch_width",
+            margin=(8, 12, 0, 12),
+        )
+        self.flank = pmui.Select(
+            label="Bases around", options=FLANKS, value=50, size="small", width=126,
+            margin=(10, 8, 0, 0),
+        )  # fmt: skip
+        self.copy = CopyButton(text="", label="Copy bases", margin=(14, 8, 0, 0))
+        self.light = pmui.IconButton(
+            icon="lightbulb", size="20px", margin=(12, 0, 0, 0),
+            description="Light up on the layout: pick the nodes of this site",
+        )  # fmt: skip
+        self.light.on_click(lambda _: self.light_up())
+        self.flank.param.watch(self._follow, "value")
+        self.tools = pmui.Row(self.flank, self.copy, self.light, margin=(0, 12), visible=False)
+        buttons = export_buttons(state, shown_view, **SMALL)
+        self.panel = pmui.Column(
+            pmui.Column(
+                self.text,
+                self.tools,
+                sizing_mode="stretch_both",
+                styles={"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"},
+                margin=0,
+            ),
+            pmui.Typography(
+                "The listed hits, and their figures, as a file",
+                variant="caption",
+                margin=(4, 12, 0, 12),
+            ),
+            *(pmui.Row(*row, margin=(0, 6, 0, 12)) for row in (buttons[:4], buttons[4:])),
+            pn.Spacer(height=8),
+            width=WIDTH,
+            sizing_mode="stretch_height",
+            margin=0,
+            styles={"min-height": "0"},
+        )
+        state.param.watch(self._follow, ["hit", "result", "genes"])
+        state.param.watch(self._light_sites, "hit")
+        state.session.param.watch(self._follow_graph, "opened")
+        self._follow_graph()
+
+    def poll(self) -> None:
+        """Show facts that are ready."""
+        self._facts.poll()
+        self._nodes.poll()
+
+    def light_up(self) -> None:
+        """Pick the nodes under the hit."""
+        state, opened = self._state, self._state.session.opened
+        if state.hit != NO_HIT and opened is not None and state.result is not None:
+            self._nodes.ask(nodes_of, opened.graph, [region_of(state.result, state.hit)])
+
+    def _follow(self, *_events: Any) -> None:
+        state = self._state
+        if state.hit == NO_HIT or state.result is None:
+            self._facts.drop()
+            self.text.object, self.tools.visible = NO_HIT_YET, False
+        else:
+            genes = state.genes
+            self._facts.ask(_facts_of, state.result, state.hit, self.flank.value, genes)
+
+    def _on_facts(self, facts: tuple[int, str, str]) -> None:
+        row, html, bases = facts
+        if row == self._state.hit:
+            with pn.io.hold():
+                self.text.object, self.copy.text = html, bases
+                self.tools.visible = True
+
+    def _light_sites(self, *_events: Any) -> None:
+        """Light up the nodes of a hit that was found on the graph that is open."""
+        result, opened = self._state.result, self._state.session.opened
+        if result is not None and result.sites is not None and opened is not None:
+            if result.sites.found.graph is opened.graph:
+                self.light_up()
+
+    def _on_nodes(self, nodes: Any) -> None:
+        if len(nodes):
+            self._state.session.picked = nodes
+        else:
+            self._state.session.problem = "This site is on no path of the graph that is open."
+
+    def _follow_graph(self, *_events: Any) -> None:
+        self.light.visible = self._state.session.opened is not None
+
+
+def _facts_of(
+    result: SearchResult, row: int, flank: int, genes: HitGenes | None
+) -> tuple[int, str, str]:
+    around = flank_of(result, row, flank)
+    html = card_html(result, row, around, genes) + haplotypes_html(result, row)
+    return row, html, around.text
+
+
+@dataclass(frozen=True)
+class Flank:
+    """The bases around a hit, on the strand of the hit.
+
+    Attributes
+    ----------
+    before, site, after
+        Letters; soft-masked ones are in lower case.
+    """
+
+    before: str
+    site: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.before + self.site + self.after
+
+
+def flank_of(result: SearchResult, row: int, n_bases: int) -> Flank:
+    """Return the bases of a hit and up to ``n_bases`` on both sides, within its contig."""
+    hits, planes = result.hits, result.genome.planes
+    contig, start = int(hits.contig_ids[row]), int(hits.positions[row])
+    end = start + int(hits.lengths[row])
+    low = max(start - n_bases, int(planes.offsets[contig]))
+    high = min(end + n_bases, int(planes.offsets[contig + 1]))
+    letters = planes.cut(low, high)
+    is_masked = masked_in(planes.masked, low, high)
+    if hits.strands[row] < 0:
+        letters, is_masked = COMPLEMENTS[letters][::-1], is_masked[::-1]
+        n_before = high - end
+    else:
+        n_before = start - low
+    text = np.where(is_masked, letters | 32, letters).astype(np.uint8).tobytes().decode("latin-1")
+    stop = n_before + end - start
+    return Flank(text[:n_before], text[n_before:stop], text[stop:])
+
+
+def masked_in(masked: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Return which bases of a stretch are soft-masked; bool, shape (high - low,)."""
+    is_masked = np.zeros(high - low, bool)
+    first = int(np.searchsorted(masked[:, 1], low, side="right"))
+    last = int(np.searchsorted(masked[:, 0], high, side="left"))
+    for start, stop in masked[first:last].tolist():
+        is_masked[max(start - low, 0) : max(stop - low, 0)] = True
+    return is_masked
+
+
+def card_html(result: SearchResult, row: int, flank: Flank, genes: HitGenes | None = None) -> str:
+    """Return the facts of a hit as HTML."""
+    hits, query = result.hits, result.query
+    rows = np.array([row])
+    part = hits.take(rows)
+    alignment = part.alignments()[0]
+    guide = query.guides[int(hits.guide_ids[row])]
+    place = protospacers_of(query)[int(hits.guide_ids[row])]
+    region = region_of(result, row)
+    strand = "+" if hits.strands[row] > 0 else "−"
+    facts = {
+        "Place (from 1)": f"{region.start + 1:,}-{region.end:,}, strand {strand}",
+        "0-based, half-open": f"{region.start} to {region.end}",
+    }
+    if query.pam.letters:
+        cut = int(for_each_hit(part, cut_sites)[0])
+        facts["Cut"] = f"after base {cut:,} (from 1)"
+    facts["Mismatches"] = str(int(hits.mismatches[row]))
+    if query.pam.letters:
+        n_seed = int(for_each_hit(part, count_seed_mismatches)[0])
+        facts["Mismatches"] += f", of them {n_seed} in the seed"
+    kind = int(kind_of(result, rows)[0])
+    if kind:
+        facts["Bulge"] = kinds_of(query)[kind]
+    facts |= gene_facts(genes, row) | _scores(result, row, part)
+    n_masked = sum(map(str.islower, flank.site))
+    if len(result.genome.planes.masked):
+        facts["Soft-masked"] = f"{n_masked} of {len(flank.site)} bp"
+    items = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    return (
+        f"<h4>{escape(guide.name)} in {escape(region.path)}</h4>"
+        f"<pre>{stacked_html(alignment, place)}</pre>"
+        f'<dl class="numbers">{items}</dl>'
+        f'<p class="flank">{flank.before}<b>{flank.site}</b>{flank.after}</p>'
+    )
+
+
+def gene_facts(genes: HitGenes | None, row: int) -> dict[str, str]:
+    """Return the gene of a hit in words; none without genes."""
+    if genes is None:
+        return {}
+    where, name = genes.labels(np.array([row]))[0], genes.names(np.array([row]))[0]
+    if genes.classes[row] == UNKNOWN:
+        return {"Gene": where}
+    distance = int(genes.annotation.distances[row])
+    if distance < 0:
+        return {"Gene": "none on this contig"}
+    name = name or "without a name"
+    if distance > 0:
+        return {"Gene": f"{where}, {name} {distance:,} bp away"}
+    n_more = int(genes.annotation.n_genes[row]) - 1
+    return {"Gene": f"{where} of {name}{f', and {n_more:,} more' if n_more > 0 else ''}"}
+
+
+def _scores(result: SearchResult, row: int, part: OffTargetHits) -> dict[str, str]:
+    if result.cfd is None:
+        return {}
+    cfd, mit = float(result.cfd[row]), float(for_each_hit(part, mit_scores)[0])
+    says = {"CFD": "none" if np.isnan(cfd) else f"{cfd:.4g}"}
+    if not np.isnan(mit):
+        says["MIT"] = f"{mit:.4g} of 100"
+    return says
+
+
+def haplotypes_html(result: SearchResult, row: int) -> str:
+    """Return the places of a site on paths, counted from 1; "" where it is not of a graph."""
+    sites = result.sites
+    if sites is None:
+        return ""
+    places = sites.found.places(np.array([row]))
+    length, names = int(result.hits.lengths[row]), result.genome.planes.names
+    lines = []
+    for path, start, strand in zip(
+        places.paths[:MAX_LISTED].tolist(),
+        places.starts[:MAX_LISTED].tolist(),
+        places.strands[:MAX_LISTED].tolist(),
+        strict=True,
+    ):
+        sign = "+" if strand > 0 else "−"
+        lines.append(f"<li>{escape(names[path])}: {start + 1:,}-{start + length:,} {sign}</li>")
+    n = len(places)
+    more = f"; the first {MAX_LISTED:,} are listed" if n > MAX_LISTED else ""
+    n_with, reference = int(sites.n_with[row]), ""
+    if sites.reference is not None:
+        words = sites.reference_words(np.array([row]))[0]
+        reference = f"<br>{escape(sites.reference.name)}: {words}"
+    return (
+        f'<p class="has"><b>In {n_with:,} of {sites.n_haplotypes:,} haplotypes</b>, '
+        f"{n_words(n, 'place')}{more}{reference}</p><ul>{''.join(lines)}</ul>"
+    )
