@@ -1,4 +1,4 @@
-"""Features of a file, sorted so that those of any stretch are found at once."""
+"""Features of a file, sorted: those of any stretch, and those of any name, are found at once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.model import Annotations, Intervals, PathRegion
-from genoviz_app.opening.feature_exons import match_exons
-from genoviz_app.opening.feature_names import FeatureNames
+from genoviz.model import Annotations, ByteStrings, Intervals, PathRegion
 
 GENE_TYPES, TRANSCRIPT_TYPES = ("gene", "pseudogene", "ncRNA_gene"), ("transcript", "mRNA")
 EXON_TYPES = ("exon", "CDS")
 NO_BLOCKS = np.empty((0, 2), np.int64)
+PRIME = np.uint64(0x9E3779B97F4A7C15)
+KEY_BYTES = 24
+ROWS_PER_SLICE = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,3 +159,135 @@ def _find_blocks(
     if len(exons) == 0 or len(rows) == len(annotations):
         return None, None
     return match_exons(annotations, exons, table.intervals)
+
+
+def match_exons(
+    annotations: Annotations, exons: np.ndarray, features: Intervals
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the exons of each feature's name cover inside it.
+
+    Parameters
+    ----------
+    exons
+        int64: rows of the annotations.
+    features
+        With names.
+
+    Returns
+    -------
+    tuple
+        Offsets, int64, shape (n + 1,), and blocks, int64, shape (n_blocks, 2): feature i has the
+        blocks from offset i to offset i + 1.
+    """
+    contigs = np.asarray(annotations.contigs.codes, np.int64)[exons]
+    keys = hash_names(annotations.names.take(exons), contigs)
+    order = np.lexsort((annotations.starts[exons], keys))
+    keys, exons = keys[order], exons[order]
+    wanted = hash_names(features.names, features.contig_ids)
+    firsts, stops = (np.searchsorted(keys, wanted, side) for side in ("left", "right"))
+    counts = stops - firsts
+    owners = np.repeat(np.arange(len(features)), counts)
+    rows = exons[np.arange(len(owners)) + np.repeat(firsts - (np.cumsum(counts) - counts), counts)]
+    starts, ends = annotations.starts[rows], annotations.ends[rows]
+    is_inside = (starts >= features.starts[owners]) & (ends <= features.ends[owners])
+    return _merged(owners[is_inside], starts[is_inside], ends[is_inside], len(features))
+
+
+def hash_names(names: ByteStrings, contigs: np.ndarray) -> np.ndarray:
+    """Return a number for each name on its contig, the same for equal ones; uint64.
+
+    Of a million names, two that differ share a number with a probability below 1e-6.
+    """
+    lengths = names.lengths
+    powers = np.cumprod(np.full(int(lengths.max(initial=0)) + 2, PRIME), dtype=np.uint64)
+    within = np.arange(len(names.data)) - np.repeat(names.offsets[:-1], lengths)
+    sums = np.append(np.uint64(0), np.cumsum((names.data + np.uint64(1)) * powers[within]))
+    hashes = sums[names.offsets[1:]] - sums[names.offsets[:-1]]
+    return hashes * PRIME + contigs.astype(np.uint64)
+
+
+def _merged(
+    owners: np.ndarray, starts: np.ndarray, ends: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets for each owner, and what its blocks cover together; blocks are by start."""
+    span = int(ends.max(initial=0)) + 1
+    reach = np.maximum.accumulate(ends + owners * span) if len(ends) else ends
+    is_first = np.ones(len(ends), bool)
+    is_first[1:] = starts[1:] + owners[1:] * span > reach[:-1]
+    begins = np.flatnonzero(is_first)
+    lasts = np.append(begins[1:], len(ends))[: len(begins)] - 1
+    offsets = np.searchsorted(owners[begins], np.arange(n + 1))
+    blocks = np.stack([starts[begins], reach[lasts] - owners[lasts] * span], axis=1)
+    return offsets.astype(np.int64), blocks.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureNames:
+    """The names of features, in any case of the letters A to Z.
+
+    Attributes
+    ----------
+    names
+        As the file has them.
+    keys
+        Bytes, shape (n,): the first bytes of each name in lower case, sorted.
+    rows
+        int64, shape (n,): the row of each key; ascending among equal keys.
+
+    Examples
+    --------
+    >>> names = FeatureNames.of(ByteStrings.from_texts(["BRCA2", "brca1", "TP53"]))
+    >>> names.find("Brca1"), names.find("tp"), names.find("x"), names.beginning("BR", limit=5)
+    (1, 2, None, ['brca1', 'BRCA2'])
+    """
+
+    names: ByteStrings
+    keys: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, names: ByteStrings) -> FeatureNames:
+        """Return the names, sorted."""
+        keys = np.zeros((len(names), KEY_BYTES), np.uint8)
+        columns = np.arange(KEY_BYTES)
+        padded = np.append(names.data, np.zeros(KEY_BYTES, np.uint8))
+        for first in range(0, len(names), ROWS_PER_SLICE):
+            some = slice(first, first + ROWS_PER_SLICE)
+            starts, lengths = names.offsets[:-1][some], names.lengths[some]
+            letters = padded[starts[:, None] + columns]
+            letters[columns >= lengths[:, None]] = 0
+            letters += 32 * ((letters >= 65) & (letters <= 90)).astype(np.uint8)
+            keys[some] = letters
+        texts = keys.view(f"S{KEY_BYTES}").ravel()
+        order = np.argsort(texts, kind="stable")
+        return cls(names, texts[order], order)
+
+    def find(self, text: str) -> int | None:
+        """Return the first row of a name, in any case; else one whose name begins so, or None."""
+        wanted = text.strip().lower()
+        if not wanted:
+            return None
+        found = self._beginning(text.strip())
+        row = next((row for row in found if self.names[row].lower() == wanted), None)
+        return row if row is not None else next(iter(found), None)
+
+    def beginning(self, text: str, *, limit: int) -> list[str]:
+        """Return different names that begin so, in the order of the alphabet."""
+        found: dict[str, None] = {}
+        text = text.strip()
+        for row in self._beginning(text) if text else ():
+            found.setdefault(self.names[row])
+            if len(found) == limit:
+                break
+        return [name for name in found if name != "."]
+
+    def _beginning(self, text: str) -> list[int]:
+        """Return rows of names that begin so, by key; a few thousand at most."""
+        wanted = text.lower()
+        key = text.encode().lower()[:KEY_BYTES]
+        low = int(np.searchsorted(self.keys, key, "left"))
+        high = int(np.searchsorted(self.keys, key + b"\xff" * (KEY_BYTES - len(key)), "right"))
+        rows = self.rows[low : min(high, low + 5000)].tolist()
+        if len(wanted) <= KEY_BYTES and wanted.isascii():
+            return rows
+        return [row for row in rows if self.names[row].lower().startswith(wanted)]

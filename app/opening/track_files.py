@@ -112,7 +112,7 @@ class TrackFiles(param.Parameterized):
         if job.state is JobState.FAILED:
             self._complain(job.error)
         elif job.state is JobState.FINISHED:
-            self._take(job.snapshot.opened)
+            self._on_opened(job.snapshot.opened)
         self._go_on()
 
     def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
@@ -143,7 +143,7 @@ class TrackFiles(param.Parameterized):
         self.opening = OpeningProgress(f"Opening {title}")
         self._job = self._session.submit(steps, title=f"open {title}", thread=FILES)
 
-    def _take(self, opened: TrackFile) -> None:
+    def _on_opened(self, opened: TrackFile) -> None:
         """Add a file; one that is open already is read anew in its place."""
         key = (opened.source, opened.title)
         keys = [(file.source, file.title) for file in self.files]

@@ -40,7 +40,7 @@ class Address:
         Paths of the files that are drawn as tracks.
     looks
         How tracks are drawn, where that is not the usual way; see
-        ``genoviz_app.pages.tracks.track_link``.
+        ``genoviz_app.pages.tracks.address``.
     depths
         Sets of paths whose depth is drawn: ``sample:HG002`` or ``path:a|b``.
     region

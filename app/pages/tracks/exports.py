@@ -1,29 +1,45 @@
-"""Files of what is seen, or of a whole contig: pictures, values, features, bins."""
+"""Files of what is seen, or of a whole contig: pictures, values, features, bins.
+
+A file that takes a while is made by a job, with progress, and can be stopped.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import io
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import panel_material_ui as pmui
+import param
 
 from genoviz.analyses.figures import TRACK_FIGURE_ENDINGS, track_figure_bytes
-from genoviz.errors import ParameterError
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.model import PathRegion
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
-from genoviz_app.pages.tracks.drawing.figure import figure_of
-from genoviz_app.pages.tracks.drawing.track_bins import MAX_ROWS, iter_write_bins
-from genoviz_app.pages.tracks.feature_export import iter_write_features
-from genoviz_app.pages.tracks.file_job import FileJob, Writer
-from genoviz_app.pages.tracks.track import Track
+from genoviz_app.pages.tracks.drawing.track_drawer import figure_of
+from genoviz_app.pages.tracks.track import Track, by_title
 from genoviz_app.pages.tracks.track_list import TrackList
-from genoviz_app.pages.tracks.track_values import iter_write_bedgraph, iter_write_bigwig
-from genoviz_app.parts.file_button import file_stem
+from genoviz_app.pages.tracks.track_values import (
+    MAX_ROWS,
+    iter_write_bedgraph,
+    iter_write_bigwig,
+    iter_write_bins,
+    iter_write_features,
+)
+from genoviz_app.parts.file_button import FileButton, file_stem
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
 from genoviz_app.session.session import Session
 
+POLL_SECONDS = 0.05
+MAX_BYTES = 300_000_000
+Steps = Iterator[OpeningProgress]
+Writer = Callable[[Path], Steps]
 PICTURE, BINS = "Picture of all tracks", "Bins of all tracks"
 VALUES, FEATURES = "Values of a track", "Features of a track"
 FORMATS = {
@@ -36,11 +52,94 @@ EXPLAINED = {
     PICTURE: "What is seen, on white, with names, scales and a caption.",
     VALUES: "Depth of reads and features, or the signal: exact, without scaling.",
     FEATURES: "Whole features that touch the region, with exons and colours.",
-    BINS: "Mean, least and greatest value of each track in each bin.",
+    BINS: "Mean, minimum and maximum of each track in each bin.",
 }
 VIEW, CONTIG = "The view", "The whole contig"
 WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (12, 0, 0, 0)}
 BYTES_TO_COMPRESS = 5_000_000
+
+
+class FileJob(param.Parameterized):
+    """A button, and how far its file is.
+
+    Parameters
+    ----------
+    prepare
+        Called by the press: returns the file's name, and a generator function that writes it to
+        a path and yields progress.
+
+    Attributes
+    ----------
+    button, progress
+        Panel objects.
+    """
+
+    opening = param.ClassSelector(
+        class_=OpeningProgress, allow_None=True, doc="How far the file is; None when idle."
+    )
+
+    def __init__(
+        self, session: Session, label: str, prepare: Callable[[], tuple[str, Writer]], **look: Any
+    ) -> None:
+        super().__init__()
+        self._session, self._prepare = session, prepare
+        self._job: Job | None = None
+        self.button = FileButton(
+            callback=self.make, filename="genoviz", label=label, auto=True, size="small", **look
+        )
+        # Given to the constructor, these two would bring a warning of Panel's about itself.
+        self.button.param.update(variant="outlined", color="default")
+        bar = OpeningBar(self, self.cancel, (6, 0))
+        self.progress = bar.panel
+
+    def cancel(self) -> None:
+        """Make no file."""
+        if self._job is not None:
+            self._job.cancel()
+
+    async def make(self) -> io.BytesIO | None:
+        """Return the file; None where there is none, and the session says why."""
+        if self._job is not None:
+            return None
+        try:
+            name, write = self._prepare()
+            content = await self._content(name, write)
+        except GenovizError as error:
+            self._session.problem = f"The file was not made: {describe_problem(error)}"
+            return None
+        finally:
+            self._job = self.opening = None
+        if content is None:
+            return None
+        self.button.filename = name
+        return io.BytesIO(content)
+
+    async def _content(self, name: str, write: Writer) -> bytes | None:
+        steps = _iter_content(name, write)
+        self.opening = OpeningProgress(f"Writing {name}")
+        self._job = job = self._session.submit(steps, title=f"write {name}", thread=FILES)
+        while not job.has_ended:
+            if job.snapshot is not None and job.snapshot.opened is None:
+                self.opening = job.snapshot
+            await asyncio.sleep(POLL_SECONDS)
+        if job.state is JobState.FAILED:
+            raise ParameterError(describe_problem(job.error))
+        return job.snapshot.opened if job.state is JobState.FINISHED else None
+
+
+def _iter_content(name: str, write: Writer) -> Steps:
+    """Yield progress; the last has what was written."""
+    with tempfile.TemporaryDirectory(prefix="genoviz-download-") as folder:
+        path = Path(folder) / name
+        yield from write(path)
+        n_bytes = path.stat().st_size
+        if n_bytes > MAX_BYTES:
+            raise ParameterError(
+                f"{name} has {n_bytes / 1e6:,.0f} MB, a download has at most "
+                f"{MAX_BYTES / 1e6:,.0f} MB; save the view, or longer bins"
+            )
+        content = path.read_bytes()
+    yield OpeningProgress("Ready", 1.0, content)
 
 
 class Exports:
@@ -106,16 +205,10 @@ class Exports:
         self.explained.object = EXPLAINED[what]
 
     def _offered(self, what: str) -> dict[str, Track]:
-        found: dict[str, Track] = {}
-        for track in self._tracks:
-            is_features = track.data is not None and track.data.kind is TrackKind.FEATURES
-            if track.data is None or (what == FEATURES and not is_features):
-                continue
-            title, n = track.title, 2
-            while title in found:
-                title, n = f"{track.title} ({n})", n + 1
-            found[title] = track
-        return found
+        ready = (track for track in self._tracks if track.data is not None)
+        if what != FEATURES:
+            return by_title(ready)
+        return by_title(track for track in ready if track.data.kind is TrackKind.FEATURES)
 
     def prepare(self) -> tuple[str, Writer]:
         """Return the name of the wanted file, and what writes it.

@@ -7,16 +7,14 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz_app.pages.tracks.address import TracksLink
 from genoviz_app.pages.tracks.counting.counts_table import CountsTable
-from genoviz_app.pages.tracks.counting.depth_picker import DepthPicker
-from genoviz_app.pages.tracks.counting.path_depths import PathDepths
+from genoviz_app.pages.tracks.counting.path_depths import DepthPicker, PathDepths
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
 from genoviz_app.pages.tracks.drawing.navigation import Navigation
 from genoviz_app.pages.tracks.exports import Exports
-from genoviz_app.pages.tracks.link import TracksLink
 from genoviz_app.pages.tracks.track_list import TrackList
-from genoviz_app.pages.tracks.track_picker import TrackPicker
-from genoviz_app.pages.tracks.track_settings import TrackSettings
+from genoviz_app.pages.tracks.track_settings import TrackPicker, TrackSettings
 from genoviz_app.parts.dock import Dock
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
@@ -47,8 +45,8 @@ class TracksPage:
         self._is_changed = True
         self._seen_notes: tuple = ()
         self.picker = TrackPicker(session)
-        self.tracks = TrackList(session, self._take_change)
-        self.depths = PathDepths(session, self.tracks, self._take_change)
+        self.tracks = TrackList(session, self._on_change)
+        self.depths = PathDepths(session, self.tracks, self._on_change)
         self.depth_picker = DepthPicker(session, self.tracks, self.depths)
         self.browser = TrackBrowser(self.tracks)
         self.navigation = Navigation(session, self.tracks, self.browser)
@@ -138,10 +136,10 @@ class TracksPage:
         self.browser.flush()
 
     def close(self) -> None:
-        """Draw no more; the tab is closed."""
+        """Stop drawing: the tab is closed."""
         self.browser.close()
 
-    def _take_change(self) -> None:
+    def _on_change(self) -> None:
         self._is_changed = True
 
     def _show_tracks(self) -> None:

@@ -1,4 +1,7 @@
-"""Places on contigs as people write them: 1-based, both ends included, with commas."""
+"""Places on contigs: as people write them, by the name of a feature, and where a person has been.
+
+People count bases from 1, include both ends, and write commas: ``chr7:27,100,000-27,300,000``.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ from collections.abc import Callable, Mapping
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 from genoviz.model.intervals.contig_names import aliases
+from genoviz_app.pages.tracks.track_list import TrackList
 
 SMALLEST_VIEW = 20
 FEATURE_MARGIN = 0.15
 _STRETCH = re.compile(r"^(\d[\d,]*)(?:\s*(?:-|\.\.|to)\s*(\d[\d,]*))?$")
-
 FindFeature = Callable[[str], PathRegion | None]
+MAX_PLACES = 200
+REST_SECONDS = 0.7
 
 
 def write_place(region: PathRegion) -> str:
@@ -111,3 +116,159 @@ def with_margin(region: PathRegion, length: int) -> PathRegion:
     """Return a region with some room on both sides, to see a feature whole."""
     margin = max(int(region.length * FEATURE_MARGIN), SMALLEST_VIEW // 2)
     return PathRegion(region.path, max(region.start - margin, 0), min(region.end + margin, length))
+
+
+def busiest_contig(tracks: TrackList, contigs: Mapping[str, int]) -> str:
+    """Return the contig with the most intervals, or else the first; "" without any."""
+    counts = dict.fromkeys(contigs, 0)
+    for track in tracks:
+        is_whole = track.data is not None and len(track.data.contigs) > 1
+        if track.data is not None and (is_whole or track.file is not None):
+            for name, n in track.data.counts.items():
+                if name in counts:
+                    counts[name] += n
+    return max(counts, key=counts.__getitem__, default="")
+
+
+def data_region(tracks: TrackList, contig: str, length: int) -> PathRegion:
+    """Return the stretch of a contig that has intervals; a path of a graph as a whole."""
+    graph = tracks.graph
+    if graph is not None and contig in graph.path_names:
+        return PathRegion(contig, 0, length)
+    extents = []
+    for track in tracks:
+        own = track.find_contig(contig)
+        start, end = track.data.extent(own[0]) if own is not None else (0, 0)
+        if end > start:
+            extents.append((max(start - own[1], 0), min(end - own[1], length)))
+    first = min((extent[0] for extent in extents), default=0)
+    last = max((extent[1] for extent in extents), default=length)
+    return PathRegion(contig, first, max(last, first + 1))
+
+
+def find_feature(
+    tracks: TrackList, name: str, contigs: Mapping[str, int], shown: str
+) -> PathRegion | None:
+    """Return where a feature lies, with some room around, or None.
+
+    Parameters
+    ----------
+    contigs
+        Length of each contig that can be shown; the shown one comes first where several have it.
+    """
+    for track in tracks:
+        table = track.data.features if track.data is not None else None
+        row = table.find(name) if table is not None else None
+        if row is None:
+            continue
+        found = table.region_of(row)
+        for contig in (shown, *contigs):
+            own = track.find_contig(contig) if contig in contigs else None
+            if own is not None and own[0] == found.path and found.start >= own[1]:
+                region = PathRegion(contig, found.start - own[1], found.end - own[1])
+                return with_margin(region, contigs[contig])
+    return None
+
+
+def suggest(tracks: TrackList, text: str, contigs: Mapping[str, int], *, limit: int) -> list[str]:
+    """Return names of features and contigs that begin with a text."""
+    wanted = text.strip().lower()
+    if not wanted or ":" in wanted:
+        return []
+    found: dict[str, None] = {}
+    for track in tracks:
+        table = track.data.features if track.data is not None else None
+        if table is not None:
+            found.update(dict.fromkeys(table.names_beginning(wanted, limit=limit)))
+        if len(found) >= limit:
+            break
+    for contig in contigs:
+        if len(found) >= limit:
+            break
+        if contig.lower().startswith(wanted):
+            found.setdefault(contig)
+    return [*found][:limit]
+
+
+class History:
+    """Regions that were looked at for a while.
+
+    Examples
+    --------
+    >>> history = History()
+    >>> for start in (0, 10, 20):
+    ...     history.visit(PathRegion("c", start, start + 5))
+    >>> str(history.back()), str(history.back()), history.back()
+    ('c:10-15', 'c:0-5', None)
+    >>> str(history.forward())
+    'c:10-15'
+    """
+
+    def __init__(self) -> None:
+        self._places: list[PathRegion] = []
+        self._at = -1
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether there is a region before."""
+        return self._at > 0
+
+    @property
+    def can_go_forward(self) -> bool:
+        """Whether there is a region after."""
+        return self._at < len(self._places) - 1
+
+    def visit(self, region: PathRegion) -> None:
+        """Note a region; what was ahead is forgotten."""
+        if self._places and region == self._places[self._at]:
+            return
+        self._places = [*self._places[: self._at + 1], region][-MAX_PLACES:]
+        self._at = len(self._places) - 1
+
+    def back(self) -> PathRegion | None:
+        """Return the region before, or None."""
+        return self._move(-1) if self.can_go_back else None
+
+    def forward(self) -> PathRegion | None:
+        """Return the region after, or None."""
+        return self._move(1) if self.can_go_forward else None
+
+    def _move(self, step: int) -> PathRegion:
+        self._at += step
+        return self._places[self._at]
+
+
+class Visits:
+    """Notes regions at which the view rests for a while.
+
+    Attributes
+    ----------
+    history
+        These regions.
+    seen
+        The region that was seen last.
+    """
+
+    def __init__(self) -> None:
+        self.history = History()
+        self.seen: PathRegion | None = None
+        self._seen_since, self._is_noted = 0.0, True
+
+    def is_other(self, region: PathRegion | None, now: float) -> bool:
+        """Tell whether the view is at another region than before; ``now`` is in seconds."""
+        if region == self.seen:
+            return False
+        self.seen, self._seen_since, self._is_noted = region, now, False
+        return True
+
+    def comes_to_rest(self, now: float) -> bool:
+        """Tell whether the view has just come to rest; its region is noted then."""
+        if self._is_noted or self.seen is None or now - self._seen_since <= REST_SECONDS:
+            return False
+        self._is_noted = True
+        self.history.visit(self.seen)
+        return True
+
+    def revisit(self, region: PathRegion) -> None:
+        """Take note that a region of the history is shown again."""
+        self.seen, self._is_noted = region, True

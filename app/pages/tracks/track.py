@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -12,7 +13,7 @@ from genoviz_app.opening.track_files import TrackFile
 
 COLOURS = ("#4fb3e8", "#ffb454", "#7bc96f", "#e88fb4", "#b59cf0", "#5ed0c0", "#e8d35a", "#f0886c")
 HEIGHTS = {TrackKind.READS: 84, TrackKind.SIGNAL: 62, TrackKind.FEATURES: 92}
-LEAST_HEIGHT, MOST_HEIGHT = 34, 320
+MIN_HEIGHT, MAX_HEIGHT = 34, 320
 
 
 class Scale(StrEnum):
@@ -109,6 +110,17 @@ class Track:
     def forget(self) -> None:
         """Look anew for contigs: the data is another."""
         self._found = {}
+
+
+def by_title(tracks: Iterable[Track]) -> dict[str, Track]:
+    """Return tracks by their titles, those of one title numbered: ``reads``, ``reads (2)``."""
+    found: dict[str, Track] = {}
+    for track in tracks:
+        title, n = track.title, 2
+        while title in found:
+            title, n = f"{track.title} ({n})", n + 1
+        found[title] = track
+    return found
 
 
 def find_contig(data: TrackData, contig: str) -> tuple[str, int] | None:

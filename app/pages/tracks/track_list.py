@@ -1,4 +1,4 @@
-"""The tracks of the page, in order: files, and what the open graph has."""
+"""The tracks of the page: files, and what the open graph has; their order and shared lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from genoviz.model import Intervals, PangenomeGraph
 from genoviz.model.intervals.contig_names import aliases
 from genoviz_app.opening.track_data import TrackData, TrackKind, prepare
 from genoviz_app.opening.track_features import FeatureTable
-from genoviz_app.pages.tracks import track_order
 from genoviz_app.pages.tracks.track import Track, TrackLook, new_look
 from genoviz_app.parts.annotation_colours import colours_of
 from genoviz_app.parts.questions import Question
@@ -40,8 +39,8 @@ class TrackList:
         self.tracks: list[Track] = []
         self._depth: Track | None = None
         self._annotations: Track | None = None
-        self._depths = Question(session, "depth along a path", self._take_depth)
-        self._places = Question(session, "annotations as a track", self._take_annotations)
+        self._depths = Question(session, "depth along a path", self._on_depth)
+        self._places = Question(session, "annotations as a track", self._on_annotations)
         session.tracks.param.watch(lambda _: self._follow_files(), "files")
         session.param.watch(lambda _: self._follow_graph(), "opened")
         session.param.watch(lambda _: self._follow_annotations(), "annotation_files")
@@ -100,22 +99,22 @@ class TrackList:
     def move(self, track: Track, step: int) -> None:
         """Move a track up (-1) or down (1)."""
         place = self.tracks.index(track) + step
-        track_order.put(self.tracks, track, min(max(place, 0), len(self.tracks) - 1))
+        put(self.tracks, track, min(max(place, 0), len(self.tracks) - 1))
         self._changed()
 
     def place(self, track: Track, before: Track | None) -> None:
         """Move a track before another one, or to the end."""
-        track_order.put_before(self.tracks, track, before)
+        put_before(self.tracks, track, before)
         self._changed()
 
     def overlay(self, track: Track, other: Track) -> None:
         """Draw a track in the lane of another one."""
-        track_order.put_over(self.tracks, track, other)
+        put_over(self.tracks, track, other)
         self._changed()
 
     def remove(self, track: Track) -> None:
         """Take a track away; its file is closed."""
-        track_order.take_out(self.tracks, track)
+        take_out(self.tracks, track)
         if track.file is not None:
             self._session.tracks.close(track.file)
         self._changed()
@@ -152,13 +151,13 @@ class TrackList:
             self._places.ask(annotation_data, placed)
         self._changed()
 
-    def _take_depth(self, answer: TrackData) -> None:
+    def _on_depth(self, answer: TrackData) -> None:
         if self._depth is not None:
             self._depth.data = answer
             self._depth.forget()
             self._changed()
 
-    def _take_annotations(self, answer: TrackData) -> None:
+    def _on_annotations(self, answer: TrackData) -> None:
         if self._annotations is not None:
             self._annotations.data = answer
             self._annotations.forget()
@@ -199,3 +198,40 @@ def annotation_data(placed: PlacedAnnotations) -> TrackData:
         features=table,
         notes=placed.notes,
     )
+
+
+def put(tracks: list[Track], track: Track, place: int) -> None:
+    """Move a track to a place among the others; it gets a lane of its own."""
+    take_out(tracks, track)
+    track.look.is_overlay = False
+    follower = tracks[place] if place < len(tracks) else None
+    tracks.insert(place, track)
+    if follower is not None and follower.look.is_overlay:
+        # It came between tracks of one lane: those below would be drawn over it.
+        follower.look.is_overlay = False
+
+
+def put_before(tracks: list[Track], track: Track, other: Track | None) -> None:
+    """Move a track before another one, or to the end."""
+    if track is other:
+        return
+    rest = [t for t in tracks if t is not track]
+    put(tracks, track, rest.index(other) if other is not None else len(rest))
+
+
+def put_over(tracks: list[Track], track: Track, other: Track) -> None:
+    """Move a track behind another one, and draw it in its lane."""
+    if track is other:
+        return
+    take_out(tracks, track)
+    tracks.insert(tracks.index(other) + 1, track)
+    track.look.is_overlay = True
+    track.look.is_hidden = False
+
+
+def take_out(tracks: list[Track], track: Track) -> None:
+    """Take a track away; what was drawn over it keeps the lane."""
+    place = tracks.index(track)
+    tracks.pop(place)
+    if place < len(tracks) and not track.look.is_overlay:
+        tracks[place].look.is_overlay = False

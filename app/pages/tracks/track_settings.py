@@ -1,4 +1,4 @@
-"""How the chosen track is drawn, and its place among the others."""
+"""The sidebar's fields: open a track file; how the chosen track is drawn, and where it stands."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import panel_material_ui as pmui
 
 from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
-from genoviz_app.pages.tracks.track import LEAST_HEIGHT, MOST_HEIGHT, Scale, Track
+from genoviz_app.pages.tracks.track import MAX_HEIGHT, MIN_HEIGHT, Scale, Track, by_title
 from genoviz_app.pages.tracks.track_list import TrackList
+from genoviz_app.parts.file_picker import FilePicker
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.session.session import Session
 
+FORMATS = "BED, narrowPeak, bedGraph, GFF3, GTF, BAM, CRAM, bigWig or bigBed"
 SCALES = {
     "What is in view": Scale.VIEW,
     "Whole contig": Scale.CONTIG,
@@ -22,6 +26,20 @@ SCALES = {
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 0, 0)}
 LOW: dict[str, Any] = {"margin": (12, 8, 0, 0)}
 TICK: dict[str, Any] = {"size": "small", "margin": (2, 0)}
+
+
+class TrackPicker(FilePicker):
+    """Two ways to open a track file, and how far the opening is."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(
+            OpeningBar(session.tracks, session.tracks.cancel),
+            session.tracks,
+            "Track file on the server",
+            "/data/reads.bam",
+            FORMATS,
+            multiple=True,
+        )
 
 
 class TrackSettings:
@@ -46,12 +64,12 @@ class TrackSettings:
             label="Colour", size="small", width=140, margin=(12, 8, 0, 0)
         )
         self.height = pmui.IntSlider(
-            label="Height (px)", start=LEAST_HEIGHT, end=MOST_HEIGHT, step=2, value=LEAST_HEIGHT,
+            label="Height (px)", start=MIN_HEIGHT, end=MAX_HEIGHT, step=2, value=MIN_HEIGHT,
             size="small", **WIDE,
         )  # fmt: skip
         self.scale = pmui.Select(
             label="Scale of the y axis", options=SCALES, size="small",
-            description="The greatest value in view or on the whole contig; of all tracks with "
+            description="The maximum in view or on the whole contig; of all tracks with "
             "the group's scale; one that so many bases do not exceed; or given ones. What is "
             "beyond is marked.", **WIDE,
         )  # fmt: skip
@@ -88,9 +106,9 @@ class TrackSettings:
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
         self.panel = self._arrange()
-        self.track.param.watch(self._take_track, "value")
+        self.track.param.watch(self._on_track, "value")
         for name, field in self._fields.items():
-            field.param.watch(lambda event, name=name: self._take(name, event.new), "value")
+            field.param.watch(lambda event, name=name: self._on_field(name, event.new), "value")
         browser.on_choose = self.choose
 
     def _arrange(self) -> pmui.Column:
@@ -116,7 +134,7 @@ class TrackSettings:
     def follow(self) -> None:
         """Offer the tracks that there are."""
         tracks = list(self._tracks)
-        names = _unique_names(tracks)
+        names = by_title(tracks)
         chosen = self.chosen if self.chosen in tracks else (tracks[0] if tracks else None)
         self._is_filling = True
         self.track.param.update(options=names, value=chosen)
@@ -153,11 +171,11 @@ class TrackSettings:
         self.is_mirrored.visible = has_values and has_depth and data.strands is not None
         self.as_depth.visible = is_features
 
-    def _take_track(self, event: Any) -> None:
+    def _on_track(self, event: Any) -> None:
         if not self._is_filling and event.new is not None:
             self.choose(event.new)
 
-    def _take(self, name: str, value: Any) -> None:
+    def _on_field(self, name: str, value: Any) -> None:
         track = self.chosen
         if self._is_filling or track is None or value is None:
             return
@@ -183,14 +201,3 @@ class TrackSettings:
     def _remove(self) -> None:
         if self.chosen is not None:
             self._tracks.remove(self.chosen)
-
-
-def _unique_names(tracks: list[Track]) -> dict[str, Track]:
-    """Return the tracks by their titles, those of one title numbered."""
-    names: dict[str, Track] = {}
-    for track in tracks:
-        name, n = track.title, 2
-        while name in names:
-            name, n = f"{track.title} ({n})", n + 1
-        names[name] = track
-    return names

@@ -1,24 +1,28 @@
-"""The exact values of a track as steps, and files of them."""
+"""Files of tracks: exact values (bedGraph, bigWig), features (BED), bins of all tracks (TSV)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.io.intervals.bed_writer import BedExtras, iter_bed
 from genoviz.io.intervals.bigwig_writer import write_bigwig
 from genoviz.io.intervals.writer import iter_bedgraph
 from genoviz.io.text.writer import write_text
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.track_data import TrackData, TrackKind
+from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.tracks.track import Track
 
 BASES_PER_SLICE = 1 << 22
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
+ROWS_PER_SLICE = 20_000
+MAX_ROWS = 2_000_000
 
 
 def place_of(track: Track, region: PathRegion) -> tuple[str, int]:
@@ -135,3 +139,120 @@ def iter_write_bigwig(
     )
     yield OpeningProgress(f"Writing {path.name}", 0.5)
     write_bigwig(path, joined, contig_lengths=[length])
+
+
+def iter_write_features(path: Path, track: Track, region: PathRegion) -> Iterator[OpeningProgress]:
+    """Write the features that touch a region, whole, as BED; yields progress.
+
+    Positions are those of the region's contig. What begins before it, as it can on a path that is
+    part of a chromosome, is cut off there.
+
+    Raises
+    ------
+    ParameterError
+        If the track has no features there.
+    """
+    contig, shift = place_of(track, region)
+    if track.data.kind is not TrackKind.FEATURES:
+        raise ParameterError(f"{track.title} has no features; save its values instead")
+    table = track.data.features
+    rows = table.rows_within(contig, region.start + shift, region.end + shift)
+    parts: list[bytes] = []
+    for first in range(0, len(rows), ROWS_PER_SLICE):
+        some = rows[first : first + ROWS_PER_SLICE]
+        parts.extend(iter_bed(*_features(table, some, region.path, shift)))
+        yield OpeningProgress(f"Writing {path.name}", first / len(rows))
+    write_text(path, parts)
+
+
+def _features(
+    table: FeatureTable, rows: np.ndarray, contig: str, shift: int
+) -> tuple[Intervals, BedExtras]:
+    found = table.intervals.select(rows)
+    intervals = Intervals(
+        (contig,),
+        np.zeros(len(rows), np.int32),
+        np.maximum(found.starts - shift, 0),
+        np.maximum(found.ends - shift, 0),
+        strands=found.strands,
+        names=found.names,
+        scores=found.scores,
+    )
+    colours = None if table.colours is None else table.colours[rows]
+    if table.block_offsets is None:
+        return intervals, BedExtras(colours)
+    blocks = [np.maximum(table.blocks_of(row) - shift, 0) for row in rows.tolist()]
+    offsets = np.append(0, np.cumsum([len(of_row) for of_row in blocks])).astype(np.int64)
+    return intervals, BedExtras(colours, offsets, np.concatenate(blocks).astype(np.int64))
+
+
+def bin_edges(region: PathRegion, bin_bp: int) -> np.ndarray:
+    """Return edges of bins from the start of a region to its end; the last bin may be shorter.
+
+    Raises
+    ------
+    ParameterError
+        If there would be too many.
+    """
+    n_bins = -(-region.length // max(bin_bp, 1))
+    if bin_bp < 1 or n_bins > MAX_ROWS:
+        raise ParameterError(
+            f"bins of {bin_bp:,} bp make {n_bins:,} rows of {region}, needs at most {MAX_ROWS:,}; "
+            "choose longer bins"
+        )
+    return np.append(np.arange(region.start, region.end, bin_bp, dtype=np.int64), region.end)
+
+
+def iter_write_bins(
+    path: Path, tracks: Sequence[Track], region: PathRegion, bin_bp: int
+) -> Iterator[OpeningProgress]:
+    """Write mean, minimum and maximum of each track in each bin as TSV; yields progress.
+
+    Positions are 0-based, half-open. A signal has an empty field where no base has a value; of
+    reads and features there is also the number of intervals that overlap the bin.
+
+    Raises
+    ------
+    ParameterError
+        If no track has the contig, or there would be too many bins.
+    """
+    there = [track for track in tracks if track.find_contig(region.path) is not None]
+    if not there:
+        raise ParameterError(f"no track has {region.path}")
+    edges = bin_edges(region, bin_bp)
+    header = ["contig", "start", "end"]
+    for track in there:
+        title = track.title.replace("\t", " ")
+        header += [f"{title}: {name}" for name in _bin_titles(track)]
+    n_rows = len(edges) - 1
+    with path.open("w", encoding="utf-8") as file:
+        file.write("\t".join(header) + "\n")
+        for first in range(0, n_rows, ROWS_PER_SLICE):
+            part = edges[first : first + ROWS_PER_SLICE + 1]
+            columns = [[region.path] * (len(part) - 1), part[:-1].tolist(), part[1:].tolist()]
+            for track in there:
+                columns += _bin_columns(track, region.path, part)
+            rows = zip(*columns, strict=True)
+            file.write("".join("\t".join(map(str, row)) + "\n" for row in rows))
+            yield OpeningProgress(f"Writing {path.name}", min((first + len(part)) / n_rows, 1.0))
+
+
+def _bin_titles(track: Track) -> tuple[str, ...]:
+    names = ("mean", "min", "max")
+    return names if track.data.kind is TrackKind.SIGNAL else (*names, "intervals")
+
+
+def _bin_columns(track: Track, contig: str, edges: np.ndarray) -> list[list[str]]:
+    own, shift = track.find_contig(contig)
+    if track.data.kind is TrackKind.SIGNAL:
+        bins = track.data.signal.bins(own, edges + shift)
+        return [_texts(values) for values in (bins.means, bins.minima, bins.maxima)]
+    bins = track.data.coverage.bins(own, edges + shift)
+    values = (bins.means, bins.minima, bins.maxima, bins.counts)
+    return [_texts(column) for column in values]
+
+
+def _texts(values: np.ndarray) -> list[str]:
+    if values.dtype.kind in "iu":
+        return [str(value) for value in values.tolist()]
+    return ["" if value != value else f"{value:.7g}" for value in values.tolist()]

@@ -73,10 +73,10 @@ def to_annotations(table: pl.DataFrame, dialect: Dialect) -> Annotations:
     notes = [] if len(table) else ["The file has no annotations."]
     none = pl.lit("").alias
     if dialect.name == "BED":
-        table = _take_bed_names(table).with_columns(none("type"))
+        table = _add_bed_names(table).with_columns(none("type"))
         block_offsets, blocks = _read_blocks(table, notes)
     else:
-        table = _take_gff_names(table)
+        table = _add_gff_names(table)
         block_offsets = np.zeros(len(table) + 1, np.int64)
         blocks = np.empty((0, 2), np.int64)
     columns = table.select(
@@ -103,7 +103,7 @@ def to_annotations(table: pl.DataFrame, dialect: Dialect) -> Annotations:
     )
 
 
-def _take_bed_names(table: pl.DataFrame) -> pl.DataFrame:
+def _add_bed_names(table: pl.DataFrame) -> pl.DataFrame:
     """Add the columns ``label``, and ``red``, ``green`` and ``blue`` or ``hex`` as text."""
     import polars as pl
 
@@ -119,7 +119,7 @@ def _take_bed_names(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _take_gff_names(table: pl.DataFrame) -> pl.DataFrame:
+def _add_gff_names(table: pl.DataFrame) -> pl.DataFrame:
     """Add the columns ``label`` and ``hex`` as text."""
     import polars as pl
 

@@ -7,9 +7,7 @@ import pytest
 
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import ByteStrings
-from genoviz_app.opening.feature_exons import hash_names
-from genoviz_app.opening.feature_names import FeatureNames
-from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.opening.track_features import FeatureNames, FeatureTable, hash_names
 from tests.conftest import real_data
 
 

@@ -1,4 +1,7 @@
-"""The table of what tracks have in the view, or in the regions of a track or a file."""
+"""The table of what tracks have in the view, or in the regions of a track or a file.
+
+The fields before it say in which regions, and which tracks.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,33 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.errors import GenovizError
-from genoviz.model import PathRegion
-from genoviz_app.pages.tracks.counting.count_fields import CountFields
-from genoviz_app.pages.tracks.counting.counting import RegionCounts, write_counts
+from genoviz.errors import GenovizError, ParameterError
+from genoviz.io.intervals.intervals import read_intervals
+from genoviz.model import Intervals, PathRegion
+from genoviz_app.opening.files import check_path
+from genoviz_app.opening.track_data import TrackData, TrackKind
+from genoviz_app.pages.tracks.counting.region_counts import (
+    RegionCounts,
+    count_regions,
+    count_view,
+    first_regions,
+    write_counts,
+)
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
 from genoviz_app.pages.tracks.places import write_place
+from genoviz_app.pages.tracks.track import Track, by_title
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.session.session import Session
 
+VIEW, SERVER_FILE, UPLOAD = "The view", "A file on the server", "An uploaded file"
+MAX_REGIONS = 1_000_000
+Titled = list[tuple[str, TrackData]]
 COLUMNS = (
     Column("Region", share=6),
     Column("Name", share=4),
@@ -33,11 +49,108 @@ COLUMNS = (
     Column("Share", is_number=True, format="0.0000", share=2),
     Column("Mean", is_number=True, format="0,0.0000", share=3),
 )
-MOST_LETTERS, ROOM_LETTERS = {"Region": 44, "Name": 16, "Track": 48}, 80
+MAX_LETTERS, ROOM_LETTERS = {"Region": 44, "Name": 16, "Track": 48}, 80
 UNCOUNTED = (
     "Count: intervals that overlap (reads with a base there), covered bases, and mean depth or "
     "value of each track."
 )
+
+
+class CountFields:
+    """The fields before the button Count.
+
+    Attributes
+    ----------
+    regions, path, upload, against
+        The fields: where, the file, and which tracks (all, if none is chosen).
+    widgets
+        All of them, in order.
+    """
+
+    def __init__(self, session: Session, tracks: TrackList) -> None:
+        self._session, self._tracks = session, tracks
+        self._named: dict[str, Track] = {}
+        self.regions = pmui.Select(
+            label="Regions", options=[VIEW, SERVER_FILE, UPLOAD], value=VIEW, size="small",
+            width=190, description="The view, all features of a track, or those of a BED or GFF "
+            "file that need not be open.", margin=(8, 8, 0, 8),
+        )  # fmt: skip
+        self.path = pmui.TextInput(
+            label="BED or GFF file", placeholder="/data/regions.bed", size="small", width=190,
+            visible=False, margin=(8, 8, 0, 0),
+        )  # fmt: skip
+        self.upload = pmui.FileInput(
+            label="Choose", size="small", visible=False, margin=(10, 8, 0, 0)
+        )
+        self.against = pmui.Select(
+            label="Tracks", options=["All tracks"], value="All tracks", size="small", width=170,
+            margin=(8, 0, 0, 0),
+        )  # fmt: skip
+        self.widgets = (self.regions, self.path, self.upload, self.against)
+        self.regions.param.watch(self._show_fields, "value")
+
+    def follow(self) -> None:
+        """Offer the tracks that there are."""
+        self._named = by_title(track for track in self._tracks if track.data is not None)
+        of_tracks = [title for title, track in self._named.items() if _has_regions(track)]
+        with pn.io.hold():
+            _offer(self.regions, [VIEW, *of_tracks, SERVER_FILE, UPLOAD])
+            _offer(self.against, ["All tracks", *self._named])
+
+    def prepare(self, view: PathRegion | None) -> Callable[[], RegionCounts]:
+        """Return what counts as the fields say; it is to be called in a job.
+
+        Raises
+        ------
+        ParameterError
+            If there is nothing to count, or in nothing.
+        """
+        where, chosen = self.regions.value, self.against.value
+        counted: Titled = [
+            (title, track.data)
+            for title, track in self._named.items()
+            if chosen in ("All tracks", title) and title != where
+        ]
+        if not counted:
+            raise ParameterError("there is no track to count; open one first")
+        if where == VIEW:
+            if view is None:
+                raise ParameterError("nothing is shown; open a track first")
+            return lambda: count_view(view, counted)
+        if where in self._named:
+            regions = self._named[where].data.intervals
+            return lambda: count_regions(first_regions(regions, MAX_REGIONS), counted)
+        if where == SERVER_FILE:
+            path = check_path(self.path.value_input or self.path.value, self._session.folders)
+            return lambda: count_regions(_regions_of(path), counted)
+        if not self.upload.value:
+            raise ParameterError("no file is uploaded; choose one first")
+        upload = self._session.upload_path(Path(self.upload.filename).name)
+        content = self.upload.value
+        return lambda: count_regions(_regions_of(upload, content), counted)
+
+    def _show_fields(self, event: Any) -> None:
+        self.path.visible = event.new == SERVER_FILE
+        self.upload.visible = event.new == UPLOAD
+
+
+def _has_regions(track: Track) -> bool:
+    return track.data.kind is TrackKind.FEATURES
+
+
+def _offer(field: pmui.Select, options: list[str]) -> None:
+    if options != field.options:
+        value = field.value if field.value in options else options[0]
+        field.param.update(options=options, value=value)
+
+
+def _regions_of(path: Path, content: bytes | None = None) -> Intervals:
+    if content is not None:
+        path.write_bytes(content)
+    regions = read_intervals(path)
+    if not len(regions):
+        raise ParameterError(f"{path.name} has no regions")
+    return first_regions(regions, MAX_REGIONS)
 
 
 class CountsTable:
@@ -73,9 +186,7 @@ class CountsTable:
         self.button = pmui.Button(label="Count", size="small", variant="outlined", margin=(10, 8))
         self.button.on_click(lambda _: self.count())
         self.download = file_button(session, "TSV", self._prepare, margin=(10, 8))
-        self.table = RemoteTable(
-            COLUMNS, placeholder="Region, name or track", on_row=self._take_row
-        )
+        self.table = RemoteTable(COLUMNS, placeholder="Region, name or track", on_row=self._on_row)
         self.table.clear(UNCOUNTED)
         self.table.search.param.update(margin=(8, 10, 2, 8), width=225)
         self.table.count.styles = {
@@ -86,7 +197,7 @@ class CountsTable:
             sizing_mode="stretch_width", margin=(0, 0, 4, 0),
         )  # fmt: skip
         self.panel = pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0)
-        self._question = Question(session, "counts in regions", self._take)
+        self._question = Question(session, "counts in regions", self._on_counts)
 
     def set_graph(self, _graph: Any) -> None:
         """Nothing: tracks are followed by `follow`."""
@@ -110,11 +221,11 @@ class CountsTable:
         self.table.count.object = "<p>Counting ...</p>"
         self._question.ask(_count, counting)
 
-    def _take(self, answer: tuple[RegionCounts, TableRows]) -> None:
+    def _on_counts(self, answer: tuple[RegionCounts, TableRows]) -> None:
         self.found, rows = answer
         self.table.show(rows)
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         """Show the region of a row."""
         if self.found is None:
             return
@@ -173,16 +284,16 @@ def table_rows(found: RegionCounts) -> TableRows:
     hidden = () if any(names) else ("Name",)
     unique, word_of_row = np.unique(words.to_numpy(str), return_inverse=True)
     return TableRows(
-        frame, unique, word_of_row, note=note, hidden=hidden, least_widths=_least_widths(frame)
+        frame, unique, word_of_row, note=note, hidden=hidden, least_widths=_min_widths(frame)
     )
 
 
-def _least_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
+def _min_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
     """Return how wide columns have to be to show their texts, as far as a small screen has room."""
     widths, room = [("Intervals", 96), ("Covered bp", 104)], ROOM_LETTERS
-    for title, most in MOST_LETTERS.items():
+    for title, limit in MAX_LETTERS.items():
         longest = int(frame[title].str.len().max()) if len(frame) else 0
-        n = min(longest, most, room)
+        n = min(longest, limit, room)
         room -= n
         widths.append((title, max(74, 7 * n + 17)))
     return tuple(widths)

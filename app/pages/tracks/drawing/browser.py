@@ -1,26 +1,29 @@
-"""All tracks over one stretch of a contig: moved by mouse and keys, drawn anew as it moves."""
+"""All tracks over one stretch of a contig: drawn anew as it moves, and what is done on the canvas.
+
+A person moves the stretch, points at bases, clicks tracks and features, and moves, stretches, hides
+and removes tracks. Each of these is a message of the canvas, answered by one method here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from genoviz.model import PathRegion
-from genoviz_app.pages.tracks.drawing.drawing import Drawing, TrackDrawer
 from genoviz_app.pages.tracks.drawing.feature_packing import View
-from genoviz_app.pages.tracks.drawing.frame_message import frame_message
+from genoviz_app.pages.tracks.drawing.frame_message import frame_message, track_id
 from genoviz_app.pages.tracks.drawing.frames import FrameLoop
 from genoviz_app.pages.tracks.drawing.lanes import TrackRow
-from genoviz_app.pages.tracks.drawing.margin import row_at
-from genoviz_app.pages.tracks.drawing.overview import OverviewStrip
-from genoviz_app.pages.tracks.drawing.pointing import Pointing
-from genoviz_app.pages.tracks.drawing.rearranging import Rearranging
+from genoviz_app.pages.tracks.drawing.margin import describe_value, feature_card, row_at
+from genoviz_app.pages.tracks.drawing.summaries import OverviewStrip
 from genoviz_app.pages.tracks.drawing.track_canvas import TrackCanvas
-from genoviz_app.pages.tracks.track import Track
+from genoviz_app.pages.tracks.drawing.track_drawer import Drawing, TrackDrawer
+from genoviz_app.pages.tracks.track import MAX_HEIGHT, MIN_HEIGHT, Track
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.canvas_component import Message
 
 SMALLEST_VIEW = 20
-LEAST_HEIGHT = 240
+MIN_CANVAS_HEIGHT = 240
 
 
 class TrackBrowser:
@@ -53,13 +56,12 @@ class TrackBrowser:
         self.n_drawn = 0
         self._is_stale = self._has_moved = False
         self.canvas = self.panel = TrackCanvas(
-            sizing_mode="stretch_both", min_height=LEAST_HEIGHT, margin=0
+            sizing_mode="stretch_both", min_height=MIN_CANVAS_HEIGHT, margin=0
         )
         self.frames = FrameLoop(
-            self.canvas, self._make, on_made=self._take_drawing, on_hello=self._send_all
+            self.canvas, self._make, on_made=self._on_drawing, on_hello=self._on_hello
         )
-        self.pointing = Pointing(self)
-        self.rearranging = Rearranging(self, tracks)
+        self._listen()
 
     @property
     def contig(self) -> str:
@@ -93,12 +95,12 @@ class TrackBrowser:
     def look_at(self, region: PathRegion, length: int) -> None:
         """Show a region of a contig of that length."""
         length = max(length, 1)
-        least = min(SMALLEST_VIEW, length)
+        smallest = min(SMALLEST_VIEW, length)
         start, end = float(region.start), float(region.end)
-        if end - start < least:
+        if end - start < smallest:
             middle = (start + end) / 2
-            start = min(max(middle - least / 2, 0.0), length - least)
-            end = start + least
+            start = min(max(middle - smallest / 2, 0.0), length - smallest)
+            end = start + smallest
         self._go(region.path, length, max(start, 0.0), min(end, float(length)))
 
     def zoom(self, factor: float) -> None:
@@ -125,7 +127,7 @@ class TrackBrowser:
         if self.frames.document is None:
             if self._is_stale:
                 self._is_stale = self._has_moved = False
-                self._take_drawing(self._draw())
+                self._on_drawing(self._draw())
             return
         if self._has_moved:
             self._has_moved = False
@@ -136,7 +138,7 @@ class TrackBrowser:
         self.frames.pump()
 
     def close(self) -> None:
-        """Draw no more; the tab is closed."""
+        """Stop drawing: the tab is closed."""
         self.frames.detach()
 
     def row_at(self, y: float) -> TrackRow | None:
@@ -160,10 +162,81 @@ class TrackBrowser:
         hidden = [track for track in tracks if track.look.is_hidden]
         return drawing, frame_message(drawing, chosen=self.chosen, hidden=hidden, overview=news)
 
-    def _take_drawing(self, drawing: Drawing) -> None:
+    def _on_drawing(self, drawing: Drawing) -> None:
         self.drawing = drawing
         self.n_drawn += 1
 
-    def _send_all(self) -> None:
+    def _on_hello(self) -> None:
         self._overview.forget()
         self.canvas.send_place()
+
+    def _listen(self) -> None:
+        self.canvas.listen("point", self._on_point)
+        self.canvas.listen("click", self._on_click)
+        self.canvas.listen("go", self._on_go)
+        on_track = {
+            "choose": lambda _track, _message: None,
+            "place": self._on_place,
+            "height": self._on_height,
+            "hide": self._on_hide,
+            "remove": lambda track, _message: self._tracks.remove(track),
+        }
+        for kind, act in on_track.items():
+            self.canvas.listen(kind, partial(self._on_track, act))
+
+    def values_at(self, position: int) -> dict[str, str]:
+        """Return what each track has at a base, by the track's name in messages."""
+        if self.drawing is None or not 0 <= position < self.length:
+            return {}
+        rows = self.drawing.rows
+        return {track_id(row.track): describe_value(row, self.contig, position) for row in rows}
+
+    def _on_point(self, message: Message) -> None:
+        position, y = float(message["position"]), float(message["y"])
+        tip = feature_card(self.drawing, position, y)
+        self.canvas.send({"kind": "values", "values": self.values_at(int(position)), "tip": tip})
+
+    def _on_click(self, message: Message) -> None:
+        position, y = float(message["position"]), float(message["y"])
+        row = self.row_at(y)
+        if row is not None:
+            self.choose(row.track)
+            self.on_choose(row.track)
+        tip = feature_card(self.drawing, position, y)
+        self.canvas.send({"kind": "card", "tip": tip, "position": position, "y": y})
+        self.flush()
+
+    def _on_go(self, message: Message) -> None:
+        """Show a feature whole, with some room beside it."""
+        start, end = map(int, message["bounds"])
+        room = max((end - start) // 10, 1)
+        region = PathRegion(self.contig, max(start - room, 0), min(end + room, self.length))
+        self.look_at(region, self.length)
+        self.flush()
+
+    def _on_track(self, act: Callable[[Track, Message], None], message: Message) -> None:
+        """Do something with the track that a message names, and choose it if it is still there."""
+        track = self._find(message["track"])
+        if track is None:
+            return
+        act(track, message)
+        if track in self._tracks.tracks:
+            self.choose(track)
+            self.on_choose(track)
+        self.flush()
+
+    def _find(self, name: str | None) -> Track | None:
+        return next((track for track in self._tracks if track_id(track) == name), None)
+
+    def _on_place(self, track: Track, message: Message) -> None:
+        onto = self._find(message.get("onto"))
+        if onto is not None:
+            self._tracks.overlay(track, onto)
+        else:
+            self._tracks.place(track, self._find(message.get("before")))
+
+    def _on_height(self, track: Track, message: Message) -> None:
+        track.look.height = min(max(int(message["height"]), MIN_HEIGHT), MAX_HEIGHT)
+
+    def _on_hide(self, track: Track, message: Message) -> None:
+        track.look.is_hidden = bool(message["is_hidden"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from genoviz_app.opening.track_features import FeatureTable
-from genoviz_app.pages.tracks.drawing.feature_packing import MOST_HIDDEN, Packer, View, label_of
+from genoviz_app.pages.tracks.drawing.feature_packing import MAX_HIDDEN, Packer, View, label_of
 
 MAX_BOXES, MAX_BLOCKS = 2000, 6000
 INNER_GAP = 5
@@ -83,7 +83,7 @@ class FeatureLane:
             Of the lane, pixels.
         """
         packing = self._packer.find(table, own, view, height - 2 * INNER_GAP)
-        if packing.hidden_share > MOST_HIDDEN:
+        if packing.hidden_share > MAX_HIDDEN:
             return None
         shift = own[1]
         starts = table.intervals.starts[packing.features] - shift

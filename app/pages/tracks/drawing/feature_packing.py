@@ -12,7 +12,7 @@ from genoviz_app.plots.annotation_rows import LETTER_PIXELS
 from genoviz_app.plots.feature_rows import GAP_PIXELS, first_fit_rows
 
 MAX_LETTERS = 28
-MOST_HIDDEN = 0.3
+MAX_HIDDEN = 0.3
 STRANDS = {1: " ›", -1: " ‹", 0: ""}
 
 
@@ -41,7 +41,7 @@ class RowStyle:
 
 
 STYLES = (RowStyle(24, 9, True), RowStyle(12, 9, False), RowStyle(7, 5, False))
-"""From the most readable to that with the most room."""
+"""From the easiest to read to the one with room for most."""
 ROOMY = RowStyle(24, 18, False)
 """For few rows without names."""
 
@@ -102,7 +102,7 @@ class Packer:
             is_roomy = not style.has_names and (rows.max(initial=0) + 1) * ROOMY.pitch <= height
             style = ROOMY if is_roomy else style
             self._packing = Packing(key, found, rows, are_named, style)
-            if self._packing.hidden_share < MOST_HIDDEN / 3:
+            if self._packing.hidden_share < MAX_HIDDEN / 3:
                 break
         return self._packing
 

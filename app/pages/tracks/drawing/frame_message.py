@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from genoviz_app.pages.tracks.drawing.drawing import Drawing
 from genoviz_app.pages.tracks.drawing.feature_lane import PlacedFeatures
 from genoviz_app.pages.tracks.drawing.lanes import Lane, TrackRow
 from genoviz_app.pages.tracks.drawing.margin import hint_of, shorten
 from genoviz_app.pages.tracks.drawing.summaries import Summary
+from genoviz_app.pages.tracks.drawing.track_drawer import Drawing
 from genoviz_app.pages.tracks.track import Track
 from genoviz_app.parts.canvas_component import Message, pack_arrays
 from genoviz_app.plots.legend import length_text, short_number
 
-MOST_COLOURS = 255
+MAX_COLOURS = 255
 Arrays = dict[str, np.ndarray]
 
 
@@ -128,7 +128,7 @@ def _boxes(
         f"{name}stops": (found.stops - origin).astype(np.float32),
         f"{name}owners": found.owners.astype(np.int32),
         f"{name}tops": found.tops.astype(np.uint16),
-        f"{name}inks": np.minimum(inks, MOST_COLOURS).astype(np.uint8),
+        f"{name}inks": np.minimum(inks, MAX_COLOURS).astype(np.uint8),
         f"{name}strands": (found.strands + 1).astype(np.uint8),
     }
     return {
@@ -138,6 +138,6 @@ def _boxes(
         "names": found.names,
         "colours": [
             colour if value < 0 else f"#{value:06x}"
-            for value in colours[: MOST_COLOURS + 1].tolist()
+            for value in colours[: MAX_COLOURS + 1].tolist()
         ],
     }

@@ -15,15 +15,13 @@ from typing import Any
 
 import panel as pn
 
-from genoviz_app.pages.tracks.drawing.drawing import Drawing
 from genoviz_app.pages.tracks.drawing.track_canvas import TrackCanvas
+from genoviz_app.pages.tracks.drawing.track_drawer import Drawing
 from genoviz_app.parts.canvas_component import Message
 from genoviz_app.server.right_of_way import CORES
 
 log = logging.getLogger(__name__)
-
 LOST_FRAME_SECONDS = 4.0
-
 RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-tracks")
 """Draws the tracks of all tabs; the kernels release the interpreter lock."""
 
@@ -61,15 +59,15 @@ class FrameLoop:
         on_hello: Callable[[], None],
     ) -> None:
         self.canvas, self._make = canvas, make
-        self._on_made, self._on_hello = on_made, on_hello
+        self._call_made, self._call_hello = on_made, on_hello
         self.document: Any = None
         self.n_painted = 0
         self._round = self._n_sent = 0
         self._is_wanted = self._is_drawing = False
         self._ready: Message | None = None
         self._in_flight_since: float | None = None
-        canvas.listen("hello", self._take_hello)
-        canvas.listen("painted", self._take_painted)
+        canvas.listen("hello", self._on_hello)
+        canvas.listen("painted", self._on_painted)
         for kind in ("resize", "view"):
             canvas.listen(kind, lambda _message: self.request())
 
@@ -109,9 +107,9 @@ class FrameLoop:
         """Go from the render thread to the document's."""
         document = self.document
         if document is not None and self._round == round_:
-            document.add_next_tick_callback(partial(self._take_made, round_, future))
+            document.add_next_tick_callback(partial(self._on_made, round_, future))
 
-    def _take_made(self, round_: int, future: Future) -> None:
+    def _on_made(self, round_: int, future: Future) -> None:
         if self._round != round_:
             return
         self._is_drawing = False
@@ -120,17 +118,17 @@ class FrameLoop:
             log.error("tracks could not be drawn", exc_info=error)
         else:
             drawing, self._ready = future.result()
-            self._on_made(drawing)
+            self._call_made(drawing)
         self.pump()
 
-    def _take_hello(self, _message: Message) -> None:
+    def _on_hello(self, _message: Message) -> None:
         self._is_drawing, self._ready, self._in_flight_since = False, None, None
         self.document = pn.state.curdoc
         self._round += 1
-        self._on_hello()
+        self._call_hello()
         self.request()
 
-    def _take_painted(self, message: Message) -> None:
+    def _on_painted(self, message: Message) -> None:
         if message["n"] == self._n_sent:
             if self._in_flight_since is not None:
                 self.n_painted += 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from genoviz_app.pages.tracks.drawing.drawing import Drawing
 from genoviz_app.pages.tracks.drawing.feature_lane import describe_feature
 from genoviz_app.pages.tracks.drawing.lanes import TrackRow
 from genoviz_app.pages.tracks.drawing.scales import factor_of
 from genoviz_app.pages.tracks.drawing.summaries import value_at
+from genoviz_app.pages.tracks.drawing.track_drawer import Drawing
 
 TITLE_LETTERS = 23
-MOST_NAMES = 50
+MAX_NAMES = 50
 FEATURE_PIXELS = 3
 
 
@@ -58,7 +58,7 @@ def describe_value(row: TrackRow, contig: str, position: int | None) -> str:
 
 def _describe_features(row: TrackRow, contig: str, position: int) -> str:
     table = row.track.data.features
-    rows = table.rows_within(contig, position, position + 1)[:MOST_NAMES]
+    rows = table.rows_within(contig, position, position + 1)[:MAX_NAMES]
     names = [table.name_of(r) or "1 feature" for r in rows.tolist()
              if table.intervals.starts[r] <= position < table.intervals.ends[r]]  # fmt: skip
     more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""

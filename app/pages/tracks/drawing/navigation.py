@@ -1,25 +1,35 @@
-"""Going from place to place: contig, region, back and forward, zoom."""
+"""The bar above the tracks: contig, region or feature, back and forward, zoom."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.util import edit_readonly
 
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
-from genoviz_app.pages.tracks.drawing.visits import Visits
-from genoviz_app.pages.tracks.feature_search import find_feature, suggest
-from genoviz_app.pages.tracks.place_field import N_SUGGESTIONS, PlaceField
-from genoviz_app.pages.tracks.places import describe_extent, known_contig, parse_place, write_place
-from genoviz_app.pages.tracks.starting_place import busiest_contig, data_region
+from genoviz_app.pages.tracks.places import (
+    Visits,
+    busiest_contig,
+    data_region,
+    describe_extent,
+    find_feature,
+    known_contig,
+    parse_place,
+    suggest,
+    write_place,
+)
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.session.session import Session
 
+N_SUGGESTIONS = 12
+MIN_LETTERS = 2
 LOOK_SECONDS = 0.2
 MAX_OPTIONS = 2000
 ICON: dict[str, Any] = {"size": "22px", "margin": (4, 0, 0, 0)}
@@ -29,6 +39,68 @@ p { margin: 5px 0 0; display: flex; flex-flow: row wrap; gap: 0 12px; align-cont
   height: 34px; }
 span { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 100%; }
 """
+
+
+class PlaceField(pmui.AutocompleteInput):
+    """A text that may be anything; suggestions are asked for, not held in the browser."""
+
+    # Names of features are looked up where they are; a list of all would not fit a page.
+    _suggest: Callable[[str], list[str]] | None = None
+
+    def __init__(self, suggest: Callable[[str], list[str]], **params: Any) -> None:
+        super().__init__(
+            restrict=False,
+            lazy_search=True,
+            case_sensitive=False,
+            min_characters=MIN_LETTERS,
+            options=[],
+            value="",
+            **params,
+        )
+        self._suggest = suggest
+        self._is_own, self._written = False, ""
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the text is a person's, entered or not.
+
+        An empty one is nobody's: the field says that it is empty as a browser first shows it.
+        """
+        return (self.value_input or self._written) != self._written
+
+    def write(self, text: str) -> None:
+        """Show a text that nobody has typed."""
+        self._is_own, self._written = True, text
+        self.value = text
+        self._show(text)
+        self._is_own = False
+
+    def _show(self, text: str) -> None:
+        """Show a text, which the field itself forgets once a browser shows it."""
+        with edit_readonly(self):
+            self.value_input = text
+
+    def on_type(self, act: Callable[[], None]) -> None:
+        """Call back when a person has typed something."""
+
+        def take(_event: Any) -> None:
+            if not self._is_own:
+                act()
+
+        self.param.watch(take, "value_input")
+
+    def on_go(self, go: Callable[[str], None]) -> None:
+        """Call back with each text that is entered or chosen."""
+
+        def take(event: Any) -> None:
+            if not self._is_own and event.new:
+                self._show(event.new)
+                go(event.new)
+
+        self.param.watch(take, "value")
+
+    def _filter_options(self, query: str, *_how: Any) -> list[str]:
+        return self._suggest(query) if self._suggest is not None else []
 
 
 class Navigation:
@@ -86,9 +158,9 @@ class Navigation:
             sizing_mode="stretch_width",
             margin=(2, 10, 0, 6),
         )
-        self.contig.param.watch(self._take_contig, "value")
+        self.contig.param.watch(self._on_contig, "value")
         self.place.on_go(self.go)
-        self.place.on_type(self._take_typing)
+        self.place.on_type(self._on_typing)
 
     def _icon(self, icon: str, description: str, act: Any) -> pmui.IconButton:
         button = pmui.IconButton(icon=icon, description=description, **ICON)
@@ -148,7 +220,7 @@ class Navigation:
         self.place.write(write_place(self._browser.region))
         self._publish(region)
 
-    def _take_typing(self) -> None:
+    def _on_typing(self) -> None:
         # Not where the view is by now: the browser, too, changes the text, as it shows another one.
         self._typed_at = self._visits.seen
 
@@ -239,7 +311,7 @@ class Navigation:
             self.look_at(region)
             self.place.write(write_place(region))
 
-    def _take_contig(self, event: Any) -> None:
+    def _on_contig(self, event: Any) -> None:
         is_other = event.new != self._browser.contig and event.new in self.contigs
         if event.new and is_other and not self._is_offering:
             self.n_asked += 1

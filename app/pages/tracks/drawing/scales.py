@@ -75,7 +75,7 @@ def _seen(summary: Summary, view: View) -> np.ndarray:
 
 
 def range_in_view(parts: Sequence[tuple[Summary, bool]], view: View) -> Range:
-    """Return the least and the greatest value in view, without what is drawn beyond; and 0."""
+    """Return the minimum and maximum in view, without what is drawn beyond it; 0 is among them."""
     lows, highs = [0.0], [0.0]
     for summary, _ in parts:
         is_seen = _seen(summary, view)
@@ -89,7 +89,7 @@ def percentile_in_view(
 ) -> float:
     """Return the value that so many of 100 bases in view do not exceed.
 
-    Of bins, the greatest value counts for all bases of the bin.
+    The maximum of a bin counts for all its bases.
     """
     values, lengths = [np.zeros(0)], [np.zeros(0)]
     for summary, _ in parts:

@@ -1,7 +1,8 @@
-"""Depth and signals of a stretch, in bins or in exact steps."""
+"""Depth and signals of a stretch, in bins or exact steps; of a whole contig for the overview."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from genoviz.analyses.intervals.coverage_index import CoverageIndex
 from genoviz.analyses.intervals.signal_index import SignalIndex
 from genoviz_app.opening.track_data import TrackData, TrackKind
+from genoviz_app.pages.tracks.track import Track
 
 EXACT_BP = 40_000
 PIXELS_PER_BIN = 2
+MAX_BYTE = 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +26,7 @@ class Summary:
     edges
         int64, shape (n + 1,), bp of the contig that is shown.
     low, mean, high
-        float64, shape (n,): least, mean and greatest value of each bin.
+        float64, shape (n,): minimum, mean and maximum of each bin.
     bin_bp
         Length of the bins; 0 for exact steps.
     """
@@ -120,8 +123,44 @@ def value_at(data: TrackData, contig: str, position: int) -> float:
 
 
 def range_of_contig(data: TrackData, contig: str) -> tuple[float, float]:
-    """Return the least and the greatest value of a whole contig."""
+    """Return the minimum and the maximum of a whole contig."""
     edges = np.array([0, max(data.contig_lengths[contig], 1)], np.int64)
     index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
     bins = index.bins(contig, edges)
     return float(np.nan_to_num(bins.minima[0])), float(np.nan_to_num(bins.maxima[0]))
+
+
+class OverviewStrip:
+    """Heights over a whole contig, of the first track that has it; kept until it is another."""
+
+    def __init__(self) -> None:
+        self._of: tuple = ()
+
+    def forget(self) -> None:
+        """Send all of it next time."""
+        self._of = ()
+
+    def news(
+        self, tracks: Sequence[Track], contig: str, length: int, width: int
+    ) -> np.ndarray | None:
+        """Return the heights (uint8), or None if they are those of before."""
+        first = next((t for t in tracks if t.find_contig(contig) is not None), None)
+        key = (contig, length, id(first.data) if first else 0, width)
+        if key == self._of:
+            return None
+        self._of = key
+        return overview_heights(first, contig, length, width)
+
+
+def overview_heights(track: Track | None, contig: str, length: int, width: int) -> np.ndarray:
+    """Return the logarithm of a track's means along a contig, as uint8 up to 255."""
+    if track is None:
+        return np.zeros(1, np.uint8)
+    name, shift = track.find_contig(contig)
+    n_bins = max(min(width // PIXELS_PER_BIN, length), 1)
+    edges = np.arange(n_bins + 1, dtype=np.int64) * length // n_bins
+    index = track.data.signal if track.data.kind is TrackKind.SIGNAL else track.data.coverage
+    means = np.nan_to_num(index.bins(name, edges + shift).means.astype(float))
+    heights = np.log1p(np.maximum(means, 0) / max(float(means.mean()), 1e-12))
+    heights *= MAX_BYTE / max(float(heights.max(initial=0)), 1e-12)
+    return np.ceil(heights).astype(np.uint8)

@@ -258,7 +258,7 @@ def test_tracks_are_moved_taken_away_and_kept_when_others_come(session, page, fi
 
 
 def test_back_and_forward_visit_the_places_again(session, page, files, monkeypatch):
-    monkeypatch.setattr("genoviz_app.pages.tracks.drawing.visits.REST_SECONDS", 0.0)
+    monkeypatch.setattr("genoviz_app.pages.tracks.places.REST_SECONDS", 0.0)
     monkeypatch.setattr("genoviz_app.pages.tracks.drawing.navigation.LOOK_SECONDS", 0.0)
     open_files(session, page, files["genes.gtf"])
     for text in ("c1:1-50", "c1:201-300"):

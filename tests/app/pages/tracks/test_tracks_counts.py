@@ -9,8 +9,8 @@ from genoviz.io.intervals.intervals import read_intervals
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.track_data import prepare
 from genoviz_app.pages.tracks import TracksPage
-from genoviz_app.pages.tracks.counting.counting import count_regions, count_view, write_counts
 from genoviz_app.pages.tracks.counting.counts_table import table_rows
+from genoviz_app.pages.tracks.counting.region_counts import count_regions, count_view, write_counts
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
 
@@ -133,7 +133,7 @@ def test_regions_of_a_file_that_is_not_open_are_counted_and_gone_to(session, tmp
     assert "Contigs are renamed: chr1 to 1, 2 to chr2." in page.counts.table.count.object
     frame = page.counts.table.table.value
     assert frame["Mean"].tolist() == [1.5, 0.0, 1.0]
-    page.counts._take_row(2)
+    page.counts._on_row(2)
     poll()
     assert (page.browser.contig, page.browser.region.start) == ("2", 5)
     fields.path.value = str(tmp_path / "nothing.bed")

@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.track_data import prepare
-from genoviz_app.pages.tracks import track_order
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
-from genoviz_app.pages.tracks.drawing.drawing import TrackDrawer
 from genoviz_app.pages.tracks.drawing.feature_packing import View
 from genoviz_app.pages.tracks.drawing.frame_message import frame_message, track_id
 from genoviz_app.pages.tracks.drawing.lanes import describe_lane
 from genoviz_app.pages.tracks.drawing.margin import describe_value, feature_card
-from genoviz_app.pages.tracks.drawing.overview import overview_heights
+from genoviz_app.pages.tracks.drawing.summaries import overview_heights
+from genoviz_app.pages.tracks.drawing.track_drawer import TrackDrawer
 from genoviz_app.pages.tracks.track import Scale, Track, new_look
-from genoviz_app.pages.tracks.track_list import TrackList
+from genoviz_app.pages.tracks.track_list import TrackList, put_before, put_over
 from tests.app.conftest import poll_until
 
 LENGTH = 1000
@@ -314,7 +313,7 @@ def test_moving_a_track_leaves_the_lanes_of_the_others(order, is_over):
     tracks, source, target = order
     moved, other = tracks[source], tracks[target]
     partners = [t for lane in lanes_of(tracks) if moved in lane for t in lane if t is not moved]
-    act = track_order.put_over if is_over else track_order.put_before
+    act = put_over if is_over else put_before
     before = list(tracks)
     act(tracks, moved, other)
     assert sorted(map(id, tracks)) == sorted(map(id, before))

@@ -17,14 +17,14 @@ from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.track_data import features_of, prepare
 from genoviz_app.pages.tracks import TracksPage
 from genoviz_app.pages.tracks import exports as ex
-from genoviz_app.pages.tracks.drawing.track_bins import iter_write_bins
-from genoviz_app.pages.tracks.feature_export import iter_write_features
-from genoviz_app.pages.tracks.file_job import FileJob
+from genoviz_app.pages.tracks.exports import FileJob
 from genoviz_app.pages.tracks.track import Track, new_look
 from genoviz_app.pages.tracks.track_values import (
     iter_values,
     iter_write_bedgraph,
     iter_write_bigwig,
+    iter_write_bins,
+    iter_write_features,
 )
 from tests.app.conftest import poll_until
 from tests.conftest import real_data

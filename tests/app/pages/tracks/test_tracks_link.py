@@ -14,9 +14,9 @@ from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.track_data import TrackKind, prepare
 from genoviz_app.opening.track_files import TrackFile
 from genoviz_app.pages.tracks import TracksPage
+from genoviz_app.pages.tracks.address import follow_looks, write_looks
 from genoviz_app.pages.tracks.counting.path_depths import PathSet
 from genoviz_app.pages.tracks.track import COLOURS, HEIGHTS, Scale, Track, TrackLook, new_look
-from genoviz_app.pages.tracks.track_link import follow_looks, write_looks
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
@@ -213,7 +213,7 @@ def test_names_are_suggested_and_found_in_any_case(session, page, tmp_path):
 
 
 def test_where_the_view_rests_on_a_path_is_where_other_pages_go(session, page, graph, monkeypatch):
-    monkeypatch.setattr("genoviz_app.pages.tracks.drawing.visits.REST_SECONDS", 0.0)
+    monkeypatch.setattr("genoviz_app.pages.tracks.places.REST_SECONDS", 0.0)
     monkeypatch.setattr("genoviz_app.pages.tracks.drawing.navigation.LOOK_SECONDS", 0.0)
     session.opened = OpenGraph("", "small", graph)
     settle(session, page)

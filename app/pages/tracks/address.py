@@ -1,4 +1,7 @@
-"""The tracks' part of a link: order, colours, heights, scales, overlays and what is hidden."""
+"""The page's part of a link: where it is, which depths there are, and how tracks look.
+
+Of the tracks a link has the order, colours, heights, scales, overlays, and which are hidden.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,86 @@ from typing import Any
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz_app.opening.track_data import TrackKind
+from genoviz_app.pages.tracks.counting.path_depths import PathDepths, PathSet
+from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
+from genoviz_app.pages.tracks.drawing.navigation import Navigation
 from genoviz_app.pages.tracks.track import (
     COLOURS,
     HEIGHTS,
-    LEAST_HEIGHT,
-    MOST_HEIGHT,
+    MAX_HEIGHT,
+    MIN_HEIGHT,
     Track,
     TrackLook,
 )
-from genoviz_app.pages.tracks.track_list import ANNOTATIONS_TITLE, DEPTH_TITLE
+from genoviz_app.pages.tracks.track_list import ANNOTATIONS_TITLE, DEPTH_TITLE, TrackList
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
 
 BUILT_IN = {DEPTH_TITLE: "depth", ANNOTATIONS_TITLE: "annotations"}
 FIELDS = {field.name.removeprefix("is_").removeprefix("as_"): field for field in fields(TrackLook)}
 _DEFAULTS = TrackLook("", 0)
 _COLOUR = re.compile("[0-9a-fA-F]{6}")
+
+
+class TracksLink:
+    """Writes links, and follows one as soon as all is open that it names."""
+
+    def __init__(
+        self,
+        session: Session,
+        tracks: TrackList,
+        depths: PathDepths,
+        browser: TrackBrowser,
+        navigation: Navigation,
+    ) -> None:
+        self._session, self._tracks, self._depths = session, tracks, depths
+        self._browser, self._navigation = browser, navigation
+        self._waiting: Address | None = None
+        self._n_asked = 0
+
+    @property
+    def address(self) -> Address:
+        """What a link to the present view says."""
+        return Address(
+            region=self._browser.region,
+            looks=write_looks(self._tracks.tracks, self._session.tracks.sources),
+            depths=tuple(map(str, self._depths.sets)),
+        )
+
+    def follow(self, link: Address) -> None:
+        """Follow a link as soon as that is possible."""
+        self._waiting, self._n_asked = link, self._navigation.n_asked
+
+    def poll(self) -> bool:
+        """Follow the link if everything is there; tell whether tracks are others then."""
+        link = self._waiting
+        if link is None or self._session.is_opening or self._session.tracks.is_opening:
+            return False
+        self._waiting = None
+        complaints = [*self._follow_depths(link)]
+        sources = self._session.tracks.sources
+        complaints += follow_looks(self._tracks.tracks, sources, link.looks)
+        # Where its person has gone meanwhile is the better place.
+        if link.region is not None and self._navigation.n_asked == self._n_asked:
+            contig = self._navigation.known(link.region.path)
+            if contig is None:
+                complaints.append(
+                    f"The link's region is not shown: nothing here has {link.region.path}."
+                )
+            else:
+                self._navigation.go_to(link.region)
+        for complaint in complaints:
+            self._session.complain(complaint)
+        return True
+
+    def _follow_depths(self, link: Address) -> list[str]:
+        complaints = []
+        for text in link.depths:
+            try:
+                self._depths.add(PathSet.parse(text))
+            except GenovizError as error:
+                complaints.append(f"The link's depth is not shown: {error}.")
+        return complaints
 
 
 def track_keys(tracks: Sequence[Track], sources: Sequence[str]) -> dict[str, Track]:
@@ -138,4 +207,4 @@ def _number(name: str, word: str, text: str) -> float | int:
         value = float("nan")
     if not abs(value) < 1e300:
         raise ParameterError(f"{word} is {text!r}, needs a number")
-    return round(min(max(value, LEAST_HEIGHT), MOST_HEIGHT)) if name == "height" else value
+    return round(min(max(value, MIN_HEIGHT), MAX_HEIGHT)) if name == "height" else value
