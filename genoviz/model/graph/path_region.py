@@ -1,4 +1,4 @@
-"""A stretch of a path."""
+"""A stretch of a path, and how people write one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,33 @@ from dataclasses import dataclass
 
 from genoviz.errors import ParameterError
 
-_REGION = re.compile(r"^(?P<path>.+):(?P<start>[\d,]+)-(?P<end>[\d,]+)$")
+_REGION = re.compile(r"^(?P<name>.+):(?P<start>\d[\d,]{0,23})(?:-(?P<end>\d[\d,]{0,23}))?$")
+
+
+def split_region(text: str) -> tuple[str, int, int | None] | None:
+    """Return name, start and end of ``name:start-end``, with commas in numbers; None if it is not.
+
+    The end of ``name:position`` is None.
+
+    Raises
+    ------
+    ParameterError
+        If the region ends before it begins, or is empty.
+
+    Examples
+    --------
+    >>> split_region("HG002#1#chr6:1,000-2,500"), split_region("chr6:7"), split_region("chr6")
+    (('HG002#1#chr6', 1000, 2500), ('chr6', 7, None), None)
+    """
+    match = _REGION.match(text)
+    if match is None:
+        return None
+    start, end = (
+        int(match[part].replace(",", "")) if match[part] else None for part in ("start", "end")
+    )
+    if end is not None and end <= start:
+        raise ParameterError(f"region {text!r} ends at {end:,}, needs an end after its start")
+    return match["name"], start, end
 
 
 @dataclass(frozen=True)
@@ -35,10 +61,7 @@ class PathRegion:
         >>> PathRegion.parse("HG002#1#chr6:1,000-2,500")
         PathRegion(path='HG002#1#chr6', start=1000, end=2500)
         """
-        match = _REGION.match(text.strip())
-        if match is None:
+        found = split_region(text.strip())
+        if found is None or found[2] is None:
             raise ParameterError(f"region is {text!r}, needs path:start-end")
-        start, end = (int(match[name].replace(",", "") or 0) for name in ("start", "end"))
-        if end <= start:
-            raise ParameterError(f"region {text!r} ends at {end}, needs an end after its start")
-        return cls(match["path"], start, end)
+        return cls(*found)

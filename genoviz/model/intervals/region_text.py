@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable
 
 from genoviz.errors import ParameterError
-from genoviz.model.graph.path_region import PathRegion
+from genoviz.model.graph.path_region import PathRegion, split_region
 from genoviz.model.intervals.contig_names import aliases
 
 WHOLE = 2**62
 """The end of a region that has all of its contig."""
-
-_PLACE = re.compile(r"^(?P<contig>.+):(?P<start>\d[\d,]*)(-(?P<end>\d[\d,]*))?$")
 
 
 def parse_region(text: str, contigs: Iterable[str]) -> PathRegion:
@@ -35,19 +32,16 @@ def parse_region(text: str, contigs: Iterable[str]) -> PathRegion:
     """
     text = text.strip()
     known = frozenset(contigs)
-    match = _PLACE.match(text)
     name = _own_name(text, known)
-    if match is None or name in known:
+    found = None if name in known else split_region(text)
+    if found is None:
         if not text:
             raise ParameterError(
                 "region is empty, needs CONTIG, CONTIG:POSITION or CONTIG:START-END"
             )
         return PathRegion(name, 0, WHOLE)
-    start = int(match["start"].replace(",", ""))
-    end = start + 1 if match["end"] is None else int(match["end"].replace(",", ""))
-    if end <= start:
-        raise ParameterError(f"region {text!r} ends at {end:,}, needs an end after its start")
-    return PathRegion(_own_name(match["contig"], known), start, end)
+    contig, start, end = found
+    return PathRegion(_own_name(contig, known), start, start + 1 if end is None else end)
 
 
 def _own_name(name: str, known: Container[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +22,7 @@ SAMPLES_PER_STEP = 100
 MAX_DEFAULT_SAMPLES = 10**8
 
 
-def path_stress(
-    graph: PangenomeGraph,
-    layout: GraphLayout,
-    *,
-    weighting: Weighting = "pairs",
-    backend: Backend = "auto",
-) -> PathStress:
+def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> PathStress:
     """Return the exact path stress: the mean over all step pairs of all paths and all ends.
 
     The work grows with the square of the path lengths in steps: about 2e8 terms a second on a
@@ -37,9 +32,8 @@ def path_stress(
     ----------
     graph, layout
         A graph and its layout.
-    weighting
-        ``"pairs"``: all terms count alike, as in the paper's equation of the exact stress.
-        ``"steps"``: a path counts by its steps, as in that of the sampled one.
+    options
+        ``weighting`` and ``backend``; see `iter_path_stress`.
 
     Raises
     ------
@@ -50,9 +44,8 @@ def path_stress(
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
-    for progress in iter_path_stress(graph, layout, weighting=weighting, backend=backend):
-        stress = progress.stress
-    return stress
+    *_, last = iter_path_stress(graph, layout, **options)
+    return last.stress
 
 
 def iter_path_stress(
@@ -62,7 +55,14 @@ def iter_path_stress(
     weighting: Weighting = "pairs",
     backend: Backend = "auto",
 ) -> Iterator[StressProgress]:
-    """Yield how far the exact path stress is; the last report has it. See `path_stress`."""
+    """Yield how far the exact path stress is; the last report has it. See `path_stress`.
+
+    Parameters
+    ----------
+    weighting
+        ``"pairs"``: all terms count alike, as in the paper's equation of the exact stress.
+        ``"steps"``: a path counts by its steps, as in that of the sampled one.
+    """
     _check_layout(graph, layout)
     check_weighting(weighting)
     records = build_path_records(graph)
@@ -120,16 +120,7 @@ class _RowsOfPairs:
         return first + n_records - n_rows_left
 
 
-def sampled_path_stress(
-    graph: PangenomeGraph,
-    layout: GraphLayout,
-    *,
-    n_samples: int | None = None,
-    samples_per_step: float | None = None,
-    weighting: Weighting = "steps",
-    seed: int = 0,
-    backend: Backend = "auto",
-) -> PathStress:
+def sampled_path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> PathStress:
     """Return the path stress of a random sample of terms, with its 95 % confidence interval.
 
     Terms of near steps, which are few and can be huge, are all taken or drawn more often, and
@@ -141,16 +132,9 @@ def sampled_path_stress(
     ----------
     graph, layout
         A graph and its layout.
-    n_samples
-        Terms to draw; by default 100 for each step, at most 10^8.
-    samples_per_step
-        In place of ``n_samples``: terms to draw for each step, however many these are. The paper
-        has 100.
-    weighting
-        ``"steps"``: a path counts by its steps, as in the paper's equation of the sampled stress.
-        ``"pairs"``: all terms count alike, as in that of the exact one.
-    seed
-        Names the sample.
+    options
+        ``n_samples`` or ``samples_per_step``, ``weighting``, ``seed`` and ``backend``; see
+        `iter_sampled_path_stress`.
 
     Raises
     ------
@@ -162,17 +146,8 @@ def sampled_path_stress(
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
-    for progress in iter_sampled_path_stress(
-        graph,
-        layout,
-        n_samples=n_samples,
-        samples_per_step=samples_per_step,
-        weighting=weighting,
-        seed=seed,
-        backend=backend,
-    ):
-        stress = progress.stress
-    return stress
+    *_, last = iter_sampled_path_stress(graph, layout, **options)
+    return last.stress
 
 
 def iter_sampled_path_stress(
@@ -185,7 +160,21 @@ def iter_sampled_path_stress(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[StressProgress]:
-    """Yield how far a sampled path stress is; the last report has it. See `sampled_path_stress`."""
+    """Yield how far a sampled path stress is; the last report has it. See `sampled_path_stress`.
+
+    Parameters
+    ----------
+    n_samples
+        Terms to draw; by default 100 for each step, at most 10^8.
+    samples_per_step
+        In place of ``n_samples``: terms to draw for each step, however many these are. The paper
+        has 100.
+    weighting
+        ``"steps"``: a path counts by its steps, as in the paper's equation of the sampled stress.
+        ``"pairs"``: all terms count alike, as in that of the exact one.
+    seed
+        Names the sample.
+    """
     _check_layout(graph, layout)
     n_samples = _count_samples(graph, n_samples, samples_per_step)
     sampler = StressSampler(build_path_records(graph), weighting=weighting, backend=backend)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathRegion
-
-_PLACE = re.compile(r"^(?P<name>.+):(?P<start>\d[\d,]{0,23})(?:-(?P<end>\d[\d,]{0,23}))?$")
+from genoviz.model.graph.path_region import split_region
 
 
 def resolve_region(graph: PangenomeGraph, text: str) -> tuple[PathRegion, ...]:
@@ -39,21 +37,19 @@ def resolve_region(graph: PangenomeGraph, text: str) -> tuple[PathRegion, ...]:
     whole = directory.exact(text) or directory.sub_paths(text)
     if whole:
         return tuple(_part(graph, path, 0, int(graph.path_lengths[path])) for path in whole)
-    match = _PLACE.match(text)
-    if match is None:
+    place = split_region(text)
+    if place is None:
         if ":" in text or not text:
             raise ParameterError(
                 f"region is {text!r}, needs a path, path:position or path:start-end"
             )
         raise directory.unknown(text)
-    start = int(match["start"].replace(",", ""))
-    end = start + 1 if match["end"] is None else int(match["end"].replace(",", ""))
-    if end <= start:
-        raise ParameterError(f"region {text!r} ends at {end:,}, needs an end after its start")
-    exact = directory.exact(match["name"])
-    paths = exact or directory.sub_paths(match["name"])
+    name, start, end = place
+    end = start + 1 if end is None else end
+    exact = directory.exact(name)
+    paths = exact or directory.sub_paths(name)
     if not paths:
-        raise directory.unknown(match["name"])
+        raise directory.unknown(name)
     found = clip_to_paths(graph, paths, start, end, is_local=bool(exact))
     if not found:
         raise ParameterError(_explain_outside(graph, text, paths, is_local=bool(exact)))
