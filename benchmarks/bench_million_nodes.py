@@ -62,7 +62,8 @@ def run_steps(folder: Path, backend: str) -> list[dict[str, Any]]:
     from genoviz.analyses.graph.picture.viewport import Viewport
     from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
     from genoviz.backend import load_kernel
-    from genoviz.io.graph.gfa import read_gfa, write_gfa
+    from genoviz.io.graph.gfa import read_gfa
+    from genoviz.io.graph.gfa_writer import write_gfa
 
     load_kernel("path_sgd", backend)
     path = folder / "million.gfa"

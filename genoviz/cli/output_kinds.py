@@ -106,6 +106,21 @@ def choose_kind(
     return default
 
 
+def check_output(
+    output: Path | None,
+    writes: Mapping[str, Sequence[str]],
+    *,
+    default: str | None = None,
+    option: str = "-o",
+    binary: Sequence[str] = (),
+) -> str:
+    """Return the kind of file to write, as `choose_kind`; a file without a folder is refused."""
+    kind = choose_kind(output, writes, default=default, option=option, binary=binary)
+    if output is None or is_standard_output(output) or output.absolute().parent.is_dir():
+        return kind
+    raise typer.BadParameter(f"{option} {output}: there is no folder {output.parent}")
+
+
 def _in_words(writes: Mapping[str, Sequence[str]], binary: Sequence[str]) -> str:
     """Return the endings that can be written, and which of these also compressed."""
     texts = [ending for kind, of_kind in writes.items() if kind not in binary for ending in of_kind]

@@ -14,7 +14,7 @@ _N_READS = 5_000
 def make_simulated_sample(path: Path) -> None:
     """Write the graph of the sample ``simulated``."""
     from genoviz.analyses.simulation.graphs import VariationRates, simulate_pangenome
-    from genoviz.io.graph.gfa import write_gfa
+    from genoviz.io.graph.gfa_writer import write_gfa
 
     # More large variants than a human genome has, so that a small graph shows each kind.
     rates = VariationRates(snp=0.6, sv=0.05, inversion=0.01, duplication=0.015)

@@ -115,7 +115,7 @@ def test_every_mode_is_drawn(draw, files, mode):
 def test_choices_are_those_of_the_library():
     assert tuple(draw_command.ColourBy) == tuple(MODES)
     assert tuple(draw_command.GroupBy) == tuple(GROUPINGS)
-    assert draw_command.ENDINGS == FIGURE_ENDINGS
+    assert tuple(draw_command.ENDINGS) == FIGURE_ENDINGS
 
 
 def test_size_resolution_and_ground_are_those_asked_for(draw, files):

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import types
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from genoviz import backend as backends
 from genoviz.analyses.graph.layout.layout_options import LayoutOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS
 from genoviz.cli.common_options import BackendName
+from genoviz.cli.graph import draw as draw_command
 from genoviz.cli.graph import layout as layout_command
 from genoviz.cli.graph import simulate as simulate_command
 from genoviz.cli.main import main
@@ -342,3 +344,28 @@ def test_json_has_no_number_that_is_not_finite(capsys):
     assert read["stress"]["mean"] is None
     assert read["list"] == [[1, None]]
     assert describe_stress(stress).startswith("path stress: none")
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "stages"),
+    [
+        (
+            simulate_command,
+            "simulate -n 500 -p 4 -o x.gfa",
+            {"Growing sites", "Writing paths", "Done", "Writing"},
+        ),
+        (draw_command, "draw GRAPH x.lay -o x.png", {"Drawing"}),
+    ],
+)
+def test_each_stage_has_a_percentage(graph_path, tmp_path, monkeypatch, command, line, stages):
+    graph = genoviz.read_gfa(graph_path)
+    genoviz.write_layout(genoviz.path_sgd_layout(graph, n_iterations=1), tmp_path / "x.lay")
+    monkeypatch.chdir(tmp_path)
+    shown = []
+    bar = types.SimpleNamespace(update=lambda *report: shown.append(report))
+    monkeypatch.setattr(command, "show_progress", lambda: nullcontext(bar))
+    with pytest.raises(SystemExit) as end:
+        main(line.replace("GRAPH", str(graph_path)).split())
+    assert not end.value.code
+    assert stages <= {stage for stage, *_ in shown}
+    assert all(n_total is not None and n_done <= n_total for _, n_done, n_total, _ in shown)

@@ -19,7 +19,7 @@ from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighb
 from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.analyses.graph.query.sequences import iter_node_records, iter_region_records
 from genoviz.errors import ParameterError
-from genoviz.io.graph.gfa import write_gfa
+from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.sequences.fasta import write_fasta, write_node_list
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView

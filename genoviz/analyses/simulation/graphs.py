@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -78,17 +79,27 @@ SIMULATION_PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 in the graphs of the Human Pangenome Reference Consortium."""
 
 
-def simulate_pangenome(
-    n_nodes: int,
-    n_paths: int,
-    *,
-    n_steps: int | None = None,
-    seed: int = 0,
-    sequences: bool = False,
-    n_founders: int | None = None,
-    rates: VariationRates = DEFAULT_RATES,
-    contig: str = "chr1",
-) -> PangenomeGraph:
+@dataclass(frozen=True)
+class SimulationProgress:
+    """How far a simulation is.
+
+    Attributes
+    ----------
+    stage
+        What is being made.
+    n_done, n_total
+        Nodes or steps made, and in all.
+    graph
+        The graph, in the last report only.
+    """
+
+    stage: str
+    n_done: int
+    n_total: int
+    graph: PangenomeGraph | None = None
+
+
+def simulate_pangenome(n_nodes: int, n_paths: int, **options: Any) -> PangenomeGraph:
     """Return a random variation graph with the statistics of real pangenome graphs.
 
     The graph is a row of sites in topological order: SNPs, indels, insertions that carry sites of
@@ -126,13 +137,31 @@ def simulate_pangenome(
     >>> simulate_pangenome(5_000, 12, seed=1).n_paths
     12
     """
+    *_, last = iter_simulate_pangenome(n_nodes, n_paths, **options)
+    return last.graph
+
+
+def iter_simulate_pangenome(
+    n_nodes: int,
+    n_paths: int,
+    *,
+    n_steps: int | None = None,
+    seed: int = 0,
+    sequences: bool = False,
+    n_founders: int | None = None,
+    rates: VariationRates = DEFAULT_RATES,
+    contig: str = "chr1",
+) -> Iterator[SimulationProgress]:
+    """Yield how far a simulation is; the last report has the graph. See `simulate_pangenome`."""
     _check_sizes(n_nodes, n_paths, n_founders)
     kernel = load_kernel("pangenome_simulation", "cpu")
     streams = np.random.SeedSequence(seed).spawn(6)
     rng = np.random.default_rng(streams[0])
     seeds = [stream.generate_state(1, np.uint64)[0] for stream in streams[1:]]
 
+    yield SimulationProgress("Growing sites", 0, n_nodes)
     sites = grow_sites(kernel, n_nodes, np.array(astuple(rates)[:5]), seeds[0])
+    yield SimulationProgress("Growing sites", n_nodes, n_nodes)
     bins = cut_bins(kernel, sites, n_paths)
     contigs = cut_contigs(
         rng,
@@ -151,16 +180,20 @@ def simulate_pangenome(
     is_reverse = rng.random(n_paths) < rates.reverse
     is_reverse[:N_REFERENCES] = False
     path_offsets = np.concatenate(([0], np.cumsum(n_path_steps)))
+    written = np.empty(path_offsets[-1], np.uint32)
+    for n_written in haplotypes.iter_write_steps(copy_span, is_reverse, path_offsets, written):
+        yield SimulationProgress("Writing paths", n_written, len(written))
     node_lengths = draw_lengths(np.random.default_rng(seeds[3]), sites)
-    return PangenomeGraph(
+    graph = PangenomeGraph(
         node_names=ByteStrings.from_integers(1, n_nodes),
         node_lengths=node_lengths,
         edges=list_edges(sites),
         path_names=contigs.names,
         path_offsets=path_offsets,
-        steps=haplotypes.write_steps(copy_span, is_reverse, path_offsets),
+        steps=written,
         node_sequences=make_bases(kernel, sites, node_lengths, seeds[4]) if sequences else None,
     )
+    yield SimulationProgress("Done", n_nodes, n_nodes, graph)
 
 
 def _check_sizes(n_nodes: int, n_paths: int, n_founders: int | None) -> None:

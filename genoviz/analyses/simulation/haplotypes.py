@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from genoviz.analyses.simulation.contigs import N_REFERENCES, Contigs
 from genoviz.analyses.simulation.sites import Sites
+from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
 
 MAX_BINS = 4096
@@ -58,23 +60,31 @@ class Haplotypes:
         self.bins.kernel.count_path_steps(self.mosaic, founder_steps, kinds, self.carriers, counts)
         return counts
 
-    def write_steps(
-        self, copy_span: int, is_reverse: np.ndarray, path_offsets: np.ndarray
-    ) -> np.ndarray:
-        """Return the handles that the paths visit; uint32, shape (n_steps,)."""
-        steps = np.empty(path_offsets[-1], np.uint32)
-        # The references are far longer than most paths, so each path is a chunk of its own.
-        with numba.parallel_chunksize(1):
-            self.bins.kernel.write_steps(
-                *self._genotypes,
-                copy_span,
-                self.n_founders,
-                self.mosaic,
-                is_reverse,
-                path_offsets,
-                steps,
-            )
-        return steps
+    def iter_write_steps(
+        self, copy_span: int, is_reverse: np.ndarray, path_offsets: np.ndarray, steps: np.ndarray
+    ) -> Iterator[int]:
+        """Fill the handles that the paths visit (uint32, (n_steps,)); yield how many are there."""
+        *sites, carriers, first_sites = self._genotypes
+
+        def run(first: int, stop: int) -> None:
+            # The references are far longer than most paths, so each path is a chunk of its own.
+            with numba.parallel_chunksize(1):
+                self.bins.kernel.write_steps(
+                    *sites,
+                    carriers - np.int32(first),  # paths are numbered from 0 in each slice
+                    first_sites,
+                    copy_span,
+                    self.n_founders,
+                    np.ascontiguousarray(self.mosaic[:, first:stop]),
+                    is_reverse[first:stop],
+                    path_offsets[first : stop + 1],
+                    steps,
+                )
+
+        n_threads = numba.get_num_threads()
+        n_paths = len(is_reverse)
+        for stop, _ in iter_slices(run, n_paths, first_size=n_threads, multiple=n_threads):
+            yield int(path_offsets[stop])
 
     @property
     def _genotypes(self) -> tuple[np.ndarray, ...]:

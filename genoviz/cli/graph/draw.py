@@ -30,10 +30,10 @@ from genoviz.cli.graph.draw_inputs import (
     region_box,
 )
 from genoviz.cli.graph.graph_file import read_graph
-from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
-from genoviz.cli.streams import is_standard_output, name_of_output
+from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.figures import Figure
@@ -51,7 +51,8 @@ EXAMPLES = examples(
     "genoviz draw graph.gfa graph.lay -o mine.png --table values.tsv --column coverage",
 )
 MAX_PIXELS = 10**6
-ENDINGS = (".png", ".svg", ".pdf", ".html")
+N_PARTS = 5  # the layout, what colours it, the colours, the figure, its file
+ENDINGS = {ending: (ending,) for ending in (".png", ".svg", ".pdf", ".html")}
 _COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
 
 
@@ -197,7 +198,7 @@ def draw(
     SVG and PDF hold the nodes as lines where a view has at most 100,000 of them, HTML (to pan,
     zoom and point at nodes, in one file) at most 30,000; with more, the graph is pixels in them.
     """
-    ending = _check_output(output)
+    ending = check_output(output, ENDINGS, binary=tuple(ENDINGS))
     wish = Wish(path or [], region, nodes or [], only_paths, labels)
     began = time.perf_counter()
     with show_progress() as bar:
@@ -207,13 +208,15 @@ def draw(
         from genoviz.io.files.replace_file import replace_file
 
         pangenome = read_graph(graph, bar, cache=cache, sequences=colour_by is ColourBy.gc)
-        bar.update("Reading the layout", 0, None, "")
+        bar.update("Drawing", 0, N_PARTS, "")
         drawing, note = read_drawing(layout, pangenome, wish, group_by, backend)
+        bar.update("Drawing", 1, N_PARTS, "")
         placed = read_annotations(annotations, pangenome)
         values = read_table(table, pangenome)
         choice = _choose(colour_by, wish, group_by, column, annotate_by, placed, values)
-        bar.update("Drawing", 0, None, "")
+        bar.update("Drawing", 2, N_PARTS, "")
         colouring = _make_colouring(pangenome, choice, placed, values)
+        bar.update("Drawing", 3, N_PARTS, "")
         figure = make_figure(
             pangenome,
             drawing,
@@ -233,6 +236,7 @@ def draw(
             marks=make_marks(pangenome, wish),
             labels=make_labels(pangenome, placed) if labels and placed else (),
         )
+        bar.update("Drawing", 4, N_PARTS, "")
         with replace_file(output) as file:
             file.write(figure_bytes(figure, ending))
     print_notes(note, *(placed.notes if placed else ()), *(values.notes if values else ()))
@@ -245,16 +249,7 @@ def draw(
         "is_lines": figure.lines is not None,
         "seconds": time.perf_counter() - began,
     }
-    print_results(results, [_describe(output, figure)], as_json=as_json)
-
-
-def _check_output(output: Path) -> str:
-    if is_standard_output(output):
-        return ".png"
-    ending = choose_kind(output, {e: (e,) for e in ENDINGS}, default=None, binary=ENDINGS)
-    if not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
-    return ending
+    print_results(results, [_describe(output, ending, figure)], as_json=as_json)
 
 
 def _choose(
@@ -309,8 +304,8 @@ def _note_of_pixels(ending: str, figure: Figure, max_lines: int) -> str:
     )
 
 
-def _describe(output: Path, figure: Figure) -> str:
+def _describe(output: Path, ending: str, figure: Figure) -> str:
     how = "as lines" if figure.lines is not None else "in pixels"
-    if _check_output(output) == ".png":
+    if ending == ".png":
         how = f"{figure.dpi:g} dpi"
     return f"wrote {name_of_output(output)}, {figure.width} x {figure.height}, {how}"

@@ -18,7 +18,7 @@ from genoviz.cli.common_options import (
     help_of,
 )
 from genoviz.cli.graph.graph_file import read_graph
-from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
 from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output, name_of_output
@@ -105,7 +105,7 @@ def extract(
     path has of them: its runs inside, named for where they lie, as chr6:31982057-32002681
     (0-based half-open).
     """
-    kind = _check_output(output, region, nodes, fasta)
+    kind = _choose_kind(output, region, nodes, fasta)
     if nodes is not None and is_dash(nodes):
         if is_copy(graph):
             raise typer.BadParameter("GRAPH and --nodes are both -, but one can be; name a file")
@@ -126,17 +126,15 @@ def extract(
     )
 
 
-def _check_output(
+def _choose_kind(
     output: Path, regions: list[str] | None, nodes: str | None, fasta: FastaOf | None
 ) -> str:
     """Return the kind of file to write; what cannot work is refused before anything is read."""
     if not regions and nodes is None:
         raise typer.BadParameter("give --region or --nodes")
-    kind = choose_kind(output, _KINDS, default=None)
+    kind = check_output(output, _KINDS)
     if is_standard_output(output):
         kind = "graph" if fasta is None else "fasta"
-    if not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
     if fasta is not None and kind != "fasta":
         raise typer.BadParameter(f"--fasta needs -o with the ending .fa, not {output.name}")
     if fasta is FastaOf.region and not regions:
@@ -205,7 +203,7 @@ def _write(
     """Write the part, and return what it is for programs and for people."""
     from genoviz.analyses.graph.query import sequences
     from genoviz.analyses.graph.query.extract import extract_nodes
-    from genoviz.io.graph.gfa import write_gfa
+    from genoviz.io.graph.gfa_writer import write_gfa
     from genoviz.io.sequences.fasta import write_fasta, write_node_list
     from genoviz.model import PathRegion
 

@@ -21,10 +21,10 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.graph import layout_options as lo
 from genoviz.cli.graph.graph_file import read_graph
-from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import ProgressBar, quantity, show_progress
 from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
-from genoviz.cli.streams import is_standard_output, name_of_output
+from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.run import LayoutSnapshot
@@ -129,11 +129,7 @@ def _check_outputs(outputs: dict[str, Path | None]) -> dict[str, Path]:
     if not given:
         raise typer.BadParameter("give -o or --tsv, so that the layout is kept")
     for option, path in given.items():
-        if is_standard_output(path):
-            continue
-        choose_kind(path, ENDINGS[option], default=None, option=option, binary=("layout",))
-        if not path.absolute().parent.is_dir():
-            raise typer.BadParameter(f"{option} {path}: there is no folder {path.parent}")
+        check_output(path, ENDINGS[option], option=option, binary=("layout",))
     return given
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from genoviz.cli.common_options import MAX_COUNT, JsonOption, SeedOption, examples, help_of
-from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results
 from genoviz.cli.streams import name_of_output
@@ -74,22 +74,23 @@ def simulate(
     """
     if preset is None and (nodes is None or paths is None):
         raise typer.BadParameter("give -n and -p, or a --preset")
-    choose_kind(output, {"graph": (".gfa",)}, default="graph")
-    if not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
-    from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
-    from genoviz.io.graph.gfa import write_gfa
+    check_output(output, {"graph": (".gfa",)}, default="graph")
+    from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, iter_simulate_pangenome
+    from genoviz.io.graph.gfa_writer import iter_write_gfa
 
     given = {"n_nodes": nodes, "n_paths": paths, "n_steps": steps}
     sizes = dict(SIMULATION_PRESETS[preset.value]) if preset else {}
     sizes |= {name: size for name, size in given.items() if size is not None}
     began = time.perf_counter()
     with show_progress() as bar:
-        bar.update("Simulating", 0, None, "")
-        graph = simulate_pangenome(**sizes, seed=seed, sequences=sequences, contig=contig)
+        for progress in iter_simulate_pangenome(
+            **sizes, seed=seed, sequences=sequences, contig=contig
+        ):
+            bar.update(progress.stage, progress.n_done, progress.n_total, "")
+        graph = progress.graph
         simulated = time.perf_counter()
-        bar.update("Writing", 0, None, "")
-        write_gfa(graph, output)
+        for progress in iter_write_gfa(graph, output):
+            bar.update("Writing", progress.n_done, progress.n_total, "")
     written = time.perf_counter()
     found, words = describe_graph(graph)
     results = {

@@ -18,10 +18,10 @@ from genoviz.cli.common_options import (
     help_of,
 )
 from genoviz.cli.graph.graph_file import read_graph
-from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
-from genoviz.cli.streams import is_standard_output, name_of_output
+from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.sites.variation_sites import VariationSites
@@ -32,7 +32,7 @@ EXAMPLES = examples(
     "genoviz sites graph.gfa --reference chm13 --min-size 50 -o large.bed",
     "genoviz sites graph.gfa --gaps tangles.bed --json",
 )
-FORMS = ("tsv", "bed")
+FORMS = {"tsv": (".tsv",), "bed": (".bed",)}
 
 
 def register(cli: typer.Typer) -> None:
@@ -76,8 +76,8 @@ def sites(
     """
     from genoviz.analyses.graph.sites.table import iter_gap_lines, iter_site_lines
 
-    form = _check_output("-o", output, FORMS)
-    _check_output("--gaps", gaps, ("bed",))
+    form = check_output(output, FORMS)
+    check_output(gaps, {"bed": FORMS["bed"]}, option="--gaps")
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache, sequences=True)
         began = time.perf_counter()
@@ -102,16 +102,6 @@ def sites(
         "seconds": seconds,
     }
     print_results(results, _sentences(results), as_json=as_json)
-
-
-def _check_output(option: str, output: Path | None, forms: Iterable[str]) -> str:
-    """Return the form of a table; a file that cannot be is refused before anything is done."""
-    if output is None or is_standard_output(output):
-        return "tsv"
-    form = choose_kind(output, {e: (f".{e}",) for e in forms}, default=None, option=option)
-    if not output.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{option} {output}: there is no folder {output.parent}")
-    return form
 
 
 def _find(graph: PangenomeGraph, reference: str | int, bar: ProgressBar) -> VariationSites:

@@ -1,23 +1,24 @@
-"""Pangenome graphs from GFA files, versions 1.0 and 1.1, and back."""
+"""Pangenome graphs from GFA files, versions 1.0 and 1.1, and kept parsed for the next time."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from genoviz.io.files.file_source import find_source
-from genoviz.io.graph.gfa_cache import load_graph, store_graph
+import numpy as np
+
+from genoviz.io.files.array_cache import Entry, load_entry, store_entry
+from genoviz.io.files.file_source import Source, entry_folder, find_source
 from genoviz.io.graph.gfa_reader import parse_gfa
-from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.text.text_file import open_text
-from genoviz.model import PangenomeGraph
-
-__all__ = ["GfaProgress", "iter_read_gfa", "read_gfa", "write_gfa"]
+from genoviz.model import ByteStrings, PangenomeGraph
 
 T = TypeVar("T")
+FORMAT, VERSION, GROUP = "genoviz graph", 2, "graphs"
+Progress = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -108,3 +109,70 @@ def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[Gf
         except StopIteration as stop:
             return stop.value
         yield GfaProgress(stage, *progress) if stage else GfaProgress(*progress)
+
+
+def load_graph(
+    source: Source, *, sequences: bool
+) -> Generator[Progress, None, PangenomeGraph | None]:
+    """Return the cached graph of a file, memory-mapped, or None; yields bytes done and in all."""
+    facts = _facts(source)
+    if sequences:
+        facts["has_sequences"] = True
+    entry = yield from load_entry(
+        entry_folder(GROUP, source.path),
+        facts,
+        wants=lambda name: sequences or not name.startswith("sequence_"),
+    )
+    try:
+        return entry and _to_graph(entry, sequences)
+    # As of any entry that is damaged, another one takes its place.
+    except Exception:
+        return None
+
+
+def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, None, bool]:
+    """Keep the graph of a file, and tell whether that went well; yields bytes done and in all."""
+    try:
+        if Source.of(Path(source.path)) != source:
+            return False
+    except OSError:
+        return False
+    more = {"has_sequences": graph.node_sequences is not None, "notes": list(graph.notes)}
+    entry = Entry(_facts(source) | more, _to_arrays(graph))
+    return (yield from store_entry(entry_folder(GROUP, source.path), entry))
+
+
+def _facts(source: Source) -> dict[str, Any]:
+    return {"format": FORMAT, "version": VERSION, "source": asdict(source)}
+
+
+def _to_arrays(graph: PangenomeGraph) -> dict[str, np.ndarray]:
+    path_names = ByteStrings.from_texts(graph.path_names)
+    arrays = {
+        "name_data": graph.node_names.data,
+        "name_offsets": graph.node_names.offsets,
+        "node_lengths": graph.node_lengths,
+        "edges": graph.edges,
+        "path_name_data": path_names.data,
+        "path_name_offsets": path_names.offsets,
+        "path_offsets": graph.path_offsets,
+        "steps": graph.steps,
+    }
+    if graph.node_sequences is not None:
+        arrays["sequence_data"] = graph.node_sequences.data
+        arrays["sequence_offsets"] = graph.node_sequences.offsets
+    return arrays
+
+
+def _to_graph(entry: Entry, sequences: bool) -> PangenomeGraph:
+    arrays = entry.arrays
+    return PangenomeGraph(
+        ByteStrings(arrays["name_data"], arrays["name_offsets"]),
+        arrays["node_lengths"],
+        arrays["edges"],
+        tuple(ByteStrings(arrays["path_name_data"], arrays["path_name_offsets"])),
+        arrays["path_offsets"],
+        arrays["steps"],
+        ByteStrings(arrays["sequence_data"], arrays["sequence_offsets"]) if sequences else None,
+        tuple(entry.facts["notes"]),
+    )

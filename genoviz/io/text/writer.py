@@ -27,9 +27,17 @@ def write_text(path: str | PathLike[str], chunks: Iterable[Chunk]) -> None:
     FileFormatError
         If the file cannot be written.
     """
+    for _ in iter_write_text(path, chunks):
+        pass
+
+
+def iter_write_text(path: str | PathLike[str], chunks: Iterable[Chunk]) -> Iterator[None]:
+    """Write chunks of text as `write_text` does; yield after each write."""
     is_compressed = Path(path).suffix.lower() in COMPRESSED_ENDINGS
     with replace_file(path) as file:
-        file.writelines(_compressed(_joined(chunks)) if is_compressed else chunks)
+        for chunk in _compressed(_joined(chunks)) if is_compressed else chunks:
+            file.write(chunk)
+            yield
 
 
 def _joined(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

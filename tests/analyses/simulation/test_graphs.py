@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations, pairwise
 
 import numba
@@ -8,11 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genoviz.analyses.simulation import haplotypes
 from genoviz.analyses.simulation.graphs import (
     SIMULATION_PRESETS,
     VariationRates,
+    iter_simulate_pangenome,
     simulate_pangenome,
 )
+from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
@@ -227,3 +231,15 @@ def test_private_alleles_can_be_left_out():
     graph = simulate_pangenome(6_000, 60, n_founders=4, n_steps=230_000, seed=2, rates=rates)
     # With four founders, an allele is on one path only where few paths are.
     assert (graph.node_depths == 1).mean() < 0.02
+
+
+def test_progress_rises_to_the_graph_and_slices_change_nothing(graph, monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 1)  # so that a slice is a path
+    monkeypatch.setattr(haplotypes, "iter_slices", partial(iter_slices, seconds=0.0))
+    reports = list(iter_simulate_pangenome(60_000, 40, seed=7, sequences=True))
+    written = [report.n_done for report in reports if report.stage == "Writing paths"]
+    assert written == sorted(written)
+    assert len(written) == graph.n_paths
+    assert written[-1] == graph.n_steps == reports[-2].n_total
+    assert [report.graph is None for report in reports] == [True] * (len(reports) - 1) + [False]
+    assert np.array_equal(reports[-1].graph.steps, graph.steps)

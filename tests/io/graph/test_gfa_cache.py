@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from genoviz.io.files import array_cache, file_source
-from genoviz.io.graph import gfa_cache
-from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
+from genoviz.io.graph.gfa import GROUP, iter_read_gfa, read_gfa
 
 OPENED = "Opening the saved graph"
 PARSED = "Reading paths"
@@ -190,7 +189,7 @@ def test_the_entries_unused_longest_go_first(source, monkeypatch):
         path = source.with_name(f"{name}.gfa")
         path.write_bytes(TEXT)
         read_gfa(path)
-        manifest = file_source.entry_folder(gfa_cache.GROUP, path) / "manifest.json"
+        manifest = file_source.entry_folder(GROUP, path) / "manifest.json"
         os.utime(manifest, (1000 - age, 1000 - age))
     read_gfa(source)
     folders = (source.parent / "cache" / "graphs").iterdir()

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.graph.gfa import read_gfa, write_gfa
+from genoviz.io.graph import gfa_writer
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.model import ByteStrings, PangenomeGraph
 from tests.conftest import real_data
 from tests.io.graph.test_gfa import as_oracle
@@ -97,3 +99,13 @@ def test_a_file_that_cannot_be_written_is_one_sentence_and_leaves_nothing(tmp_pa
     with pytest.raises(FileFormatError, match="folder: cannot be written: Is a directory"):
         write_gfa(make_graph(), tmp_path / "folder")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("suffix", ["gfa", "gfa.gz"])
+def test_progress_rises_to_all_segments_links_and_steps(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(gfa_writer, "_BYTES_PER_CHUNK", 8)
+    monkeypatch.setattr(gfa_writer, "_STEPS_PER_CHUNK", 1)
+    reports = list(gfa_writer.iter_write_gfa(make_graph(), tmp_path / f"graph.{suffix}"))
+    n_done = [report.n_done for report in reports]
+    assert n_done == sorted(n_done)
+    assert (n_done[-1], {report.n_total for report in reports}) == (7, {7})
