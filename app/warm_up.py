@@ -30,8 +30,8 @@ from genoviz.analyses.graph.sites.sites import find_sites
 from genoviz.analyses.intervals.count import count_overlaps
 from genoviz.analyses.intervals.coverage_index import CoverageIndex
 from genoviz.analyses.intervals.signal_index import SignalIndex
+from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
-from genoviz.analyses.offtargets.offtargets import find_offtargets
 from genoviz.analyses.offtargets.summaries import summarise_guides
 from genoviz.analyses.sequences.fm_index import build_fm_index
 from genoviz.analyses.sequences.kmer_hits import locate_kmer
@@ -42,7 +42,7 @@ from genoviz.analyses.sequences.pangenome_queries import count_per_path, locate_
 from genoviz.io.genotypes.genotypes import read_genotypes
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
-from genoviz.io.sequences.sequences import iter_read_sequences
+from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import Intervals, PangenomeGraph
 from genoviz.samples import get_sample
 

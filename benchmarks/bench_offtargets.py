@@ -33,12 +33,12 @@ from benchmarks.offtarget_genome import (
 )
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.offtargets.counts import count_offtargets, find_closest_offtargets
-from genoviz.analyses.offtargets.offtargets import find_offtargets
+from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.request import StrandSearch, make_request
 from genoviz.analyses.offtargets.search import expected_hits
 from genoviz.backend import load_kernel
 from genoviz.io.sequences.fasta import write_fasta
-from genoviz.io.sequences.sequences import read_sequences
+from genoviz.io.sequences.reader import read_sequences
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 
 N_BASES = 100_000_000

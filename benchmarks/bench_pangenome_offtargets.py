@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz import PangenomeGraph, path_sequences, read_gfa
-from genoviz.analyses.offtargets.offtargets import find_offtargets
+from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.pangenome import find_offtargets_on_graph
 
 TABLE = "Off-targets on the paths of graphs, against a search of all paths as they are, on the CPU"

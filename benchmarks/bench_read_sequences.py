@@ -19,7 +19,7 @@ from genoviz.analyses.sequences.fm_index import build_fm_index
 from genoviz.analyses.sequences.index_text import make_index_text
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.io.sequences.fm_index import read_fm_index, verify_fm_index, write_fm_index
-from genoviz.io.sequences.sequences import read_sequences
+from genoviz.io.sequences.reader import read_sequences
 from genoviz.model.sequences.sequences import Sequences
 
 READING = "Reading sequences, against pysam and py2bit"

@@ -91,7 +91,7 @@ def make_texts() -> list[tuple[str, np.ndarray]]:
 
 def read_letters(genome: str) -> np.ndarray | None:
     """Return the letters of all contigs of a real genome, or None where it is absent."""
-    from genoviz.io.sequences.sequences import read_sequences
+    from genoviz.io.sequences.reader import read_sequences
 
     path = find_real_data(f"genomes/{GENOMES[genome]}")
     if path is None:

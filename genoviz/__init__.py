@@ -151,7 +151,7 @@ _MODULES = {
     "genoviz.analyses.offtargets.reference": ("ReferenceSites", "compare_with_reference"),
     "genoviz.analyses.offtargets.scores": ("cctop_scores", "cfd_scores", "mit_scores"),
     "genoviz.analyses.offtargets.summaries": ("GuideSummaries", "summarise_guides"),
-    "genoviz.analyses.offtargets.offtargets": (
+    "genoviz.analyses.offtargets.finding": (
         "find_offtargets",
         "guide_with_pam",
         "guides_without_pam",
@@ -172,10 +172,6 @@ _MODULES = {
         "find_node_visits",
         "find_region_steps",
         "locate_position",
-    ),
-    "genoviz.analyses.sequences.multiplicity_steps": (
-        "MultiplicitySteps",
-        "iter_multiplicity_steps",
     ),
     "genoviz.analyses.graph.query.path_sequences": ("path_sequences",),
     "genoviz.analyses.graph.query.position_lift": (
@@ -215,7 +211,8 @@ _MODULES = {
     "genoviz.io.intervals.annotations": ("read_annotations",),
     "genoviz.io.intervals.big_files": ("BigWig",),
     "genoviz.io.intervals.bigwig_writer": ("write_bigwig",),
-    "genoviz.io.sequences.fasta": ("write_fasta", "write_node_list"),
+    "genoviz.io.graph.node_list": ("write_node_list",),
+    "genoviz.io.sequences.fasta": ("write_fasta",),
     "genoviz.io.sequences.fm_index": (
         "IndexFileProgress",
         "iter_read_fm_index",
@@ -257,7 +254,7 @@ _MODULES = {
     "genoviz.io.genotypes.plink_writer": ("write_plink",),
     "genoviz.io.genotypes.arrays": ("write_dosages",),
     "genoviz.io.genotypes.vcf_writer": ("write_vcf",),
-    "genoviz.io.sequences.sequences": (
+    "genoviz.io.sequences.reader": (
         "SequencesProgress",
         "iter_read_sequences",
         "read_sequences",

@@ -14,7 +14,7 @@ import numpy as np
 from genoviz.analyses.sequences.fm_index import iter_build_fm_index
 from genoviz.analyses.sequences.pangenome_index import PangenomeIndex, iter_build_pangenome_index
 from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index
-from genoviz.io.sequences.sequences import iter_read_sequences
+from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.fm_index import FMIndex
 from genoviz_app.opening.files import OpeningProgress

@@ -14,8 +14,8 @@ import typer
 
 from genoviz import Sequences, find_offtargets
 from genoviz.cli.main import main
-from genoviz.cli.offtargets import device
-from genoviz.cli.offtargets.device import Device, parse_device
+from genoviz.cli.offtargets import offtarget as command
+from genoviz.cli.offtargets.offtarget import Device, parse_device
 from genoviz.io.files import file_source
 from tests.conftest import real_data
 from tests.oracles.offtargets import find_sites
@@ -281,7 +281,7 @@ def test_a_second_search_opens_the_saved_genome(run, genome, monkeypatch):
     ],
 )
 def test_devices_are_those_of_cas_offinder(monkeypatch, text, expected):
-    monkeypatch.setattr(device, "cuda_is_available", lambda: False)
+    monkeypatch.setattr(command, "cuda_is_available", lambda: False)
     assert parse_device(text) == expected
 
 

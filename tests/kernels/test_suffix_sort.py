@@ -134,7 +134,7 @@ def test_work_in_many_steps_and_chunks_gives_the_same_array(monkeypatch):
 
 def test_a_genome_is_sorted_as_by_an_independent_sorter(backend):
     pydivsufsort = pytest.importorskip("pydivsufsort")
-    from genoviz.io.sequences.sequences import read_sequences
+    from genoviz.io.sequences.reader import read_sequences
 
     genome = read_sequences(real_data("genomes/sacCer3.2bit"))
     letters = genome.cut(0, 0, 200_000).tobytes().decode()

@@ -20,7 +20,8 @@ from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.analyses.graph.query.sequences import iter_node_records, iter_region_records
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa_writer import write_gfa
-from genoviz.io.sequences.fasta import write_fasta, write_node_list
+from genoviz.io.graph.node_list import write_node_list
+from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.node_text import FACTS, empty_html

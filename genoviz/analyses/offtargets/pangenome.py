@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genoviz.analyses.graph.sites.hashes import hash_sites
+from genoviz.analyses.offtargets.finding import iter_find_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
-from genoviz.analyses.offtargets.offtargets import iter_find_offtargets
 from genoviz.analyses.offtargets.path_places import SiteMembers
 from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.analyses.sequences.shared_stretches import (

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genoviz.analyses.sequences.canonical_counts import MAX_SORTED_K, count_canonical
-from genoviz.analyses.sequences.canonical_groups import CanonicalGroups, find_canonical_groups
+from genoviz.analyses.sequences.canonical_kmers import (
+    MAX_SORTED_K,
+    CanonicalGroups,
+    count_canonical,
+    find_canonical_groups,
+)
 from genoviz.analyses.sequences.kmer_groups import (
     clear_short,
     count_repeated_sizes,

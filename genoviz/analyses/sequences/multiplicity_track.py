@@ -1,7 +1,8 @@
-"""How often the k-mer that begins at each base occurs, along contigs and in bins."""
+"""How often the k-mer that begins at each base occurs: along contigs, in bins, and as steps."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +13,56 @@ from genoviz.analyses.sequences.kmer_spectrum import KmerStrand
 from genoviz.errors import ParameterError
 from genoviz.model.sequences.index_text import IndexText
 
+_STRETCH = 1 << 24
 BLOCK_BITS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class MultiplicitySteps:
+    """Stretches of a contig at each base of which a k-mer begins that occurs equally often.
+
+    Attributes
+    ----------
+    contig
+        Number of the contig.
+    starts, ends
+        int64, shape (n,): 0-based half-open, bp.
+    multiplicities
+        int64, shape (n,): never 0; where no k-mer begins there is no step.
+    """
+
+    contig: int
+    starts: np.ndarray
+    ends: np.ndarray
+    multiplicities: np.ndarray
+
+
+def iter_multiplicity_steps(
+    track: MultiplicityTrack, contig: str | int | None = None
+) -> Iterator[MultiplicitySteps]:
+    """Yield the steps of a contig, or of all in order; some 16 million bases at a time.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such contig.
+    """
+    text = track.text
+    contigs = range(text.n_contigs) if contig is None else [find_contig(text, contig)]
+    for rank in contigs:
+        length = int(text.contig_lengths[rank])
+        for first in range(0, length, _STRETCH):
+            values = track.cut(rank, first, min(first + _STRETCH, length))
+            changes = np.flatnonzero(values[1:] != values[:-1]) + 1
+            starts = np.concatenate([[0], changes])
+            ends = np.append(changes, len(values))
+            kept = values[starts] > 0
+            yield MultiplicitySteps(
+                rank,
+                first + starts[kept],
+                first + ends[kept],
+                values[starts[kept]].astype(np.int64),
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,7 +169,7 @@ def _find_nodes(
 
 def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
     from genoviz.errors import ParameterError
-    from genoviz.io.sequences.fasta import read_node_list
+    from genoviz.io.graph.node_list import read_node_list
 
     if nodes and _is_file(nodes):
         return read_node_list(graph, nodes).tolist()
@@ -204,7 +204,8 @@ def _write(
     from genoviz.analyses.graph.query import sequences
     from genoviz.analyses.graph.query.extract import extract_nodes
     from genoviz.io.graph.gfa_writer import write_gfa
-    from genoviz.io.sequences.fasta import write_fasta, write_node_list
+    from genoviz.io.graph.node_list import write_node_list
+    from genoviz.io.sequences.fasta import write_fasta
     from genoviz.model import PathRegion
 
     if kind == "list":

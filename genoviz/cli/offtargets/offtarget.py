@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from genoviz.cli.common_options import JsonOption, examples, help_of
+from genoviz.backend import cuda_is_available
+from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, examples, help_of
 from genoviz.cli.intervals.options import write_output
-from genoviz.cli.offtargets import options as io
 from genoviz.cli.offtargets import results
-from genoviz.cli.offtargets.device import Device, parse_device
-from genoviz.cli.offtargets.query import make_query, read_query
-from genoviz.cli.offtargets.search import open_genome, run_searches
+from genoviz.cli.offtargets.query import make_query, open_genome, read_query, run_searches
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_results
 
+# More than any guide has letters.
+MAX_SIZE = 1000
+_PART = r"[0-9]{1,4}(?::[0-9]{1,4}){0,2}"
+_DEVICE = re.compile(rf"([CGA])({_PART}(?:,{_PART})*)?")
 EXAMPLES = examples(
     "genoviz offtarget input.txt C -",
     "genoviz offtarget input.txt G0,1 hits.txt",
@@ -23,6 +30,207 @@ EXAMPLES = examples(
     "genoviz offtarget --guides guides.csv --pam TTTV --pam-first --genome genome/ -m 3",
     "genoviz offtarget --guides guides.fa --genome hg38.fa --dna-bulge 1 --rna-bulge 1 -o hits.bed",
 )
+
+
+class PlacementName(StrEnum):
+    """Which alignments of a site with a bulge are given."""
+
+    best = "best"
+    all = "all"
+
+
+class StrandName(StrEnum):
+    """Which strands are searched."""
+
+    both = "both"
+    forward = "+"
+    reverse = "-"
+
+
+class FormatName(StrEnum):
+    """How hits are written."""
+
+    v2 = "v2"
+    bulge = "bulge"
+    v3 = "v3"
+    bed = "bed"
+    csv = "csv"
+    tsv = "tsv"
+    parquet = "parquet"
+
+
+InputArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="INPUT",
+        help="Input file of Cas-OFFinder (genome, pattern, guides); - is standard input.",
+    ),
+]
+
+DeviceArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="DEVICE", help="As of cas-offinder: C, G or A, or such as G0,2."),
+]
+
+OutputArgument = Annotated[
+    Path | None, typer.Argument(metavar="OUTPUT", help="Rows to write; - is standard output.")
+]
+
+GuideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-g", "--guide", metavar="LETTERS", help="Guide, with its PAM or without (repeat)."
+    ),
+]
+
+GuidesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--guides",
+        help="Guides: FASTA, CSV or TSV, or one a line, with names and mismatches or without; "
+        "- is standard input.",
+    ),
+]
+
+PamOption = Annotated[str, typer.Option("--pam", help="PAM, in letters of IUPAC; '' for none.")]
+
+PamFirstOption = Annotated[
+    bool, typer.Option("--pam-first", help="The PAM is at the 5' end, as of Cas12a.")
+]
+
+GenomeOption = Annotated[
+    Path | None,
+    typer.Option("--genome", help="FASTA (plain or gzipped) or 2bit, or a folder of these."),
+]
+
+MismatchesOption = Annotated[
+    int | None,
+    typer.Option(
+        "-m",
+        "--mismatches",
+        min=0,
+        max=MAX_SIZE,
+        help="Most mismatches, beside the PAM.",
+        show_default="4",
+    ),
+]
+
+DnaBulgeOption = Annotated[
+    int, typer.Option("--dna-bulge", min=0, max=MAX_SIZE, help="Largest DNA bulge, nt.")
+]
+
+RnaBulgeOption = Annotated[
+    int, typer.Option("--rna-bulge", min=0, max=MAX_SIZE, help="Largest RNA bulge, nt.")
+]
+
+PlacementsOption = Annotated[
+    PlacementName | None,
+    typer.Option(
+        "--placements",
+        help="Of the alignments that share guide, strand and PAM, the best or all.",
+        show_default="all of INPUT, else best",
+    ),
+]
+
+StrandOption = Annotated[StrandName, typer.Option("--strand", help="Strands to search.")]
+
+FormatOption = Annotated[
+    FormatName | None,
+    typer.Option(
+        "--format",
+        help="v2: rows of cas-offinder; bulge: of cas-offinder-bulge; v3; bed; csv; tsv; parquet.",
+        show_default="by -o, else v2, or bulge where bulges are allowed",
+    ),
+]
+
+ScoresOption = Annotated[
+    bool,
+    typer.Option("--scores", help="Columns of CFD, MIT and CCTop scores; BED shows CFD."),
+]
+
+ClosestOption = Annotated[
+    int | None,
+    typer.Option(
+        "--closest",
+        min=1,
+        max=MAX_COUNT,
+        help="Keep so many sites of each guide, those with the fewest mismatches; without bulges.",
+        show_default="all",
+    ),
+]
+
+CountOnlyOption = Annotated[
+    bool, typer.Option("--count-only", help="Write hits of each guide by mismatches alone.")
+]
+
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="File to write.", show_default="standard output"),
+]
+
+CacheOption = Annotated[
+    bool,
+    typer.Option("--cache/--no-cache", help="Keep the genome, so that it opens at once later."),
+]
+
+BackendOption = Annotated[
+    BackendName | None,
+    typer.Option("--backend", help="Where to compute.", show_default="by DEVICE, else auto"),
+]
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where to search.
+
+    Parameters
+    ----------
+    backend
+        As of `find_offtargets`.
+    devices
+        Numbers of GPUs, or None.
+    """
+
+    backend: str
+    devices: tuple[int, ...] | None = None
+
+
+def parse_device(text: str) -> Device:
+    """Return what a device argument means.
+
+    A list has numbers, and ranges (``0:4`` is 0 to 3, ``0:4:2`` is 0 and 2). Without one all GPUs
+    are used; processors are always all used. ``A`` is GPUs where there are some.
+
+    Examples
+    --------
+    >>> parse_device("C0").backend, parse_device("G0,2:4").devices
+    ('cpu', (0, 2, 3))
+    """
+    found = _DEVICE.fullmatch(text)
+    numbers = _numbers(found[2]) if found and found[2] else ()
+    if not found or (found[2] and not numbers):
+        raise typer.BadParameter(
+            f"DEVICE is {text!r}, needs C (processors), G (GPUs) or A (what there is), with a list "
+            "of numbers or without, such as G0,2 or G0:2"
+        )
+    if found[1] == "C" or (found[1] == "A" and not cuda_is_available()):
+        return Device("cpu")
+    if not numbers and cuda_is_available():
+        import cupy
+
+        numbers = tuple(range(cupy.cuda.runtime.getDeviceCount()))
+    return Device("cuda", numbers or None)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of a list, each once."""
+    numbers: dict[int, None] = {}
+    for part in text.split(","):
+        bounds = [int(bound) for bound in part.split(":")]
+        if len(bounds) == 3 and bounds[2] == 0:
+            return ()
+        numbers |= dict.fromkeys(range(*bounds) if len(bounds) > 1 else bounds)
+    return tuple(numbers)
 
 
 def register(cli: typer.Typer) -> None:
@@ -33,26 +241,26 @@ def register(cli: typer.Typer) -> None:
 
 
 def offtarget(
-    input_file: io.InputArgument = None,
-    device: io.DeviceArgument = None,
-    output_file: io.OutputArgument = None,
-    guide: io.GuideOption = None,
-    guides: io.GuidesOption = None,
-    pam: io.PamOption = None,
-    pam_first: io.PamFirstOption = False,
-    genome: io.GenomeOption = None,
-    mismatches: io.MismatchesOption = None,
-    dna_bulge: io.DnaBulgeOption = 0,
-    rna_bulge: io.RnaBulgeOption = 0,
-    placements: io.PlacementsOption = None,
-    strand: io.StrandOption = io.StrandName.both,
-    as_format: io.FormatOption = None,
-    scores: io.ScoresOption = False,
-    closest: io.ClosestOption = None,
-    count_only: io.CountOnlyOption = False,
-    output: io.OutputOption = None,
-    cache: io.CacheOption = True,
-    backend: io.BackendOption = None,
+    input_file: InputArgument = None,
+    device: DeviceArgument = None,
+    output_file: OutputArgument = None,
+    guide: GuideOption = None,
+    guides: GuidesOption = None,
+    pam: PamOption = None,
+    pam_first: PamFirstOption = False,
+    genome: GenomeOption = None,
+    mismatches: MismatchesOption = None,
+    dna_bulge: DnaBulgeOption = 0,
+    rna_bulge: RnaBulgeOption = 0,
+    placements: PlacementsOption = None,
+    strand: StrandOption = StrandName.both,
+    as_format: FormatOption = None,
+    scores: ScoresOption = False,
+    closest: ClosestOption = None,
+    count_only: CountOnlyOption = False,
+    output: OutputOption = None,
+    cache: CacheOption = True,
+    backend: BackendOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the sites at which guides fit a genome with few mismatches and bulges.
@@ -86,7 +294,7 @@ def offtarget(
     form = results.find_format(as_format and as_format.value, output, query, count_only)
     results.check_output(output, form)
     if placements is None:
-        placements = io.PlacementName.all if query.is_input_file else io.PlacementName.best
+        placements = PlacementName.all if query.is_input_file else PlacementName.best
     seconds = {}
     with show_progress() as bar:
         began = time.perf_counter()

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from genoviz.cli.intervals.options import write_output
-from genoviz.cli.offtargets.query import Query
-from genoviz.cli.offtargets.search import Answer
+from genoviz.cli.offtargets.query import Answer, Query
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
 from genoviz.cli.results import print_notes
 

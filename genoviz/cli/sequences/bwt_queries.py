@@ -1,4 +1,4 @@
-"""``genoviz bwt count`` and ``locate``: how often k-mers occur, and where."""
+"""``genoviz bwt count`` and ``locate``: how often k-mers occur, and where, also on paths."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ import typer
 from genoviz.cli.common_options import MAX_COUNT, BackendName, BackendOption, JsonOption, examples
 from genoviz.cli.intervals.options import OutputOption, as_file, write_output
 from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
-from genoviz.cli.progress import show_progress
+from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
 from genoviz.cli.sequences import kmer_index as io
+from genoviz.cli.sequences.kmer_index import kmer_labels, open_pangenome
 
 if TYPE_CHECKING:
     import numpy as np
 
     from genoviz.analyses.sequences.kmer_hits import KmerHits
     from genoviz.analyses.sequences.kmers import Kmer
+    from genoviz.analyses.sequences.pangenome_queries import PathHits
+    from genoviz.model import PangenomeGraph
     from genoviz.model.sequences.fm_index import FMIndex
 
 COUNT_EXAMPLES = examples(
@@ -164,7 +167,6 @@ def locate(
         if io.is_graph(index):
             if context:
                 raise typer.BadParameter("--context needs an index or sequences, not a graph")
-            from genoviz.cli.sequences.path_hits import path_hit_lines
 
             lines = path_hit_lines(index, queries, bar, limit, bed, options)
         else:
@@ -222,3 +224,45 @@ def _hit_lines(
             around = ["\t" + "\t".join(parts) for parts in letters]
         for (kmer, contig, start, end, sign), more in zip(rows, around, strict=True):
             yield f"{labels[kmer]}\t{names[contig]}\t{start}\t{end}\t{_SIGNS[sign]}{more}"
+
+
+def path_hit_lines(
+    path: Path,
+    kmers: tuple[Kmer, ...],
+    bar: ProgressBar,
+    limit: int | None,
+    bed: bool,
+    options: dict[str, Any],
+) -> Iterator[str]:
+    """Return the lines of the hits of k-mers on the paths of a graph."""
+    from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
+
+    pangenome = open_pangenome(path, bar, kmers, backend=options["backend"])
+    found, n_left, n_hits = [], limit, 0
+    for kmer in kmers:
+        hits = locate_on_paths(pangenome, kmer, limit=n_left, **options)
+        found.append(hits)
+        n_hits += hits.n_hits
+        n_left = None if n_left is None else n_left - len(hits.starts)
+    n_given = sum(len(hits.starts) for hits in found)
+    if n_given < n_hits:
+        print_notes(f"{n_given:,} of {n_hits:,} hits are given (--limit)")
+    return _lines(pangenome.graph, kmers, found, bed)
+
+
+def _lines(
+    graph: PangenomeGraph, kmers: tuple[Kmer, ...], found: list[PathHits], bed: bool
+) -> Iterator[str]:
+    if not bed:
+        yield "\t".join(["#name", "kmer", "path", "start", "end", "strand", "nodes"])
+    for kmer, label, hits in zip(kmers, kmer_labels(kmers), found, strict=True):
+        name = (kmer.name or kmer.letters).replace("\t", " ")
+        rows = zip(hits.paths.tolist(), hits.starts.tolist(), hits.strands.tolist(), strict=True)
+        for row, (path, start, sign) in enumerate(rows):
+            place = f"{graph.path_names[path]}\t{start}\t{start + len(kmer.letters)}"
+            if bed:
+                yield f"{place}\t{name}\t0\t{_SIGNS[sign]}"
+                continue
+            nodes = hits.nodes[hits.node_offsets[row] : hits.node_offsets[row + 1]].tolist()
+            names = ",".join(graph.node_names[node] for node in nodes)
+            yield f"{label}\t{place}\t{_SIGNS[sign]}\t{names}"

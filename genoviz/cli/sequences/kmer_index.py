@@ -101,7 +101,7 @@ def is_graph(path: Path) -> bool:
 
 def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
     """Return the sequences of a file; notes go to standard error."""
-    from genoviz.io.sequences.sequences import iter_read_sequences
+    from genoviz.io.sequences.reader import iter_read_sequences
 
     for progress in iter_read_sequences(path):
         bar.update(progress.stage, progress.n_bytes, progress.n_bytes_total, "B")

@@ -12,7 +12,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.file_bytes import read_start
-from genoviz.io.sequences.sequences import SequencesProgress, iter_read_sequences
+from genoviz.io.sequences.reader import SequencesProgress, iter_read_sequences
 from genoviz.io.sequences.two_bit import is_two_bit
 from genoviz.model import Sequences
 
@@ -68,7 +68,7 @@ def iter_read_genome(path: str | PathLike[str]) -> Iterator[SequencesProgress]:
     Parameters
     ----------
     path
-        A file as for :func:`~genoviz.io.sequences.sequences.read_sequences`, or a folder of such
+        A file as for :func:`~genoviz.io.sequences.reader.read_sequences`, or a folder of such
         files, one after the other as :func:`find_genome_files` has them.
 
     Raises

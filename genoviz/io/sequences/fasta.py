@@ -1,21 +1,31 @@
-"""Sequences as FASTA, and names of nodes as lists."""
+"""Sequences as FASTA: read by all cores, and written."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
+from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.files.file_bytes import read_bytes
+from genoviz.io.sequences import fasta_loops
+from genoviz.io.text.line_errors import line_number, show
 from genoviz.io.text.writer import write_text
-from genoviz.model import PangenomeGraph
+from genoviz.model.sequences.sequences import LETTERS, UPPER_CASE, Sequences, cut_stretches
 
 LINE_WIDTH = 60
 _SLICE = 1 << 20
 _NOT_IN_NAMES = re.compile(r"[\x00-\x08\x0a-\x1f]")
+BLOCK = 1 << 20
+_BLOCKS_PER_THREAD = 8
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_FINDING, _READING = "Finding sequences", "Reading sequences"
 
 
 def write_fasta(
@@ -67,37 +77,132 @@ def _wrap(bases: np.ndarray, line_width: int) -> Iterator[bytes]:
             yield part[n_full * width :].tobytes() + b"\n"
 
 
-def write_node_list(
-    graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray, path: str | PathLike[str]
-) -> None:
-    """Write the names of nodes, one a line, gzipped where ``path`` ends in ``.gz``.
+Progress = tuple[str, int, int]
+
+
+def read_fasta(path: Path, text: np.ndarray) -> Generator[Progress, None, Sequences]:
+    """Return the sequences of a FASTA text; yields stage, bytes done and bytes in all.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be written.
+        If the text is not FASTA, or has letters that are no nucleotides; names the line.
     """
-    write_text(path, (f"{graph.node_names[int(node)]}\n".encode() for node in nodes))
+    if text[:3].tobytes() == _BYTE_ORDER_MARK:
+        text = text[3:]
+    _check_start(path, text)
+    n_threads = numba.config.NUMBA_NUM_THREADS
+    with ThreadPoolExecutor(n_threads) as pool:
+
+        def run(stage: str, call: Callable[[int, int], Any]) -> Generator[Progress, None, list]:
+            results: list = []
+            firsts = range(0, len(text), BLOCK)
+            batch = n_threads * _BLOCKS_PER_THREAD
+            for row in range(0, len(firsts), batch):
+                some = firsts[row : row + batch]
+                stops = [min(first + BLOCK, len(text)) for first in some]
+                results += pool.map(call, some, stops)
+                yield stage, stops[-1], len(text)
+            return results
+
+        starts, ends = yield from _find_headers(text, run)
+        offsets, bases, masked = yield from _read_letters(path, text, (starts, ends), run)
+    headers = [
+        text[start + 1 : end].tobytes().decode("utf-8", "replace").rstrip("\r")
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    if any("\r" in header for header in headers):
+        raise FileFormatError(path, "has lines that end in a carriage return alone, needs newlines")
+    names, notes = name_sequences([(header.split() or [""])[0] for header in headers])
+    return Sequences(names, offsets, bases, masked, notes, tuple(headers))
 
 
-def read_node_list(graph: PangenomeGraph, path: str | PathLike[str]) -> np.ndarray:
-    """Return the nodes that a file names, one a line, in its order; int64.
+def _check_start(path: Path, text: np.ndarray) -> None:
+    start = text[: 1 << 16].tobytes()
+    first = start.lstrip()
+    if not first:
+        raise FileFormatError(path, "has no sequence, needs one at least")
+    if not first.startswith(b">"):
+        line = 1 + start[: len(start) - len(first)].count(b"\n")
+        what = "is FASTQ" if first.startswith(b"@") else f"begins with {show(first.split()[0], 24)}"
+        raise FileFormatError(path, f"{what}, needs to be FASTA ('>') or 2bit", line=line)
 
-    Only the first column counts; empty lines and those that begin with ``#`` are passed over.
 
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read, or names a node that is not in the graph.
-    """
-    nodes = []
-    for number, line in enumerate(read_bytes(path).tobytes().splitlines(), start=1):
-        name = line.split(b"\t")[0].strip()
-        if not name or line.startswith(b"#"):
-            continue
-        node = graph.node_names.find(name)
-        if node < 0:
-            shown = name[:40].decode("utf-8", "backslashreplace")
-            raise FileFormatError(path, f"the graph has no node {shown!r}", line=number)
-        nodes.append(node)
-    return np.array(nodes, np.int64)
+def _find_headers(
+    text: np.ndarray, run: Callable
+) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray]]:
+    """Return where headers begin and end; each int64, shape (n_sequences,)."""
+    found = yield from run(
+        _FINDING, lambda first, stop: fasta_loops.find_headers(text, first, stop)
+    )
+    starts = np.concatenate(found)
+    ends = np.empty(len(starts), np.int64)
+    fasta_loops.find_line_ends(text, starts, ends)
+    return starts, ends
+
+
+def _read_letters(
+    path: Path, text: np.ndarray, headers: tuple[np.ndarray, np.ndarray], run: Callable
+) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return offsets, bases and soft-masked stretches."""
+    starts, ends = headers
+    n_before = np.empty(len(starts), np.int64)
+
+    def count(first: int, stop: int) -> int:
+        return fasta_loops.count_letters(text, first, stop, starts, ends, n_before)
+
+    counts = yield from run(_FINDING, count)
+    firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = np.append(n_before + firsts[starts // BLOCK], firsts[-1])
+    bases = np.empty(firsts[-1], np.uint8)
+
+    def copy(first: int, stop: int) -> tuple[np.ndarray, int]:
+        n, n_stop = firsts[first // BLOCK : first // BLOCK + 2].tolist()
+        bounds = np.empty(n_stop - n + 1, np.int64)
+        n_bounds, wrong = fasta_loops.copy_letters(
+            text, first, stop, starts, ends, UPPER_CASE, bases, n, bounds
+        )
+        return bounds[:n_bounds].copy(), wrong
+
+    copied = yield from run(_READING, copy)
+    wrong = [position for _, position in copied if position >= 0]
+    if wrong:
+        raise _wrong_letter(path, text, min(wrong))
+    bounds = np.concatenate([bounds for bounds, _ in copied])
+    return offsets, bases, cut_stretches(join_stretches(bounds.reshape(-1, 2)), offsets)
+
+
+def _wrong_letter(path: Path, text: np.ndarray, position: int) -> FileFormatError:
+    letter = show(text[position : position + 1].tobytes())
+    return FileFormatError(
+        path,
+        f"the sequence has {letter}, needs letters of {LETTERS.decode()}",
+        line=line_number(text, position),
+    )
+
+
+def join_stretches(stretches: np.ndarray) -> np.ndarray:
+    """Return ascending stretches with those that touch made one; int64, shape (n_stretches, 2)."""
+    begins = np.ones(len(stretches), bool)
+    begins[1:] = stretches[1:, 0] > stretches[:-1, 1]
+    last = np.append(np.flatnonzero(begins), len(stretches))[1:] - 1
+    return np.stack([stretches[begins, 0], stretches[last, 1]], axis=1)
+
+
+def name_sequences(words: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return names and what to note: a sequence without a name is called by its number."""
+    notes = []
+    nameless = [rank for rank, word in enumerate(words) if not word]
+    names = [word or f"sequence_{rank + 1}" for rank, word in enumerate(words)]
+    if nameless:
+        notes.append(
+            f"{len(nameless):,} of {len(names):,} sequences have no name; the first of them is "
+            f"called {names[nameless[0]]}"
+        )
+    repeated = [name for name, n in Counter(names).items() if n > 1]
+    if repeated:
+        which = "1 name is that" if len(repeated) == 1 else f"{len(repeated):,} names are those"
+        notes.append(
+            f"{which} of several sequences, which are kept apart; the first is {repeated[0]}"
+        )
+    return tuple(names), tuple(notes)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from genoviz.errors import FileFormatError
-from genoviz.io.sequences.fasta_reader import join_stretches, name_sequences
+from genoviz.io.sequences.fasta import join_stretches, name_sequences
 from genoviz.model.sequences.sequences import Sequences, cut_stretches
 
 MAGIC = 0x1A412743

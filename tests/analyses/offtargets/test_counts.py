@@ -14,9 +14,9 @@ from genoviz.analyses.offtargets.counts import (
     find_closest_offtargets,
     iter_count_offtargets,
 )
+from genoviz.analyses.offtargets.finding import find_offtargets, stream_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.offtargets.hits import HitCollector
-from genoviz.analyses.offtargets.offtargets import find_offtargets, stream_offtargets
 from genoviz.analyses.offtargets.request import make_request
 from genoviz.analyses.offtargets.search import iter_search, split_words
 from genoviz.errors import ParameterError

@@ -15,7 +15,7 @@ from genoviz.analyses.offtargets.differences import (
     count_mismatch_kinds,
     count_seed_mismatches,
 )
-from genoviz.analyses.offtargets.offtargets import guide_with_pam
+from genoviz.analyses.offtargets.finding import guide_with_pam
 from genoviz.errors import ParameterError
 
 NUMBERS = random.Random(11)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from genoviz import read_gfa
 from genoviz.analyses.graph.query.path_sequences import path_sequences
 from genoviz.analyses.offtargets import paths as path_offtargets
-from genoviz.analyses.offtargets.offtargets import find_offtargets
+from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.pangenome import (
     find_offtargets_on_graph,
     iter_find_offtargets_on_graph,

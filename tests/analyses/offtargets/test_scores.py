@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genoviz.analyses.offtargets import cfd_tables
 from genoviz.analyses.offtargets import scores as offtarget_scores
 from genoviz.analyses.offtargets.cuts import cut_sites, pam_lengths
-from genoviz.analyses.offtargets.offtargets import find_offtargets
+from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.scores import cctop_scores, cfd_scores, has_scores, mit_scores
 from genoviz.analyses.offtargets.summaries import summarise_guides
 from genoviz.errors import ParameterError
@@ -65,10 +64,10 @@ def cfd_of(alignment, tables):
 def test_the_tables_of_cfd_are_the_published_ones():
     """Supplementary table 19 of Doench et al. 2016, doi:10.1038/nbt.3437."""
     tables = json.loads(real_data("offtarget/cfd.json").read_text())
-    assert cfd_tables.PAMS == pytest.approx(tables["pam"], abs=1e-12)
+    assert offtarget_scores.PAM_WEIGHTS == pytest.approx(tables["pam"], abs=1e-12)
     for own, published in (
-        (cfd_tables.MISMATCHES, tables["mismatch"]),
-        (cfd_tables.BULGES, tables["bulge"]),
+        (offtarget_scores.MISMATCHES, tables["mismatch"]),
+        (offtarget_scores.BULGES, tables["bulge"]),
     ):
         assert set(own) == set(published)
         for name, values in own.items():
@@ -79,7 +78,7 @@ def test_the_tables_of_cfd_are_the_published_ones():
 def test_the_values_of_pams_are_by_their_two_letters():
     published = {"GG": 1, "AG": 0.259259259, "CG": 0.107142857, "GA": 0.069444444,
                  "TG": 0.038961039, "GC": 0.022222222, "GT": 0.016129032}  # fmt: skip
-    pams = cfd_tables.CFD_TABLES[3]
+    pams = offtarget_scores.CFD_TABLES[3]
     for first, letter in enumerate("ACGT"):
         for second, other in enumerate("ACGT"):
             assert pams[first, second] == published.get(letter + other, 0)

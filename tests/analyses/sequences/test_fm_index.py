@@ -17,7 +17,7 @@ from genoviz.analyses.sequences.fm_index import (
 from genoviz.analyses.sequences.index_text import make_index_text
 from genoviz.analyses.sequences.kmer_queries import count_kmers
 from genoviz.errors import ParameterError
-from genoviz.io.sequences.sequences import read_sequences
+from genoviz.io.sequences.reader import read_sequences
 from genoviz.model.sequences.sequences import Sequences
 from tests.conftest import real_data
 from tests.oracles.kmers import sort_suffixes

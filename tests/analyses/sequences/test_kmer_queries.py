@@ -12,7 +12,7 @@ from genoviz.analyses.sequences.kmer_queries import count_kmers, iter_count_kmer
 from genoviz.analyses.sequences.kmer_trace import bwt_window, suffix_beginnings, trace_kmer
 from genoviz.analyses.sequences.kmers import Kmer, PackedKmers
 from genoviz.errors import ParameterError
-from genoviz.io.sequences.sequences import read_sequences
+from genoviz.io.sequences.reader import read_sequences
 from genoviz.model.sequences.sequences import Sequences
 from tests.conftest import real_data
 from tests.oracles.kmers import find_both, find_forward, reverse_complement, sort_suffixes

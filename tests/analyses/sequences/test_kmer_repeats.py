@@ -15,7 +15,7 @@ from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
 from genoviz.analyses.sequences.suffix_array import common_prefixes as find_common_prefixes
 from genoviz.analyses.sequences.suffix_array import suffix_array
 from genoviz.errors import ParameterError
-from genoviz.io.sequences.sequences import read_sequences
+from genoviz.io.sequences.reader import read_sequences
 from genoviz.model.sequences.sequences import Sequences
 from tests.conftest import real_data
 from tests.oracles.kmer_counts import count_all, kmers_of, turn

@@ -11,7 +11,7 @@ from genoviz.analyses.sequences.suffix_array import (
     suffix_array,
 )
 from genoviz.errors import ParameterError
-from genoviz.io.sequences.sequences import read_sequences
+from genoviz.io.sequences.reader import read_sequences
 from tests.conftest import real_data
 from tests.kernels.texts import TEXTS, make_text, mutated, random_letters
 from tests.oracles.suffix_array import common_prefixes as compared_prefixes

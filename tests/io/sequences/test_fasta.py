@@ -18,7 +18,8 @@ from genoviz.analyses.graph.query.sequences import (
     region_sequence,
 )
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.sequences.fasta import read_node_list, write_fasta, write_node_list
+from genoviz.io.graph.node_list import read_node_list, write_node_list
+from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import ByteStrings, PathRegion
 from genoviz.model.sequences.bases import reverse_complement
 from tests.conftest import real_data

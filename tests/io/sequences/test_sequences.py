@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from genoviz import Sequences, iter_read_sequences, read_sequences, write_fasta
 from genoviz.errors import FileFormatError
-from genoviz.io.sequences import fasta_reader, two_bit
+from genoviz.io.sequences import fasta, two_bit
 from tests.conftest import real_data
 from tests.oracles.two_bit import write_two_bit
 
@@ -78,7 +78,7 @@ def test_blocks_may_end_anywhere(folder, records, width, block):
     written = [(name, np.frombuffer(letters.encode(), np.uint8)) for name, letters in records]
     write_fasta(written, path, line_width=width)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasta_reader, "BLOCK", block)
+        patch.setattr(fasta, "BLOCK", block)
         same(read_sequences(path), records)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.analyses.offtargets.offtargets import guide_with_pam, guides_without_pam
+from genoviz.analyses.offtargets.finding import guide_with_pam, guides_without_pam
 from genoviz.errors import ParameterError
 from genoviz.io.offtargets.guide_files import SHORTEST_GUIDE
 from genoviz.model.offtargets.genome_planes import GenomePlanes

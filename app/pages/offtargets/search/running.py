@@ -11,8 +11,8 @@ import numpy as np
 
 from genoviz.analyses.graph.query.path_groups import PathGroups
 from genoviz.analyses.offtargets.differences import PamClasses, count_seed_mismatches
+from genoviz.analyses.offtargets.finding import iter_find_offtargets
 from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
-from genoviz.analyses.offtargets.offtargets import iter_find_offtargets
 from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_find_offtargets_on_graph
 from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores

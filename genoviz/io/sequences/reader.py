@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from genoviz.io.sequences.fasta_reader import read_fasta
+from genoviz.io.sequences.fasta import read_fasta
 from genoviz.io.sequences.two_bit import is_two_bit, read_two_bit
 from genoviz.io.text.text_file import open_text
 from genoviz.model import Sequences

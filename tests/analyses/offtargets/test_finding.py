@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.analyses.offtargets.bulges import BulgeType, find_protospacer
-from genoviz.analyses.offtargets.genome_planes import make_genome_planes
-from genoviz.analyses.offtargets.offtargets import (
+from genoviz.analyses.offtargets.finding import (
     METHODS,
     find_offtargets,
     guides_without_pam,
     iter_find_offtargets,
 )
+from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.errors import ParameterError
-from genoviz.io.sequences.sequences import read_sequences
+from genoviz.io.sequences.reader import read_sequences
 from genoviz.model.sequences.sequences import Sequences
 from tests.conftest import real_data
 from tests.oracles.offtargets import find_bulged_sites, find_sites

@@ -1,0 +1,49 @@
+"""Lists of nodes as text: one name a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.files.file_bytes import read_bytes
+from genoviz.io.text.writer import write_text
+from genoviz.model import PangenomeGraph
+
+
+def write_node_list(
+    graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray, path: str | PathLike[str]
+) -> None:
+    """Write the names of nodes, one a line, gzipped where ``path`` ends in ``.gz``.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be written.
+    """
+    write_text(path, (f"{graph.node_names[int(node)]}\n".encode() for node in nodes))
+
+
+def read_node_list(graph: PangenomeGraph, path: str | PathLike[str]) -> np.ndarray:
+    """Return the nodes that a file names, one a line, in its order; int64.
+
+    Only the first column counts; empty lines and those that begin with ``#`` are passed over.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or names a node that is not in the graph.
+    """
+    nodes = []
+    for number, line in enumerate(read_bytes(path).tobytes().splitlines(), start=1):
+        name = line.split(b"\t")[0].strip()
+        if not name or line.startswith(b"#"):
+            continue
+        node = graph.node_names.find(name)
+        if node < 0:
+            shown = name[:40].decode("utf-8", "backslashreplace")
+            raise FileFormatError(path, f"the graph has no node {shown!r}", line=number)
+        nodes.append(node)
+    return np.array(nodes, np.int64)
