@@ -1,0 +1,55 @@
+"""Numbers of the tree: modules, who imports them, files in folders, names of files."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from pathlib import Path
+
+# What many folders have by design, so that a name says what to expect.
+SHARED_NAMES = {"__init__.py", "page.py", "cpu.py", "cuda.py"}
+
+
+def read_modules(root: Path) -> dict[str, Path]:
+    """Return the product's modules by the name with which they are imported."""
+    modules = {}
+    for top, package in (("genoviz", "genoviz"), ("app", "genoviz_app")):
+        for path in sorted((root / top).rglob("*.py")):
+            inner = path.relative_to(root / top).with_suffix("").parts
+            modules[".".join([package, *inner]).removesuffix(".__init__")] = path
+    return modules
+
+
+def find_importers(modules: dict[str, Path]) -> dict[str, set[str]]:
+    """Return which modules import each module; a name that is handed on lazily counts too."""
+    importers = defaultdict(set)
+    for name, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                found = {each if each in modules else node.module for each in inner}
+            elif isinstance(node, ast.Constant) and path.name == "__init__.py":
+                found = {node.value}
+            else:
+                continue
+            for each in found & modules.keys() - {name}:
+                importers[each].add(name)
+    return importers
+
+
+def measure_rooms(root: Path) -> dict[str, int]:
+    """Return the numbers of the tree by what they count."""
+    modules = read_modules(root)
+    importers = find_importers(modules)
+    rooms = [name for name, path in modules.items() if path.name != "__init__.py"]
+    folders = Counter(path.parent for path in modules.values())
+    names = Counter(path.name for path in modules.values() if path.name not in SHARED_NAMES)
+    return {
+        "modules": len(modules),
+        "lines": sum(len(path.read_text().splitlines()) for path in modules.values()),
+        "modules with one importer": sum(len(importers[name]) == 1 for name in rooms),
+        "files in the largest folder": max(folders.values()),
+        "times that one file name stands": max(names.values()),
+    }

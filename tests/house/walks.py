@@ -1,0 +1,150 @@
+"""Which files a command or a click enters: those in which a function runs, each counted once.
+
+Run as a script in a process of its own, so that threads of jobs begin under the profiler:
+``python -m tests.house.walks NAME`` prints the files of one walk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from genoviz.cli.main import main
+from genoviz_app.pages.kmers import KmersPage
+from genoviz_app.pages.pangenome import PangenomePage
+from genoviz_app.server.jobs import JobThread
+from genoviz_app.session.session import Session
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "data_samples"
+OURS = (str(ROOT / "genoviz"), str(ROOT / "app"), str(ROOT / "genoviz_app"))
+
+
+class Walk:
+    """The files that are entered while it is on."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self._is_on = False
+
+    def _see(self, frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>":
+            file = frame.f_code.co_filename
+            if file.startswith(OURS):
+                self.files.add(str(Path(file).resolve().relative_to(ROOT)))
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """Count what is entered within, also by threads that begin there."""
+        self._is_on = True
+        threading.setprofile(self._see)
+        sys.setprofile(self._see)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+            self._is_on = False
+
+    def follow_jobs(self) -> None:
+        """Count what the threads of jobs enter, too, which have begun before."""
+        submit = JobThread.submit
+
+        def seen(steps: Iterator[Any]) -> Iterator[Any]:
+            while True:
+                sys.setprofile(self._see if self._is_on else None)
+                try:
+                    step = next(steps)
+                except StopIteration:
+                    return
+                finally:
+                    sys.setprofile(None)
+                yield step
+
+        JobThread.submit = lambda thread, steps, **options: submit(thread, seen(steps), **options)
+
+
+class Tab:
+    """A page of a tab without a browser."""
+
+    def __init__(self, page_class: type, walk: Walk, file: str) -> None:
+        self._walk = walk
+        walk.follow_jobs()
+        self._session = Session()
+        self.page = page_class(self._session)
+        self._session.open(str(SAMPLES / file))
+
+    def wait(self, is_done: Callable[[], bool]) -> None:
+        """Poll, as a tab does some twenty times a second, until something has come."""
+        wait_until(is_done, self._poll)
+
+    def rest(self) -> None:
+        """Wait until no job runs, and forget what is entered even then."""
+        self.wait(lambda: not self._session.is_busy and not self._session.is_opening)
+        with self._walk.on():
+            for _ in range(20):
+                self._poll()
+        self._idle = set(self._walk.files)
+
+    def close(self) -> None:
+        """Close the tab; what it enters when idle belongs to no walk."""
+        self._walk.files -= self._idle
+        self._session.close()
+
+    def _poll(self) -> None:
+        self._session.poll()
+        self.page.poll()
+
+
+def walk_count(walk: Walk) -> None:
+    """Enter ``genoviz count`` with two files of intervals."""
+    files = [str(SAMPLES / "exons.bed.gz"), str(SAMPLES / "reads.bed.gz")]
+    sys.argv = ["genoviz", "count", *files, "--output", os.devnull]
+    with walk.on(), contextlib.suppress(SystemExit):
+        main()
+
+
+def walk_kmer(walk: Walk) -> None:
+    """Go from a typed k-mer to its hits in a table."""
+    tab = Tab(KmersPage, walk, "genome.fa.gz")
+    tab.wait(lambda: tab.page.state.index is not None)
+    _ask(tab, "ACGTTG")
+    tab.rest()
+    with walk.on():
+        _ask(tab, "GATTACA")
+    tab.close()
+
+
+def _ask(tab: Tab, kmer: str) -> None:
+    state = tab.page.state
+    tab.page.query.write("")
+    tab.page.query.write(kmer)
+    tab.wait(lambda: state.answer is not None and not state.is_counting and not state.is_finding)
+
+
+def walk_run(walk: Walk) -> None:
+    """Go from Run to the first frame of the layout."""
+    tab = Tab(PangenomePage, walk, "simulated.gfa.gz")
+    run = tab.page.view.run
+    tab.wait(lambda: run.snapshot is not None)
+    tab.rest()
+    with walk.on():
+        run.run()
+        tab.wait(lambda: run.snapshot.n_updates > 0)
+    tab.close()
+
+
+WALKS = {"count": walk_count, "kmer": walk_kmer, "run": walk_run}
+
+if __name__ == "__main__":
+    its_walk = Walk()
+    WALKS[sys.argv[1]](its_walk)
+    sys.stdout.write("\n".join(sorted(its_walk.files)) + "\n")
+    sys.stdout.flush()
