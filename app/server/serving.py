@@ -5,10 +5,24 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+from tornado.web import RequestHandler
+
 from genoviz.errors import GenovizError
+from genoviz_app.server.jobs import FILES, KERNELS
+
+
+class StatusHandler(RequestHandler):
+    """Answers with the number of jobs that run or wait for their turn."""
+
+    def get(self) -> None:
+        """Write ``running`` (layouts and other computations) and ``opening`` (files)."""
+        self.write({"running": KERNELS.n_active, "opening": FILES.n_active})
+
 
 UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024
+
 UNUSED_SESSION_MILLISECONDS = 3000
+
 CHECK_SESSIONS_MILLISECONDS = 1000
 
 
@@ -52,7 +66,6 @@ def serve(
         split_tracks,
     )
     from genoviz_app.server.setup import LOOPBACK, SETTINGS, prepare_server
-    from genoviz_app.server.status import StatusHandler
     from genoviz_app.theme import FAVICON
 
     paths = [check_path(str(file)) for file in files]

@@ -14,10 +14,12 @@ import param
 
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.errors import GenovizError
-from genoviz_app.opening.annotation_files import (
+from genoviz_app.opening.companions import (
     AnnotationFile,
     OpenAnnotations,
+    OpenLayout,
     iter_open_annotations,
+    iter_open_layout,
     iter_place_annotations,
 )
 from genoviz_app.opening.files import (
@@ -33,7 +35,6 @@ from genoviz_app.opening.files import (
 from genoviz_app.opening.genome_files import GenomeFiles
 from genoviz_app.opening.genotype_files import GenotypeFiles
 from genoviz_app.opening.index_files import IndexFiles
-from genoviz_app.opening.layout_files import OpenLayout, iter_open_layout
 from genoviz_app.opening.served_files import FileKind, ServedGraph, file_kind, is_plink_bed
 from genoviz_app.opening.track_files import TrackFiles
 from genoviz_app.server.jobs import FILES, KERNELS, Job, JobState, JobThread, describe_problem

@@ -1,10 +1,13 @@
-"""What every command's values go through before the command: numbers, and files given as ``-``."""
+"""What every command's values go through before the command.
+
+Numbers are finite, ``-`` is standard input or output, and nothing that is read is written over.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -12,6 +15,7 @@ import typer
 
 from genoviz.cli.stopping import run_stoppable
 from genoviz.cli.streams import STANDARD_OUTPUT, as_file, is_dash, take_standard_output
+from genoviz.io.files.replace_file import protect_inputs, refuse_input
 
 # Parameters that name files to write; all others of type Path are read.
 OUTPUTS = ("output", "output_file", "tsv", "gaps", "samples", "pairs", "effects", "loadings")
@@ -20,6 +24,8 @@ READ_LATER = ("sequences",)
 # It hears signals itself.
 IN_MAIN_THREAD = ("serve",)
 BY_DEFAULT = "standard output"
+# What is read beside a file of the same stem, and by a prefix.
+COMPANIONS = (".bed", ".bim", ".fam", ".pgen", ".pvar", ".psam")
 
 
 def check_values(command: Any) -> None:
@@ -60,10 +66,36 @@ def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Cal
             if name not in (*OUTPUTS, *READ_LATER) and values[name] is not None:
                 values[name] = as_file(Path(values[name]))
         if name_of_command in IN_MAIN_THREAD:
-            return callback(**values)
-        return run_stoppable(functools.partial(callback, **values))
+            return _run_guarded(callback, values)
+        return run_stoppable(functools.partial(_run_guarded, callback, values))
 
     return call
+
+
+def _run_guarded(callback: Callable, values: dict[str, Any]) -> Any:
+    """Run a command that cannot write over a file that it reads."""
+    read = [
+        path for name, value in values.items() if name not in OUTPUTS for path in _iter_files(value)
+    ]
+    with protect_inputs(read):
+        # Before anything is computed; names made from these are looked at when they are opened.
+        for name in OUTPUTS:
+            if isinstance(values.get(name), Path):
+                refuse_input(values[name])
+        return callback(**values)
+
+
+def _iter_files(value: Any) -> Iterator[Path]:
+    """Yield the files that a value may name."""
+    if isinstance(value, list | tuple):
+        for inner in value:
+            yield from _iter_files(inner)
+    elif isinstance(value, str | Path) and str(value):
+        path = Path(value)
+        yield path
+        for ending in COMPANIONS:
+            yield path.with_name(path.name + ending) if path.name else path
+            yield path.with_suffix(ending) if path.suffix in COMPANIONS else path
 
 
 def _is_path(hint: Any) -> bool:

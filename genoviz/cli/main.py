@@ -14,10 +14,8 @@ from genoviz.cli.genotypes import geno
 from genoviz.cli.graph import draw, extract, layout, position, simulate, sites, stats, stress
 from genoviz.cli.intervals import count, coverage, depth
 from genoviz.cli.offtargets import offtarget
-from genoviz.cli.own_inputs import keep_own_inputs
 from genoviz.cli.sequences import bwt
-from genoviz.cli.signals import Terminated, end_on_signals
-from genoviz.cli.stopping import leave_stuck, tidied
+from genoviz.cli.stopping import Terminated, end_on_signals, leave_stuck, tidied
 from genoviz.cli.streams import remove_copies, silence_broken_streams, until_nobody_reads
 from genoviz.errors import GenovizError
 from genoviz.threading_layer import find_fault_of_layer
@@ -77,7 +75,6 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     command = typer.main.get_command(cli)
-    keep_own_inputs(command)
     check_values(command)
     # The program ends in peace where nobody reads on, be it what a command writes or its help.
     command.make_context = _quietly(command.make_context)

@@ -5,8 +5,13 @@ SHA-256. ``GENOVIZ_SAMPLES_URL`` names a mirror: a folder that serves the files 
 """
 
 from genoviz.samples.catalogue import Sample, SampleFile, find_sample, list_samples
-from genoviz.samples.downloads import samples_folder
-from genoviz.samples.fetching import BUNDLED_FOLDER, DownloadProgress, get_sample, iter_get_sample
+from genoviz.samples.fetching import (
+    BUNDLED_FOLDER,
+    DownloadProgress,
+    get_sample,
+    iter_get_sample,
+    samples_folder,
+)
 from genoviz.samples.makers import MAKERS
 
 __all__ = [

@@ -6,15 +6,15 @@ import signal
 
 import pytest
 
-from genoviz.cli import signals
-from genoviz.cli.signals import Terminated, end_on_signals
+from genoviz.cli import stopping
+from genoviz.cli.stopping import Terminated, end_on_signals
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that stands still; the signals do by default what they do to a program."""
     now = [100.0]
-    monkeypatch.setattr(signals.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(stopping.time, "monotonic", lambda: now[0])
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, signal.SIG_DFL) for number in numbers}
     yield now

@@ -1,4 +1,10 @@
-"""Write a file as a whole or not at all."""
+"""Write a file as a whole or not at all, and none that the program reads.
+
+A command that reads a file in slices, or memory-mapped, and writes its result under the same name
+would destroy what it reads; and what a person has is worth more than a result. So a program says
+what it reads (`protect_inputs`), and `replace_file` refuses to replace that, by whatever name,
+symbolic or hard link.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +15,57 @@ import platform
 import re
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.protected_inputs import refuse_input
+
+_PROTECTED: ContextVar[frozenset[tuple[int, int]]] = ContextVar("_PROTECTED", default=frozenset())
+
+
+@contextlib.contextmanager
+def protect_inputs(paths: Iterable[str | PathLike[str]]) -> Iterator[None]:
+    """Let no file of these be written over until the block ends; those that do not exist count not.
+
+    Parameters
+    ----------
+    paths
+        The files that are read.
+    """
+    keys = {_file_key(path) for path in paths} - {None}
+    token = _PROTECTED.set(_PROTECTED.get() | keys)
+    try:
+        yield
+    finally:
+        _PROTECTED.reset(token)
+
+
+def refuse_input(path: str | PathLike[str]) -> None:
+    """Refuse to write a file that is protected.
+
+    Raises
+    ------
+    FileFormatError
+        If it is.
+    """
+    if _PROTECTED.get() and _file_key(path) in _PROTECTED.get():
+        raise FileFormatError(
+            Path(path), "is read by this command, which must not write over it; give another name"
+        )
+
+
+def _file_key(path: str | PathLike[str]) -> tuple[int, int] | None:
+    """Return what names a regular file by all of its links, or None for what is none."""
+    try:
+        path = Path(path)
+        status = path.stat()
+        return (status.st_dev, status.st_ino) if path.is_file() else None
+    except (OSError, ValueError):
+        return None
+
 
 try:
     import fcntl
@@ -23,9 +73,13 @@ except ImportError:  # a system without locks: parts left behind are not found o
     fcntl = None
 
 _ENDING = ".part"
+
 _open_parts: set[Path] = set()
+
 _USUAL_NAME_MAX = 255
+
 _DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d+)|(stdin|stdout|stderr))")
+
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 
 

@@ -17,7 +17,7 @@ from genoviz.model import Annotations
 from genoviz.model.intervals.annotations import Categories, join_annotations
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.samples import iter_get_sample
-from genoviz_app.opening.annotation_files import AnnotationFile
+from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.files import (
     FileCache,
     OpeningProgress,

@@ -8,7 +8,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.opening.annotation_files import AnnotationFile
+from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.offtargets.state import OffTargetState

@@ -18,7 +18,7 @@ from genoviz.model import PathRegion
 from genoviz.model.offtargets.hits import Alignment
 from genoviz.model.offtargets.protospacer import find_protospacer
 from genoviz.model.sequences.sequences import Sequences
-from genoviz_app.opening.annotation_files import AnnotationFile
+from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.genome_files import (
     Genome,
     OpenGenome,

@@ -1,4 +1,4 @@
-"""Opening annotations of a graph from files; several files are shown as one."""
+"""Opening what belongs to a graph: its layout, and annotations, of which several files are one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations, place_annotations
+from genoviz.io.graph.layout_files import read_layout
 from genoviz.io.intervals.annotations import read_annotations
-from genoviz.model import Annotations, PangenomeGraph
+from genoviz.model import Annotations, GraphLayout, PangenomeGraph
 from genoviz.model.intervals.annotations import join_annotations
 from genoviz_app.opening.files import OpeningProgress
 
@@ -81,3 +82,30 @@ def iter_place_annotations(
         joined = join_annotations([file.annotations for file in files])
         placed = place_annotations(graph, joined)
     yield OpeningProgress("Ready", 1.0, OpenAnnotations(files, placed))
+
+
+@dataclass(frozen=True)
+class OpenLayout:
+    """A layout that was read from a file.
+
+    Attributes
+    ----------
+    source
+        The path that opens it again; "" for an upload.
+    title
+        What people call it.
+    layout
+        The layout itself.
+    """
+
+    source: str
+    title: str
+    layout: GraphLayout
+
+
+def iter_open_layout(
+    path: Path, graph: PangenomeGraph, *, source: str = "", title: str
+) -> Iterator[OpeningProgress]:
+    """Open the layout of a graph; the last progress has it."""
+    yield OpeningProgress(f"Reading the layout {title}")
+    yield OpeningProgress("Ready", 1.0, OpenLayout(source, title, read_layout(path, graph)))
