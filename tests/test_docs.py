@@ -49,7 +49,7 @@ def test_every_citation_is_in_the_list_of_references():
 
 
 WITH_EXAMPLES = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    re.sub(r"^app\b", "genoviz_app", ".".join(path.relative_to(ROOT).with_suffix("").parts))
     for package in ("genoviz", "app")
     for path in sorted((ROOT / package).rglob("*.py"))
     if re.search(r">>> (?!.*SKIP)", path.read_text(encoding="utf-8"))

@@ -221,7 +221,14 @@ class Tab(Protocol):
     def folders(self) -> tuple[Path, ...]:
         """When not empty, only files below these folders are opened."""
 
-    def submit(self, steps: Iterator[Any], *, title: str, thread: JobThread = ...) -> Job:
+    def submit(
+        self,
+        steps: Iterator[Any],
+        *,
+        title: str,
+        thread: JobThread = ...,
+        follow: Callable[[Job], None] | None = None,
+    ) -> Job:
         """Run a generator in a job thread; it is cancelled when the tab closes."""
 
     def upload_path(self, name: str) -> Path:

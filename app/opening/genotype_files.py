@@ -178,8 +178,7 @@ class GenotypeFiles(OpeningFiles):
         self._arrivals.forget()
 
     def poll(self) -> None:
-        """Take over what the opening has come to, and go on with the next."""
-        super().poll()
+        """Go on with what has come since."""
         if self._arrivals.are_complete:
             self._open_arrivals()
         elif self._job is None and self._waiting:

@@ -48,10 +48,9 @@ class OpeningFiles(param.Parameterized):
             self._job.cancel()
         self._job = self.opening = None
 
-    def poll(self) -> None:
-        """Take over what the opening has come to; called some twenty times a second."""
-        job = self._job
-        if job is None:
+    def _on_job(self, job: Job) -> None:
+        """Keep what the opening has come to."""
+        if job is not self._job:  # it was cancelled, or another one took its place
             return
         if not job.has_ended:
             if job.snapshot is not None:
@@ -72,4 +71,6 @@ class OpeningFiles(param.Parameterized):
         self.cancel()
         self._session.problem = ""
         self.opening = OpeningProgress(f"Opening {title}")
-        self._job = self._session.submit(steps, title=f"open {title}", thread=self.thread)
+        self._job = self._session.submit(
+            steps, title=f"open {title}", thread=self.thread, follow=self._on_job
+        )

@@ -99,10 +99,9 @@ class TrackFiles(param.Parameterized):
             self._job.cancel()
         self._job = self.opening = None
 
-    def poll(self) -> None:
-        """Take over what the opening has come to; called some twenty times a second."""
-        job = self._job
-        if job is None:
+    def _on_job(self, job: Job) -> None:
+        """Keep what the opening has come to."""
+        if job is not self._job:  # it was cancelled
             return
         if not job.has_ended:
             if job.snapshot is not None:
@@ -110,7 +109,7 @@ class TrackFiles(param.Parameterized):
             return
         self._job = None
         if job.state is JobState.FAILED:
-            self._complain(job.error)
+            self._session.complain(describe_problem(job.error))
         elif job.state is JobState.FINISHED:
             self._on_opened(job.snapshot.opened)
         self._go_on()
@@ -141,7 +140,9 @@ class TrackFiles(param.Parameterized):
             return
         steps, title = self._waiting.popleft()
         self.opening = OpeningProgress(f"Opening {title}")
-        self._job = self._session.submit(steps, title=f"open {title}", thread=FILES)
+        self._job = self._session.submit(
+            steps, title=f"open {title}", thread=FILES, follow=self._on_job
+        )
 
     def _on_opened(self, opened: TrackFile) -> None:
         """Add a file; one that is open already is read anew in its place."""
@@ -152,10 +153,6 @@ class TrackFiles(param.Parameterized):
             self.files = (*self.files[:place], opened, *self.files[place + 1 :])
         else:
             self.files = (*self.files, opened)
-
-    def _complain(self, error: Exception | None) -> None:
-
-        self._session.complain(describe_problem(error))
 
 
 def iter_open_track(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,20 @@ from genoviz_app.server.jobs import FILES, KERNELS, Job, JobState, JobThread, de
 from genoviz_app.session.address import Region
 
 UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
+
+
+class _Followed:
+    """A job, and who is told of what it comes to."""
+
+    def __init__(self, job: Job, follow: Callable[[Job], None]) -> None:
+        self.job, self._follow, self._n_seen = job, follow, 0
+
+    def look(self, *, has_ended: bool) -> None:
+        """Tell of anything new, and of the end."""
+        n_snapshots = self.job.n_snapshots
+        if has_ended or n_snapshots != self._n_seen:
+            self._n_seen = n_snapshots
+            self._follow(self.job)
 
 
 class Session(param.Parameterized):
@@ -82,6 +96,7 @@ class Session(param.Parameterized):
         self.files = files
         self._folders = folders
         self._jobs: list[Job] = []
+        self._followed: list[_Followed] = []
         self._opening_job: Job | None = None
         self._is_companion = False
         self._next: deque[str] = deque()
@@ -93,10 +108,32 @@ class Session(param.Parameterized):
         self.genomes = GenomeFiles(self)
         self.genotypes = GenotypeFiles(self)
 
-    def submit(self, steps: Iterator[Any], *, title: str, thread: JobThread = KERNELS) -> Job:
-        """Run a generator in a job thread; it is cancelled when the tab closes."""
+    def submit(
+        self,
+        steps: Iterator[Any],
+        *,
+        title: str,
+        thread: JobThread = KERNELS,
+        follow: Callable[[Job], None] | None = None,
+    ) -> Job:
+        """Run a generator in a job thread; it is cancelled when the tab closes.
+
+        Parameters
+        ----------
+        steps
+            The generator.
+        title
+            What the job does, for people.
+        thread
+            Where it runs.
+        follow
+            Called with the job from `poll` whenever it has come to something new, and when it has
+            ended: nothing is asked of a job that stands still.
+        """
         job = thread.submit(steps, title=title)
         self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
+        if follow is not None:
+            self._followed.append(_Followed(job, follow))
         return job
 
     def open(
@@ -230,22 +267,26 @@ class Session(param.Parameterized):
 
     def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
         self.opening = OpeningProgress(f"Opening {source}")
-        self._opening_job = self.submit(steps, title=f"open {source}", thread=FILES)
+        self._opening_job = self.submit(
+            steps, title=f"open {source}", thread=FILES, follow=self._on_opening
+        )
         self._is_companion = False
 
     def poll(self) -> None:
         """Take over what the opening jobs have come to."""
-        self.tracks.poll()
-        self.indexes.poll()
-        self.genomes.poll()
+        for each in tuple(self._followed):
+            has_ended = each.job.has_ended
+            if has_ended:
+                self._followed.remove(each)
+            each.look(has_ended=has_ended)
         self.genotypes.poll()
-        job = self._opening_job
-        if job is None:
+
+    def _on_opening(self, job: Job) -> None:
+        if job is not self._opening_job:  # it was cancelled, or another one took its place
             return
-        has_ended, progress = job.has_ended, job.snapshot
-        if not has_ended:
-            if progress is not None:
-                self.opening = progress
+        progress = job.snapshot
+        if not job.has_ended:
+            self.opening = progress
             return
         self._opening_job = None
         self.opening = None
@@ -254,21 +295,21 @@ class Session(param.Parameterized):
             if not self._is_companion:
                 self._next.clear()  # they belong to the graph that was not opened
         elif job.state is JobState.FINISHED:
-            self._take_opened(progress.opened)
+            self._keep(progress.opened)
         if self._next:
             source = self._next.popleft()
             self._submit_opening(self._iter_open_companion(source), source)
             self._is_companion = True
 
-    def _take_opened(self, opened: OpenGraph | OpenLayout | OpenAnnotations) -> None:
+    def _keep(self, opened: OpenGraph | OpenLayout | OpenAnnotations) -> None:
         if isinstance(opened, OpenLayout):
             self.layout = opened
         elif isinstance(opened, OpenAnnotations):
             self.annotation_files = opened
         else:
-            self._take_graph(opened)
+            self._keep_graph(opened)
 
-    def _take_graph(self, opened: OpenGraph) -> None:
+    def _keep_graph(self, opened: OpenGraph) -> None:
         region = self._wanted_region
         if region is not None and region.path not in opened.graph.path_names:
             self.complain(f"{opened.title} has no path {region.path!r}.")
@@ -297,7 +338,7 @@ class Session(param.Parameterized):
         self.is_closed = True
         for job in self._jobs:
             job.cancel()
-        self._jobs = []
+        self._jobs, self._followed = [], []
         if self._uploads is not None:
             shutil.rmtree(self._uploads, ignore_errors=True)
             FileCache.forget_below(self._uploads)

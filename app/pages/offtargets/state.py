@@ -121,7 +121,6 @@ class OffTargetState(param.Parameterized):
 
     def poll(self) -> None:
         """Take what is ready."""
-        self.gene_files.poll()
         self._annotating.poll()
         self._filtering.poll()
         job = self._job
