@@ -34,7 +34,7 @@ from benchmarks.offtarget_genome import (
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.offtargets.counts import count_offtargets, find_closest_offtargets
 from genoviz.analyses.offtargets.finding import find_offtargets
-from genoviz.analyses.offtargets.request import StrandSearch, make_request
+from genoviz.analyses.offtargets.request import SearchOptions, StrandSearch, make_request
 from genoviz.analyses.offtargets.search import expected_hits
 from genoviz.backend import load_kernel
 from genoviz.io.sequences.fasta import write_fasta
@@ -190,7 +190,9 @@ def prepare_kernel(
     n_words: int,
 ) -> tuple[Callable[[], None], np.ndarray]:
     """Return a search of both strands by a kernel, and the array that has its numbers of hits."""
-    request = make_request(guides, planes, pattern, max_mismatches=limit, method=method)
+    request = make_request(
+        guides, planes, pattern, SearchOptions(max_mismatches=limit, method=method)
+    )
     find = getattr(load_kernel("offtarget", backend), f"find_sites_{method}")
     bits = [planes.low, planes.high, planes.other, planes.valid_starts(len(pattern))[:n_words]]
     if backend == "cuda":

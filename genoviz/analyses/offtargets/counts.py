@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genoviz.analyses.offtargets.hits import HitCollector, OffTargetHits
-from genoviz.analyses.offtargets.request import OffTargetRequest, make_request
+from genoviz.analyses.offtargets.request import OffTargetRequest, SearchOptions, make_request
 from genoviz.analyses.offtargets.search import Found, WordRange, iter_search, make_parts
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
@@ -74,10 +74,7 @@ def count_offtargets(
     >>> count_offtargets(["GACCTGTCGCTGACGCNNN"], genome, "N" * 17 + "GG", max_mismatches=1)
     array([[1, 0]])
     """
-    *_, last = iter_count_offtargets(
-        guides,
-        genome,
-        pattern,
+    options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
         rna_bulge=rna_bulge,
@@ -86,6 +83,7 @@ def count_offtargets(
         devices=devices,
         backend=backend,
     )
+    *_, last = iter_counts(guides, genome, pattern, options)
     return last.counts
 
 
@@ -103,18 +101,24 @@ def iter_count_offtargets(
     backend: Backend = "auto",
 ) -> Iterator[OffTargetCountProgress]:
     """Yield the progress of `count_offtargets`; the last one has all counts."""
-    request = make_request(
-        guides,
-        genome,
-        pattern,
+    options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
         rna_bulge=rna_bulge,
         strands=strands,
         method=method,
+        devices=devices,
         backend=backend,
     )
-    yield from _iter_counts(request, make_parts(request.planes, devices, backend), backend)
+    return iter_counts(guides, genome, pattern, options)
+
+
+def iter_counts(
+    guides: Sequence[str], genome: Sequences | GenomePlanes, pattern: str, options: SearchOptions
+) -> Iterator[OffTargetCountProgress]:
+    """Yield the progress of a count; the last one has all counts."""
+    request = make_request(guides, genome, pattern, options)
+    yield from _iter_counts(request, make_parts(request))
 
 
 def find_closest_offtargets(
@@ -148,19 +152,29 @@ def find_closest_offtargets(
     BackendError
         If the backend cannot be used.
     """
-    if limit < 1:
-        raise ParameterError(f"limit is {limit}, needs to be 1 or more")
-    request = make_request(
-        guides,
-        genome,
-        pattern,
+    options = SearchOptions(
         max_mismatches=max_mismatches,
         strands=strands,
         method=method,
+        devices=devices,
         backend=backend,
     )
-    parts = make_parts(request.planes, devices, backend)
-    *_, counted = _iter_counts(request, parts, backend)
+    return find_closest(guides, genome, pattern, options, limit)
+
+
+def find_closest(
+    guides: Sequence[str],
+    genome: Sequences | GenomePlanes,
+    pattern: str,
+    options: SearchOptions,
+    limit: int,
+) -> OffTargetHits:
+    """Return the sites with the fewest mismatches of each guide, ``limit`` at most."""
+    if limit < 1:
+        raise ParameterError(f"limit is {limit}, needs to be 1 or more")
+    request = make_request(guides, genome, pattern, options)
+    parts = make_parts(request)
+    *_, counted = _iter_counts(request, parts)
     totals = np.cumsum(counted.counts, axis=1)
     # The level at which a guide has its fill, and how many of this level are taken.
     is_full = totals >= limit
@@ -168,18 +182,18 @@ def find_closest_offtargets(
     before = np.where(levels > 0, np.take_along_axis(totals, levels[:, None] - 1, 1)[:, 0], 0)
     request = replace(request, limits=levels)
     closest = _ClosestHits(request, levels, limit - before)
-    for found in iter_search(request, parts, backend=backend):
+    for found in iter_search(request, parts):
         closest.add(found)
     return closest.join()
 
 
 def _iter_counts(
-    request: OffTargetRequest, parts: Sequence[WordRange], backend: Backend
+    request: OffTargetRequest, parts: Sequence[WordRange]
 ) -> Iterator[OffTargetCountProgress]:
     n_levels = int(request.limits.max(initial=0)) + 1
     counts = np.zeros((len(request.guides), n_levels), np.int64)
     n_done = 0
-    for found in iter_search(request, parts, n_levels=n_levels, backend=backend):
+    for found in iter_search(request, parts, n_levels=n_levels):
         n_done += found.n_bases
         if found.counts is not None:
             np.add.at(counts, found.search.variant.guide_ids, found.counts)

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from genoviz.analyses.offtargets.hits import HitCollector, OffTargetHits
-from genoviz.analyses.offtargets.request import METHODS, STRANDS, check_choice, make_request
+from genoviz.analyses.offtargets.request import (
+    METHODS,
+    PLACEMENTS,
+    STRANDS,
+    SearchOptions,
+    make_request,
+)
 from genoviz.analyses.offtargets.search import iter_search, make_parts
 from genoviz.backend import Backend
 from genoviz.model.offtargets.genome_planes import GenomePlanes
@@ -25,7 +31,6 @@ __all__ = [
     "stream_offtargets",
 ]
 
-PLACEMENTS = ("best", "all")
 PROTOSPACER_LENGTHS = range(20, 25)
 """What is left of a guide that was written with its PAM, nt: no shorter, as a truncated guide may
 well end in GG, and no longer."""
@@ -114,10 +119,7 @@ def find_offtargets(
     >>> hits.starts.tolist(), hits.mismatches.tolist()
     ([2], [0])
     """
-    *_, last = iter_find_offtargets(
-        guides,
-        genome,
-        pattern,
+    options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
         rna_bulge=rna_bulge,
@@ -127,6 +129,7 @@ def find_offtargets(
         devices=devices,
         backend=backend,
     )
+    *_, last = iter_hits(guides, genome, pattern, options)
     return last.hits
 
 
@@ -145,27 +148,32 @@ def iter_find_offtargets(
     backend: Backend = "auto",
 ) -> Iterator[OffTargetProgress]:
     """Yield the progress of `find_offtargets`; the last one has the hits."""
-    check_choice("placements", placements, PLACEMENTS)
-    request = make_request(
-        guides,
-        genome,
-        pattern,
+    options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
         rna_bulge=rna_bulge,
         strands=strands,
+        placements=placements,
         method=method,
+        devices=devices,
         backend=backend,
     )
-    parts = make_parts(request.planes, devices, backend)
+    return iter_hits(guides, genome, pattern, options)
+
+
+def iter_hits(
+    guides: Sequence[str], genome: Sequences | GenomePlanes, pattern: str, options: SearchOptions
+) -> Iterator[OffTargetProgress]:
+    """Yield the progress of a search; the last one has the hits."""
+    request = make_request(guides, genome, pattern, options)
     collector, n_done, n_found = HitCollector(request), 0, 0
-    for found in iter_search(request, parts, backend=backend):
+    for found in iter_search(request, make_parts(request)):
         n_done += found.n_bases
         n_found += len(found.positions)
         collector.add(found)
         yield OffTargetProgress(n_done, request.n_total, n_found)
     hits = collector.join()
-    if placements == "best" and len(request.variants) > 1:
+    if options.placements == "best" and len(request.variants) > 1:
         hits = hits.best_placements()
     yield OffTargetProgress(request.n_total, request.n_total, n_found, hits)
 
@@ -188,20 +196,18 @@ def stream_offtargets(
     A piece is of one stretch of the genome, one strand and one kind of bulge, and is sorted. All
     placements of bulges are there.
     """
-    request = make_request(
-        guides,
-        genome,
-        pattern,
+    options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
         rna_bulge=rna_bulge,
         strands=strands,
         method=method,
+        devices=devices,
         backend=backend,
     )
-    parts = make_parts(request.planes, devices, backend)
+    request = make_request(guides, genome, pattern, options)
     collector = HitCollector(request)
-    for found in iter_search(request, parts, backend=backend):
+    for found in iter_search(request, make_parts(request)):
         collector.add(found)
         if len(found.positions):
             yield collector.join()

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genoviz.analyses.graph.sites.hashes import hash_sites
-from genoviz.analyses.offtargets.finding import iter_find_offtargets
+from genoviz.analyses.offtargets.finding import iter_hits
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.offtargets.path_places import SiteMembers
 from genoviz.analyses.offtargets.paths import PathOffTargets
+from genoviz.analyses.offtargets.request import PLACEMENTS, SearchOptions, check_choice
 from genoviz.analyses.sequences.shared_stretches import (
     SharedStretches,
     iter_shared_stretches,
@@ -79,16 +80,14 @@ def find_offtargets_on_graph(
     ParameterError
         As for `find_offtargets`, or if the graph was read without sequences.
     """
-    *_, last = iter_find_offtargets_on_graph(
-        graph,
-        guides,
-        pattern,
+    options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
         rna_bulge=rna_bulge,
         placements=placements,
         backend=backend,
     )
+    *_, last = iter_hits_on_graph(graph, guides, pattern, options)
     return last.result
 
 
@@ -104,33 +103,37 @@ def iter_find_offtargets_on_graph(
     backend: Backend = "auto",
 ) -> Iterator[PathOffTargetsProgress]:
     """Yield the progress of `find_offtargets_on_graph`; the last report has the sites."""
+    options = SearchOptions(
+        max_mismatches=max_mismatches,
+        dna_bulge=dna_bulge,
+        rna_bulge=rna_bulge,
+        placements=placements,
+        backend=backend,
+    )
+    return iter_hits_on_graph(graph, guides, pattern, options)
+
+
+def iter_hits_on_graph(
+    graph: PangenomeGraph, guides: Sequence[str], pattern: str, options: SearchOptions
+) -> Iterator[PathOffTargetsProgress]:
+    """Yield the progress of a search of all paths; the last report has the sites."""
     if graph.node_sequences is None:
         raise ParameterError("the graph was opened without its sequences, which are needed here")
-    if placements not in ("best", "all"):
-        raise ParameterError(f"placements is {placements!r}, needs 'best' or 'all'")
+    check_choice("placements", options.placements, PLACEMENTS)
     began, seconds = time.perf_counter(), {}
-    window = max(len(pattern) + max(dna_bulge, 0), 1)
+    window = max(len(pattern) + max(options.dna_bulge, 0), 1)
     for n_done, shared in iter_shared_stretches(graph, window):  # noqa: B007
         yield PathOffTargetsProgress(SHARING, _SHARING_FRACTION * n_done / max(graph.n_steps, 1))
     text = spell_stretches(graph, shared)
     planes = make_genome_planes(text.sequences)
     seconds[SHARING] = time.perf_counter() - began
-    for progress in iter_find_offtargets(
-        guides,
-        planes,
-        pattern,
-        max_mismatches=max_mismatches,
-        dna_bulge=dna_bulge,
-        rna_bulge=rna_bulge,
-        placements="all",
-        backend=backend,
-    ):
+    for progress in iter_hits(guides, planes, pattern, replace(options, placements="all")):
         share = progress.n_done / max(progress.n_total, 1)
         fraction = _SHARING_FRACTION + (_SEARCHED_FRACTION - _SHARING_FRACTION) * share
         yield PathOffTargetsProgress(SEARCHING, fraction, progress.n_found)
     seconds[SEARCHING] = time.perf_counter() - began - seconds[SHARING]
     found = _gather_sites(graph, shared, text.unit_starts, progress.hits)
-    if placements == "best" and (dna_bulge or rna_bulge):
+    if options.placements == "best" and options.has_bulges:
         found = _keep_best(found)
     found = _sort_sites(found)
     seconds[PLACING] = time.perf_counter() - began - sum(seconds.values())

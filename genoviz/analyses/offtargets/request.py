@@ -17,7 +17,31 @@ from genoviz.model.sequences.sequences import Sequences
 
 METHODS = ("auto", "popcount", "dense", "pam_first")
 STRANDS = ("both", "+", "-")
+PLACEMENTS = ("best", "all")
 MAX_LENGTH = 255
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchOptions:
+    """How guides are searched for; what each option means is said by `find_offtargets`.
+
+    The public functions name all options in their signatures and put them into this record, which
+    is then handed on as a whole.
+    """
+
+    max_mismatches: int | Sequence[int] = 0
+    dna_bulge: int = 0
+    rna_bulge: int = 0
+    strands: str = "both"
+    placements: str = "best"
+    method: str = "auto"
+    devices: Sequence[int] | None = None
+    backend: Backend = "auto"
+
+    @property
+    def has_bulges(self) -> bool:
+        """Whether bulges are allowed."""
+        return bool(self.dna_bulge or self.rna_bulge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +88,8 @@ class OffTargetRequest:
         What is searched for: the guides, then with bulges.
     signs
         Strands.
-    method
-        One of ``METHODS``.
+    options
+        What was asked for.
     """
 
     guides: tuple[str, ...]
@@ -74,7 +98,7 @@ class OffTargetRequest:
     limits: np.ndarray
     variants: tuple[GuideVariants, ...]
     signs: tuple[int, ...]
-    method: str
+    options: SearchOptions
 
     @property
     def n_total(self) -> int:
@@ -96,15 +120,9 @@ def make_request(
     guides: Sequence[str],
     genome: Sequences | GenomePlanes,
     pattern: str,
-    *,
-    max_mismatches: int | Sequence[int],
-    dna_bulge: int = 0,
-    rna_bulge: int = 0,
-    strands: str = "both",
-    method: str = "auto",
-    backend: Backend = "auto",
+    options: SearchOptions,
 ) -> OffTargetRequest:
-    """Return a request for options of `find_offtargets`.
+    """Return the request for a search.
 
     Raises
     ------
@@ -115,14 +133,16 @@ def make_request(
     """
     guides = tuple(guide.upper() for guide in guides)
     pattern = pattern.upper()
-    limits = _check(guides, pattern, max_mismatches, dna_bulge, rna_bulge)
-    check_choice("strands", strands, STRANDS)
-    check_choice("method", method, METHODS)
-    resolve_backend(backend)
-    variants = tuple(iter_variants(pattern, guides, dna_bulge=dna_bulge, rna_bulge=rna_bulge))
+    check_choice("placements", options.placements, PLACEMENTS)
+    limits = _check(guides, pattern, options)
+    check_choice("strands", options.strands, STRANDS)
+    check_choice("method", options.method, METHODS)
+    resolve_backend(options.backend)
+    sizes = {"dna_bulge": options.dna_bulge, "rna_bulge": options.rna_bulge}
+    variants = tuple(iter_variants(pattern, guides, **sizes))
     planes = make_genome_planes(genome) if isinstance(genome, Sequences) else genome
-    signs = (1, -1) if strands == "both" else (1,) if strands == "+" else (-1,)
-    return OffTargetRequest(guides, pattern, planes, limits, variants, signs, method)
+    signs = {"both": (1, -1), "+": (1,), "-": (-1,)}[options.strands]
+    return OffTargetRequest(guides, pattern, planes, limits, variants, signs, options)
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> None:
@@ -131,13 +151,7 @@ def check_choice(name: str, value: str, known: Sequence[str]) -> None:
         raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(known)}")
 
 
-def _check(
-    guides: Sequence[str],
-    pattern: str,
-    max_mismatches: int | Sequence[int],
-    dna_bulge: int,
-    rna_bulge: int,
-) -> np.ndarray:
+def _check(guides: Sequence[str], pattern: str, options: SearchOptions) -> np.ndarray:
     """Return the limit of each guide."""
     if not 1 <= len(pattern) <= MAX_LENGTH:
         raise ParameterError(f"the pattern has {len(pattern)} letters, needs 1 to {MAX_LENGTH}")
@@ -152,15 +166,15 @@ def _check(
                 f"guide {guide!r} has {len(guide)} letters and the pattern {len(pattern)}; "
                 "they need to be as long as each other, with N where the PAM is"
             )
-    for name, size in (("dna_bulge", dna_bulge), ("rna_bulge", rna_bulge)):
-        if size < 0:
-            raise ParameterError(f"{name} is {size}, needs to be 0 or more")
-    if len(pattern) + dna_bulge > MAX_LENGTH:
+    for name in ("dna_bulge", "rna_bulge"):
+        if getattr(options, name) < 0:
+            raise ParameterError(f"{name} is {getattr(options, name)}, needs to be 0 or more")
+    if len(pattern) + options.dna_bulge > MAX_LENGTH:
         raise ParameterError(
-            f"dna_bulge is {dna_bulge:,} and the pattern has {len(pattern)} letters, together they "
-            f"need to be {MAX_LENGTH} at most"
+            f"dna_bulge is {options.dna_bulge:,} and the pattern has {len(pattern)} letters, "
+            f"together they need to be {MAX_LENGTH} at most"
         )
-    given = np.asarray(max_mismatches, np.int64)
+    given = np.asarray(options.max_mismatches, np.int64)
     if given.ndim and len(given) != len(guides):
         raise ParameterError(
             f"max_mismatches has {len(given)} numbers for {len(guides)} guides, "

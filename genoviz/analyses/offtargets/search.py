@@ -13,10 +13,9 @@ from typing import TypeVar
 import numpy as np
 
 from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
-from genoviz.backend import Backend, array_module, check_devices, load_kernel, resolve_backend
+from genoviz.backend import array_module, check_devices, load_kernel, resolve_backend
 from genoviz.kernels.offtarget import ANY, MAX_SPAN, padding_words
 from genoviz.kernels.offtarget.plan import find_span
-from genoviz.model.offtargets.genome_planes import GenomePlanes
 
 MAX_BUFFER_BYTES = 128 << 20
 BLOCKS_AT_ONCE = {"cpu": 32, "cuda": 512}
@@ -84,28 +83,23 @@ def split_words(n_words: int, devices: Sequence[int | None]) -> tuple[WordRange,
     )
 
 
-def make_parts(
-    planes: GenomePlanes, devices: Sequence[int] | None, backend: Backend
-) -> tuple[WordRange, ...]:
-    """Return the parts of a genome for some GPUs; all of it where none are named.
+def make_parts(request: OffTargetRequest) -> tuple[WordRange, ...]:
+    """Return the part of the genome for each GPU that was named; all of it where none was.
 
     Raises
     ------
     ParameterError
         If devices are named for the CPU, or there are none of some number.
     """
+    devices = request.options.devices
     if devices is None:
-        return split_words(planes.n_words, [None])
-    check_devices(devices, backend)
-    return split_words(planes.n_words, list(devices))
+        return split_words(request.planes.n_words, [None])
+    check_devices(devices, request.options.backend)
+    return split_words(request.planes.n_words, list(devices))
 
 
 def iter_search(
-    request: OffTargetRequest,
-    parts: Sequence[WordRange],
-    *,
-    n_levels: int = 0,
-    backend: Backend = "auto",
+    request: OffTargetRequest, parts: Sequence[WordRange], *, n_levels: int = 0
 ) -> Iterator[Found]:
     """Yield the hits of a request, or their counts alone where ``n_levels`` is not 0.
 
@@ -115,7 +109,7 @@ def iter_search(
 
     def search(part: WordRange) -> Iterator[Found]:
         with _use_device(part.device):
-            run = _PartSearch(request, part, n_levels, budget, backend)
+            run = _PartSearch(request, part, n_levels, budget)
             for wanted in request.iter_searches():
                 yield from run.iter_found(wanted)
 
@@ -142,14 +136,10 @@ class _PartSearch:
     """A part of the genome, where its device has it."""
 
     def __init__(
-        self,
-        request: OffTargetRequest,
-        part: WordRange,
-        n_levels: int,
-        budget: int,
-        backend: Backend,
+        self, request: OffTargetRequest, part: WordRange, n_levels: int, budget: int
     ) -> None:
-        self._planes, self._part, self._method = request.planes, part, request.method
+        backend, self._method = request.options.backend, request.options.method
+        self._planes, self._part = request.planes, part
         self._n_levels, self._budget = n_levels, budget
         self._module = array_module(backend)
         self._kernel = load_kernel("offtarget", backend)

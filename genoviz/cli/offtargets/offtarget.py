@@ -295,23 +295,23 @@ def offtarget(
     results.check_output(output, form)
     if placements is None:
         placements = PlacementName.all if query.is_input_file else PlacementName.best
+    from genoviz.analyses.offtargets.request import SearchOptions
+
+    options = SearchOptions(
+        dna_bulge=query.dna_bulge,
+        rna_bulge=query.rna_bulge,
+        strands=strand.value,
+        placements=placements.value,
+        devices=where.devices,
+        backend=where.backend,
+    )
     seconds = {}
     with show_progress() as bar:
         began = time.perf_counter()
         planes = open_genome(query.genome, bar, cache=cache)
         seconds["genome"] = time.perf_counter() - began
         began = time.perf_counter()
-        answers = run_searches(
-            query,
-            planes,
-            bar,
-            count_only=count_only,
-            closest=closest,
-            placements=placements.value,
-            strands=strand.value,
-            devices=where.devices,
-            backend=where.backend,
-        )
+        answers = run_searches(query, planes, bar, options, count_only=count_only, closest=closest)
         seconds["search"] = time.perf_counter() - began
         began = time.perf_counter()
         if output is not None or not as_json:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,6 +17,7 @@ from genoviz.errors import ParameterError
 if TYPE_CHECKING:
     import numpy as np
 
+    from genoviz.analyses.offtargets.request import SearchOptions
     from genoviz.model.offtargets.genome_planes import GenomePlanes
     from genoviz.model.offtargets.hits import OffTargetHits
 
@@ -183,10 +184,10 @@ def run_searches(
     query: Query,
     planes: GenomePlanes,
     bar: ProgressBar,
+    options: SearchOptions,
     *,
     count_only: bool,
     closest: int | None,
-    **options,
 ) -> list[Answer]:
     """Return what each search of a query found.
 
@@ -194,51 +195,46 @@ def run_searches(
     ----------
     query, planes, bar
         What to search for, where, and what shows how far it is.
+    options
+        How to search; each search has mismatches of its own.
     count_only
         Whether hits are counted and not kept.
     closest
         How many hits of each guide are kept; None for all.
-    options
-        ``placements``, ``strands``, ``devices`` and ``backend`` of `find_offtargets`.
     """
     answers = []
     for search in query.searches:
-        arguments = (search.guides, planes, search.pattern)
-        options["max_mismatches"] = search.max_mismatches
-        options |= {"dna_bulge": query.dna_bulge, "rna_bulge": query.rna_bulge}
         stage = f"Searching {len(search.guides):,} guides of {len(search.pattern)} nt"
+        asked = search.guides, planes, search.pattern
+        options = replace(options, max_mismatches=search.max_mismatches)
         # The best of several placements is known only once there are hits.
-        may_repeat = options["placements"] == "best" and (query.dna_bulge or query.rna_bulge)
+        may_repeat = options.placements == "best" and options.has_bulges
         if count_only and not may_repeat:
-            counts = _count(arguments, options, bar, stage)
-            answers.append(Answer(search, counts))
+            answers.append(Answer(search, _count(asked, options, bar, stage)))
         else:
-            hits = _find(arguments, options, closest, bar, stage)
+            hits = _find(asked, options, closest, bar, stage)
             counts = hits.count_by_mismatches()
             answers.append(Answer(search, counts, None if count_only else hits))
     return answers
 
 
 def _find(
-    arguments: tuple, options: dict[str, Any], closest: int | None, bar: ProgressBar, stage: str
+    asked: tuple, options: SearchOptions, closest: int | None, bar: ProgressBar, stage: str
 ) -> OffTargetHits:
-    from genoviz.analyses.offtargets.counts import find_closest_offtargets
-    from genoviz.analyses.offtargets.finding import iter_find_offtargets
+    from genoviz.analyses.offtargets.counts import find_closest
+    from genoviz.analyses.offtargets.finding import iter_hits
 
     if closest is not None:
         bar.update(stage, 0, None, "")
-        left_out = ("placements", "dna_bulge", "rna_bulge")
-        kept = {name: value for name, value in options.items() if name not in left_out}
-        return find_closest_offtargets(*arguments, limit=closest, **kept)
-    for progress in iter_find_offtargets(*arguments, **options):
+        return find_closest(*asked, options, closest)
+    for progress in iter_hits(*asked, options):
         bar.update(stage, progress.n_done, progress.n_total, "bp")
     return progress.hits
 
 
-def _count(arguments: tuple, options: dict[str, Any], bar: ProgressBar, stage: str) -> np.ndarray:
-    from genoviz.analyses.offtargets.counts import iter_count_offtargets
+def _count(asked: tuple, options: SearchOptions, bar: ProgressBar, stage: str) -> np.ndarray:
+    from genoviz.analyses.offtargets.counts import iter_counts
 
-    options = {name: value for name, value in options.items() if name != "placements"}
-    for progress in iter_count_offtargets(*arguments, **options):
+    for progress in iter_counts(*asked, options):
         bar.update(stage, progress.n_done, progress.n_total, "bp")
     return progress.counts

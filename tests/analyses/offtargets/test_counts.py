@@ -17,7 +17,7 @@ from genoviz.analyses.offtargets.counts import (
 from genoviz.analyses.offtargets.finding import find_offtargets, stream_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.offtargets.hits import HitCollector
-from genoviz.analyses.offtargets.request import make_request
+from genoviz.analyses.offtargets.request import SearchOptions, make_request
 from genoviz.analyses.offtargets.search import iter_search, split_words
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import COLUMNS
@@ -110,12 +110,12 @@ def test_closest_hits_are_thinned_out_on_the_way(monkeypatch):
 @given(search=searches(), n_parts=st.integers(1, 4))
 def test_parts_of_a_genome_have_the_hits_of_the_whole(search, n_parts):
     guides, genome, pattern, limits = search
-    request = make_request(guides, genome, pattern, max_mismatches=limits, dna_bulge=0)
+    request = make_request(
+        guides, genome, pattern, SearchOptions(max_mismatches=limits, backend="cpu")
+    )
     collector = HitCollector(request)
     n_bases = 0
-    for found in iter_search(
-        request, split_words(request.planes.n_words, [None] * n_parts), backend="cpu"
-    ):
+    for found in iter_search(request, split_words(request.planes.n_words, [None] * n_parts)):
         collector.add(found)
         n_bases += found.n_bases
     expected = find_offtargets(guides, genome, pattern, max_mismatches=limits)

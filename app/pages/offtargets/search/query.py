@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from genoviz.analyses.offtargets.finding import guide_with_pam, guides_without_pam
+from genoviz.analyses.offtargets.request import SearchOptions
 from genoviz.errors import ParameterError
 from genoviz.io.offtargets.guide_files import SHORTEST_GUIDE
 from genoviz.model.offtargets.genome_planes import GenomePlanes
@@ -97,6 +98,12 @@ class OffTargetQuery:
             letters, pam.letters, is_pam_first=pam.is_first, names=names
         )
         return cls(tuple(map(Guide, names, found)), pam, *limits, note=note)
+
+    @property
+    def options(self) -> SearchOptions:
+        """The limits as a search takes them."""
+        sizes = {"dna_bulge": self.dna_bulge, "rna_bulge": self.rna_bulge}
+        return SearchOptions(max_mismatches=self.max_mismatches, **sizes)
 
     @property
     def lengths(self) -> tuple[int, ...]:

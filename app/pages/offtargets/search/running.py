@@ -11,9 +11,9 @@ import numpy as np
 
 from genoviz.analyses.graph.query.path_groups import PathGroups
 from genoviz.analyses.offtargets.differences import PamClasses, count_seed_mismatches
-from genoviz.analyses.offtargets.finding import iter_find_offtargets
+from genoviz.analyses.offtargets.finding import iter_hits
 from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
-from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_find_offtargets_on_graph
+from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_hits_on_graph
 from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries
@@ -195,14 +195,7 @@ def iter_search(genome: OpenGenome, query: OffTargetQuery) -> Iterator[SearchSte
     totals: list[int] = []
     n_bases = n_found = 0
     for number, group in enumerate(groups):
-        for progress in iter_find_offtargets(
-            group.guides,
-            genome.planes,
-            group.pattern,
-            max_mismatches=query.max_mismatches,
-            dna_bulge=query.dna_bulge,
-            rna_bulge=query.rna_bulge,
-        ):
+        for progress in iter_hits(group.guides, genome.planes, group.pattern, query.options):
             if n_found + progress.n_found > MAX_HITS:
                 raise ParameterError(
                     f"there are more than {MAX_HITS:,} hits; "
@@ -271,14 +264,7 @@ def iter_search_graph(
     start = time.perf_counter()
     guides, pattern = query.patterns
     found: PathOffTargets | None = None
-    for progress in iter_find_offtargets_on_graph(
-        genome.planes.graph,
-        guides,
-        pattern,
-        max_mismatches=query.max_mismatches,
-        dna_bulge=query.dna_bulge,
-        rna_bulge=query.rna_bulge,
-    ):
+    for progress in iter_hits_on_graph(genome.planes.graph, guides, pattern, query.options):
         if progress.n_found > MAX_SITES:
             raise ParameterError(
                 f"there are more than {MAX_SITES:,} hits on stretches of paths; "
