@@ -2,7 +2,7 @@
 
 from genoviz.model.byte_strings import ByteStrings
 from genoviz.model.graph.graph import PangenomeGraph
-from genoviz.model.graph.incidence import Incidence
+from genoviz.model.graph.indexes import Incidence
 from genoviz.model.graph.layout import GraphLayout
 from genoviz.model.graph.path_name import PathName
 from genoviz.model.graph.path_region import PathRegion

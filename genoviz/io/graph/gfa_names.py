@@ -32,18 +32,18 @@ def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_parser.No
     n = len(names)
     bounds = np.append(np.arange(0, n, _SLICE), n).tolist()
     prefix = _prefix_of_first(names)
-    least, greatest = np.iinfo(np.int64).max, -1
+    minimum, maximum = np.iinfo(np.int64).max, -1
     for first, last in pairwise(bounds):
         low, high = gfa_parser.find_number_range(names.data, names.offsets, first, last, prefix)
-        least, greatest = min(least, low), max(greatest, high)
-        if least < 0:
+        minimum, maximum = min(minimum, low), max(maximum, high)
+        if minimum < 0:
             break
         yield last / n / 2
 
     no_ranks, no_slots = np.empty(0, np.uint32), np.empty(0, np.uint64)
-    if least >= 0 and greatest - least < 4 * n + 65536:
-        ranks = np.zeros(greatest - least + 1, np.uint32)
-        table = gfa_parser.NodeTable(prefix, least, ranks, no_slots, names.data, names.offsets)
+    if minimum >= 0 and maximum - minimum < 4 * n + 65536:
+        ranks = np.zeros(maximum - minimum + 1, np.uint32)
+        table = gfa_parser.NodeTable(prefix, minimum, ranks, no_slots, names.data, names.offsets)
         fill = gfa_parser.fill_ranks
     else:
         slots = np.zeros(1 << (n * 4 // 3 + 1).bit_length(), np.uint64)

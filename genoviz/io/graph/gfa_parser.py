@@ -67,9 +67,9 @@ def _read_number(data, i, stop):
 
 @njit(nogil=True, cache=True)
 def find_number_range(names, offsets, first, last, prefix):
-    """Return the least and greatest number of names ``prefix<number>``, or (-1, -1) if not so."""
+    """Return minimum and maximum number of names ``prefix<number>``; (-1, -1) if one is not so."""
     names, offsets, prefix = borrow(names), borrow(offsets), borrow(prefix)
-    least, greatest = -1, -1
+    minimum, maximum = -1, -1
     for k in range(first, last):
         i, stop = offsets[k], offsets[k + 1]
         if stop - i <= len(prefix):
@@ -81,9 +81,9 @@ def find_number_range(names, offsets, first, last, prefix):
         value, i = _read_number(names, i, stop)
         if value < 0 or i != stop:
             return -1, -1
-        least = value if least < 0 else min(least, value)
-        greatest = max(greatest, value)
-    return least, greatest
+        minimum = value if minimum < 0 else min(minimum, value)
+        maximum = max(maximum, value)
+    return minimum, maximum
 
 
 @njit(nogil=True, cache=True)

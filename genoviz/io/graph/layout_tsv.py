@@ -3,11 +3,16 @@
 ``odgi layout -T`` writes ``idx X Y component`` and groups the rows by component, ``odgi draw -T``
 writes ``idx X Y`` in order. There is one row for each node end: ``idx`` is ``2 i`` for the start of
 node ``i`` and ``2 i + 1`` for its end.
+
+Polars reads and writes the rows. It passes over what it cannot tell or takes for something else
+(empty lines, missing fields), so text that is odd in any way is read once more row by row, which
+finds the line and says what is wrong with it.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -17,12 +22,11 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.files.replace_file import replace_file
-from genoviz.io.graph import layout_tsv_text
 from genoviz.model import GraphLayout
 
 HEADER = b"idx\tX\tY"
 MAX_LINE = 1000
-_ROWS_PER_WRITE = 1 << 18
+_ROWS_PER_WRITE = 1 << 20
 _INTEGER_LIMITS = {"idx": 2**32, "component": 2**31}
 
 
@@ -38,33 +42,18 @@ def read_layout_tsv(path: str | PathLike[str]) -> GraphLayout:
     """
     path = Path(path)
     text = read_bytes(path)
-    start, has_components = _read_header(path, text)
-    n_rows = layout_tsv_text.count_rows(text, start)
-    indices = np.empty(n_rows, np.int64)
-    points = np.empty((n_rows, 2), np.float64)
-    components = np.empty(n_rows, np.int32)
-    row = 0
-    while True:
-        start, row = layout_tsv_text.parse_rows(
-            text, start, row, has_components, indices, points, components
-        )
-        if start == len(text):
-            break
-        line = bytes(text[start : start + MAX_LINE]).split(b"\n")[0]
-        if line in (b"", b"\r") and row == n_rows - 1:
-            break
-        fields = _parse_row(path, line.rstrip(b"\r"), row + 2, has_components)
-        indices[row], points[row, 0], points[row, 1], components[row] = fields
-        start = min(start + len(line) + 1, len(text))
-        row += 1
-    order = _order_points(path, indices[:row])
-    coordinates = np.empty((row, 2), np.float64)
-    coordinates[order] = points[:row]
-    if not has_components:
-        return GraphLayout(coordinates.reshape(-1, 2, 2))
-    return GraphLayout(
-        coordinates.reshape(-1, 2, 2), _node_components(path, order, components[:row])
-    )
+    start, columns = _read_header(path, text)
+    rows = text[start:].tobytes()
+    values = _parse_rows(rows, columns)
+    if values is None:
+        values = _parse_odd_rows(path, rows, columns)
+    order, x, y = _order_points(path, values[0]), values[1], values[2]
+    coordinates = np.empty((len(order), 2), np.float64)
+    coordinates[order, 0], coordinates[order, 1] = x, y
+    components = None
+    if len(columns) == 4:
+        components = _node_components(path, order, values[3].astype(np.int32))
+    return GraphLayout(coordinates.reshape(-1, 2, 2), components)
 
 
 def write_layout_tsv(layout: GraphLayout, path: str | PathLike[str]) -> None:
@@ -90,48 +79,80 @@ def write_layout_tsv(layout: GraphLayout, path: str | PathLike[str]) -> None:
             _write_rows(raw, points, layout.components)
 
 
-def _write_rows(file: BinaryIO, points: np.ndarray, node_components: np.ndarray | None) -> None:
-    """Write the header and all rows; ``node_components`` are those of nodes, not of points."""
-    has_components = node_components is not None
-    components = np.repeat(node_components if has_components else np.empty(0, np.int32), 2)
-    file.write(HEADER + (b"\tcomponent\n" if has_components else b"\n"))
-    n_rows_per_write = min(len(points), _ROWS_PER_WRITE)
-    text = np.empty(n_rows_per_write * layout_tsv_text.MAX_ROW_BYTES, np.uint8)
-    row = 0
-    while row < len(points):
-        last_row = min(row + n_rows_per_write, len(points))
-        row, n_bytes = layout_tsv_text.format_rows(
-            points, components, has_components, row, last_row, text
-        )
-        file.write(text[:n_bytes].data)
-        if row < last_row:
-            x, y = points[row].tolist()
-            component = f"\t{components[row]}" if has_components else ""
-            file.write(f"{row}\t{x!r}\t{y!r}{component}\n".encode())
-            row += 1
+def _write_rows(file: BinaryIO, points: np.ndarray, components: np.ndarray | None) -> None:
+    """Write the header and all rows; ``components`` are those of nodes, not of points."""
+    import polars
+
+    file.write(HEADER + (b"\n" if components is None else b"\tcomponent\n"))
+    for first in range(0, len(points), _ROWS_PER_WRITE):
+        stop = min(first + _ROWS_PER_WRITE, len(points))
+        rows = np.arange(first, stop)
+        # Whole numbers are written as such, as odgi does.
+        places = [
+            polars.Series(name, column).cast(polars.String).str.strip_suffix(".0")
+            for name, column in zip("XY", points[first:stop].T, strict=True)
+        ]
+        frame = polars.DataFrame([polars.Series("idx", rows), *places])
+        if components is not None:
+            frame = frame.with_columns(polars.Series("component", components[rows >> 1]))
+        frame.write_csv(file, separator="\t", include_header=False, quote_style="never")
 
 
-def _read_header(path: Path, text: np.ndarray) -> tuple[int, bool]:
-    """Return where the second line starts, and whether there is a column of components."""
+def _read_header(path: Path, text: np.ndarray) -> tuple[int, tuple[str, ...]]:
+    """Return where the second line starts, and the names of the columns."""
     line = bytes(text[:MAX_LINE]).split(b"\n")[0]
-    if line.rstrip() == HEADER:
-        return min(len(line) + 1, len(text)), False
-    if line.rstrip() == HEADER + b"\tcomponent":
-        return min(len(line) + 1, len(text)), True
+    for header in (HEADER, HEADER + b"\tcomponent"):
+        if line.rstrip() == header:
+            return min(len(line) + 1, len(text)), tuple(header.decode().split("\t"))
     raise FileFormatError(
         path, "the header is not 'idx X Y' or 'idx X Y component', separated by tabs", line=1
     )
 
 
-def _parse_row(
-    path: Path, row: bytes, line: int, has_components: bool
-) -> tuple[int, float, float, int]:
+def _parse_rows(rows: bytes, columns: tuple[str, ...]) -> list[np.ndarray] | None:
+    """Return the values of each column; None if any row is not as most files have them."""
+    import polars
+
+    n_rows = rows.count(b"\n") + (not rows.endswith(b"\n"))
+    kinds = {name: polars.Int64 if name in _INTEGER_LIMITS else polars.Float64 for name in columns}
+    try:
+        frame = polars.read_csv(
+            io.BytesIO(rows), has_header=False, separator="\t", quote_char=None, schema=kinds
+        )
+    except polars.exceptions.PolarsError:
+        return None
+    if frame.height != n_rows or any(frame.null_count().row(0)):
+        return None
+    values = [column.to_numpy() for column in frame]
+    for name, column in zip(columns, values, strict=True):
+        low, high = column.min(initial=0), column.max(initial=0)
+        limit = _INTEGER_LIMITS.get(name)
+        if not (np.isfinite([low, high]).all() if limit is None else 0 <= low <= high < limit):
+            return None
+    return values
+
+
+def _parse_odd_rows(path: Path, rows: bytes, columns: tuple[str, ...]) -> list[np.ndarray]:
+    """Return the values of each column, row by row, or say what is wrong with the first bad row."""
+    lines = rows.split(b"\n")
+    for _ in range(2):
+        if lines and lines[-1] in (b"", b"\r"):
+            lines.pop()
+    parsed = [
+        _parse_row(path, line.rstrip(b"\r"), number, columns)
+        for number, line in enumerate(lines, start=2)
+    ]
+    kinds = [np.int64 if name in _INTEGER_LIMITS else np.float64 for name in columns]
+    by_column = zip(*parsed, strict=True) if parsed else [()] * len(columns)
+    return [np.array(values, kind) for values, kind in zip(by_column, kinds, strict=True)]
+
+
+def _parse_row(path: Path, row: bytes, line: int, columns: tuple[str, ...]) -> list[float]:
     """Return the fields of one row, or say what is wrong with it."""
-    fields = row.decode(errors="replace").split("\t")
-    columns = ("idx", "X", "Y", "component") if has_components else ("idx", "X", "Y")
+    fields = row[:MAX_LINE].decode(errors="replace").split("\t")
     if not row:
         raise FileFormatError(path, "is empty, needs a row for a node end", line=line)
-    if len(row) == MAX_LINE:
+    if len(row) >= MAX_LINE:
         raise FileFormatError(path, f"is longer than {MAX_LINE - 1} bytes", line=line)
     if len(fields) != len(columns):
         needs = f"{len(columns)} ({', '.join(columns)})"
@@ -144,7 +165,7 @@ def _parse_row(
             needs = "a finite number" if limit is None else f"an integer from 0 to {limit - 1}"
             raise FileFormatError(path, f"{name} is {field[:40]!r}, needs {needs}", line=line)
         values.append(value)
-    return (*values, 0)[:4]
+    return values
 
 
 def _parse_number(field: str, kind: type) -> float | None:

@@ -10,10 +10,14 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model.byte_strings import ByteStrings
-from genoviz.model.graph.incidence import Incidence, count_steps, index_edges, index_steps
-from genoviz.model.graph.path_directory import PathDirectory
-from genoviz.model.graph.path_name import PathName
-from genoviz.model.graph.position_index import PositionIndex
+from genoviz.model.graph.indexes import (
+    Incidence,
+    PositionIndex,
+    count_steps,
+    index_edges,
+    index_steps,
+)
+from genoviz.model.graph.path_name import PathDirectory, PathName
 
 MAX_NODES = 2**31 - 1
 

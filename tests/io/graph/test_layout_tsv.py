@@ -101,7 +101,7 @@ def test_dialect_without_components_has_none(tmp_path):
 def test_written_text_is_odgis(tmp_path):
     layout = GraphLayout(np.array([[[1000.0, -0.5], [0.1, 1e-7]]]), np.array([3], np.int32))
     write_layout_tsv(layout, tmp_path / "x.tsv")
-    expected = "idx\tX\tY\tcomponent\n0\t1000\t-0.5\t3\n1\t0.1\t1e-07\t3\n"
+    expected = "idx\tX\tY\tcomponent\n0\t1000\t-0.5\t3\n1\t0.1\t1e-7\t3\n"
     assert (tmp_path / "x.tsv").read_text() == expected
 
 
