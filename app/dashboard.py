@@ -202,7 +202,7 @@ class Dashboard:
             phenotypes=session.genotypes.phenotypes_source,
             region=own.region or session.region,
         )
-        replaces = self._visited.take(address)
+        replaces = self._visited.visit(address)
         if replaces is not None:
             self.bar.put(address.query, replaces=replaces)
 

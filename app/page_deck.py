@@ -54,8 +54,8 @@ class PageDeck:
                 "& .MuiToggleButton-root:not(.Mui-selected)": {"color": "#e3eaf3"},
             },
         )
-        self.switch.param.watch(self._take_switch, "value")
-        session.param.watch(self._take_wish, "wanted_page")
+        self.switch.param.watch(self._on_switch, "value")
+        session.param.watch(self._on_wish, "wanted_page")
         self._show(self.switch.value)
 
     @property
@@ -88,10 +88,10 @@ class PageDeck:
         for page in self._pages.values():
             page.close()
 
-    def _take_switch(self, event: Any) -> None:
+    def _on_switch(self, event: Any) -> None:
         self._show(event.new)
 
-    def _take_wish(self, event: Any) -> None:
+    def _on_wish(self, event: Any) -> None:
         if event.new in self.switch.options.values():
             self.show(event.new)
         self._session.wanted_page = ""

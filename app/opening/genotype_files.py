@@ -186,10 +186,10 @@ class GenotypeFiles(OpeningFiles):
             if self.opened is not None:
                 self.begin(steps, title)
 
-    def take(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
+    def keep(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
         """Keep what was opened: a table if it fits, or genotypes with the table beside them."""
         if isinstance(opened, OpenPhenotypes):
-            self._take_table(opened)
+            self._keep_table(opened)
             return
         genotypes, table = opened
         if table is None and self.opened is None:
@@ -205,7 +205,7 @@ class GenotypeFiles(OpeningFiles):
             self.strangers = None
         self.param.update(opened=genotypes, phenotypes=table)
 
-    def _take_table(self, opened: OpenPhenotypes) -> None:
+    def _keep_table(self, opened: OpenPhenotypes) -> None:
         if self.opened is None:
             self.phenotypes = opened
             if not self.awaited:

@@ -60,9 +60,9 @@ class OpeningFiles(param.Parameterized):
         if job.state is JobState.FAILED:
             self._session.complain(describe_problem(job.error))
         elif job.state is JobState.FINISHED:
-            self.take(job.snapshot.opened)
+            self.keep(job.snapshot.opened)
 
-    def take(self, opened: Any) -> None:
+    def keep(self, opened: Any) -> None:
         """Keep what was opened."""
         self.opened = opened
 

@@ -63,10 +63,10 @@ class CanvasComponent(JSComponent):
         Bokeh offers an event to all components of a page, which takes longer than to draw a frame.
         """
         model = super()._get_model(doc, *arguments, **options)
-        model.data.on_change("answer", lambda _attr, _old, message: self._take(doc, message))
+        model.data.on_change("answer", lambda _attr, _old, message: self._on_message(doc, message))
         return model
 
-    def _take(self, document: Any, message: Message) -> None:
+    def _on_message(self, document: Any, message: Message) -> None:
         with set_curdoc(document):
             self._handle_msg(message)
 

@@ -46,7 +46,7 @@ class Dock:
             margin=(0, 40, 0, 0),
             sx={"& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"}},
         )
-        self.tabs.param.watch(self._take_tab, "active")
+        self.tabs.param.watch(self._on_tab, "active")
         self.fold_button = pmui.IconButton(
             icon="expand_more",
             description="Fold away",
@@ -85,7 +85,7 @@ class Dock:
             index for index, panel in enumerate(self._panels) if isinstance(panel, kind)
         )
 
-    def _take_tab(self, event: Any) -> None:
+    def _on_tab(self, event: Any) -> None:
         if event.new is not None:
             self._show_tab(event.new)
             self.fold(False)

@@ -58,7 +58,7 @@ class FilePicker:
         self._files, self.samples = files, samples
         self.path = path_field(label, placeholder, formats, self._open_path)
         self.open_button = open_button(self._open_path)
-        self.upload = upload_field(self._take_upload, multiple=multiple)
+        self.upload = upload_field(self._on_upload, multiple=multiple)
         hint = f"{uploaded or formats}, up to {UPLOAD_MEGABYTES} MB"
         self.panel = pmui.Column(
             picker_tabs(
@@ -74,6 +74,6 @@ class FilePicker:
     def _open_path(self, _event: Any) -> None:
         self._files.open(written_path(self.path))
 
-    def _take_upload(self, files: dict[str, Any]) -> None:
+    def _on_upload(self, files: dict[str, Any]) -> None:
         for name, content in files.items():
             self._files.open_upload(name, content)

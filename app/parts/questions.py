@@ -19,12 +19,12 @@ class Question:
         Whose jobs the answers are, and where problems are told.
     title
         What is asked, for the list of jobs.
-    take
+    on_answer
         Called with each answer, from `poll`.
     """
 
-    def __init__(self, session: Session, title: str, take: Callable[[Any], None]) -> None:
-        self._session, self._title, self._take = session, title, take
+    def __init__(self, session: Session, title: str, on_answer: Callable[[Any], None]) -> None:
+        self._session, self._title, self._on_answer = session, title, on_answer
         self._job: Job | None = None
         self._open_since = 0.0
 
@@ -69,4 +69,4 @@ class Question:
         if job.state is JobState.FAILED:
             self._session.problem = describe_problem(job.error)
         elif job.state is JobState.FINISHED:
-            self._take(job.snapshot[0])
+            self._on_answer(job.snapshot[0])

@@ -235,9 +235,9 @@ class RemoteTable:
             margin=0,
         )
         table.least_widths = least_widths
-        table.on_click(self._take_click)
+        table.on_click(self._on_click)
         if self._on_sort is not None:
-            table.param.watch(self._take_sorters, "sorters")
+            table.param.watch(self._on_sorters, "sorters")
         return table
 
     def _formatters(self, numbers: dict[str, str]) -> dict[str, Any]:
@@ -282,11 +282,11 @@ class RemoteTable:
             words = f"{count} row{'' if total == 1 else 's'}"
             self.count.object = f"<p>{words}{f'; {rows.note}' if rows.note else ''}</p>"
 
-    def _take_sorters(self, event: Any) -> None:
+    def _on_sorters(self, event: Any) -> None:
         first = event.new[0] if event.new else {"field": "", "dir": "asc"}
         self._on_sort(first["field"], first["dir"] == "desc")
 
-    def _take_click(self, event: Any) -> None:
+    def _on_click(self, event: Any) -> None:
         self._on_row(int(self.table.value.index[event.row]))
 
 

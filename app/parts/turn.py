@@ -22,7 +22,7 @@ class Turn:
     def __init__(self, figure: Any, draw: Callable[[], None]) -> None:
         self._figure, self._draw = figure, draw
         self._is_wanted = self._is_laid_out = self._is_asked = False
-        figure.on_change("inner_width", self._take_width)
+        figure.on_change("inner_width", self._on_width)
 
     @property
     def is_laid_out(self) -> bool:
@@ -38,13 +38,13 @@ class Turn:
         self._is_wanted = True
         if self._is_laid_out and not self._is_asked:
             self._is_asked = True
-            document.add_next_tick_callback(self._take_turn)
+            document.add_next_tick_callback(self._on_turn)
 
-    def _take_turn(self) -> None:
+    def _on_turn(self) -> None:
         self._is_asked = self._is_wanted = False
         self._draw()
 
-    def _take_width(self, _attr: str, _old: Any, new: Any) -> None:
+    def _on_width(self, _attr: str, _old: Any, new: Any) -> None:
         self._is_laid_out = bool(new and new > 0) or self._is_laid_out
         if self._is_wanted:
             self.ask()

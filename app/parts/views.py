@@ -61,7 +61,7 @@ class Views:
         for place, view in zip(self._places, views, strict=True):
             if view.has_figure:
                 place.append(view.panel)
-        self.tabs.param.watch(self._take_tab, "active")
+        self.tabs.param.watch(self._on_tab, "active")
         self._show(0)
 
     @property
@@ -87,7 +87,7 @@ class Views:
         for view in self._views:
             view.poll()
 
-    def _take_tab(self, event: Any) -> None:
+    def _on_tab(self, event: Any) -> None:
         if event.new is not None:
             self._show(event.new)
 

@@ -222,12 +222,12 @@ class JobThread:
         atexit.unregister(self.close)
 
     def _run(self) -> None:
-        while (job := self._take()) is not None:
+        while (job := self._next_job()) is not None:
             job.run_slice(self.slice_seconds)
             self._put_back(job)
             del job  # and what it has computed, while the thread waits for another one
 
-    def _take(self) -> Job | None:
+    def _next_job(self) -> Job | None:
         """Wait for the next job that wants a slice; None when the thread is to end."""
         with self.changed:
             while True:

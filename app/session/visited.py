@@ -15,7 +15,7 @@ class Visited:
     --------
     >>> visited = Visited()
     >>> at = [Address(file=name) for name in ("a", "a", "b", "c", "c")]
-    >>> [visited.take(address) for address in at]
+    >>> [visited.visit(address) for address in at]
     [None, True, None, None, False]
     """
 
@@ -25,7 +25,7 @@ class Visited:
         self._place: tuple | None = None
         self._is_revisiting = True
 
-    def take(self, address: Address) -> bool | None:
+    def visit(self, address: Address) -> bool | None:
         """Return whether an address replaces the entry before; None if it is not to be shown."""
         query = address.query
         is_at_rest, self._candidate = query == self._candidate, query

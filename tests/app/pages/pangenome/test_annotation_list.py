@@ -92,7 +92,7 @@ def test_a_row_becomes_the_region_and_is_shown(listed, monkeypatch):
     poll_until(listed.poll, lambda: len(names(listed)) == 2)
     listed.panel.table.search.value_input = "STA"
     assert names(listed) == ["start"]
-    listed.panel.table._take_click(SimpleNamespace(row=0))
+    listed.panel.table._on_click(SimpleNamespace(row=0))
     assert listed.session.region == PathRegion("alt", 0, 2)
     poll_until(listed.poll, lambda: looked == [[0]])
 

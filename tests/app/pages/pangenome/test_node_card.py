@@ -108,7 +108,7 @@ def test_a_picked_node_is_described_and_a_row_is_the_region(shown):
     assert "not in the file" in card.text.object
     assert (card.copy.text, card.fasta.disabled) == ("", True)
     assert card.table.table.value["Path"].tolist() == ["ref", "alt"]
-    card.table._take_click(SimpleNamespace(row=1))
+    card.table._on_click(SimpleNamespace(row=1))
     assert shown.session.region == PathRegion("alt", 0, 4)
 
 
@@ -122,7 +122,7 @@ def test_a_selection_has_all_its_visits_and_the_search_narrows_them(shown):
     card.table.search.value_input = "AL"
     assert card.table.table.value["Path"].tolist() == ["alt", "alt"]
     assert "2 of 4 rows" in card.table.count.object
-    card.table._take_click(SimpleNamespace(row=1))
+    card.table._on_click(SimpleNamespace(row=1))
     assert shown.session.region == PathRegion("alt", 10, 11)
 
 
