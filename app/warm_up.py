@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.association import associate
+from genoviz.analyses.genotypes.association.scan import associate
 from genoviz.analyses.genotypes.components import principal_components
 from genoviz.analyses.genotypes.linkage import linkage
 from genoviz.analyses.genotypes.prediction.snp_blup import snp_blup

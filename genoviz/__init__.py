@@ -29,7 +29,7 @@ _MODULES = {
         "iter_build_fm_index",
     ),
     "genoviz.analyses.graph.picture.fold": ("Fold",),
-    "genoviz.analyses.genotypes.association.association": (
+    "genoviz.analyses.genotypes.association.scan": (
         "AssociationScan",
         "associate",
         "iter_associate",
@@ -251,9 +251,8 @@ _MODULES = {
     "genoviz.io.graph.layout_files": ("read_layout", "write_layout"),
     "genoviz.io.genotypes.pedigree": ("read_pedigree",),
     "genoviz.io.genotypes.phenotypes": ("read_phenotypes",),
-    "genoviz.io.genotypes.plink_writer": ("write_plink",),
     "genoviz.io.genotypes.arrays": ("write_dosages",),
-    "genoviz.io.genotypes.vcf_writer": ("write_vcf",),
+    "genoviz.io.genotypes.writers": ("write_plink", "write_vcf"),
     "genoviz.io.sequences.reader": (
         "SequencesProgress",
         "iter_read_sequences",

@@ -16,8 +16,7 @@ from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.phenotypes import RowOrderError
 from genoviz.samples import iter_get_sample
 from genoviz_app.opening.files import FileCache, OpeningProgress, Tab, check_path, find_sample
-from genoviz_app.opening.genotype_names import PARTS, companion_table, is_table
-from genoviz_app.opening.genotype_uploads import Arrivals
+from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
 from genoviz_app.opening.opening_files import OpeningFiles
 
 if TYPE_CHECKING:
@@ -100,6 +99,7 @@ def _iter_table(path: Path) -> Iterator[OpeningProgress]:
 
 GENOTYPES = FileCache(_iter_genotypes, N_KEPT_GENOTYPES)
 """The genotypes of all tabs."""
+
 
 TABLES = FileCache(_iter_table, N_KEPT_TABLES)
 """The tables of phenotypes of all tabs."""

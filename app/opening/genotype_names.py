@@ -1,11 +1,16 @@
-"""Which files belong together: genotypes in several files, and the phenotypes beside them."""
+"""Which files belong together: those of one set, uploads, and the phenotypes beside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from genoviz.io.files.replace_file import replace_file
+from genoviz_app.opening.files import Tab
+
+REST_SECONDS = 0.7
 PARTS = {
     ".bed": (".bed", ".bim", ".fam"),
     ".pgen": (".pgen", ".pvar", ".psam"),
@@ -16,6 +21,54 @@ TABLE_ENDINGS = (
     ".phen", ".pheno", ".pheno.csv", ".pheno.tsv", ".pheno.txt", ".phen.csv", ".phen.tsv",
 )  # fmt: skip
 OTHER_TABLES = (".csv", ".tsv", ".txt", ".cov", ".covar", ".psam")
+
+
+class Arrivals:
+    """Uploaded files that nothing has been opened of yet.
+
+    Parameters
+    ----------
+    session
+        Whose uploads they are.
+
+    Attributes
+    ----------
+    names
+        Names of the files, in the order in which they came.
+    """
+
+    def __init__(self, session: Tab) -> None:
+        self._session = session
+        self._came_at = 0.0
+        self.names: list[str] = []
+
+    def keep(self, contents: Mapping[str, bytes | str]) -> None:
+        """Keep files until the tab closes."""
+        for name, content in contents.items():
+            path = self.path(Path(name).name)
+            with replace_file(path) as file:  # what is open may be mapped from one of this name
+                file.write(content.encode() if isinstance(content, str) else content)
+            if path.name not in self.names:
+                self.names.append(path.name)
+        self._came_at = time.monotonic()
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether there are files, and no more have come for a while."""
+        return bool(self.names) and time.monotonic() - self._came_at > REST_SECONDS
+
+    @property
+    def sets(self) -> FileSets:
+        """What is to be opened of them."""
+        return find_sets(self.path(""), self.names)
+
+    def path(self, name: str) -> Path:
+        """Return where a file is kept."""
+        return self._session.upload_path(name)
+
+    def forget(self) -> None:
+        """Open none of them."""
+        self.names = []
 
 
 @dataclass(frozen=True)

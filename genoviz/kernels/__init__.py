@@ -4,7 +4,6 @@ Each has a ``cpu.py`` and a ``cuda.py``, but for those in `CPU_ONLY`.
 """
 
 CPU_ONLY = {
-    "genotype_packing": "packs what a file gives, as fast as the file is read",
     "genotype_simulation": "makes examples, and is bound by writing them",
     "hardy_weinberg": "counts of each variant alone: milliseconds for a million variants",
     "linkage": "a band of pairs within a window; all pairs are a genotype_product",

@@ -64,7 +64,7 @@ def make_genotypes_sample(path: Path) -> None:
 
     from genoviz.analyses.simulation.genotypes import simulate_genotypes
     from genoviz.analyses.simulation.traits import simulate_trait
-    from genoviz.io.genotypes.plink_writer import write_plink
+    from genoviz.io.genotypes.writers import write_plink
     from genoviz.io.text.writer import write_text
 
     genotypes = simulate_genotypes(

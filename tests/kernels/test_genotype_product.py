@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.backend import array_module, cuda_is_available, load_kernel
-from genoviz.kernels.genotype_product import cpu, cpu_float64, cpu_integers
+from genoviz.kernels.genotype_product import cpu, cpu_integers
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from genoviz.kernels.genotype_product.wide_columns import find_wide_columns
 from tests.oracles import matrix_unit
@@ -312,8 +312,8 @@ def test_ordinary_columns_stay_with_the_fast_way(monkeypatch):
     def refuse(*_arguments):
         raise AssertionError("a column of normal numbers was taken for a wide one")
 
-    monkeypatch.setattr(cpu.cpu_float64, "multiply", refuse)
-    monkeypatch.setattr(cpu.cpu_float64, "multiply_transposed", refuse)
+    monkeypatch.setattr(cpu, "_multiply_wide", refuse)
+    monkeypatch.setattr(cpu, "_multiply_wide_transposed", refuse)
     packed, values, right, left = make_case(900, 700, 10, seed=15)
     cpu.multiply(packed, 900, values, right)
     cpu.multiply_transposed(packed, 900, values, left)
@@ -324,9 +324,9 @@ def test_ordinary_columns_stay_with_the_fast_way(monkeypatch):
 def test_products_genotype_by_genotype_are_those_of_the_dense_matrix(shape, k):
     packed, values, right, left = make_case(*shape, k, seed=16)
     matrix = inflate(packed, shape[0], values)
-    found = cpu_float64.multiply(packed, shape[0], values, right)
+    found = cpu._multiply_wide(packed, shape[0], values, right)
     np.testing.assert_allclose(found, matrix @ right, rtol=1e-11, atol=1e-12)
-    found = cpu_float64.multiply_transposed(packed, shape[0], values, left)
+    found = cpu._multiply_wide_transposed(packed, shape[0], values, left)
     np.testing.assert_allclose(found, matrix.T @ left, rtol=1e-11, atol=1e-12)
 
 

@@ -15,13 +15,16 @@ from genoviz.analyses.genotypes.sex_chromosomes import (
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.pages.genotypes.association.scan_panel import AssociationPanel
-from genoviz_app.pages.genotypes.exports_panel import ExportsPanel
-from genoviz_app.pages.genotypes.facts import Facts
+from genoviz_app.pages.genotypes.exports import ExportsPanel
 from genoviz_app.pages.genotypes.link import LinkedPanels, LinkFollower, write_state
-from genoviz_app.pages.genotypes.picker import GENOTYPE_FORMATS, GenotypePicker
+from genoviz_app.pages.genotypes.picker import (
+    GENOTYPE_FORMATS,
+    Facts,
+    GenotypePicker,
+    ReadingFields,
+)
 from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel
 from genoviz_app.pages.genotypes.quality.panel import QualityPanel
-from genoviz_app.pages.genotypes.reading_fields import ReadingFields
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.notices import notices_html

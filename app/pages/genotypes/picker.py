@@ -1,11 +1,15 @@
-"""Where genotypes and phenotypes come from: samples, files on the server, or uploads."""
+"""Where genotypes and phenotypes come from, how they are read, and numbers of the data."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
+import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
+from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
@@ -18,10 +22,100 @@ from genoviz_app.parts.picker_fields import (
 )
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.sample_select import SampleSelect
+from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.session.session import Session
 
 GENOTYPE_FORMATS = ".bed of PLINK (with .bim and .fam beside it), .pgen, .vcf, .vcf.gz, .bcf"
 TABLE_FORMATS = "a table of phenotypes: .phen, .csv or .tsv with sample IDs first, .psam"
+
+
+class ReadingFields:
+    """Fields of the sidebar that are seen once genotypes are open, or a table waits for an answer.
+
+    Attributes
+    ----------
+    autosomes, by_row_order, panel
+        The number of autosomes, the button that takes rows in the order of the samples, and the
+        Panel object.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._files = session.genotypes
+        self.autosomes = pmui.IntInput(
+            label="Autosomes of the species", value=HUMAN_AUTOSOMES, start=1, size="small",
+            description="The numbers after it are X, Y, XY and MT: 22 for humans, 29 for cattle",
+            sizing_mode="stretch_width", margin=(10, 0, 4, 0),
+        )  # fmt: skip
+        self.by_row_order = pmui.Button(
+            label="Take rows in order", icon="low_priority", variant="outlined", size="small",
+            description="Take rows in order: the first row is of the first sample, and so on",
+            margin=(4, 0),
+        )  # fmt: skip
+        self.autosomes.param.watch(self._take_autosomes, "value")
+        self.by_row_order.on_click(lambda _: self._files.take_by_row_order())
+        self._files.param.watch(self._follow, ["opened", "strangers"])
+        self.panel = pmui.Column(
+            self.autosomes, self.by_row_order, sizing_mode="stretch_width", margin=0
+        )
+        self._follow()
+
+    def _follow(self, *_events: Any) -> None:
+        opened = self._files.opened
+        n = None if opened is None else opened.genotypes.n_autosomes
+        with pn.io.hold():
+            self.autosomes.param.update(value=n or HUMAN_AUTOSOMES, visible=opened is not None)
+            self.by_row_order.visible = self._files.strangers is not None
+
+    def _take_autosomes(self, event: Any) -> None:
+        if event.new is not None:
+            self._files.set_autosomes(event.new)
+
+
+class Facts:
+    """Numbers of the data; follows the state.
+
+    Attributes
+    ----------
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self.panel = pn.pane.HTML(
+            "", stylesheets=[NUMBERS], sizing_mode="stretch_width", margin=(10, 0, 4, 0)
+        )
+        state.param.watch(self._show, ["opened", "table", "kept"])
+        self._show()
+
+    def _show(self, *_events: Any) -> None:
+        self.panel.object = facts_html(self._state)
+        self.panel.visible = bool(self.panel.object)
+
+
+def facts_html(state: GenotypeState) -> str:
+    """Return a list of numbers of the data; empty while nothing is open."""
+    if state.opened is None:
+        return ""
+    genotypes = state.opened.genotypes
+    subject = state.subject
+    rows = [
+        ("Samples", _of(subject.n_samples, genotypes.n_samples)),
+        ("Variants", _of(subject.n_variants, genotypes.n_variants)),
+        ("Contigs", f"{len(genotypes.variants.contigs):,}"),
+    ]
+    phenotypes = state.session.genotypes.phenotypes
+    if phenotypes is not None:
+        table = phenotypes.table
+        n_traits, n_groups = len(table.numeric_names), len(table.category_names)
+        rows.append(("Phenotypes", escape(phenotypes.title)))
+        rows.append(("Columns", f"{n_traits:,} of numbers, {n_groups:,} of groups"))
+    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
+    return f'<dl class="numbers" aria-label="Data">{items}</dl>'
+
+
+def _of(n: int, total: int) -> str:
+    return f"{total:,}" if n == total else f"{n:,} of {total:,}"
 
 
 class GenotypePicker:

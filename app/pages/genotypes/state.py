@@ -1,18 +1,18 @@
-"""What the parts of the page share: the data, what is kept of them, and what was computed."""
+"""What the parts of the page share: the data, their quality, what is kept of them and computed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import param
 
-from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.progress import Progress, report_last
+from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.opening.genotype_files import OpenGenotypes
-from genoviz_app.pages.genotypes.quality.quality import Quality, iter_measure
 from genoviz_app.pages.genotypes.quality.thresholds import Thresholds
 from genoviz_app.pages.genotypes.task import Task
 from genoviz_app.session.address import Region
@@ -25,8 +25,34 @@ if TYPE_CHECKING:
 NOBODY = np.empty(0, np.int64)
 AROUND = 50_000
 """How many bases before and after a picked variant its region has."""
-
 RESULTS = ("components", "relationships", "scan", "blup")
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """Statistics of all variants and samples.
+
+    Attributes
+    ----------
+    variants
+        Their `VariantStatistics`.
+    samples
+        Their `SampleStatistics`.
+    """
+
+    variants: Any
+    samples: Any
+
+
+def iter_measure(genotypes: Genotypes) -> Iterator[Progress]:
+    """Yield progress, of which the last has the `Quality`."""
+    steps = iter_variant_statistics(genotypes)
+    variants = yield from report_last(steps, 0.0, 0.3, what="measuring variants")
+    # Kept by the statistics, and so not computed while the page is drawn.
+    yield from report_last(variants.iter_hwe_p(), 0.3, 0.5)
+    steps = iter_sample_statistics(genotypes)
+    samples = yield from report_last(steps, 0.5, 1.0, what="measuring samples")
+    yield Progress("ready", 1.0, Quality(variants, samples))
 
 
 class GenotypeState(param.Parameterized):

@@ -8,8 +8,8 @@ import numpy as np
 
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.slices import iter_slices
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.hardy_weinberg.cpu import p_values, p_values_of_x
 
 _FIRST_VARIANTS = 1 << 14
 _WHAT = "testing Hardy-Weinberg proportions"
@@ -69,13 +69,13 @@ def iter_hardy_weinberg_p(
     males = None if of_males is None else np.asarray(of_males, np.int64)
     if males is not None and males.shape != found.shape:
         raise ParameterError(f"of_males has shape {males.shape}, needs {found.shape} as counts")
-    p = np.empty(len(found))
+    kernel, p = load_kernel("hardy_weinberg", "cpu"), np.empty(len(found))
 
     def test(first: int, stop: int) -> None:
         if males is None:
-            p[first:stop] = p_values(found[first:stop], mid_p)
+            p[first:stop] = kernel.p_values(found[first:stop], mid_p)
         else:
-            p[first:stop] = p_values_of_x(found[first:stop], males[first:stop], mid_p)
+            p[first:stop] = kernel.p_values_of_x(found[first:stop], males[first:stop], mid_p)
 
     for n_done, _ in iter_slices(test, len(p), first_size=_FIRST_VARIANTS):
         yield Progress(_WHAT, n_done / len(p))

@@ -9,8 +9,8 @@ import numpy as np
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.linkage.cpu import make_planes, prune, squared_correlations
 from genoviz.model.genotypes.genotypes import Genotypes
 
 _PAIRS = 1 << 16
@@ -43,11 +43,12 @@ def linkage(genotypes: Genotypes, variants: np.ndarray | slice) -> np.ndarray:
     >>> linkage(simulate_genotypes(100, 50, seed=1), [3, 4, 40]).shape
     (3, 3)
     """
+    kernel = load_kernel("linkage", "cpu")
     part = genotypes.take_variants(_checked(variants, genotypes.n_variants))
-    planes = make_planes(as_linked(part).packed, part.n_samples)
+    planes = kernel.make_planes(as_linked(part).packed, part.n_samples)
     first, second = np.triu_indices(part.n_variants)
     found = np.empty((part.n_variants, part.n_variants))
-    found[first, second] = squared_correlations(planes, first, second)
+    found[first, second] = kernel.squared_correlations(planes, first, second)
     found[second, first] = found[first, second]
     return found
 
@@ -71,6 +72,7 @@ def iter_linkage_windows(
         variant, the one after it, and so on; NaN beyond the contig, and as in `linkage`.
     """
     _check_window(window)
+    kernel = load_kernel("linkage", "cpu")
     steps = np.arange(1, window)
     block = max(1, _PAIRS // (window - 1))
     contigs = genotypes.variants.contig_ids
@@ -78,13 +80,13 @@ def iter_linkage_windows(
         end = min(start + block, genotypes.n_variants)
         last = min(end + window - 1, genotypes.n_variants)
         part = as_linked(genotypes.take_variants(slice(start, last)))
-        planes = make_planes(part.packed, part.n_samples)
+        planes = kernel.make_planes(part.packed, part.n_samples)
         first, step = np.divmod(np.arange((end - start) * (window - 1)), window - 1)
         second = first + steps[step]
         is_there = second < last - start
         is_there[is_there] &= contigs[start + first[is_there]] == contigs[start + second[is_there]]
         found = np.full(len(first), np.nan)
-        found[is_there] = squared_correlations(planes, first[is_there], second[is_there])
+        found[is_there] = kernel.squared_correlations(planes, first[is_there], second[is_there])
         yield slice(start, end), found.reshape(end - start, window - 1)
 
 
@@ -126,14 +128,15 @@ def iter_prune_by_linkage(
         raise ParameterError(f"step is {step}, needs to be at least 1")
     if not 0 <= max_r2 <= 1:
         raise ParameterError(f"max_r2 is {max_r2}, needs to be 0 to 1")
+    kernel = load_kernel("linkage", "cpu")
     statistics = variant_statistics(genotypes, nonfounders=True, backend="cpu")
     frequencies = np.nan_to_num(statistics.minor_allele_frequency)
     is_kept, n_compared = frequencies > 0, np.zeros(genotypes.n_variants, np.int64)
     for variants, n_windows in _stretches(genotypes, window, step):
         part = as_linked(genotypes.take_variants(variants))
-        planes = make_planes(part.packed, part.n_samples)
+        planes = kernel.make_planes(part.packed, part.n_samples)
         states = frequencies[variants], is_kept[variants], n_compared[variants]
-        prune(planes, *states, n_windows, window, step, max_r2)
+        kernel.prune(planes, *states, n_windows, window, step, max_r2)
         yield Progress("Pruning", min(variants.start / genotypes.n_variants, 1.0))
     yield Progress("Pruning", 1.0, is_kept)
 

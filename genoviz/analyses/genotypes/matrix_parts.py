@@ -122,12 +122,10 @@ class FiveCodesPart(MatrixPart):
     def __init__(self, genotypes: Genotypes, backend: Backend) -> None:
         if resolve_backend(backend) != "cpu":
             raise ParameterError("packing '5codes' needs backend 'cpu', and the backend is 'cuda'")
-        from genoviz.kernels.genotype_product import cpu_five_codes
-
         super().__init__(genotypes, slice(0, genotypes.n_variants), None, "cpu")
         self._counts = super().count_codes()
-        self._five_codes = cpu_five_codes.pack_five_codes(self._packed, self._n_samples)
-        self._packed, self._kernel = None, cpu_five_codes
+        self._five_codes = self._kernel.pack_five_codes(self._packed, self._n_samples)
+        self._packed = None
 
     def count_codes(self) -> np.ndarray:
         """Return how many samples have each code: int64, shape (n_variants, 4)."""

@@ -11,7 +11,7 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
-from genoviz.kernels.genotype_packing import cpu
+from genoviz.model.genotypes import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -43,10 +43,12 @@ def iter_select_samples(genotypes: Genotypes, indices: np.ndarray) -> Iterator[P
     packed = np.zeros((genotypes.n_variants, (len(indices) + 3) // 4), np.uint8)
 
     def take(first: int, stop: int) -> None:
-        cpu.take_samples(genotypes.packed[first:stop], indices, packed[first:stop])
+        packing_loops.take_samples(genotypes.packed[first:stop], indices, packed[first:stop])
 
     first_size = variants_at_a_time(genotypes, backend="cpu")
-    slices = iter_slices(take, genotypes.n_variants, first_size=first_size, multiple=cpu.N_TOGETHER)
+    slices = iter_slices(
+        take, genotypes.n_variants, first_size=first_size, multiple=packing_loops.N_TOGETHER
+    )
     for n_done, _ in slices:
         yield Progress("taking samples", n_done / genotypes.n_variants)
     taken = replace(genotypes, packed=packed, samples=genotypes.samples.take(indices))
@@ -80,7 +82,7 @@ def pack_dosages(dosages: np.ndarray, samples: SampleTable, variants: VariantTab
     step = max(1, _BLOCK_BYTES // max(shape[0], 1))
     for first in range(0, shape[1], step):
         block = to_int8(np.asarray(dosages[:, first : first + step]), first)
-        packed[first : first + step] = cpu.pack_dosages(np.ascontiguousarray(block.T))
+        packed[first : first + step] = packing_loops.pack_dosages(np.ascontiguousarray(block.T))
     return Genotypes(packed, samples, variants)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from genoviz.analyses.genotypes.progress import Progress
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.genotype_simulation import cpu
 from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -108,10 +108,11 @@ def iter_simulate_genotypes(
     classes = np.zeros((2, n_samples), np.uint16)
     packed = np.empty((n_variants, (n_samples + 3) // 4), np.uint8)
     step = max(1, _BLOCK_GENOTYPES // n_samples)
+    kernel = load_kernel("genotype_simulation", "cpu")
     for first in range(0, n_variants, step):
         yield Progress("drawing genotypes", first / n_variants)
         rows = slice(first, first + step)
-        cpu.draw_genotypes(
+        kernel.draw_genotypes(
             first,
             *(array[rows] for array in draw.values()),
             np.uint64(round(missing_rate * _SCALE)),

@@ -8,8 +8,8 @@ import numpy as np
 
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.genotype_simulation import cpu
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 from genoviz.model.genotypes.pedigree import Pedigree
 
@@ -110,7 +110,7 @@ def drop_genotypes(pedigree: Pedigree, founders: Genotypes, *, seed: int = 0) ->
     rows = np.full(n_animals, -1)
     rows[is_founder] = np.arange(n_founders)
     packed = np.empty((founders.n_variants, (n_animals + 3) // 4), np.uint8)
-    cpu.drop_genotypes(
+    load_kernel("genotype_simulation", "cpu").drop_genotypes(
         0,
         rows,
         pedigree.sires,

@@ -42,7 +42,7 @@ def simulate(
     """Make random genotypes with linkage and populations, and a trait, as PLINK files."""
     from genoviz.analyses.simulation.genotypes import iter_simulate_genotypes
     from genoviz.analyses.simulation.traits import simulate_trait
-    from genoviz.io.genotypes.plink_writer import write_plink
+    from genoviz.io.genotypes.writers import write_plink
 
     refuse_standard_output("-o", output, "PLINK's genotypes are several files")
     with show_progress() as bar:

@@ -12,7 +12,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.replace_file import replace_file
-from genoviz.kernels.genotype_packing import cpu
+from genoviz.model.genotypes import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -135,7 +135,7 @@ def _pack(
         variants = _variants(arrays, n_variants)
         for first in range(0, n_variants, step):
             part = to_int8(np.asarray(dosages[:, first : first + step]), first)
-            packed[first : first + step] = cpu.pack_dosages(np.ascontiguousarray(part.T))
+            packed[first : first + step] = packing_loops.pack_dosages(np.ascontiguousarray(part.T))
             yield "Reading genotypes", first, n_variants
         return Genotypes(packed, samples, variants)
     except ParameterError as error:

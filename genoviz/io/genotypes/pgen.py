@@ -16,7 +16,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.files.optional import import_reader
 from genoviz.io.text.spaced_lines import split_lines
-from genoviz.kernels.genotype_packing import cpu
+from genoviz.model.genotypes import packing_loops
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 _ENDINGS = (".pgen", ".pvar.zst", ".pvar", ".psam")
@@ -75,7 +75,7 @@ def _read_packed(
             reader.read_list(numbers, part)
         except (RuntimeError, OSError) as error:
             raise FileFormatError(path, "is damaged or cut off, needs the whole file") from error
-        packed[first : first + step] = cpu.pack_dosages(part)
+        packed[first : first + step] = packing_loops.pack_dosages(part)
         yield "Reading genotypes", first + len(numbers), len(kept)
     return packed
 

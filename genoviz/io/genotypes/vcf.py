@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,12 +20,148 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.optional import import_reader
-from genoviz.io.genotypes.vcf_columns import VcfColumns
-from genoviz.io.text import bgzf
-from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+from genoviz.io.text import bgzf, spaced_lines
+from genoviz.model.genotypes import packing_loops
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
+_PLURAL = {"s": "s", "are": "are", "count": "count"}
+_SINGULAR = {"s": "", "are": "is", "count": "counts"}
+# Alleles are 0, 1, -1 for an unknown one, and this where a genotype has fewer than others.
+_NO_MORE = -2
+# Dosage of a first (row) and a second allele (column), each from -2 on.
+_DOSAGES = np.array([[-1, -1, -1, -1], [-1, -1, -1, -1], [0, -1, 0, 1], [2, -1, 1, 2]], np.int8)
+_HAPLOID = ([2, 3], [0, 0])
+_HALF_CALL = ([1, 1, 2, 3], [2, 3, 1, 1])
+_POLYPLOID = ([0], [0])
 _STEP_GENOTYPES = 1 << 22
 _MAGIC_BYTES = 16
+
+
+@dataclass
+class VcfColumns:
+    """What was read so far.
+
+    Attributes
+    ----------
+    path, samples
+        The file, for errors, and its samples.
+    contigs
+        Number of each contig by name.
+    contig_ids, positions
+        Of each variant.
+    texts
+        IDs, ALT and REF of the variants, in parts: ``StringDType`` (3, n).
+    packed
+        The genotypes at 2 bits, variant after variant.
+    n_multiallelic, n_without
+        Records that are left out: of more than two alleles, and without genotypes.
+    n_of_kind
+        int64, shape (4, 4): genotypes by first and second allele, each from -2 (no more) and -1
+        (unknown) on; those of three or more alleles are at 0, 0.
+    """
+
+    path: Path
+    samples: SampleTable
+    contigs: dict[str, int] = field(default_factory=dict)
+    contig_ids: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    texts: list[np.ndarray] = field(default_factory=list)
+    packed: bytearray = field(default_factory=bytearray)
+    n_multiallelic: int = 0
+    n_without: int = 0
+    n_of_kind: np.ndarray = field(default_factory=lambda: np.zeros((4, 4), np.int64))
+    _new_texts: list[tuple[str, str, str]] = field(default_factory=list)
+    _new_dosages: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, record, number: int) -> None:
+        """Add a record of cyvcf2, the ``number``-th of the file."""
+        # cyvcf2 does not survive a look at the ID of an empty line, nor at a GT without values,
+        # which there may be where it is not the first field.
+        if record.FORMAT[:1] != ["GT"]:
+            self.n_without += 1
+            return
+        try:
+            others, reference = record.ALT, record.REF
+        except UnicodeDecodeError as error:
+            found = f"record {number:,} has an allele that is no text: {error.object!r}"
+            raise FileFormatError(self.path, found) from error
+        if len(others) > 1:
+            self.n_multiallelic += 1
+            return
+        self._new_dosages.append(self._dosages(record, number))
+        self._new_texts.append((record.ID or ".", others[0] if others else ".", reference))
+        self.contig_ids.append(self.contigs.setdefault(record.CHROM, len(self.contigs)))
+        self.positions.append(record.POS - 1)
+
+    def _dosages(self, record, number: int) -> np.ndarray:
+        """Return the dosages of a record, int8, shape (n_samples,); counts the genotypes."""
+        # The last column is whether a genotype is phased, 0 or 1.
+        alleles = record.genotype.array(_NO_MORE)
+        if alleles.max() > 1 or alleles.min() < _NO_MORE:
+            self._refuse(record, number, alleles)
+        ploidy = alleles.shape[1] - 1
+        kinds = 4 * (alleles[:, 0] - _NO_MORE)
+        if ploidy > 1:
+            kinds += alleles[:, 1] - _NO_MORE
+        if ploidy > 2:
+            kinds[alleles[:, 2] != _NO_MORE] = 0
+        self.n_of_kind += np.bincount(kinds, minlength=_DOSAGES.size).reshape(_DOSAGES.shape)
+        return _DOSAGES.take(kinds)
+
+    def _refuse(self, record, number: int, alleles: np.ndarray) -> None:
+        sample, place = np.argwhere((alleles > 1) | (alleles < _NO_MORE))[0]
+        where = f"record {number:,}, at {record.CHROM}:{record.POS:,}"
+        found = f"the genotype of {self.samples.ids[sample]!s} has allele {alleles[sample, place]}"
+        raise FileFormatError(self.path, f"{where}: {found}, needs 0, 1 or .")
+
+    def pack(self) -> None:
+        """Make 2 bits of each genotype that was added."""
+        if not self._new_dosages:
+            return
+        self.packed += packing_loops.pack_dosages(np.stack(self._new_dosages)).data
+        self.texts.append(np.array(self._new_texts, np.dtypes.StringDType()).T)
+        self._new_dosages.clear()
+        self._new_texts.clear()
+
+    def genotypes(self) -> Genotypes:
+        """Return all as genotypes."""
+        self.pack()
+        variants = VariantTable(
+            tuple(self.contigs),
+            np.array(self.contig_ids, np.int32),
+            np.array(self.positions, np.int64),
+            *(_joined([part[k] for part in self.texts]) for k in range(3)),
+            np.zeros(len(self.positions)),
+        )
+        packed = np.frombuffer(self.packed, np.uint8).reshape(
+            len(variants), (len(self.samples) + 3) // 4
+        )
+        return Genotypes(packed, self.samples, variants, self.notes())
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was left out or treated in its own way."""
+        n_haploid, n_half, n_polyploid = (
+            int(self.n_of_kind[kinds].sum()) for kinds in (_HAPLOID, _HALF_CALL, _POLYPLOID)
+        )
+        sentences = [
+            (self.n_multiallelic, "variant{s} of more than two alleles {are} left out"),
+            (self.n_without, "record{s} without genotypes (GT) {are} left out"),
+            (n_haploid, "haploid genotype{s} {count} as homozygous"),
+            (n_half, "half-call{s}, such as ./1, {count} as missing"),
+            (n_polyploid, "genotype{s} of three or more alleles {are} missing"),
+        ]
+        forms = (_PLURAL, _SINGULAR)
+        return tuple(f"{n:,} {text.format(**forms[n == 1])}." for n, text in sentences if n)
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Return texts of one width, or of their own lengths where one width wastes memory."""
+    if not parts:
+        return np.empty(0, np.str_)
+    texts = np.concatenate(parts)
+    width = int(np.strings.str_len(texts).max())
+    fits = 4 * width * len(texts) <= spaced_lines.MAX_FIXED_BYTES
+    return texts.astype(f"U{width}") if fits else texts
 
 
 def read_vcf(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:

@@ -16,7 +16,6 @@ import cupy
 import numpy as np
 
 from genoviz.kernels.cuda_source import load_module
-from genoviz.kernels.genotype_product import cuda_float64
 from genoviz.kernels.genotype_product.cuda_blocks import iter_blocks
 from genoviz.kernels.genotype_product.cuda_digits import (
     BLOCK_CHOICES,
@@ -29,6 +28,9 @@ from genoviz.kernels.genotype_product.wide_columns import find_wide_columns
 
 COMPILE_OPTIONS = tuple((f"-DN_BLOCKS={n}",) for n in BLOCK_CHOICES)
 COUNT_THREADS = 128
+WIDE_SOURCE = "float64_product.cu"
+WIDE_THREADS = 256
+MAX_BLOCKS = 2**31 - 1
 
 
 def multiply(packed, n_samples, values, right, *, block_bytes=None):
@@ -53,9 +55,7 @@ def multiply(packed, n_samples, values, right, *, block_bytes=None):
         # The host waits for what is wide only when the product of the others is under way.
         wide = cupy.flatnonzero(is_wide)
         if wide.size:
-            out[:, wide] = cuda_float64.multiply(
-                packed, n_samples, of_codes, dense[:, wide], block_bytes
-            )
+            out[:, wide] = _multiply_wide(packed, n_samples, of_codes, dense[:, wide], block_bytes)
     return _placed_like(right, out)
 
 
@@ -80,7 +80,7 @@ def multiply_transposed(packed, n_samples, values, left, *, block_bytes=None):
                     product.add(digits, component, weights[component], rows)
         wide = cupy.flatnonzero(is_wide)
         if wide.size:
-            out[:, wide] = cuda_float64.multiply_transposed(
+            out[:, wide] = _multiply_wide_transposed(
                 packed, n_samples, of_codes, dense[:, wide], block_bytes
             )
     return _placed_like(left, out)
@@ -104,3 +104,32 @@ def count_codes(packed, n_samples, *, block_bytes=None):
 def _placed_like(dense, out):
     out = out.astype(dense.dtype, copy=False)
     return out if isinstance(dense, cupy.ndarray) else out.get()
+
+
+def _multiply_wide(packed, n_samples, values, right, block_bytes):
+    """Return Z @ right, float64 on the card; ``right`` is float64 (m, k) there."""
+    out = cupy.zeros((n_samples, right.shape[1]))
+    for variants, block in iter_blocks(packed, block_bytes):
+        n_blocks = -(-out.size // WIDE_THREADS)
+        sizes = n_blocks, block, n_samples
+        _launch_wide("multiply_samples", *sizes, values[variants], right[variants], out)
+    return out
+
+
+def _multiply_wide_transposed(packed, n_samples, values, left, block_bytes):
+    """Return Z.T @ left, float64 on the card; ``left`` is float64 (n, k) there."""
+    out = cupy.zeros((len(packed), left.shape[1]))
+    for variants, block in iter_blocks(packed, block_bytes):
+        n_blocks = min(len(block), MAX_BLOCKS)
+        sizes = n_blocks, block, n_samples
+        _launch_wide("multiply_variants", *sizes, values[variants], left, out[variants])
+    return out
+
+
+def _launch_wide(name, n_blocks, block, n_samples, values, dense, out):
+    values, dense = cupy.ascontiguousarray(values), cupy.ascontiguousarray(dense)
+    kernel = load_module(__package__, WIDE_SOURCE).get_function(name)
+    sizes = np.int64(len(block)), np.int64(block.shape[1]), np.int64(n_samples)
+    kernel(
+        (n_blocks,), (WIDE_THREADS,), (block, *sizes, values, dense, np.int64(dense.shape[1]), out)
+    )

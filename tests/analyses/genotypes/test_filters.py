@@ -15,7 +15,7 @@ from genoviz import (
     relatives,
     variant_statistics,
 )
-from genoviz.io.genotypes.plink_writer import write_plink
+from genoviz.io.genotypes.writers import write_plink
 from tests.genotype_sets import genotypes_of
 from tests.plink import Plink
 

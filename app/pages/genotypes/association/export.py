@@ -19,7 +19,7 @@ from genoviz_app.plots.manhattan import seen_names
 from genoviz_app.plots.printed_plots import PrintedPlot, print_plots
 
 if TYPE_CHECKING:
-    from genoviz.analyses.genotypes.association.association import AssociationScan
+    from genoviz.analyses.genotypes.association.scan import AssociationScan
 
 PRINT = View(0, 1, 2000, 560)
 GENOME_WIDE, SUGGESTIVE = -np.log10(5e-8), 5.0

@@ -20,7 +20,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.words import n_words
 
 if TYPE_CHECKING:
-    from genoviz.analyses.genotypes.association.association import AssociationScan
+    from genoviz.analyses.genotypes.association.scan import AssociationScan
 
 LINEAR, LOGISTIC = "linear", "logistic"
 TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
@@ -154,7 +154,7 @@ class AssociationForm:
 
     def run(self) -> None:
         """Begin a scan, or say why there can be none."""
-        from genoviz.analyses.genotypes.association.association import iter_associate
+        from genoviz.analyses.genotypes.association.scan import iter_associate
 
         try:
             design = make_design(self._state)

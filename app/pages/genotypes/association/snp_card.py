@@ -12,14 +12,12 @@ from genoviz.analyses.graph.sites.variation_sites import VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 from genoviz_app.pages.genotypes.association.design import trait_of
-from genoviz_app.pages.genotypes.association.snp_card_facts import (
+from genoviz_app.pages.genotypes.association.snp_facts import (
+    GraphAlleles,
     SnpFacts,
     card_html,
-    genotype_names,
-)
-from genoviz_app.pages.genotypes.association.snp_card_paths import (
-    GraphAlleles,
     find_graph_alleles,
+    genotype_names,
     paths_html,
     place_on_graph,
 )

@@ -26,13 +26,32 @@ from genoviz_app.pages.genotypes.prediction.blup_steps import (
     pedigree_of,
     phenotypes_of_others,
 )
-from genoviz_app.pages.genotypes.prediction.blup_task import BlupTask
 from genoviz_app.pages.genotypes.prediction.request_text import SHARE, TOLERANCES
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.pages.genotypes.task import Task
 from genoviz_app.parts.questions import Question
 
 WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
 BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
+
+
+class BlupTask(Task):
+    """A task that can be paused; its snapshots stay."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the run is held."""
+        return self._job is not None and self._job.state == "paused"
+
+    def pause(self) -> None:
+        """Hold the run, or go on with it."""
+        if self._job is None:
+            return
+        if self.is_paused:
+            self._job.resume()
+        else:
+            self._job.pause()
+        self.param.trigger("opening")
 
 
 class PredictionForm:

@@ -1,12 +1,15 @@
-"""The tab of prediction: breeding values, how the solver finds them, and how good they are."""
+"""The tab of prediction: breeding values in a table, the solver, and how good they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
@@ -17,26 +20,103 @@ from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPan
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track
 from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.prediction.check import PredictionCheck
-from genoviz_app.pages.genotypes.prediction.export import (
+from genoviz_app.pages.genotypes.prediction.form import PredictionForm
+from genoviz_app.pages.genotypes.prediction.numbers import rank_high
+from genoviz_app.pages.genotypes.prediction.scatter import (
+    TOGGLE,
+    PredictionScatter,
     prediction_figure,
     write_effects,
     write_values,
 )
-from genoviz_app.pages.genotypes.prediction.form import PredictionForm
-from genoviz_app.pages.genotypes.prediction.rows import COLUMNS, BreedingRows
-from genoviz_app.pages.genotypes.prediction.scatter import TOGGLE, PredictionScatter
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
 from genoviz_app.plots.residuals import ResidualFigure
 
+COLUMNS = (
+    Column("Rank", is_number=True, share=56),
+    Column("Sample", share=110),
+    Column("Value", is_number=True, share=80, format="0.0000"),
+    Column("Trait", is_number=True, share=80, format="0.0000"),
+    Column("SNPs", share=50),
+)
 ABSOLUTE, SIGNED = "Absolute", "Signed"
 FORM_WIDTH = 232
 GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 SMALL: dict[str, Any] = {
     "margin": (4, 6, 0, 0), "sx": {"fontSize": "12px", "padding": "2px 7px", "minWidth": "0"}
 }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class BreedingRows:
+    """Those who have a breeding value; row 0 has the highest.
+
+    Attributes
+    ----------
+    ids
+        str, shape (n,).
+    values, phenotype
+        float64, shape (n,); a phenotype may be NaN.
+    is_genotyped
+        bool, shape (n,).
+    """
+
+    ids: np.ndarray
+    values: np.ndarray
+    phenotype: np.ndarray
+    is_genotyped: np.ndarray
+    noun = "samples"
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """int64: who is in each row."""
+        return np.argsort(self.ranks, kind="stable")
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """int64, from 1."""
+        return rank_high(self.values)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Columns that have nothing to say."""
+        return ("SNPs",) if self.is_genotyped.all() else ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def find(self, text: str) -> np.ndarray:
+        """Return the rows whose name has a text, bool."""
+        names = np.char.lower(self.ids[self.order].astype(str))
+        return np.char.find(names, text.strip().lower()) >= 0
+
+    def key(self, column: str) -> np.ndarray:
+        """Return what a column is sorted by."""
+        keys = {
+            "Rank": self.ranks,
+            "Sample": self.ids,
+            "Value": self.values,
+            "Trait": self.phenotype,
+            "SNPs": self.is_genotyped,
+        }
+        return keys[column][self.order]
+
+    def frame(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some rows."""
+        chosen = self.order[rows]
+        return pd.DataFrame(
+            {
+                "Rank": self.ranks[chosen],
+                "Sample": self.ids[chosen],
+                "Value": self.values[chosen],
+                "Trait": self.phenotype[chosen],
+                "SNPs": np.where(self.is_genotyped[chosen], "yes", "no"),
+            }
+        )
 
 
 class PredictionPanel:

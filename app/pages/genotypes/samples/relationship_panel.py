@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.analyses.genotypes.relatives import relatives
+from genoviz.analyses.genotypes.relatives import RelatedPairs, relatives
 from genoviz_app.pages.genotypes.long_table import LongTable
-from genoviz_app.pages.genotypes.samples.pair_rows import PAIR_COLUMNS, PairRows
 from genoviz_app.pages.genotypes.samples.relationship_view import (
     MOST_SAMPLES,
     RelationshipView,
+    degree_of,
     iter_relate,
     pick_evenly,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.pages.genotypes.task_bar import TaskBar
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality_histogram import Bins, QualityHistogram
 from genoviz_app.plots.relationship_matrix import MOST_CELLS, MatrixFigure
 
+PAIR_COLUMNS = (
+    Column("Sample 1", share=92),
+    Column("Sample 2", share=92),
+    Column("Related", is_number=True, share=58, format="0.000"),
+    Column("Degree", share=66),
+)
 USUAL_MOST = 4_000
 QUICK = 2_000_000_000
 """Pairs of samples times variants of a matrix that is computed unasked."""
-
 METHODS = {"VanRaden": "vanraden", "GCTA": "gcta"}
 FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """Related pairs.
+
+    Attributes
+    ----------
+    pairs
+        The pairs; numbers count the samples of the matrix.
+    ids
+        str: names of these samples.
+    """
+
+    pairs: RelatedPairs
+    ids: np.ndarray
+    noun = "pairs"
+    hidden = ()
+
+    def __len__(self) -> int:
+        return len(self.pairs.first)
+
+    def find(self, text: str) -> np.ndarray:
+        """Return the pairs of which a sample's ID has a text."""
+        found = np.char.find(np.char.lower(self.ids), text.strip().lower()) >= 0
+        return found[self.pairs.first] | found[self.pairs.second]
+
+    def key(self, column: str) -> np.ndarray:
+        """Return what a column is sorted by."""
+        if column == "Sample 1":
+            return self.ids[self.pairs.first]
+        if column == "Sample 2":
+            return self.ids[self.pairs.second]
+        return self.pairs.relationship
+
+    def frame(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some pairs."""
+        relationship = self.pairs.relationship[rows]
+        return pd.DataFrame(
+            {
+                "Sample 1": self.ids[self.pairs.first[rows]],
+                "Sample 2": self.ids[self.pairs.second[rows]],
+                "Related": relationship,
+                "Degree": np.char.replace(degree_of(relationship), " degree", ""),
+            }
+        )
 
 
 class RelationshipPanel:

@@ -15,18 +15,17 @@ from collections.abc import Generator
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import Design
-from genoviz.analyses.genotypes.association.fits import Fits
+from genoviz.analyses.genotypes.association.design import Design, Fits
 from genoviz.analyses.genotypes.association.log_p_values import log_p_of_t
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
-from genoviz.backend import Backend
-from genoviz.kernels.missing_products.cpu import missing_products
+from genoviz.backend import Backend, load_kernel
 from genoviz.model.genotypes.genotypes import Genotypes
 
 UNVARIED = 1e-9
+
 """Below this share of its sum of squares, what covariates leave of a variant is rounding."""
 
 
@@ -123,7 +122,8 @@ def _complete_systems(packed: np.ndarray, columns: np.ndarray, products: np.ndar
     k = columns.shape[1]
     systems = np.empty((len(packed), k + 1, k + 1))
     everyone = columns.T @ columns
-    systems[:, :k, :k] = everyone - missing_products(packed, len(columns), columns)
+    missing = load_kernel("missing_products", "cpu").missing_products(packed, len(columns), columns)
+    systems[:, :k, :k] = everyone - missing
     systems[:, :k, k] = systems[:, k, :k] = products
     return systems
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genoviz.kernels.pedigree_inbreeding import cpu
+from genoviz.backend import load_kernel
 from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ def inbreeding(pedigree: Pedigree) -> np.ndarray:
     doi:10.1186/1297-9686-24-4-305
     """
     coefficients = np.zeros(len(pedigree))
-    cpu.inbreeding(pedigree.sires, pedigree.dams, coefficients)
+    kernel = load_kernel("pedigree_inbreeding", "cpu")
+    kernel.inbreeding(pedigree.sires, pedigree.dams, coefficients)
     return coefficients
 
 

@@ -1,4 +1,8 @@
-"""Single-step predictions: genotyped animals and all their relatives in one evaluation."""
+"""Single-step predictions: genotyped animals and all their relatives in one evaluation.
+
+Its equations have two forms: `VariantEquations` have an unknown for each variant (ssSNPBLUP), and
+`AnimalEquations` for each animal, after one factorisation (ssGTABLUP).
+"""
 
 from __future__ import annotations
 
@@ -13,24 +17,151 @@ from genoviz.analyses.genotypes.prediction.blup_training import (
     check_phenotype_length,
     variance_ratio,
 )
+from genoviz.analyses.genotypes.prediction.conjugate_gradient import GradientStep, Products
 from genoviz.analyses.genotypes.prediction.preconditioners import (
     Preconditioner,
     check_preconditioner,
-)
-from genoviz.analyses.genotypes.prediction.single_step_animals import (
-    AnimalEquations,
-    iter_factorise,
+    read_values,
+    variant_preconditioner,
 )
 from genoviz.analyses.genotypes.prediction.single_step_parts import SingleStepParts
-from genoviz.analyses.genotypes.prediction.single_step_variants import VariantEquations
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
+MAX_VARIANTS = 20_000
+_COLUMNS_AT_ONCE = 64
+Factor = tuple[np.ndarray, bool]
 Form = Literal["ssSNPBLUP", "ssGTABLUP"]
 FORMS = ("ssSNPBLUP", "ssGTABLUP")
+
+
+class VariantEquations:
+    """The equations of ssSNPBLUP.
+
+    With B = A_gg^-1 for the rows of genotyped animals, l the variance ratio and w the polygenic
+    weight::
+
+        (P + l (A^-1 + (1/w - 1) B)) u - l/w BZ g                  = Py
+        -l/w Z'B u                     + l (Z'BZ / w + ridge I) g  = 0
+    """
+
+    def __init__(self, parts: SingleStepParts, preconditioner: Preconditioner) -> None:
+        self.training = parts.training
+        self._parts = parts
+        phenotype = self.training.project(self.training.phenotype)
+        self.right_side = np.concatenate([phenotype, np.zeros(parts.n_variants)])
+        self._diagonal = (
+            np.ones(parts.n_animals) if preconditioner == "none" else parts.diagonal(parts.weight)
+        )
+        self._precondition_effects = variant_preconditioner(
+            preconditioner,
+            parts.markers,
+            np.arange(len(parts.genotyped)),
+            parts.ratio * parts.ridge,
+            scale=parts.ratio / parts.weight * parts.genotyped_inverse.diagonal.mean(),
+        )
+
+    def multiply(self, direction: np.ndarray) -> Products:
+        """Return the left side times breeding values and effects."""
+        parts, weight = self._parts, self._parts.weight
+        values, effects = np.split(direction, [parts.n_animals])
+        genotyped = values[parts.genotyped]
+        polygenic = genotyped - parts.matrix.multiply(effects)
+        both = np.column_stack([genotyped, polygenic])
+        of_values, of_polygenic = parts.genotyped_inverse.multiply(both).T
+        animals = parts.inverse @ values
+        animals[parts.genotyped] += of_polygenic / weight - of_values
+        variants = parts.ridge * effects
+        variants -= parts.matrix.multiply_transposed(of_polygenic / weight)
+        image = parts.ratio * np.concatenate([animals, variants])
+        image[: parts.n_animals] += self.training.project(values)
+        return (image,)
+
+    def precondition(self, residual: np.ndarray) -> np.ndarray:
+        """Return roughly the breeding values and effects for a right side."""
+        animals, variants = np.split(residual, [self._parts.n_animals])
+        return np.concatenate([animals / self._diagonal, self._precondition_effects(variants)])
+
+    def read(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:
+        """Return effects and breeding values."""
+        values, effects = np.split(step.solution, [self._parts.n_animals])
+        return effects, values
+
+
+def iter_factorise(parts: SingleStepParts) -> Iterator[Factor | None]:
+    """Factorise K = Z'BZ / w + ridge I, with B = A_gg^-1; yield None before each part of the work.
+
+    The last item is the Cholesky factor as `scipy.linalg.cho_solve` takes it.
+
+    Raises
+    ------
+    ParameterError
+        If there are more than 20,000 variants.
+    """
+    from scipy.linalg import cho_factor
+
+    n = parts.n_variants
+    if n > MAX_VARIANTS:
+        raise ParameterError(
+            f"form 'ssGTABLUP' factorises a matrix of {n:,} x {n:,} variants, can do at most "
+            f"{MAX_VARIANTS:,}; form 'ssSNPBLUP' has the same solution and no such matrix"
+        )
+    matrix = np.empty((n, n))
+    samples = np.arange(len(parts.genotyped))
+    for first in range(0, n, _COLUMNS_AT_ONCE):
+        yield None
+        variants = np.arange(first, min(n, first + _COLUMNS_AT_ONCE))
+        columns = read_values(parts.markers.genotypes, parts.matrix.values, variants, samples).T
+        solved = parts.genotyped_inverse.multiply(columns) / parts.weight
+        matrix[:, variants] = parts.matrix.multiply_transposed(solved)
+    matrix[np.diag_indices(n)] += parts.ridge
+    yield cho_factor(matrix, lower=True, overwrite_a=True)
+
+
+class AnimalEquations:
+    """The equations of ssGTABLUP.
+
+    With the inverse of the genomic relationships as B / w - T'T, where T = L^-1 Z'B / w, LL' = K
+    (Woodbury), B = A_gg^-1 for the rows of genotyped animals, and l the variance ratio::
+
+        (P + l (A^-1 + (1/w - 1) B - T'T)) u = Py
+
+    The effects of variants are K^-1 Z'B u / w, which comes by the way.
+    """
+
+    def __init__(
+        self, parts: SingleStepParts, factor: Factor, preconditioner: Preconditioner
+    ) -> None:
+        self.training = parts.training
+        self.right_side = self.training.project(self.training.phenotype)
+        self._parts = parts
+        self._factor = factor
+        self._diagonal = np.ones(parts.n_animals) if preconditioner == "none" else parts.diagonal()
+
+    def multiply(self, direction: np.ndarray) -> Products:
+        """Return the left side times breeding values, and the effects of these."""
+        from scipy.linalg import cho_solve
+
+        parts, weight = self._parts, self._parts.weight
+        of_values = parts.genotyped_inverse.multiply(direction[parts.genotyped])
+        projected = parts.matrix.multiply_transposed(of_values / weight)
+        effects = cho_solve(self._factor, projected, check_finite=False)
+        genomic = parts.genotyped_inverse.multiply(parts.matrix.multiply(effects))
+        animals = parts.inverse @ direction
+        animals[parts.genotyped] += (1 / weight - 1) * of_values - genomic / weight
+        return self.training.project(direction) + parts.ratio * animals, effects
+
+    def precondition(self, residual: np.ndarray) -> np.ndarray:
+        """Return roughly the breeding values for a right side."""
+        return residual / self._diagonal
+
+    def read(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:
+        """Return effects and breeding values."""
+        effects = step.images[0] if step.images else np.zeros(self._parts.n_variants)
+        return effects, step.solution
 
 
 def single_step(

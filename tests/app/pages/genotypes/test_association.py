@@ -37,17 +37,15 @@ from genoviz_app.pages.genotypes.association.manhattan_points import (
     thin,
 )
 from genoviz_app.pages.genotypes.association.scan_panel import TABLE, AssociationPanel
-from genoviz_app.pages.genotypes.association.scan_rows import ScanRows
-from genoviz_app.pages.genotypes.association.snp_card_facts import (
+from genoviz_app.pages.genotypes.association.snp_facts import (
     SnpFacts,
     card_html,
-    genotype_names,
-)
-from genoviz_app.pages.genotypes.association.snp_card_paths import (
     find_graph_alleles,
+    genotype_names,
     paths_html,
     place_on_graph,
 )
+from genoviz_app.pages.genotypes.association.table import ScanRows
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.genotype_boxes import box_columns, share_columns
 from genoviz_app.plots.linkage_print import SHADES, UNKNOWN, shades_of, triangle_areas

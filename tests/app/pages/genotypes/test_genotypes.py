@@ -19,12 +19,12 @@ from genoviz.analyses.simulation.genotypes import simulate_genotypes
 from genoviz.errors import ParameterError
 from genoviz.io.genotypes.genotypes import read_genotypes
 from genoviz.io.genotypes.pedigree import read_pedigree
-from genoviz.io.genotypes.plink_writer import write_plink
+from genoviz.io.genotypes.writers import write_plink
 from genoviz_app.opening.genotype_names import companion_table, find_sets
 from genoviz_app.opening.served_files import is_plink_bed, split_genotypes
 from genoviz_app.pages.genotypes import GenotypesPage
 from genoviz_app.pages.genotypes.association.design import make_design
-from genoviz_app.pages.genotypes.exports_panel import FORMATS
+from genoviz_app.pages.genotypes.exports import FORMATS
 from genoviz_app.pages.genotypes.link import find_variant
 from genoviz_app.pages.genotypes.long_table import list_rows
 from genoviz_app.pages.genotypes.prediction.blup_steps import SNP_BLUP, BlupRequest

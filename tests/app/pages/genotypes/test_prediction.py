@@ -13,8 +13,7 @@ from genoviz.model.genotypes.genotypes import SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
 from genoviz_app.pages.genotypes.prediction.blup_steps import SINGLE_STEP, find_animals, pedigree_of
 from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high, scatter_dots
-from genoviz_app.pages.genotypes.prediction.panel import SIGNED, PredictionPanel
-from genoviz_app.pages.genotypes.prediction.rows import BreedingRows
+from genoviz_app.pages.genotypes.prediction.panel import SIGNED, BreedingRows, PredictionPanel
 from genoviz_app.pages.genotypes.prediction.scatter import CHECKED
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.printed_plots import round_ticks

@@ -9,9 +9,12 @@ import pytest
 from genoviz import simulate_genotypes, write_plink
 from genoviz.analyses.genotypes.relatives import RelatedPairs
 from genoviz_app.pages.genotypes.long_table import LongTable
-from genoviz_app.pages.genotypes.samples.pair_rows import PAIR_COLUMNS, PairRows
-from genoviz_app.pages.genotypes.samples.relationship_panel import RelationshipPanel
-from genoviz_app.pages.genotypes.samples.sample_list import SampleList
+from genoviz_app.pages.genotypes.samples.panel import SampleList
+from genoviz_app.pages.genotypes.samples.relationship_panel import (
+    PAIR_COLUMNS,
+    PairRows,
+    RelationshipPanel,
+)
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.principal_components import FEW, MANY, ScatterFigure
 from tests.app.conftest import poll_until

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from genoviz.kernels.genotype_packing import cpu
+from genoviz.model.genotypes import packing_loops
 from tests.oracles.genotypes import codes_of, pack
 
 CODE_OF_DOSAGE = {2: 0, -1: 1, 1: 2, 0: 3}
@@ -18,7 +18,7 @@ def test_samples_are_taken_as_by_hand(data, n_samples, n_variants):
     packed = data.draw(hnp.arrays(np.uint8, (n_variants, (n_samples + 3) // 4)))
     samples = data.draw(st.permutations(range(n_samples)))
     samples = np.array(samples[: data.draw(st.integers(0, n_samples))], np.int64)
-    found = cpu.take_samples(packed, samples)
+    found = packing_loops.take_samples(packed, samples)
     np.testing.assert_array_equal(found, pack(codes_of(packed, n_samples)[samples]))
 
 
@@ -31,17 +31,17 @@ def test_samples_are_taken_as_by_hand(data, n_samples, n_variants):
 def test_dosages_are_packed_as_by_hand(dosages):
     codes = [[CODE_OF_DOSAGE.get(value, 1) for value in row] for row in dosages.T.tolist()]
     codes = np.array(codes, int).reshape(dosages.shape[::-1])
-    np.testing.assert_array_equal(cpu.pack_dosages(dosages), pack(codes))
+    np.testing.assert_array_equal(packing_loops.pack_dosages(dosages), pack(codes))
 
 
 @pytest.mark.parametrize("n_variants", [1, 8, 33])
 def test_many_samples_of_a_file_that_cannot_be_written_to(n_variants):
-    n_samples, n_taken = 8 * cpu.BLOCK + 3, 4 * cpu.BLOCK + 7
+    n_samples, n_taken = 8 * packing_loops.BLOCK + 3, 4 * packing_loops.BLOCK + 7
     rng = np.random.default_rng(n_variants)
     packed = rng.integers(0, 256, (n_variants, (n_samples + 3) // 4), dtype=np.uint8)
     packed.flags.writeable = False
     samples = rng.permutation(n_samples)[:n_taken]
-    found = cpu.take_samples(packed, samples)
+    found = packing_loops.take_samples(packed, samples)
     wanted = codes_of(packed, n_samples)[samples]
     np.testing.assert_array_equal(codes_of(found, n_taken), wanted)
     assert (found[:, -1] >> 2 * (n_taken % 4) == 0).all()

@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import Design, make_design
-from genoviz.analyses.genotypes.association.fits import Fits
+from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
 from genoviz.analyses.genotypes.association.groups import X_MODELS, XModel, variant_groups
 from genoviz.analyses.genotypes.association.linear_scan import iter_linear_scan
 from genoviz.analyses.genotypes.association.log_p_values import inflation_factor
