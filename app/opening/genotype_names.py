@@ -101,17 +101,6 @@ def is_table(name: str) -> bool:
     return name.lower().endswith((*TABLE_ENDINGS, *OTHER_TABLES))
 
 
-def is_genotypes(name: str) -> bool:
-    """Return whether a file has genotypes, by the ending of its name; a .bed has if it is PLINK's.
-
-    Examples
-    --------
-    >>> is_genotypes("mice.bed"), is_genotypes("calls.vcf.gz"), is_genotypes("genes.gff3")
-    (True, True, False)
-    """
-    return name.lower().endswith((*PARTS, *WHOLE))
-
-
 def companion_table(path: Path) -> Path | None:
     """Return the table of phenotypes of the same name beside genotypes, or None."""
     stem = path.name

@@ -130,12 +130,6 @@ class GenotypeState(param.Parameterized):
         values = self.table.columns[name]
         return values if self.kept is None else values[self.kept.sample_indices]
 
-    def covariate_matrix(self) -> np.ndarray | None:
-        """Return the covariates of the subject's samples, float64 (n_samples, c), or None."""
-        columns = [self._covariate(name) for name in self.covariates]
-        columns = [column for column in columns if column is not None]
-        return np.column_stack(columns) if columns else None
-
     def want_quality(self) -> None:
         """Measure the quality of what is open, unless that is done or under way."""
         if self.opened is not None and self._measured is not self.opened:
@@ -208,14 +202,6 @@ class GenotypeState(param.Parameterized):
     def _end_tasks(self) -> None:
         for task in self._tasks:
             task.cancel()
-
-    def _covariate(self, name: str) -> np.ndarray | None:
-        number = name.removeprefix("PC")
-        if number != name and number.isdigit() and self.components is not None:
-            scores = self.components.scores
-            return scores[:, int(number) - 1] if int(number) <= scores.shape[1] else None
-        values = self.column(name)
-        return values if values is not None and values.dtype.kind == "f" else None
 
 
 def _nothing_computed() -> dict[str, Any]:

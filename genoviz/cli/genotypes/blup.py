@@ -196,7 +196,7 @@ def blup(
             is_own=covar is not None,
             by_row_order=by_row_order,
         )
-        Training(phenotype, covariates, covariate_names=names)  # refuses them by name
+        print_notes(*Training(phenotype, covariates, covariate_names=names).notes)
         if cross_validate is not None:
             from genoviz.analyses.genotypes.prediction.cross_validation import iter_cross_validate
 

@@ -278,6 +278,7 @@ def take_covariates(
     """
     import numpy as np
 
+    from genoviz.analyses.genotypes.covariates import covariate_columns
     from genoviz.errors import ParameterError
 
     aligned = align(table, samples, by_row_order=by_row_order)
@@ -289,13 +290,7 @@ def take_covariates(
             raise ParameterError(
                 f"--covariate is {name!r}, the table has {', '.join(aligned.names)}"
             )
-        values = aligned.columns[name]
-        if values.dtype.kind == "f":
-            columns[name] = values
-            continue
-        is_missing = values == ""
-        for level in sorted({*values.tolist()} - {""})[1:]:
-            columns[f"{name}={level}"] = np.where(is_missing, np.nan, values == level)
+        columns |= covariate_columns(name, aligned.columns[name])
     return np.column_stack(list(columns.values())) if columns else None, list(columns)
 
 

@@ -1,4 +1,4 @@
-"""Whether a column of numbers is a trait of cases and controls: one rule for files of all kinds."""
+"""Columns of a table as traits: one rule for numbers, categories, cases and controls."""
 
 from __future__ import annotations
 
@@ -30,6 +30,27 @@ class Trait:
     values: np.ndarray
     is_binary: bool
     notes: tuple[str, ...] = ()
+
+
+def category_levels(values: np.ndarray) -> np.ndarray:
+    """Return the categories of a column, sorted; an empty text is none."""
+    levels = np.unique(values)
+    return levels[levels != ""]
+
+
+def as_numbers(values: np.ndarray) -> np.ndarray:
+    """Return a column as float64; of categories, their place in the alphabet; NaN if missing.
+
+    Examples
+    --------
+    >>> as_numbers(np.array(["m", "", "f"])).tolist()
+    [1.0, nan, 0.0]
+    """
+    if values.dtype.kind == "f":
+        return values
+    numbers = np.searchsorted(category_levels(values), values).astype(np.float64)
+    numbers[values == ""] = np.nan
+    return numbers
 
 
 def read_trait(values: np.ndarray, name: str = "the trait", kind: TraitType = "auto") -> Trait:

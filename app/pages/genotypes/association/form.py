@@ -9,11 +9,11 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.errors import GenovizError, ParameterError
-from genoviz_app.pages.genotypes.association.design import (
-    Design,
+from genoviz.analyses.genotypes.association.design import Design
+from genoviz.errors import GenovizError
+from genoviz_app.pages.genotypes.association.choices import (
+    chosen_design,
     covariate_names,
-    make_design,
     trait_names,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
@@ -157,9 +157,9 @@ class AssociationForm:
         from genoviz.analyses.genotypes.association.scan import iter_associate
 
         try:
-            design = make_design(self._state)
-            if self.model.value == LOGISTIC and not design.is_binary:
-                raise ParameterError(f"{design.trait} needs two values for logistic regression")
+            design = chosen_design(self._state)
+            if self.model.value == LOGISTIC:
+                design.of_cases()
         except GenovizError as error:
             self._say_problem(str(error))
             return
@@ -179,7 +179,7 @@ class AssociationForm:
 
     def _follow_trait(self, *_events: Any) -> None:
         try:
-            is_binary = make_design(self._state, with_covariates=False).is_binary
+            is_binary = chosen_design(self._state, with_covariates=False).is_binary
         except GenovizError:
             is_binary = False
         options = {"Linear": LINEAR, "Logistic": LOGISTIC} if is_binary else {"Linear": LINEAR}

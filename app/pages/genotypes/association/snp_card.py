@@ -11,7 +11,7 @@ import panel_material_ui as pmui
 from genoviz.analyses.graph.sites.variation_sites import VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
-from genoviz_app.pages.genotypes.association.design import trait_of
+from genoviz_app.pages.genotypes.association.choices import trait_of
 from genoviz_app.pages.genotypes.association.snp_facts import (
     GraphAlleles,
     SnpFacts,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
-from genoviz_app.pages.genotypes.association.design import Design
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
@@ -144,10 +144,8 @@ def _begin_single_step(
     n = len(pedigree.ids)
     phenotype = np.array([others.get(name, np.nan) for name in pedigree.ids.tolist()])
     phenotype[rows] = design.phenotype
-    covariates = None
-    if design.covariates is not None:
-        covariates = np.zeros((n, design.covariates.shape[1]))
-        covariates[rows] = design.covariates
+    covariates = np.zeros((n, design.covariates.shape[1]))
+    covariates[rows] = design.covariates
     is_genotyped = np.zeros(n, bool)
     is_genotyped[rows] = True
     steps = iter_single_step(
@@ -166,7 +164,7 @@ def phenotypes_of_others(
     There are none with covariates, which are known of samples alone, and of categories.
     """
     values = None if table is None else table.columns.get(design.trait)
-    if values is None or values.dtype.kind != "f" or design.covariates is not None:
+    if values is None or values.dtype.kind != "f" or design.names:
         return {}
     is_other = np.isfinite(values) & ~np.isin(table.sample_ids, samples.ids)
     return dict(zip(table.sample_ids[is_other].tolist(), values[is_other].tolist(), strict=True))

@@ -8,8 +8,9 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import GenovizError
-from genoviz_app.pages.genotypes.association.design import Design, make_design
+from genoviz_app.pages.genotypes.association.choices import chosen_design
 from genoviz_app.pages.genotypes.association.form import WORDS
 from genoviz_app.pages.genotypes.prediction.blup_steps import BlupRequest
 from genoviz_app.pages.genotypes.prediction.form import PredictionForm
@@ -68,7 +69,7 @@ class PredictionCheck:
         from genoviz.analyses.genotypes.prediction.cross_validation import iter_cross_validate
 
         try:
-            design = make_design(self._state)
+            design = chosen_design(self._state)
         except GenovizError as error:
             self._form.complain(str(error))
             return

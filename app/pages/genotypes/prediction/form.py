@@ -10,10 +10,11 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import GenovizError
 from genoviz.io.files.replace_file import replace_file
 from genoviz_app.opening.files import check_path
-from genoviz_app.pages.genotypes.association.design import Design, make_design, trait_names
+from genoviz_app.pages.genotypes.association.choices import chosen_design, trait_names
 from genoviz_app.pages.genotypes.association.form import NO_TRAIT_COLUMN, WORDS, TraitFields
 from genoviz_app.pages.genotypes.prediction.blup_steps import (
     GBLUP,
@@ -174,7 +175,7 @@ class PredictionForm:
         """Begin a prediction, or say why there can be none."""
         state = self._state
         try:
-            design = make_design(state)
+            design = chosen_design(state)
             run = begin_blup(
                 state.subject, design, self.request, self._pedigree, self._others(design)
             )

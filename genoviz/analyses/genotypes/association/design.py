@@ -1,118 +1,156 @@
-"""What an association scan regresses on: the samples that have all of it, checked."""
+"""What an association scan regresses on, checked, and the fits that it finds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from genoviz.analyses.genotypes.covariates import (
+    COLLINEAR,
+    describe_left_out,
+    independent_columns,
+)
 from genoviz.errors import ParameterError
-
-COLLINEAR = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Phenotype and covariates of the samples that have them.
+    """What is explained, and what is allowed for, of the samples that have all of it.
 
     Attributes
     ----------
-    kept
-        int64, shape (n,): numbers of these samples.
+    trait
+        What messages call the phenotype.
     phenotype
-        float64, shape (n,); 0 and 1 for a logistic model.
+        float64, shape (n_samples,): NaN where the phenotype or a covariate is missing.
+    covariates
+        float64, shape (n_samples, c): independent columns; 0 where the phenotype is NaN.
+    names
+        Of these columns.
     basis
-        float64, shape (n, c): orthonormal columns that span the intercept and the covariates; the
-        first is constant.
+        float64, shape (n, c + 1): orthonormal columns that span the intercept and the covariates
+        of the n samples that have everything; the first is constant.
+    notes
+        Which covariates were left out, one sentence each.
     """
 
-    kept: np.ndarray
+    trait: str
     phenotype: np.ndarray
+    covariates: np.ndarray
+    names: tuple[str, ...]
     basis: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """int64, shape (n,): the samples that have everything."""
+        return np.flatnonzero(np.isfinite(self.phenotype))
+
+    @cached_property
+    def response(self) -> np.ndarray:
+        """float64, shape (n,): the phenotype of these samples."""
+        return self.phenotype[self.kept]
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples have everything."""
+        return len(self.kept)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the phenotype has two values."""
+        return len(np.unique(self.response)) == 2
+
+    def of_cases(self) -> Design:
+        """Return the design of a logistic model, whose phenotype is 0 in controls, 1 in cases.
+
+        Raises
+        ------
+        ParameterError
+            If there are more than two values, of which the higher is that of cases.
+        """
+        if not self.is_binary:
+            raise ParameterError(
+                f"{self.trait} has {len(np.unique(self.response)):,} values; a logistic model "
+                "needs two, such as 1 for controls and 2 for cases"
+            )
+        is_case = (self.phenotype == self.response.max()).astype(np.float64)
+        return replace(self, phenotype=np.where(np.isnan(self.phenotype), np.nan, is_case))
+
+    def check_unexplained(self) -> None:
+        """Raise `ParameterError` if the covariates explain the phenotype entirely."""
+        y = self.response
+        residual = y - self.basis @ (self.basis.T @ y)
+        if residual @ residual <= COLLINEAR**2 * (y @ y):
+            raise ParameterError(f"the covariates explain {self.trait} entirely; leave some out")
 
 
 def make_design(
     n_samples: int,
     phenotype: np.ndarray,
-    covariates: np.ndarray | None,
-    covariate_names: tuple[str, ...] | None,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
     *,
-    is_binary: bool,
+    trait: str = "the phenotype",
 ) -> Design:
-    """Return the design of a scan.
+    """Return the design of a phenotype and covariates.
+
+    Of covariates that are collinear, each that is a combination of those before it is left out, and
+    so is a constant one: results are the same without them. A note says so.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit, too few samples are left, the phenotype does not vary or does not
-        fit the model, or a covariate adds nothing to the others.
+        If shapes do not fit, too few samples are left, or the phenotype does not vary.
     """
     y = np.asarray(phenotype, np.float64)
     columns = np.empty((n_samples, 0)) if covariates is None else np.asarray(covariates, np.float64)
     if y.shape != (n_samples,):
-        raise ParameterError(f"the phenotype has shape {y.shape}, needs ({n_samples},)")
+        raise ParameterError(f"{trait} has shape {y.shape}, needs ({n_samples},)")
     if columns.ndim != 2 or len(columns) != n_samples:
         raise ParameterError(f"covariates have shape {columns.shape}, need ({n_samples}, count)")
-    names = covariate_names or tuple(f"number {k + 1}" for k in range(columns.shape[1]))
-    if len(names) != columns.shape[1]:
-        raise ParameterError(f"{len(names)} names are given for {columns.shape[1]} covariates")
+    names = _names(covariate_names, columns.shape[1])
     if not np.isfinite(y).any():
-        raise ParameterError(f"the phenotype is missing for all {n_samples:,} samples")
-    kept = np.flatnonzero(np.isfinite(y) & np.isfinite(columns).all(1))
-    y, columns = y[kept], columns[kept]
-    _check_count(len(kept), len(names))
-    y = _check_phenotype(y, is_binary)
-    basis = _orthonormal_basis(columns, names)
-    residual = y - basis @ (basis.T @ y)
-    if residual @ residual <= COLLINEAR**2 * (y @ y):
-        raise ParameterError("the covariates explain the phenotype entirely; leave some out")
-    return Design(kept, y, basis)
+        raise ParameterError(f"{trait} is missing for all {n_samples:,} samples")
+    is_there = np.isfinite(y) & np.isfinite(columns).all(1)
+    if not is_there.any():
+        raise ParameterError(f"no sample has {trait} and all covariates; leave covariates out")
+    places, basis = independent_columns(columns[is_there])
+    _check_samples(y[is_there], len(places), trait)
+    return Design(
+        trait=trait,
+        phenotype=np.where(is_there, y, np.nan),
+        covariates=np.where(is_there[:, None], columns[:, places], 0.0),
+        names=tuple(names[place] for place in places),
+        basis=basis,
+        notes=describe_left_out([name for k, name in enumerate(names) if k not in {*places}]),
+    )
 
 
-def _check_count(n: int, n_covariates: int) -> None:
-    needed = n_covariates + 3
+def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"number {k + 1}" for k in range(n))
+    if len(names) != n:
+        raise ParameterError(f"{len(names)} names are given for {n} covariates")
+    return tuple(names)
+
+
+def _check_samples(y: np.ndarray, n_covariates: int, trait: str) -> None:
+    n, needed = len(y), n_covariates + 3
     if n < needed:
         have = "sample has" if n == 1 else "samples have"
         raise ParameterError(
-            f"{n:,} {have} the phenotype and all covariates; "
+            f"{n:,} {have} {trait} and all covariates; "
             f"{n_covariates} covariate{'s' * (n_covariates != 1)} need at least {needed}"
         )
-
-
-def _check_phenotype(y: np.ndarray, is_binary: bool) -> np.ndarray:
-    """Return the phenotype, as 0 and 1 for a logistic model."""
-    lowest, highest = y.min(), y.max()
-    if lowest == highest:
+    if (y == y[0]).all():
         raise ParameterError(
-            f"the phenotype is {lowest:g} for all {len(y):,} samples that have it and all "
-            "covariates; it needs to vary"
+            f"{trait} is {y[0]:g} for all {n:,} samples that have it and all covariates; needs at "
+            "least two different values"
         )
-    if not is_binary:
-        return y
-    is_case = y == highest
-    if not (is_case | (y == lowest)).all():
-        raise ParameterError(
-            f"the phenotype has {len(np.unique(y)):,} values; a logistic model needs two, such as "
-            "1 for controls and 2 for cases"
-        )
-    return is_case.astype(np.float64)
-
-
-def _orthonormal_basis(columns: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-    """Return an orthonormal basis; each column is checked against those before it."""
-    centred = columns - columns.mean(0)
-    lengths = np.linalg.norm(centred, axis=0)
-    for length, column, name in zip(lengths, columns.T, names, strict=True):
-        if length <= COLLINEAR * np.linalg.norm(column):
-            raise ParameterError(f"covariate {name} is the same for all samples; leave it out")
-    ones = np.ones((len(columns), 1))
-    basis, triangle = np.linalg.qr(np.hstack([ones, centred / lengths]))
-    for left_over, name in zip(np.abs(np.diag(triangle))[1:], names, strict=True):
-        if left_over <= COLLINEAR:
-            raise ParameterError(
-                f"covariate {name} is a combination of the covariates before it; leave it out"
-            )
-    return np.ascontiguousarray(basis)
 
 
 @dataclass(frozen=True, eq=False)

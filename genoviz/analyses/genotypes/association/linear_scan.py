@@ -46,7 +46,8 @@ def iter_linear_scan(
         Where genotypes are counted and multiplied; sums over the samples whose genotype is missing
         are added up on the CPU.
     """
-    residual = design.phenotype - design.basis @ (design.basis.T @ design.phenotype)
+    y = design.response
+    residual = y - design.basis @ (design.basis.T @ y)
     columns = np.column_stack([design.basis, residual])
     fits = Fits.empty(genotypes.n_variants)
     for block in variant_blocks(genotypes, backend=backend):

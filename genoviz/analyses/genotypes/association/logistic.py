@@ -40,7 +40,7 @@ def iter_logistic_scan(
     genotypes
         Of the samples of the design alone.
     design
-        Phenotype and covariates.
+        Phenotype, 0 and 1, and covariates.
     weights
         float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
     backend
@@ -90,9 +90,9 @@ class _Model:
         xp = array_module(backend)
         columns = design.basis * np.sqrt(len(design.basis))
         self._derivatives = load_kernel("logistic_derivatives", backend).derivatives
-        self._phenotype = xp.asarray(design.phenotype)
+        self._phenotype = xp.asarray(design.response)
         self._columns = xp.asarray(np.ascontiguousarray(columns.T))
-        self._start = np.append(_fit_without_variant(columns, design.phenotype), 0.0)
+        self._start = np.append(_fit_without_variant(columns, design.response), 0.0)
 
     def fit(self, dosages: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients of dosages (m, n) and their standard errors, (m,) each."""

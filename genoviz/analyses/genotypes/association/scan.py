@@ -49,7 +49,8 @@ class AssociationScan:
     sentence
         What was tested.
     notes
-        What was done with variants of X, Y and mitochondria, a sentence each.
+        Which covariates were left out, and what was done with variants of X, Y and mitochondria, a
+        sentence each.
     """
 
     beta: np.ndarray
@@ -116,7 +117,8 @@ def iter_associate(
         Numbers, shape (n_samples,); NaN is missing. For ``"logistic"`` there are two values, of
         which the higher is that of cases.
     covariates
-        Numbers, shape (n_samples, count); NaN is missing. The intercept is added.
+        Numbers, shape (n_samples, count); NaN is missing. The intercept is added. One that is
+        constant, or a combination of those before it, is left out, and a note says so.
     covariate_names
         What messages call them.
     model
@@ -132,7 +134,8 @@ def iter_associate(
     ------
     ParameterError
         If a model is unknown, a contig is no chromosome of the species, arguments do not fit each
-        other, too few samples are left, the phenotype does not vary, or covariates are collinear.
+        other, too few samples are left, the phenotype does not vary, or the covariates explain it
+        entirely.
 
     References
     ----------
@@ -142,14 +145,14 @@ def iter_associate(
         raise ParameterError(f"model is {model!r}, needs one of {', '.join(SCANS)}")
     if x_model not in X_MODELS:
         raise ParameterError(f"x_model is {x_model!r}, needs one of {', '.join(X_MODELS)}")
-    names = tuple(covariate_names) if covariate_names is not None else None
+    design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
     is_binary = model == "logistic"
-    design = make_design(genotypes.n_samples, phenotype, covariates, names, is_binary=is_binary)
+    if is_binary:
+        design.of_cases()
+    design.check_unexplained()
     yield Progress(WHAT, 0.0)
-    groups = variant_groups(
-        genotypes, phenotype, covariates, design, is_binary=is_binary, x_model=x_model
-    )
-    fits, notes, done = Fits.empty(genotypes.n_variants), [], 0.0
+    groups = variant_groups(genotypes, design, is_binary=is_binary, x_model=x_model)
+    fits, notes, done = Fits.empty(genotypes.n_variants), [*design.notes], 0.0
     for group in groups:
         notes += [f"{group.note}."] if group.note else []
         if group.design is None:
@@ -173,7 +176,7 @@ def _scan_of(
     fits: Fits, design: Design, model: str, n_samples: int, notes: tuple[str, ...]
 ) -> AssociationScan:
     p = np.exp(fits.log_p)
-    n_tested, n_covariates = int(np.isfinite(fits.beta).sum()), design.basis.shape[1] - 1
+    n_tested, n_covariates = int(np.isfinite(fits.beta).sum()), len(design.names)
     return AssociationScan(
         beta=fits.beta,
         standard_error=fits.standard_error,

@@ -35,11 +35,13 @@ class BlupSnapshot:
     breeding_values
         float64: of all samples, or of all animals of the pedigree, trained on or not.
     fixed_effects
-        float64: the intercept, then one a covariate.
+        float64: the intercept, then one a covariate; 0 of those that are left out.
     is_converged
         Whether the last residual is within the tolerance.
     seconds
         Since the start of the iterations.
+    notes
+        Which covariates are left out, one sentence each.
     """
 
     iteration: int
@@ -49,6 +51,7 @@ class BlupSnapshot:
     fixed_effects: np.ndarray
     is_converged: bool
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -99,6 +102,7 @@ def iter_blup(
             equations.training.fixed_effects(breeding_values),
             step.is_converged,
             now - start,
+            equations.training.notes,
         )
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from genoviz.analyses.genotypes.covariates import describe_left_out, independent_columns
 from genoviz.errors import ParameterError
-
-_DEPENDENT = 1e-9
 
 
 class Training:
@@ -35,6 +34,8 @@ class Training:
         float64, shape (n,): 0 for those who are not trained on.
     is_trained
         bool, shape (n,).
+    notes
+        Which covariates are left out, as they are constant or combinations of those before them.
 
     Raises
     ------
@@ -53,13 +54,17 @@ class Training:
         values = np.asarray(phenotype, np.float64)
         columns = _as_columns(covariates, len(values), what)
         self.is_trained = ~np.isnan(values) & ~np.isnan(columns).any(axis=1)
-        _check_phenotype(values[self.is_trained], columns.shape[1], what)
+        trained = values[self.is_trained]
+        _check_some(len(trained), columns.shape[1], what)
+        self._kept, _ = independent_columns(columns[self.is_trained])
+        _check_phenotype(trained, len(self._kept), what)
         self.phenotype = np.where(self.is_trained, values, 0.0)
-        design = np.column_stack([np.ones(len(values)), columns]) * self.is_trained[:, None]
+        design = np.column_stack([np.ones(len(values)), columns[:, self._kept]])
         design[~self.is_trained] = 0.0
         self._basis, self._triangle = np.linalg.qr(design)
-        names = covariate_names or range(1, 1 + columns.shape[1])
-        _check_rank(self._triangle, np.linalg.norm(design, axis=0), names)
+        self._n_covariates = columns.shape[1]
+        names = covariate_names or [f"number {k + 1}" for k in range(columns.shape[1])]
+        self.notes = describe_left_out([n for k, n in enumerate(names) if k not in {*self._kept}])
 
     @property
     def n_trained(self) -> int:
@@ -71,9 +76,15 @@ class Training:
         return values * self.is_trained - self._basis @ (self._basis.T @ values)
 
     def fixed_effects(self, breeding_values: np.ndarray) -> np.ndarray:
-        """Return intercept and effects of covariates, given the random effects."""
+        """Return intercept and effects of covariates, given the random effects.
+
+        Those that are left out have no effect: 0.
+        """
         rest = self.phenotype - breeding_values
-        return np.linalg.solve(self._triangle, self._basis.T @ rest)
+        effects = np.zeros(1 + self._n_covariates)
+        places = [0, *(1 + k for k in self._kept)]
+        effects[places] = np.linalg.solve(self._triangle, self._basis.T @ rest)
+        return effects
 
 
 def check_phenotype_length(phenotype: np.ndarray, n: int, what: str = "samples") -> np.ndarray:
@@ -107,10 +118,13 @@ def _as_columns(covariates: np.ndarray | None, n: int, what: str) -> np.ndarray:
     return columns
 
 
-def _check_phenotype(trained: np.ndarray, n_covariates: int, what: str) -> None:
-    if len(trained) == 0:
+def _check_some(n_trained: int, n_covariates: int, what: str) -> None:
+    if n_trained == 0:
         having = "a phenotype and all covariates" if n_covariates else "a phenotype"
         raise ParameterError(f"none of the {what} has {having}: there is nothing to learn from")
+
+
+def _check_phenotype(trained: np.ndarray, n_covariates: int, what: str) -> None:
     if not np.isfinite(trained).all():
         raise ParameterError("the phenotype has an infinite value, needs numbers, or NaN for none")
     if np.ptp(trained) == 0:
@@ -123,12 +137,3 @@ def _check_phenotype(trained: np.ndarray, n_covariates: int, what: str) -> None:
             f"{len(trained)} {what} have a phenotype and all covariates, need more than the "
             f"{1 + n_covariates} fixed effects"
         )
-
-
-def _check_rank(triangle: np.ndarray, norms: np.ndarray, names: Sequence[str | int]) -> None:
-    kept = np.abs(np.diag(triangle))
-    for name, left_over, norm in zip(names, kept[1:], norms[1:], strict=True):
-        if not left_over > _DEPENDENT * norm:
-            raise ParameterError(
-                f"covariate {name} is constant, or a sum of those before it: leave it out"
-            )

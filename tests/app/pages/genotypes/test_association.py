@@ -15,7 +15,7 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.opening.track_features import FeatureTable
-from genoviz_app.pages.genotypes.association.design import independent_columns, make_design
+from genoviz_app.pages.genotypes.association.choices import chosen_design
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
@@ -173,7 +173,7 @@ def test_names_of_contigs_do_not_overlap():
 
 def test_categories_become_indicators_and_missing_ones_leave(state):
     state.trait, state.covariates = "height", ("farm", "ill")
-    design = make_design(state)
+    design = chosen_design(state)
     assert design.names == ("farm=y", "farm=z", "ill")
     assert design.n_samples == N - 1
     assert np.isnan(design.phenotype[4])
@@ -188,7 +188,7 @@ def test_categories_become_indicators_and_missing_ones_leave(state):
     [
         ("", (), "No trait is chosen"),
         ("flat", (), "flat is 5 for all 60 samples"),
-        ("gone", (), "no sample has a value|No trait"),
+        ("gone", (), "gone is missing for all|No trait"),
         ("height", ("many",), "many has 60 categories"),
         ("height", ("PC1",), "there is no covariate PC1"),
     ],
@@ -196,7 +196,7 @@ def test_categories_become_indicators_and_missing_ones_leave(state):
 def test_what_is_wrong_with_a_trait_is_said(state, trait, covariates, words):
     state.trait, state.covariates = trait, covariates
     with pytest.raises(ParameterError, match=words):
-        make_design(state)
+        chosen_design(state)
 
 
 def test_positions_are_written_where_one_contig_is_seen(panel, state):
@@ -215,14 +215,6 @@ def test_positions_are_written_where_one_contig_is_seen(panel, state):
         position = int(text.replace(",", ""))
         assert tick - place == position - (variants.positions[row] + 1)
         assert position <= variants.positions[row] + 1
-
-
-def test_columns_that_others_determine_are_left_out():
-    first = NUMBERS.normal(size=20)
-    matrix = np.column_stack([first, np.ones(20), 3 * first - 2, first**2])
-    kept, notes = independent_columns(matrix, ["a", "one", "b", "c"])
-    assert kept == [0, 3]
-    assert "one, b" in notes[0]
 
 
 def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path):

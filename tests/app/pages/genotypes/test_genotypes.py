@@ -23,7 +23,7 @@ from genoviz.io.genotypes.writers import write_plink
 from genoviz_app.opening.genotype_names import companion_table, find_sets
 from genoviz_app.opening.served_files import is_plink_bed, split_genotypes
 from genoviz_app.pages.genotypes import GenotypesPage
-from genoviz_app.pages.genotypes.association.design import make_design
+from genoviz_app.pages.genotypes.association.choices import chosen_design
 from genoviz_app.pages.genotypes.exports import FORMATS
 from genoviz_app.pages.genotypes.link import find_variant
 from genoviz_app.pages.genotypes.long_table import list_rows
@@ -220,7 +220,7 @@ def test_column_6_of_a_fam_file_is_a_trait(visit, folder, tmp_path):
     association = visit.page.views.view("Association")
     assert visit.state.trait == "phenotype"
     assert visit.state.column("phenotype")[3:7].tolist() == [1, 2, 1, 2]
-    assert np.isnan(make_design(visit.state).phenotype[:3]).all()
+    assert np.isnan(chosen_design(visit.state).phenotype[:3]).all()
     assert list(association.form.model.options) == ["Linear", "Logistic"]
     visit.session.genotypes.open_phenotypes(str(folder / "herd.pheno.csv"))
     visit.until(lambda: "weight" in visit.state.table.names)
@@ -798,12 +798,12 @@ def test_the_type_of_a_trait_can_be_chosen(visit, folder, tmp_path):
     association = visit.page.views.view("Association")
     visit.until(lambda: visit.state.trait == "ill")
     form = association.form
-    assert make_design(visit.state).n_samples == N_SAMPLES - 1
+    assert chosen_design(visit.state).n_samples == N_SAMPLES - 1
     assert "Logistic" in form.model.options
     form.run()
     visit.until(lambda: visit.state.scan is not None)
     assert "ill is 0 once, else 1 or 2" in form.said.object
     assert "The trait has two values, tested as numbers" in form.said.object
     form.fields.type.value = "quantitative"
-    assert make_design(visit.state).n_samples == N_SAMPLES
+    assert chosen_design(visit.state).n_samples == N_SAMPLES
     assert "Logistic" not in form.model.options

@@ -1,0 +1,77 @@
+"""The trait and the covariates that a person chose, as the library takes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from genoviz.analyses.genotypes.association.design import Design, make_design
+from genoviz.analyses.genotypes.covariates import covariate_columns
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.traits import Trait, as_numbers, category_levels, read_trait
+from genoviz_app.pages.genotypes.state import GenotypeState
+
+N_COMPONENTS = 10
+MAX_CATEGORIES = 50
+NO_TRAIT = (
+    "No trait is chosen: open a table of phenotypes at the left (CSV, TSV or PLINK's .phen), "
+    "then choose one of its columns"
+)
+
+
+def trait_names(state: GenotypeState) -> list[str]:
+    """Return the columns that can be a trait: numbers, and categories of which there are two."""
+    table = state.table
+    if table is None:
+        return []
+    two = [name for name in table.category_names if len(category_levels(table.columns[name])) == 2]
+    return [*table.numeric_names, *two]
+
+
+def covariate_names(state: GenotypeState) -> list[str]:
+    """Return the columns that can be covariates, and the components that have been computed."""
+    table, components = state.table, state.components
+    n = 0 if components is None else min(components.scores.shape[1], N_COMPONENTS)
+    names = [] if table is None else [*table.numeric_names, *table.category_names]
+    return [*names, *(f"PC{number}" for number in range(1, n + 1))]
+
+
+def chosen_design(state: GenotypeState, *, with_covariates: bool = True) -> Design:
+    """Return the trait and the covariates that are chosen; notes say how they were read.
+
+    Raises
+    ------
+    ParameterError
+        If there is nothing to explain, or too few samples to do so; says what is needed.
+    """
+    if state.subject is None:
+        raise ParameterError("no genotypes are open; open some at the left")
+    values = state.column(state.trait) if state.trait else None
+    if values is None:
+        raise ParameterError(NO_TRAIT)
+    trait = trait_of(state, values)
+    columns: dict[str, np.ndarray] = {}
+    for name in state.covariates if with_covariates else ():
+        columns |= _covariate(state, name)
+    matrix = np.column_stack([*columns.values()]) if columns else None
+    design = make_design(len(values), trait.values, matrix, [*columns], trait=state.trait)
+    return replace(design, notes=(*trait.notes, *design.notes))
+
+
+def trait_of(state: GenotypeState, values: np.ndarray) -> Trait:
+    """Return a column as the trait that is chosen; see `read_trait`."""
+    return read_trait(as_numbers(values), state.trait, state.trait_types.get(state.trait, "auto"))
+
+
+def _covariate(state: GenotypeState, name: str) -> dict[str, np.ndarray]:
+    """Return a column of the table or a component as columns by name."""
+    number = name.removeprefix("PC")
+    if number != name and number.isdigit() and state.components is not None:
+        scores = state.components.scores
+        if 1 <= int(number) <= scores.shape[1]:
+            return {name: scores[:, int(number) - 1]}
+    values = state.column(name)
+    if values is None:
+        raise ParameterError(f"there is no covariate {name}; compute components anew, or leave it")
+    return covariate_columns(name, values, max_categories=MAX_CATEGORIES)

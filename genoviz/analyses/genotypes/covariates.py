@@ -1,0 +1,120 @@
+"""Covariates as columns of numbers, of which each says something that the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.traits import category_levels
+
+COLLINEAR = 1e-8
+"""Of a column, what is left without the others is rounding below this share of its length."""
+_MAX_NAMED = 4
+
+
+def covariate_columns(
+    name: str, values: np.ndarray, *, max_categories: int | None = None
+) -> dict[str, np.ndarray]:
+    """Return a column of a table as covariates by name.
+
+    Numbers are one covariate. Categories are an indicator each, but for the first in the alphabet,
+    which the intercept stands for.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    values
+        float64 or str, shape (n_samples,): NaN or empty where missing.
+    max_categories
+        How many there may be; any number if None.
+
+    Returns
+    -------
+    dict
+        float64, shape (n_samples,), by name: ``"farm=y"``, ``"farm=z"``.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many categories.
+
+    Examples
+    --------
+    >>> found = covariate_columns("farm", np.array(["y", "", "x"]))
+    >>> {name: column.tolist() for name, column in found.items()}
+    {'farm=y': [1.0, nan, 0.0]}
+    """
+    if values.dtype.kind == "f":
+        return {name: values}
+    levels = category_levels(values)
+    if max_categories is not None and len(levels) > max_categories:
+        raise ParameterError(
+            f"{name} has {len(levels):,} categories; a covariate can have {max_categories}"
+        )
+    is_missing = values == ""
+    return {
+        f"{name}={level}": np.where(is_missing, np.nan, (values == level).astype(np.float64))
+        for level in levels[1:].tolist()
+    }
+
+
+def independent_columns(columns: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """Return which columns say more than a constant and the columns before them.
+
+    Parameters
+    ----------
+    columns
+        float64, shape (n, c), finite; n > 0.
+
+    Returns
+    -------
+    kept : list of int
+        Which they are.
+    basis : numpy.ndarray
+        float64, shape (n, len(kept) + 1): orthonormal columns that span a constant and these; the
+        first is constant.
+
+    Examples
+    --------
+    >>> age = np.array([1.0, 2.0, 4.0, 3.0])
+    >>> independent_columns(np.column_stack([age, np.ones(4), 5 - age, age**2]))[0]
+    [0, 3]
+    """
+    centred = columns - columns.mean(0)
+    lengths = np.linalg.norm(centred, axis=0)
+    kept = np.flatnonzero(lengths > COLLINEAR * np.linalg.norm(columns, axis=0)).tolist()
+    ones = np.ones((len(columns), 1))
+    while True:
+        basis, triangle = np.linalg.qr(np.hstack([ones, centred[:, kept] / lengths[kept]]))
+        left_over = np.zeros(1 + len(kept))
+        diagonal = np.abs(np.diagonal(triangle))
+        left_over[: len(diagonal)] = diagonal
+        dependent = np.flatnonzero(left_over[1:] <= COLLINEAR)
+        if not len(dependent):
+            return kept, np.ascontiguousarray(basis)
+        del kept[dependent[0]]  # what comes after the first was compared with rounding
+
+
+def describe_left_out(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence that says which covariates are left out; none if there are none.
+
+    Examples
+    --------
+    >>> describe_left_out(["farm=z"])
+    ('Covariate farm=z is left out: it is constant, or a combination of those before it.',)
+    """
+    if not names:
+        return ()
+    if len(names) == 1:
+        return (
+            f"Covariate {names[0]} is left out: it is constant, or a combination of those before "
+            "it.",
+        )
+    n_more = len(names) - _MAX_NAMED
+    said = ", ".join(names[:_MAX_NAMED]) + (f" and {n_more} more" if n_more > 0 else "")
+    return (
+        f"Covariates {said} are left out: each is constant, or a combination of those before it.",
+    )
