@@ -39,6 +39,7 @@ from genoviz.analyses.offtargets.search import expected_hits
 from genoviz.backend import load_kernel
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.io.sequences.reader import read_sequences
+from genoviz.kernels.offtarget import Hits, Planes
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 
 N_BASES = 100_000_000
@@ -207,17 +208,8 @@ def prepare_kernel(
 
     def run() -> None:
         for search, hits, found in zip(searches, arrays, n_found, strict=True):
-            find(
-                *bits,
-                0,
-                BLOCK_WORDS,
-                search.pattern,
-                search.masks,
-                search.limits,
-                *hits,
-                found,
-                counts,
-            )
+            room = Hits(*hits, found, counts)
+            find(Planes(*bits), 0, BLOCK_WORDS, search.pattern, search.masks, search.limits, room)
 
     return run, n_found
 

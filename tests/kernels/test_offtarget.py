@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.backend import load_kernel
+from genoviz.kernels.offtarget import Hits, Planes
 from genoviz.kernels.offtarget.plan import plan_rows, shared_bytes_of, threads_within
 from genoviz.model.sequences.sequences import Sequences
 from tests.oracles.offtargets import find_sites, letter_masks, reverse_complement
@@ -37,22 +38,9 @@ def search(method, backend, contigs, pattern, guides, limits, *, block_words=1, 
         guide_ids = np.empty((n_blocks, capacity), np.int32)
         mismatches = np.empty((n_blocks, capacity), np.uint8)
         n_found = np.empty(n_blocks, np.int64)
-        find(
-            planes.low,
-            planes.high,
-            planes.other,
-            valid,
-            0,
-            block_words,
-            masks[0],
-            masks[1:],
-            np.array(limits, np.int64),
-            positions,
-            guide_ids,
-            mismatches,
-            n_found,
-            counts,
-        )
+        genome = Planes(planes.low, planes.high, planes.other, valid)
+        room = Hits(positions, guide_ids, mismatches, n_found, counts)
+        find(genome, 0, block_words, masks[0], masks[1:], np.array(limits, np.int64), room)
         for block, n in enumerate(n_found.tolist()):
             assert n <= capacity
             assert (positions[block, :n] // 64 // block_words == block).all()

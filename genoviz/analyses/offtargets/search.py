@@ -14,7 +14,7 @@ import numpy as np
 
 from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
 from genoviz.backend import array_module, check_devices, load_kernel, resolve_backend
-from genoviz.kernels.offtarget import ANY, MAX_SPAN, padding_words
+from genoviz.kernels.offtarget import ANY, MAX_SPAN, Hits, Planes, padding_words
 from genoviz.kernels.offtarget.plan import find_span
 
 MAX_BUFFER_BYTES = 128 << 20
@@ -218,18 +218,9 @@ class _PartSearch:
         n_found = np.zeros(n_blocks, np.int64)
         counts = np.zeros((n_blocks, len(search.masks), self._n_levels), np.int64)
         find = getattr(self._kernel, f"find_sites_{choose_method(self._method, search)}")
-        find(
-            *self._bits,
-            self._valid_starts(len(search.pattern))[:stop],
-            first,
-            block_words,
-            search.pattern,
-            search.masks,
-            search.limits,
-            *arrays,
-            n_found,
-            counts,
-        )
+        planes = Planes(*self._bits, self._valid_starts(len(search.pattern))[:stop])
+        hits = Hits(*arrays, n_found, counts)
+        find(planes, first, block_words, search.pattern, search.masks, search.limits, hits)
         pieces = [
             tuple(array[block, :n] for array in arrays)
             for block, n in enumerate(n_found.tolist())

@@ -12,14 +12,24 @@ other strand is searched with masks that are reversed and complemented by the ca
 Arguments
 ---------
 ================ =============================== ===============================================
-low, high        uint64 (n_words + padding,)     bits of the bases: A 00, C 01, G 10, T 11
-other            uint64 (n_words + padding,)     what is no base; ``low`` and ``high`` are 0 there
-valid            uint64 (n_words + padding,)     starts whose window is within one contig
+planes           `Planes`                        the genome
 first_word       int                             where the first block begins
 block_words      int                             words of a block; the blocks follow each other
 pattern          uint8 (length,)                 masks of the pattern
 guides           uint8 (n_guides, length)        masks of the guides
 max_mismatches   int64 (n_guides,)               0 to ``length``
+hits             `Hits`                          filled
+================ =============================== ===============================================
+
+`Planes`
+================ =============================== ===============================================
+low, high        uint64 (n_words + padding,)     bits of the bases: A 00, C 01, G 10, T 11
+other            uint64 (n_words + padding,)     what is no base; ``low`` and ``high`` are 0 there
+valid            uint64 (n_words,)               starts whose window is within one contig
+================ =============================== ===============================================
+
+`Hits`
+================ =============================== ===============================================
 positions        int64 (n_blocks, capacity)      filled: leftmost base of a hit
 guide_ids        int32 (n_blocks, capacity)      filled: its guide
 mismatches       uint8 (n_blocks, capacity)      filled: its mismatches
@@ -46,8 +56,31 @@ CAS-Offinder, 2022 (four bits a base, AND and the count of bits: ``popcount``). 
 Computer Programming 4A, 7.1.2 (side addition by full adders).
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 ANY = 15
 MAX_SPAN = 32
+
+
+class Planes(NamedTuple):
+    """A genome as bit planes; see the table."""
+
+    low: np.ndarray
+    high: np.ndarray
+    other: np.ndarray
+    valid: np.ndarray
+
+
+class Hits(NamedTuple):
+    """Room for the hits of each block; see the table."""
+
+    positions: np.ndarray
+    guide_ids: np.ndarray
+    mismatches: np.ndarray
+    n_found: np.ndarray
+    counts: np.ndarray
 
 
 def padding_words(length: int) -> int:

@@ -3,6 +3,11 @@
 Rows of mismatches, ``LANES`` words each, lie one after the other in one array; a guide is the list
 of its letters' rows, filled up with a row of zeros to a multiple of ``GROUP``. Indices are
 unsigned, so that loops become vectors, and rows begin at lines of the cache.
+
+What parallel functions read comes in tuples. What they fill does not: Numba takes an array out of a
+tuple for one that nobody else sees, and leaves out what is stored in it. The tuples are plain ones,
+as an index of compiled functions names the classes of their arguments, and cannot be read any more
+by a version that has no such class.
 """
 
 import numpy as np
@@ -35,35 +40,22 @@ _swap_far, _swap_near = make_swapper(8, LANES), make_swapper(1, LANES)
 
 @njit(nogil=True, cache=True, parallel=True)
 def find_densely(
-    low,
-    high,
-    other,
-    valid,
-    first_word,
-    block_words,
-    length,
-    masks,
-    row_keys,
-    letters,
-    n_groups,
-    pattern_masks,
-    pattern_places,
-    max_mismatches,
-    positions,
-    guide_ids,
-    mismatches,
-    n_found,
-    counts,
-):
+    planes, first_word, block_words, length, rows_of_guides, pattern, max_mismatches,
+    positions, guide_ids, mismatches, n_found, counts,
+):  # fmt: skip
     """Search all windows."""
+    low, high, other, valid = planes
+    masks, row_keys, letters, n_groups = rows_of_guides
+    pattern_masks, pattern_places = pattern
     n_wide = LANES + length // 64 + 1
     for block in prange(len(n_found)):
         first = first_word + block * block_words
         stop = min(first + block_words, len(valid))
-        planes = np.empty(len(masks) * n_wide, np.uint64)
+        misfits = np.empty(len(masks) * n_wide, np.uint64)
         rows = _aligned_zeros((len(row_keys) + 1) * LANES)
-        fits, hits = _aligned_zeros(LANES), _aligned_zeros(LANES)
+        fits, few = _aligned_zeros(LANES), _aligned_zeros(LANES)
         no_list = np.empty(0, np.uint64)
+        room = positions[block], guide_ids[block], mismatches[block], counts[block]
         n = 0
         for word in range(first, stop, LANES):
             _read_valid(valid, word, stop, fits)
@@ -72,59 +64,37 @@ def find_densely(
             _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits)
             if not _any_bit(fits):
                 continue
-            _fill_planes(low, high, other, word, masks, n_wide, planes)
-            _shift_rows(planes, n_wide, length, row_keys, rows)
+            _fill_planes(low, high, other, word, masks, n_wide, misfits)
+            _shift_rows(misfits, n_wide, length, row_keys, rows)
             n = _search_rows(
-                rows,
-                letters,
-                n_groups,
-                fits,
-                hits,
-                max_mismatches,
-                positions[block],
-                guide_ids[block],
-                mismatches[block],
-                n,
-                word << 6,
-                no_list,
-                counts[block],
+                rows, letters, n_groups, fits, few, max_mismatches, room, n, word << 6, no_list
             )
         n_found[block] = n
 
 
 @njit(nogil=True, cache=True, parallel=True)
 def find_pam_first(
-    low,
-    high,
-    other,
-    valid,
-    first_word,
-    block_words,
-    span_start,
-    span,
-    masks,
-    row_keys,
-    letters,
-    n_groups,
-    pattern_masks,
-    pattern_places,
-    n_fours,
-    max_mismatches,
-    positions,
-    guide_ids,
-    mismatches,
-    n_found,
-    counts,
-):
-    """Search the windows at which the pattern fits, ``4 n_fours`` of 64 or fewer mostly."""
+    planes, first_word, block_words, window, rows_of_guides, pattern, n_fours, max_mismatches,
+    positions, guide_ids, mismatches, n_found, counts,
+):  # fmt: skip
+    """Search the windows at which the pattern fits, ``4 n_fours`` of 64 or fewer mostly.
+
+    ``window`` is the first place at which a guide has a letter that counts, and how many places
+    there are from there to the last one.
+    """
+    low, high, other, valid = planes
+    span_start, span = window
+    masks, row_keys, letters, n_groups = rows_of_guides
+    pattern_masks, pattern_places = pattern
     for block in prange(len(n_found)):
         first = first_word + block * block_words
         stop = min(first + block_words, len(valid))
         rows = _aligned_zeros((len(row_keys) + 1) * LANES)
-        fits, hits = _aligned_zeros(LANES), _aligned_zeros(LANES)
+        fits, few = _aligned_zeros(LANES), _aligned_zeros(LANES)
         is_listed = _aligned_zeros(LANES)
         starts = np.zeros(STARTS_AT_ONCE + 4 * n_fours + 64, np.uint64)
         windows, others = _aligned_zeros(64 * LANES), _aligned_zeros(64 * LANES)
+        room = positions[block], guide_ids[block], mismatches[block], counts[block]
         n = n_starts = 0
         has_others = False
         for word in range(first, stop, LANES):
@@ -141,19 +111,7 @@ def find_pam_first(
                 _fill_rows(windows, others, has_others, span, masks, row_keys, rows)
                 _mark_first(n_starts, is_listed)
                 n = _search_rows(
-                    rows,
-                    letters,
-                    n_groups,
-                    is_listed,
-                    hits,
-                    max_mismatches,
-                    positions[block],
-                    guide_ids[block],
-                    mismatches[block],
-                    n,
-                    0,
-                    starts,
-                    counts[block],
+                    rows, letters, n_groups, is_listed, few, max_mismatches, room, n, 0, starts
                 )
                 n_starts = 0
                 has_others = _has_others(other, word, span_start)
@@ -384,33 +342,20 @@ def _count_letters(rows, letters, first, n_letters, k, bit):
 
 
 @njit(nogil=True, cache=True)
-def _search_rows(
-    rows,
-    letters,
-    n_groups,
-    fits,
-    hits,
-    max_mismatches,
-    positions,
-    guide_ids,
-    mismatches,
-    n,
-    start,
-    starts,
-    counts,
-):
+def _search_rows(rows, letters, n_groups, fits, few, max_mismatches, room, n, start, starts):
     """Append the hits of all guides in LANES words, and return how many there are then.
 
     The windows are those from ``start`` on, or the listed ones.
     """
+    positions, guide_ids, mismatches, counts = room
     n_letters = n_groups * GROUP
     for guide in range(len(max_mismatches)):
         first = np.uint64(guide * n_letters)
         limit = np.uint64(min(max_mismatches[guide], n_letters))
-        if not _find_few(rows, letters, n_groups, first, fits, hits, limit):
+        if not _find_few(rows, letters, n_groups, first, fits, few, limit):
             continue
         for k in range(LANES):
-            marks = hits[k]
+            marks = few[k]
             while marks:
                 bit = lowest_bit(marks)
                 marks &= marks - ONE

@@ -11,27 +11,13 @@ LAST_BIT, WORD_SHIFT = np.uint64(63), np.uint64(6)
 
 @njit(nogil=True, cache=True, parallel=True)
 def find_by_popcount(
-    low,
-    high,
-    other,
-    valid,
-    first_word,
-    block_words,
-    length,
-    pattern_plain,
-    pattern_out,
-    pattern_total,
-    guide_plain,
-    guide_out,
-    guide_totals,
-    max_mismatches,
-    positions,
-    guide_ids,
-    mismatches,
-    n_found,
-    counts,
-):
+    planes, first_word, block_words, length, packed_pattern, packed_guides, max_mismatches,
+    positions, guide_ids, mismatches, n_found, counts,
+):  # fmt: skip
     """Search each window for each guide."""
+    low, high, other, valid = planes
+    pattern_plain, pattern_out, pattern_total = packed_pattern
+    guide_plain, guide_out, guide_totals = packed_guides
     n_nibble_words = guide_plain.shape[1]
     for block in prange(len(n_found)):
         first = np.uint64(first_word + block * block_words)

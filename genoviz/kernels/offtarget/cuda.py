@@ -37,26 +37,11 @@ HITS = np.dtype(
 COMPILE_OPTIONS = tuple((f"-DGROUPS={n}",) for n in range(1, MAX_GROUPS + 1))
 
 
-def find_sites_popcount(
-    low,
-    high,
-    other,
-    valid,
-    first_word,
-    block_words,
-    pattern,
-    guides,
-    max_mismatches,
-    positions,
-    guide_ids,
-    mismatches,
-    n_found,
-    counts,
-):
+def find_sites_popcount(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
     """Fill hits by AND and the count of bits, four bits a base."""
-    low, high, other, valid = (cupy.asarray(plane) for plane in (low, high, other, valid))
-    stop_word = _stop_word(first_word, block_words, n_found, valid)
-    hits = _Hits(positions, guide_ids, mismatches, n_found, counts, len(guides))
+    low, high, other, valid = (cupy.asarray(plane) for plane in planes)
+    stop_word = _stop_word(first_word, block_words, hits.n_found, valid)
+    found = _DeviceHits(hits, len(guides))
     pattern_plain, pattern_out, pattern_total = pack_masks(pattern[None])
     plain, out, totals = pack_masks(guides)
     _launch(
@@ -78,52 +63,22 @@ def find_sites_popcount(
             cupy.asarray(out),
             cupy.asarray(totals.astype(np.int32)),
             cupy.asarray(max_mismatches.astype(np.int32)),
-            hits.argument,
+            found.argument,
         ),
     )
-    hits.copy_out()
+    found.copy_out()
 
 
-def find_sites_dense(
-    low,
-    high,
-    other,
-    valid,
-    first_word,
-    block_words,
-    pattern,
-    guides,
-    max_mismatches,
-    positions,
-    guide_ids,
-    mismatches,
-    n_found,
-    counts,
-):
+def find_sites_dense(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
     """Fill hits by adding planes of all positions."""
     plan = plan_rows(pattern, guides)
     n_threads = _threads_for(plan, 0)
     if n_threads == 0:
-        find_sites_popcount(
-            low,
-            high,
-            other,
-            valid,
-            first_word,
-            block_words,
-            pattern,
-            guides,
-            max_mismatches,
-            positions,
-            guide_ids,
-            mismatches,
-            n_found,
-            counts,
-        )
+        find_sites_popcount(planes, first_word, block_words, pattern, guides, max_mismatches, hits)
         return
-    low, high, other, valid = (cupy.asarray(plane) for plane in (low, high, other, valid))
-    stop_word = _stop_word(first_word, block_words, n_found, valid)
-    hits = _Hits(positions, guide_ids, mismatches, n_found, counts, len(guides))
+    low, high, other, valid = (cupy.asarray(plane) for plane in planes)
+    stop_word = _stop_word(first_word, block_words, hits.n_found, valid)
+    found = _DeviceHits(hits, len(guides))
     _launch(
         _module(plan.n_groups).get_function("find_densely"),
         stop_word - first_word,
@@ -141,58 +96,28 @@ def find_sites_dense(
             _letters(plan.masks, plan.pattern_keys, len(pattern)),
             np.int32(len(plan.pattern_keys)),
             cupy.asarray(max_mismatches.astype(np.int32)),
-            hits.argument,
+            found.argument,
         ),
         n_threads,
         shared_bytes_of(plan, n_threads, 0),
     )
-    hits.copy_out()
+    found.copy_out()
 
 
-def find_sites_pam_first(
-    low,
-    high,
-    other,
-    valid,
-    first_word,
-    block_words,
-    pattern,
-    guides,
-    max_mismatches,
-    positions,
-    guide_ids,
-    mismatches,
-    n_found,
-    counts,
-):
+def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
     """Fill hits by adding planes of the windows at which the pattern fits."""
     span = find_span(guides)
     n_span = span.stop - span.start
     plan = plan_rows(np.full_like(pattern[span], ANY), guides[:, span])
     n_threads = _threads_for(plan, 1)
     if n_threads == 0:
-        find_sites_dense(
-            low,
-            high,
-            other,
-            valid,
-            first_word,
-            block_words,
-            pattern,
-            guides,
-            max_mismatches,
-            positions,
-            guide_ids,
-            mismatches,
-            n_found,
-            counts,
-        )
+        find_sites_dense(planes, first_word, block_words, pattern, guides, max_mismatches, hits)
         return
     pam = plan_rows(pattern, pattern[None])
-    low, high, other, valid = (cupy.asarray(plane) for plane in (low, high, other, valid))
-    n_words = _stop_word(first_word, block_words, n_found, valid) - first_word
+    low, high, other, valid = (cupy.asarray(plane) for plane in planes)
+    n_words = _stop_word(first_word, block_words, hits.n_found, valid) - first_word
     module = _module(plan.n_groups)
-    hits = _Hits(positions, guide_ids, mismatches, n_found, counts, len(guides))
+    found = _DeviceHits(hits, len(guides))
     fits, n_fits = cupy.empty(n_words, np.uint64), cupy.empty(n_words, np.int32)
     words = np.int64(first_word), np.int64(n_words)
     _launch(
@@ -235,29 +160,29 @@ def find_sites_pam_first(
             np.int32(len(plan.row_keys)),
             _row_offsets(plan, n_threads + 1),
             cupy.asarray(max_mismatches.astype(np.int32)),
-            hits.argument,
+            found.argument,
         ),
         n_threads,
         shared_bytes_of(plan, n_threads, 1),
     )
-    hits.copy_out()
+    found.copy_out()
 
 
-class _Hits:
+class _DeviceHits:
     """The arrays of hits on the GPU, and the struct that kernels take."""
 
-    def __init__(self, positions, guide_ids, mismatches, n_found, counts, n_guides):
-        self._host = (positions, guide_ids, mismatches)
-        self._n_found, self._counts = n_found, counts
+    def __init__(self, hits, n_guides):
+        self._host = hits[:3]
+        self._n_found, self._counts = hits.n_found, hits.counts
         self._device = tuple(cupy.empty(array.shape, array.dtype) for array in self._host)
-        self._found = cupy.zeros(len(n_found), np.int64)
-        self._levels = cupy.zeros(counts.shape, np.int64)
+        self._found = cupy.zeros(len(hits.n_found), np.int64)
+        self._levels = cupy.zeros(hits.counts.shape, np.int64)
         self.argument = np.array(
             (
                 *(array.data.ptr for array in (*self._device, self._found, self._levels)),
-                positions.shape[1],
+                hits.positions.shape[1],
                 n_guides,
-                counts.shape[2],
+                hits.counts.shape[2],
             ),
             HITS,
         )

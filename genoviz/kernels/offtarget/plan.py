@@ -44,6 +44,14 @@ class RowPlan:
         """Groups of letters of the longest guide."""
         return self.guide_rows.shape[1] // GROUP
 
+    def rows(self, row_words: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Return masks, keys, where the row of each guide's letter begins, and groups of letters.
+
+        A row has ``row_words`` words; where it begins is uint64, shape (n_guides * n_letters,).
+        """
+        letters = self.guide_rows.ravel() * np.uint64(row_words)
+        return self.masks, self.row_keys, letters, self.n_groups
+
 
 def plan_rows(pattern: np.ndarray, guides: np.ndarray) -> RowPlan:
     """Return the rows for masks of a pattern (length,) and of guides (n_guides, length)."""
@@ -61,6 +69,12 @@ def plan_rows(pattern: np.ndarray, guides: np.ndarray) -> RowPlan:
     guide_rows[:, : min(length, n_places)] = np.sort(rows, axis=1)[:, :n_places]
     places = np.flatnonzero(pattern != ANY)
     return RowPlan(masks, row_keys, guide_rows, slot_of[pattern[places]] * length + places)
+
+
+def pattern_letters(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return masks and places (int64) of the letters of a pattern that count."""
+    places = np.flatnonzero(pattern != ANY)
+    return pattern[places], places
 
 
 def find_span(guides: np.ndarray) -> slice:
