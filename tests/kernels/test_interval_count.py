@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from genoviz.backend import load_kernel
-from genoviz.kernels.interval_count import METHODS, cpu, cpu_sort
+from genoviz.kernels.interval_count import METHODS, cpu, cpu_sorted
 
 DTYPES = (np.uint32, np.int64)
 
@@ -159,7 +159,7 @@ def test_values_are_spread_over_ranges_that_follow_each_other(dtype, n_ranges):
         np.append(generator.integers(7, 99, 200_000), [0, 2**31]),
     ):
         values = values.astype(dtype)
-        spread, bounds = cpu_sort._spread_evenly(values, n_ranges)
+        spread, bounds = cpu_sorted._spread_evenly(values, n_ranges)
         np.testing.assert_array_equal(np.sort(spread), np.sort(values))
         parts = [part for part in np.split(spread, bounds[1:-1]) if len(part)]
         for part, following in pairwise(parts):
@@ -168,15 +168,15 @@ def test_values_are_spread_over_ranges_that_follow_each_other(dtype, n_ranges):
 
 
 def test_long_arrays_are_sorted_in_ranges(monkeypatch):
-    monkeypatch.setattr(cpu_sort, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(cpu_sorted, "get_num_threads", lambda: 3)
     generator = np.random.default_rng(6)
     arrays = [generator.integers(0, 10**9, n).astype(np.uint32) for n in (300_000, 10)]
     expected = [np.sort(array) for array in arrays]
     copies = [array.copy() for array in arrays]
-    for array, copy in zip(expected, cpu_sort.sort_arrays(copies), strict=True):
+    for array, copy in zip(expected, cpu_sorted.sort_arrays(copies), strict=True):
         np.testing.assert_array_equal(copy, array)
-    for array, copy in zip(expected, cpu_sort.sort_arrays([], spare=copies), strict=True):
+    for array, copy in zip(expected, cpu_sorted.sort_arrays([], spare=copies), strict=True):
         np.testing.assert_array_equal(copy, array)
-    with_sorted = cpu_sort.sort_arrays(expected[:1], spare=[arrays[1].copy()])
+    with_sorted = cpu_sorted.sort_arrays(expected[:1], spare=[arrays[1].copy()])
     assert with_sorted[0] is expected[0]
     np.testing.assert_array_equal(with_sorted[1], expected[1])

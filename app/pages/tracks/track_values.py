@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.io.intervals.bed_writer import BedExtras, iter_bed
 from genoviz.io.intervals.bigwig_writer import write_bigwig
-from genoviz.io.intervals.writer import iter_bedgraph
+from genoviz.io.intervals.writer import BedExtras, iter_bed, iter_bedgraph
 from genoviz.io.text.writer import write_text
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.files import OpeningProgress

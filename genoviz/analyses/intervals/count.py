@@ -11,8 +11,8 @@ from genoviz.analyses.intervals.linear_coordinates import (
     Strand,
     ZeroLength,
     check_option,
+    ordered_pair,
 )
-from genoviz.analyses.intervals.ordered_coordinates import ordered_pair
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from genoviz.analyses.intervals import depth_loops
 from genoviz.analyses.intervals.coverage import check_sum, without_empty
 from genoviz.analyses.intervals.linear_coordinates import contig_ends, linear_intervals, on_contigs
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.interval_count import cpu_depth
-from genoviz.kernels.interval_count.cpu_sort import sort_arrays
 from genoviz.model.intervals.intervals import Intervals
 
 
@@ -69,9 +69,9 @@ class _Extremes:
 
     @classmethod
     def of(cls, events: np.ndarray, others: np.ndarray, sign: int) -> _Extremes:
-        depths = cpu_depth.depths_after_events(events, others, sign)
+        depths = depth_loops.depths_after_events(events, others, sign)
         reduce = np.maximum if sign > 0 else np.minimum
-        return cls(depths, *cpu_depth.build_extremes(depths, reduce))
+        return cls(depths, *depth_loops.build_extremes(depths, reduce))
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.depths, self.pyramid, self.levels
@@ -134,7 +134,7 @@ class CoverageIndex:
         """
         intervals = on_contigs(intervals)
         starts, ends, offsets = linear_intervals(intervals)
-        starts, ends = sort_arrays(without_empty(starts, ends))
+        starts, ends = load_kernel("interval_count", "cpu").sort_arrays(without_empty(starts, ends))
         check_sum(starts, ends)
         return cls(
             contigs=intervals.contigs,
@@ -143,10 +143,10 @@ class CoverageIndex:
             _offsets=offsets,
             _starts=starts,
             _ends=ends,
-            _coarse_starts=starts[:: cpu_depth.BLOCK].copy(),
-            _coarse_ends=ends[:: cpu_depth.BLOCK].copy(),
-            _start_sums=cpu_depth.block_sums(starts),
-            _end_sums=cpu_depth.block_sums(ends),
+            _coarse_starts=starts[:: depth_loops.BLOCK].copy(),
+            _coarse_ends=ends[:: depth_loops.BLOCK].copy(),
+            _start_sums=depth_loops.block_sums(starts),
+            _end_sums=depth_loops.block_sums(ends),
             _maxima=_Extremes.of(starts, ends, 1),
             _minima=_Extremes.of(ends, starts, -1),
         )
@@ -177,7 +177,7 @@ class CoverageIndex:
         """
         edges = _checked_edges(edges)
         inside = self._linear(contig, edges)
-        sums, minima, maxima, counts = cpu_depth.summarise_bins(
+        sums, minima, maxima, counts = depth_loops.summarise_bins(
             self._starts,
             self._ends,
             self._coarse_starts,
@@ -217,7 +217,7 @@ class CoverageIndex:
         """Return the depth of single bases, 0 outside the contig; int64."""
         positions = np.asarray(positions, np.int64)
         is_inside = (positions >= 0) & (positions < self._end_of(contig))
-        depths = cpu_depth.depths_at(self._starts, self._ends, self._linear(contig, positions))
+        depths = depth_loops.depths_at(self._starts, self._ends, self._linear(contig, positions))
         return np.where(is_inside, depths, 0)
 
     def depths(self, contig: str, start: int, end: int) -> np.ndarray:
@@ -241,7 +241,7 @@ class CoverageIndex:
         offset, size = self._offset_of(contig), self._end_of(contig)
         if start >= size:
             return DepthSteps(np.array([start, end]), np.zeros(1, np.int64))
-        positions, depths = cpu_depth.find_steps(
+        positions, depths = depth_loops.find_steps(
             self._starts, self._ends, offset + start, offset + min(end, size + 1)
         )
         return DepthSteps(np.append(positions - offset, end), depths)

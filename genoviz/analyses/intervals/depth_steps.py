@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from genoviz.analyses.intervals import depth_loops
 from genoviz.analyses.intervals.coverage import without_empty
 from genoviz.analyses.intervals.linear_coordinates import linear_intervals, on_contigs
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.interval_count import cpu_depth
-from genoviz.kernels.interval_count.cpu_sort import sort_arrays
 from genoviz.model import Intervals
 
 
@@ -40,9 +40,11 @@ def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
     """
     intervals = on_contigs(intervals)
     linear_starts, linear_ends, offsets = linear_intervals(intervals)
-    sorted_starts, sorted_ends = sort_arrays(without_empty(linear_starts, linear_ends))
+    sorted_starts, sorted_ends = load_kernel("interval_count", "cpu").sort_arrays(
+        without_empty(linear_starts, linear_ends)
+    )
     top = int(offsets[-1])
-    positions, depths = cpu_depth.find_steps(sorted_starts, sorted_ends, 0, top + 1)
+    positions, depths = depth_loops.find_steps(sorted_starts, sorted_ends, 0, top + 1)
     rows = np.flatnonzero(depths > 0)
     ids = np.searchsorted(offsets, positions[rows], "right") - 1
     starts = positions[rows] - offsets[ids]

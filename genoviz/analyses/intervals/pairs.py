@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.intervals import linear_loops
 from genoviz.analyses.intervals.count import count_linear
 from genoviz.analyses.intervals.linear_coordinates import (
     MARGIN,
@@ -14,10 +15,10 @@ from genoviz.analyses.intervals.linear_coordinates import (
     Strand,
     ZeroLength,
     linear_pair,
+    ordered_pair,
 )
-from genoviz.analyses.intervals.ordered_coordinates import ordered_pair
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.interval_count import cpu_pairs
 from genoviz.model.intervals.intervals import Intervals
 
 PAIRS_PER_CHUNK = 1 << 22
@@ -58,6 +59,10 @@ class NearestIntervals:
     distances: np.ndarray
 
 
+def _order_of(keys: np.ndarray) -> np.ndarray:
+    return load_kernel("interval_count", "cpu").order_of(keys)
+
+
 @dataclass(frozen=True, eq=False)
 class _SortedSubjects:
     """Subjects by start, and the pyramid of their ends."""
@@ -70,8 +75,8 @@ class _SortedSubjects:
 
     @classmethod
     def of(cls, pair: LinearPair) -> _SortedSubjects:
-        order = cpu_pairs.order_of(pair.starts)
-        pyramid, levels = cpu_pairs.build_pyramid(pair.ends[order])
+        order = _order_of(pair.starts)
+        pyramid, levels = linear_loops.build_pyramid(pair.ends[order])
         longest = int((pair.ends - pair.starts).max())
         return cls(pair.starts[order], pyramid, levels, order, longest)
 
@@ -124,10 +129,10 @@ def _iter_pairs(
         firsts = offsets[first : last + 1] - offsets[first]
         if firsts[-1]:
             rows, partners = np.empty((2, firsts[-1]), np.int64)
-            cpu_pairs.fill_pairs(
+            linear_loops.fill_pairs(
                 pair.query_starts[first:last],
                 pair.query_ends[first:last],
-                cpu_pairs.order_of(pair.query_starts[first:last]),
+                _order_of(pair.query_starts[first:last]),
                 *sorted_subjects.arrays(),
                 firsts,
                 rows,
@@ -153,13 +158,13 @@ def nearest_intervals(
     real and negative coordinates are refused.
     """
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
-    rows, distances = np.full((2, len(pair.query_starts)), cpu_pairs.NO_SUBJECT, np.int64)
+    rows, distances = np.full((2, len(pair.query_starts)), linear_loops.NO_SUBJECT, np.int64)
     if len(pair.starts) and len(rows):
-        order_by_end = cpu_pairs.order_of(pair.ends)
-        cpu_pairs.find_nearest(
+        order_by_end = _order_of(pair.ends)
+        linear_loops.find_nearest(
             pair.query_starts,
             pair.query_ends,
-            cpu_pairs.order_of(pair.query_starts),
+            _order_of(pair.query_starts),
             *_SortedSubjects.of(pair).arrays(),
             pair.ends[order_by_end],
             order_by_end,

@@ -1,18 +1,32 @@
-"""``genoviz count``: how many intervals of one file each interval of another overlaps."""
+"""``genoviz count``: how many intervals of one file each interval of another overlaps.
+
+With ``--split`` their blocks do, and with ``--graph`` they lie on the paths of a graph.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, examples, help_of
+from genoviz.cli.graph.graph_file import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
-from genoviz.cli.progress import show_progress
-from genoviz.cli.results import print_results
+from genoviz.cli.progress import ProgressBar, show_progress
+from genoviz.cli.results import print_notes, print_results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.graph.query.path_depth import PlacedIntervals
+    from genoviz.io.intervals.intervals import SplitIntervals
+    from genoviz.io.intervals.rows import IntervalRows
+    from genoviz.model import Intervals, PangenomeGraph
 
 EXAMPLES = examples(
     "genoviz count exons.bed reads.bed.gz > counts.bed",
@@ -21,6 +35,7 @@ EXAMPLES = examples(
     "genoviz count introns.bed rna.bam --split",
     "genoviz count genes.bed --graph graph.gfa.gz",
 )
+_ROWS_PER_PART = 1 << 14
 
 
 def register(cli: typer.Typer) -> None:
@@ -91,15 +106,13 @@ def count(
             "zero_length": zero_length.value,
             "backend": backend.value,
         }
-        _count_on_graph(graph, queries, subjects, of, options, output, as_json)
+        _write_graph_counts(graph, queries, subjects, of, options, output, as_json)
         return
     io.check_lines_output(output, queries)
     reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     options = {"strand": strand, "zero_length": zero_length.value}
     with show_progress() as bar:
         if split:
-            from genoviz.cli.intervals.split_counts import count_split
-
             rows, n_subjects, counts, seconds = count_split(
                 queries, subjects, bar, map_contigs=map_contigs, reads=reads, options=options
             )
@@ -136,7 +149,7 @@ def count(
         print_results(results, [], as_json=True)
 
 
-def _count_on_graph(
+def _write_graph_counts(
     graph: Path,
     queries: Path,
     subjects: Path | None,
@@ -145,7 +158,6 @@ def _count_on_graph(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    from genoviz.cli.intervals.count_on_graph import count_on_graph
 
     with show_progress() as bar:
         found = count_on_graph(graph, queries, subjects, of, options, bar)
@@ -162,3 +174,127 @@ def _count_on_graph(
             "files": [str(output)] if output else [],
         }
         print_results(results, [], as_json=True)
+
+
+class SplitCounts(NamedTuple):
+    """Lines of A, number of intervals of B, a count for each line, and seconds of counting."""
+
+    rows: IntervalRows
+    n_subjects: int
+    counts: np.ndarray
+    seconds: float
+
+
+def count_split(
+    queries: Path,
+    subjects: Path,
+    bar: ProgressBar,
+    *,
+    map_contigs: bool,
+    reads: dict[str, int],
+    options: dict[str, Any],
+) -> SplitCounts:
+    """Count for each interval of A the intervals of B with a block that overlaps one of its own."""
+    from genoviz.analyses.intervals.split_overlaps import count_split_overlaps
+
+    queries = io.as_file(queries)
+    rows = io.read_rows(queries, bar, **reads)
+    of_queries = _read(queries, bar, reads)
+    io.need_strands(options["strand"], queries, of_queries.blocks)
+    subjects = io.as_file(subjects)
+    of_subjects = _read(subjects, bar, reads)
+    io.need_strands(options["strand"], subjects, of_subjects.blocks)
+    blocks = of_subjects.blocks
+    if map_contigs:
+        blocks = io.match_contigs(blocks, of_queries.blocks)
+    bar.update("Counting", 0, None, "")
+    began = time.perf_counter()
+    counts = count_split_overlaps(
+        of_queries.blocks,
+        blocks,
+        query_owners=of_queries.owners,
+        subject_owners=of_subjects.owners,
+        **options,
+    )
+    n_subjects = int(of_subjects.owners[-1]) + 1 if len(of_subjects.owners) else 0
+    return SplitCounts(rows, n_subjects, counts, time.perf_counter() - began)
+
+
+def _read(path: Path, bar: ProgressBar, reads: dict[str, int]) -> SplitIntervals:
+    from genoviz.io.intervals.intervals import iter_read_split
+
+    for progress in iter_read_split(path, **reads):
+        bar.update(f"{progress.stage} of {path.name}", progress.n_bytes_done, None, "B")
+    return progress.split
+
+
+@dataclass(frozen=True, eq=False)
+class GraphCounts:
+    """What was counted for intervals on paths.
+
+    Attributes
+    ----------
+    placed
+        Where the intervals lie.
+    columns
+        Numbers of each place, by name; floats have six decimals.
+    """
+
+    placed: PlacedIntervals
+    columns: dict[str, np.ndarray]
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield a line for each place: path, start, end, name, and its numbers."""
+        intervals = self.placed.intervals
+        for first in range(0, len(intervals), _ROWS_PER_PART):
+            rows = range(first, min(first + _ROWS_PER_PART, len(intervals)))
+            yield "".join(self._line(intervals, row) for row in rows).encode()
+
+    def _line(self, intervals: Intervals, row: int) -> str:
+        name = intervals.names[row] if intervals.names is not None else ""
+        fields = [
+            intervals.contigs[intervals.contig_ids[row]],
+            str(intervals.starts[row]),
+            str(intervals.ends[row]),
+            name or ".",
+        ]
+        for values in self.columns.values():
+            is_whole = values.dtype.kind == "i"
+            fields.append(str(values[row]) if is_whole else f"{values[row]:.6f}")
+        return "\t".join(fields) + "\n"
+
+
+def count_on_graph(
+    graph_file: Path,
+    queries: Path,
+    subjects: Path | None,
+    of: list[str] | None,
+    options: dict[str, object],
+    bar: ProgressBar,
+) -> GraphCounts:
+    """Return how many intervals, or paths, lie over intervals on the paths of a graph."""
+    from genoviz.analyses.graph.query.path_depth import depths_of_intervals
+    from genoviz.analyses.intervals.count import count_overlaps
+
+    graph = read_graph(graph_file, bar, cache=True)
+    strand = None if subjects is None else options["strand"]
+    placed = _place(graph, queries, bar, names=True, strand=strand)
+    bar.update("Counting", 0, None, "")
+    if subjects is None:
+        depths = depths_of_intervals(graph, placed.intervals, of or None)
+        return GraphCounts(placed, {"n_paths": depths.n_paths, "mean_depth": depths.mean_depths})
+    others = _place(graph, subjects, bar, names=False, strand=strand)
+    counts = count_overlaps(placed.intervals, others.intervals, **options)
+    return GraphCounts(placed, {"count": counts})
+
+
+def _place(
+    graph: PangenomeGraph, path: Path, bar: ProgressBar, *, names: bool, strand: str | None
+) -> PlacedIntervals:
+    from genoviz.analyses.graph.query.path_depth import place_intervals
+
+    intervals = io.read(path, bar, names=names, blocks=False)
+    io.need_strands(strand, path, intervals)
+    placed = place_intervals(graph, intervals)
+    print_notes(*placed.intervals.notes[len(intervals.notes) :])
+    return placed

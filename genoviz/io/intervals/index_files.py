@@ -1,6 +1,7 @@
-"""Indices of BAM, CRAM and text files (BAI, CSI, TBI, CRAI), looked through before they are used.
+"""Indices of BAM, CRAM and text files (BAI, CSI, TBI, CRAI): checked, and text read by them.
 
-The library that reads by them ends the whole process over some damaged ones.
+An index is checked before it is used, for the library that reads by it ends the whole process over
+some damaged ones.
 
 References
 ----------
@@ -10,22 +11,27 @@ https://samtools.github.io/hts-specs/CSIv1.pdf; https://samtools.github.io/hts-s
 
 from __future__ import annotations
 
+import contextlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.file_bytes import read_bytes
-from genoviz.io.intervals.index_bins import find_damage
+from genoviz.io.files.optional import import_reader
+from genoviz.io.intervals.file_loops import find_damage
+from genoviz.model import PathRegion
 
 READ_ENDINGS = {"bam": (".csi", ".bai"), "cram": (".crai",), "sam": ()}
 TEXT_ENDINGS = (".tbi", ".csi")
-
 _BAI_BINS = 37_449
 _MAX_DEPTH = 9
 _CRAI_COLUMNS = 6
+_ANY_BYTES = "latin-1"
+_NO_END = 2**31 - 1  # the library takes no greater numbers
 
 
 def find_index(path: Path, endings: Sequence[str]) -> Path | None:
@@ -97,3 +103,47 @@ def _check_lines(content: np.ndarray, n_bytes: int) -> None:
         fields = line.split(b"\t")
         if len(fields) != _CRAI_COLUMNS or not 0 <= int(fields[3]) < n_bytes:
             raise ValueError(f"line {number:,}")
+
+
+def indexed_contigs(path: Path, index: Path) -> tuple[str, ...]:
+    """Return the contigs that an index has.
+
+    Raises
+    ------
+    FileFormatError
+        If the file or its index cannot be read.
+    """
+    with _open(path, index) as file:
+        return tuple(file.contigs)
+
+
+def fetch_lines(path: Path, index: Path, region: PathRegion) -> bytes:
+    """Return the lines of a region, as its index gives them; none of a contig that it has not.
+
+    One base more on each side is asked for, so that empty intervals on its bounds are there.
+
+    Raises
+    ------
+    FileFormatError
+        If the file or its index cannot be read.
+    """
+    with _open(path, index) as file:
+        if region.path not in file.contigs:
+            return b""
+        contig = region.path.encode().decode(_ANY_BYTES)
+        end = None if region.end >= _NO_END else region.end + 1
+        lines = file.fetch(contig, max(region.start - 1, 0), end)
+        return "".join(f"{line}\n" for line in lines).encode(_ANY_BYTES)
+
+
+@contextlib.contextmanager
+def _open(path: Path, index: Path) -> Iterator[Any]:
+    pysam = import_reader("pysam", "indexed files")
+    before = pysam.set_verbosity(0)
+    try:
+        with pysam.TabixFile(str(path), index=str(index), encoding=_ANY_BYTES) as file:
+            yield file
+    except (OSError, ValueError) as error:
+        raise FileFormatError(path, f"cannot be read by its index {index.name}: {error}") from error
+    finally:
+        pysam.set_verbosity(before)

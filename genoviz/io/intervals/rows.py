@@ -14,10 +14,9 @@ import numba
 import numpy as np
 
 from genoviz.io.intervals import parser as ip
-from genoviz.io.intervals.columns import RowColumns
+from genoviz.io.intervals.columns import RowColumns, explain_row
+from genoviz.io.intervals.file_loops import find_line_ends
 from genoviz.io.intervals.kinds import RowFormat
-from genoviz.io.intervals.lines import find_line_ends
-from genoviz.io.intervals.row_errors import explain_row
 from genoviz.io.text import line_errors
 from genoviz.model import ByteStrings, Intervals
 
@@ -25,7 +24,6 @@ PART = 8 << 20
 _FIRST_CONTIGS = 256
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FASTA = re.compile(rb"^(##FASTA|>)", re.MULTILINE)
-
 Progress = tuple[str, int, int]
 
 
@@ -254,7 +252,7 @@ def _find_first_row(text: np.ndarray) -> tuple[int, bytes]:
     """Return where the first row begins, and its line."""
     position = len(_BYTE_ORDER_MARK) if text[:3].tobytes() == _BYTE_ORDER_MARK else 0
     while position < len(text):
-        line = line_errors.line_at(text, position)
+        line = text[position : _line_end(text, position)].tobytes()
         is_header = re.match(rb"(track|browser)([ \t]|$)", line)
         if line.strip() and not line.startswith(b"#") and not is_header:
             return position, line

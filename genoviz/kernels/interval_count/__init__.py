@@ -1,7 +1,18 @@
 """Interval counts: how many subjects each query overlaps.
 
 With half-open intervals, query ``i`` overlaps
-``#(starts < query_ends[i]) - #(ends <= query_starts[i])`` subjects.
+``#(starts < query_ends[i]) - #(ends <= query_starts[i])`` subjects: of those that begin before its
+end, all but those that have ended by its start. So starts and ends are taken apart, each in
+ascending order, and no pair is looked at; here are 3 - 1 = 2 overlaps::
+
+    x         1  2  3  4  5  6  7  8  9  10 11 12 13 14 15
+    subjects  [--------)     [-----------)        [-----)
+                 [--------------)
+    query                 [-----------)
+    starts    1  2           6                    13      3 are below the end, 9
+    ends               4        7        10             15   1 is not above the start, 5
+
+The methods differ in how they find the two numbers for all queries.
 
 Arguments
 ---------
@@ -31,6 +42,9 @@ return the same.
 
 ``"sweep"`` and ``"merge"`` pack a coordinate, a bit and a number in one integer, so that
 ``packed_bits`` may be at most ``MAX_PACKED_BITS``.
+
+The module of the CPU also has ``sort_arrays`` and ``order_of``, which analyses use apart from the
+counts: sorted copies of long arrays, and their rows in ascending order. They have no CUDA twin.
 
 References
 ----------

@@ -3,9 +3,15 @@
 import numpy as np
 from numba import get_num_threads, njit, prange
 
-from genoviz.kernels.interval_count import MAX_PACKED_BITS, cpu_depth, packed_bits
-from genoviz.kernels.interval_count.cpu_pairs import order_of
-from genoviz.kernels.interval_count.cpu_sort import is_sorted, sort_arrays
+from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
+from genoviz.kernels.interval_count.cpu_sorted import (
+    block_sums,
+    find_covered,
+    is_sorted,
+    order_of,
+    sort_arrays,
+    sum_before,
+)
 
 GROUP = 64
 GROUPS_PER_BLOCK = 64
@@ -32,18 +38,17 @@ def count_overlaps(query_starts, query_ends, starts, ends, method):
 def measure_cover(query_starts, query_ends, starts, ends):
     """Return the bases of all subjects inside each query, and those that one covers."""
     starts, ends = sort_arrays([starts, ends])
-    stretches = cpu_depth.find_covered(starts, ends)
+    stretches = find_covered(starts, ends)
     prepared = (
         starts,
         ends,
-        cpu_depth.block_sums(starts),
-        cpu_depth.block_sums(ends),
+        block_sums(starts),
+        block_sums(ends),
         *stretches,
         np.concatenate([[0], np.cumsum(stretches[1] - stretches[0])]),
     )
     before_start, before_end = (
-        cpu_depth.sum_before(*prepared, edges, order_of(edges))
-        for edges in (query_starts, query_ends)
+        sum_before(*prepared, edges, order_of(edges)) for edges in (query_starts, query_ends)
     )
     return before_end - before_start
 

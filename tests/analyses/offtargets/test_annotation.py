@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genoviz.analyses.intervals.gene_parts import find_gene_parts
-from genoviz.analyses.offtargets.annotation import annotate_hits, hit_intervals
+from genoviz.analyses.offtargets.annotation import annotate_hits, find_gene_parts, hit_intervals
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model.sequences.sequences import Sequences

@@ -1,8 +1,19 @@
-"""Depth of intervals, summed up over any bins; linear coordinates as for the counts.
+"""Compiled loops over depth: of single bases, of any bins, and as steps.
 
-``starts`` and ``ends`` are sorted apart, without empty intervals. Depth at x is
-``#(starts <= x) - #(ends <= x)``, and the sum of depths before x is
-``sum(x - start for starts below x) - sum(x - end for ends below x)``.
+``starts`` and ``ends`` are linear coordinates, sorted apart, without empty intervals. Then depth at
+x is ``#(starts <= x) - #(ends <= x)``, and the sum of depths before x is
+``sum(x - start for starts below x) - sum(x - end for ends below x)``: no interval is looked at as
+a whole. With a sum kept for each ``BLOCK`` of starts and of ends, a bin of any length costs four
+binary searches::
+
+    intervals     [-------)      [----)
+                    [-------)
+    x             3 4 5 6 7 8 9 10 11 12
+    depth         1 2 2 2 1 0 0  1  1  0      before 8: (8 - 3) + (8 - 4) - (8 - 7) = 8
+
+Between two changes depth is one number. So the maximum of a bin is that of the depths after the
+starts in it, and the minimum that of the depths after the ends in it, or the depth at its first
+base; a pyramid of blocks of 64 holds the extremes of each level.
 """
 
 import numpy as np
@@ -38,49 +49,6 @@ def block_sums(keys):
         sums[block + 1] = total
     for block in range(n_blocks):
         sums[block + 1] += sums[block]
-    return sums
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _sum_of_first(keys, sums, n):
-    total = sums[n >> BLOCK_BITS]
-    for i in range((n >> BLOCK_BITS) << BLOCK_BITS, n):
-        total += np.int64(keys[i])
-    return total
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def sum_before(
-    starts, ends, start_sums, end_sums, covered_starts, covered_ends, covered_sums, values, order
-):
-    """Return the sum of depths and the number of covered bases before each value.
-
-    int64, shape (2, n_values). Values are taken in their ascending order, which is given.
-    ``covered_sums`` are the bases covered before each covered stretch, and at last those of all.
-    """
-    n, n_starts, n_ends, n_covered = len(order), len(starts), len(ends), len(covered_starts)
-    sums = np.zeros((2, n), np.int64)
-    for chunk in prange((n + CHUNK - 1) // CHUNK):
-        first = chunk * CHUNK
-        value = np.int64(values[order[first]])
-        i, j = _lower_bound(starts, value), _lower_bound(ends, value)
-        k = _lower_bound(covered_starts, value)
-        total = _sum_of_first(starts, start_sums, i) - _sum_of_first(ends, end_sums, j)
-        for rank in range(first, min(first + CHUNK, n)):
-            number = order[rank]
-            value = np.int64(values[number])
-            while i < n_starts and np.int64(starts[i]) < value:
-                total += np.int64(starts[i])
-                i += 1
-            while j < n_ends and np.int64(ends[j]) < value:
-                total -= np.int64(ends[j])
-                j += 1
-            while k < n_covered and covered_starts[k] < value:
-                k += 1
-            sums[0, number] = (i - j) * value - total
-            if k > 0:
-                inside = min(value, covered_ends[k - 1]) - covered_starts[k - 1]
-                sums[1, number] = covered_sums[k - 1] + inside
     return sums
 
 
@@ -156,6 +124,14 @@ def _range_extreme(depths, pyramid, levels, first, last, sign, extreme):
         last >>= BLOCK_BITS
         level += 1
     return extreme
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _sum_of_first(keys, sums, n):
+    total = sums[n >> BLOCK_BITS]
+    for i in range((n >> BLOCK_BITS) << BLOCK_BITS, n):
+        total += np.int64(keys[i])
+    return total
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -250,20 +226,3 @@ def find_steps(starts, ends, low, high):
             positions[n], depths[n] = position, i - j
             n += 1
     return positions[:n].copy(), depths[:n].copy()
-
-
-@njit(nogil=True, cache=True)
-def find_covered(starts, ends):
-    """Return the stretches of depth above 0: their starts and ends; int64. Some may touch."""
-    n = len(starts)
-    covered = np.empty((2, n), np.int64)
-    n_covered, i = 0, 0
-    for j in range(n):
-        while i < n and np.int64(starts[i]) < np.int64(ends[j]):
-            if i == j:
-                covered[0, n_covered] = np.int64(starts[i])
-            i += 1
-        if i == j + 1:
-            covered[1, n_covered] = np.int64(ends[j])
-            n_covered += 1
-    return covered[0, :n_covered].copy(), covered[1, :n_covered].copy()

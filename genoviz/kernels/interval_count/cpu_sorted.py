@@ -1,0 +1,218 @@
+"""Starts and ends in ascending order: sorted on all cores, and swept over for what they cover.
+
+Sorting: values are spread over ranges that follow each other, of about equal size; each range is
+sorted in place by a thread, with NumPy's vectorised sort, which lets other threads run meanwhile.
+
+Covering: ``starts`` and ``ends`` are sorted apart, without empty intervals. The sum of depths
+before x is ``sum(x - start for starts below x) - sum(x - end for ends below x)``, and a covered
+stretch ends where as many intervals have ended as have begun.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
+
+MIN_PARALLEL = 1 << 17
+N_CELLS = 4096
+MAX_RANGES = 256
+SAMPLE_STEP = 61
+BLOCK_BITS = 6
+BLOCK = 1 << BLOCK_BITS
+CHUNK = 1 << 15
+
+
+@njit(nogil=True, cache=True)
+def is_sorted(values):
+    """Tell whether no value is smaller than the one before it."""
+    for i in range(1, len(values)):
+        if values[i] < values[i - 1]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _cells_of_sample(values, low, shift):
+    cells = np.zeros(N_CELLS, np.int64)
+    for i in range(0, len(values), SAMPLE_STEP):
+        cells[min(max(np.int64(values[i]) - low, 0) >> shift, N_CELLS - 1)] += 1
+    return cells
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _spread(values, low, shift, range_of_cell, n_ranges, n_chunks, spread):
+    """Copy the values range by range; return where each range begins."""
+    n = len(values)
+    firsts = np.zeros((n_ranges, n_chunks), np.int64)
+    for chunk in prange(n_chunks):
+        counts = np.zeros(n_ranges, np.int64)
+        for i in range(n * chunk // n_chunks, n * (chunk + 1) // n_chunks):
+            cell = min(max(np.int64(values[i]) - low, 0) >> shift, N_CELLS - 1)
+            counts[range_of_cell[cell]] += 1
+        firsts[:, chunk] = counts
+    bounds = np.zeros(n_ranges + 1, np.int64)
+    total = 0
+    for r in range(n_ranges):
+        bounds[r] = total
+        for chunk in range(n_chunks):
+            count = firsts[r, chunk]
+            firsts[r, chunk] = total
+            total += count
+    bounds[n_ranges] = total
+    for chunk in prange(n_chunks):
+        at = firsts[:, chunk].copy()
+        for i in range(n * chunk // n_chunks, n * (chunk + 1) // n_chunks):
+            value = values[i]
+            r = range_of_cell[min(max(np.int64(value) - low, 0) >> shift, N_CELLS - 1)]
+            spread[at[r]] = value
+            at[r] += 1
+    return bounds
+
+
+def sort_arrays(
+    arrays: Sequence[np.ndarray], *, spare: Sequence[np.ndarray] = ()
+) -> list[np.ndarray]:
+    """Return the arrays sorted, and then those that the caller can spare.
+
+    They hold integers from 0 to 2^63 - 1. Those of ``arrays`` are not changed, and are given back
+    themselves if they are sorted already; those of ``spare`` may be sorted in place.
+    """
+    n_kept, arrays = len(arrays), [*arrays, *spare]
+    n_threads = get_num_threads()
+    copies = list(arrays)
+    unsorted = [i for i, array in enumerate(arrays) if not is_sorted(array)]
+    tasks = []
+    for i in unsorted:
+        if n_threads <= len(unsorted) or len(arrays[i]) < MIN_PARALLEL:
+            if i < n_kept:
+                copies[i] = arrays[i].copy()
+            tasks.append(copies[i])
+        else:
+            copies[i], bounds = _spread_evenly(arrays[i], n_ranges=min(4 * n_threads, MAX_RANGES))
+            tasks += np.split(copies[i], bounds[1:-1])
+    tasks.sort(key=len, reverse=True)
+    if n_threads == 1 or len(tasks) <= 1:
+        for task in tasks:
+            task.sort()
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(np.ndarray.sort, tasks))
+    return copies
+
+
+def _spread_evenly(array: np.ndarray, n_ranges: int) -> tuple[np.ndarray, np.ndarray]:
+    sample = array[::SAMPLE_STEP]
+    low, high = int(sample.min()), int(sample.max())
+    shift = max((high - low).bit_length() - (N_CELLS.bit_length() - 1), 0)
+    cells = _cells_of_sample(array, low, shift)
+    before = np.cumsum(cells) - cells
+    range_of_cell = np.minimum(before * n_ranges // max(len(sample), 1), n_ranges - 1)
+    copy = np.empty_like(array)
+    bounds = _spread(
+        array, low, shift, range_of_cell.astype(np.uint8), n_ranges, 4 * get_num_threads(), copy
+    )
+    return copy, bounds
+
+
+def order_of(keys: np.ndarray) -> np.ndarray:
+    """Return the numbers of the keys in ascending order of key, then of number; int64."""
+    n = len(keys)
+    if n == 0 or is_sorted(keys):
+        return np.arange(n)
+    if packed_bits(int(keys.max()), n, 0) > MAX_PACKED_BITS:
+        return np.argsort(keys, kind="stable")
+    bits = np.uint64(n.bit_length())
+    packed = keys.astype(np.uint64) << bits | np.arange(n, dtype=np.uint64)
+    (packed,) = sort_arrays([], spare=[packed])
+    return (packed & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _lower_bound(keys, value):
+    """Return the number of keys below a value."""
+    first, last = 0, len(keys)
+    while first < last:
+        middle = (first + last) >> 1
+        if np.int64(keys[middle]) < value:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def block_sums(keys):
+    """Return the sum of the keys before each ``BLOCK`` of them; int64."""
+    n_blocks = (len(keys) + BLOCK - 1) >> BLOCK_BITS
+    sums = np.zeros(n_blocks + 1, np.int64)
+    for block in prange(n_blocks):
+        total = np.int64(0)
+        for k in range(block << BLOCK_BITS, min((block + 1) << BLOCK_BITS, len(keys))):
+            total += np.int64(keys[k])
+        sums[block + 1] = total
+    for block in range(n_blocks):
+        sums[block + 1] += sums[block]
+    return sums
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _sum_of_first(keys, sums, n):
+    total = sums[n >> BLOCK_BITS]
+    for i in range((n >> BLOCK_BITS) << BLOCK_BITS, n):
+        total += np.int64(keys[i])
+    return total
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def sum_before(
+    starts, ends, start_sums, end_sums, covered_starts, covered_ends, covered_sums, values, order
+):
+    """Return the sum of depths and the number of covered bases before each value.
+
+    int64, shape (2, n_values). Values are taken in their ascending order, which is given.
+    ``covered_sums`` are the bases covered before each covered stretch, and at last those of all.
+    """
+    n, n_starts, n_ends, n_covered = len(order), len(starts), len(ends), len(covered_starts)
+    sums = np.zeros((2, n), np.int64)
+    for chunk in prange((n + CHUNK - 1) // CHUNK):
+        first = chunk * CHUNK
+        value = np.int64(values[order[first]])
+        i, j = _lower_bound(starts, value), _lower_bound(ends, value)
+        k = _lower_bound(covered_starts, value)
+        total = _sum_of_first(starts, start_sums, i) - _sum_of_first(ends, end_sums, j)
+        for rank in range(first, min(first + CHUNK, n)):
+            number = order[rank]
+            value = np.int64(values[number])
+            while i < n_starts and np.int64(starts[i]) < value:
+                total += np.int64(starts[i])
+                i += 1
+            while j < n_ends and np.int64(ends[j]) < value:
+                total -= np.int64(ends[j])
+                j += 1
+            while k < n_covered and covered_starts[k] < value:
+                k += 1
+            sums[0, number] = (i - j) * value - total
+            if k > 0:
+                inside = min(value, covered_ends[k - 1]) - covered_starts[k - 1]
+                sums[1, number] = covered_sums[k - 1] + inside
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def find_covered(starts, ends):
+    """Return the stretches of depth above 0: their starts and ends; int64. Some may touch."""
+    n = len(starts)
+    covered = np.empty((2, n), np.int64)
+    n_covered, i = 0, 0
+    for j in range(n):
+        while i < n and np.int64(starts[i]) < np.int64(ends[j]):
+            if i == j:
+                covered[0, n_covered] = np.int64(starts[i])
+            i += 1
+        if i == j + 1:
+            covered[1, n_covered] = np.int64(ends[j])
+            n_covered += 1
+    return covered[0, :n_covered].copy(), covered[1, :n_covered].copy()
