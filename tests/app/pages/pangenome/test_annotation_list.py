@@ -87,7 +87,9 @@ def test_uploads_are_opened_one_after_the_other(listed):
 
 def test_a_row_becomes_the_region_and_is_shown(listed, monkeypatch):
     looked = []
-    monkeypatch.setattr(listed.panel._nodes, "_on_answer", lambda nodes: looked.append(nodes.tolist()))
+    monkeypatch.setattr(
+        listed.panel._nodes, "_on_answer", lambda nodes: looked.append(nodes.tolist())
+    )
     listed.panel.open_file(str(listed.folder / "a.bed"))
     poll_until(listed.poll, lambda: len(names(listed)) == 2)
     listed.panel.table.search.value_input = "STA"
