@@ -7,6 +7,11 @@ node ends towards the distance that they have along the path::
     mu = min(1, eta / max(d, 1))
     p_a, p_b move by mu (|p_a - p_b| - d) / 2 along the line that joins them
 
+So a pair acts like a spring whose length at rest is the distance along the path::
+
+    path     ===a===>==...==>===b===>        layout     a o----> . . . <----o b     too far apart
+                |<---- d bp --->|                       a o<-- -- -- -- ---->o b    too near
+
 A joint weighs as much as 1 bp, so that it too comes to rest when eta falls below 1: with weight
 1 / 1e-9, as in odgi, it jumps to the end and leaves neighbours torn (path stress of the RHCE
 region 0.018 instead of 0.03 to 0.11, of HLA-DRB1 0.068 instead of 0.070, of C4 0.350 instead of
@@ -19,6 +24,12 @@ has probability 1/2.
 Updates come in *bursts*: ``window`` neighbouring steps share branch, direction and jump ``z``, so
 that both sides of a burst are contiguous in memory. Steps ``a_i`` run from the drawn step away
 from the jump's direction, ``z`` at a time with gaps of ``z``, so no step of a burst is met twice.
+Here step 10 was drawn, with the jump 3 forward and a window of 6::
+
+    step         2  3  4  5  6  7  8  9 10 11 12 13
+                 a  a  a  b  b  b  a  a  a  b  b  b
+    update       6  5  4  6  5  4  3  2  1  3  2  1
+
 The marginal distribution of a pair is that of single updates; ``window=1`` is those. Each worker
 draws from a SplitMix64 stream of its own, whose state outlives the call: with one worker, a run
 cut into calls in any way makes the same updates.

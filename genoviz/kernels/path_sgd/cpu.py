@@ -36,8 +36,10 @@ def _zipf(unit, n, theta, zeta, zipf_factor, exact_space):
 
 @njit(nogil=True, cache=True, inline="always")
 def _position(records, record):
-    # A branch would keep the compiler from vectorising, so a record of two words has a high word
-    # too, of which nothing is taken.
+    # words of a record    handle  position                                     n_words = 2
+    #                      handle  (high half)  position  high half of position  n_words = 4
+    # A branch would keep the compiler from vectorising, so both kinds have a high word here: it is
+    # masked by -(n_words >> 2), which is -1 (all ones) for four words and 0 for two.
     n_words = records.shape[1]
     low, high = records[record, n_words >> 1], records[record, n_words - 1]
     return np.int64(low) | (np.int64(high) & -(np.int64(n_words) >> 2)) << 32

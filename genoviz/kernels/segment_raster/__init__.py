@@ -4,6 +4,29 @@ A segment is the line between the two ends of a node. It is clipped to the view 
 Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
 (doi:10.1147/sj.41.0025), with Datashader's arithmetic, so that each pixel gets the same segments.
 
+Neighbouring nodes lie near each other in a layout, so the box around each 1024 consecutive segments
+(a block) is small and says what to do with all of them::
+
+    +---------+  outside the view:
+    | block 7 |  not looked at
+    +---------+                      +--------- view ---------+
+                              +------|---+                    |
+      across its edge:        | block| 8 |      +---------+   |  inside: nothing to clip, and most
+      each segment is clipped +------|---+      | block 9 |   |  segments are a single pixel, which
+                                     |          +---------+   |  needs no line
+                                     +------------------------+
+
+The largest value of a pixel is found among unsigned integers, which have atomic operations on a GPU
+and need no case for NaN. The bits of a float32 are in the order of its value but for two things:
+negative numbers have the sign bit set, and run backwards. So a negative number has all its bits
+flipped, and another only its sign (:func:`order_keys`)::
+
+    value    sign exponent fraction          key
+     -2.0      1  10000000 000...      0 01111111 111...   0x3fffffff
+     -1.0      1  01111111 000...      0 10000000 111...   0x407fffff
+      1.0      0  01111111 000...      1 01111111 000...   0xbf800000
+      2.0      0  10000000 000...      1 10000000 000...   0xc0000000
+
 ==============  =================================================================================
 ``coordinates``  float64, (n, 2, 2), C order: ``[segment, end, axis]``; a segment with a coordinate
                  that is not finite is not drawn
@@ -117,9 +140,16 @@ def place_grid(
 
 
 def order_keys(values: np.ndarray) -> np.ndarray:
-    """Return float32 values as uint32 in the same order; NaN becomes ``KEY_MISSING``."""
+    """Return float32 values as uint32 in the same order; NaN is ``KEY_MISSING``.
+
+    Examples
+    --------
+    >>> [hex(key) for key in order_keys(np.array([-2.0, -1.0, 1.0, 2.0]))]
+    ['0x3fffffff', '0x407fffff', '0xbf800000', '0xc0000000']
+    """
     values = np.ascontiguousarray(values, dtype=np.float32)
     bits = values.view(np.int32)
+    # A shift of signed integers fills with the sign: all ones for a negative number, else zeros.
     keys = bits.view(np.uint32) ^ ((bits >> 31).view(np.uint32) | np.uint32(1 << 31))
     keys[np.isnan(values)] = KEY_MISSING
     return keys
