@@ -61,8 +61,10 @@ _MODULES = {
         "relatives",
     ),
     "genoviz.analyses.simulation.genotypes": (
+        "drop_genotypes",
         "iter_simulate_genotypes",
         "simulate_genotypes",
+        "simulate_pedigree",
     ),
     "genoviz.analyses.simulation.traits": ("SimulatedTrait", "simulate_trait"),
     "genoviz.analyses.genotypes.statistics": (
@@ -83,7 +85,6 @@ _MODULES = {
         "inbreeding",
         "relationship_inverse",
     ),
-    "genoviz.analyses.simulation.pedigree": ("drop_genotypes", "simulate_pedigree"),
     "genoviz.analyses.genotypes.prediction.single_step": ("iter_single_step", "single_step"),
     "genoviz.analyses.genotypes.prediction.cross_validation": (
         "CrossValidation",
@@ -173,7 +174,6 @@ _MODULES = {
         "find_region_steps",
         "locate_position",
     ),
-    "genoviz.analyses.graph.query.path_sequences": ("path_sequences",),
     "genoviz.analyses.graph.query.position_lift": (
         "LiftedPosition",
         "lift_position",
@@ -184,6 +184,7 @@ _MODULES = {
     "genoviz.analyses.graph.query.sequences": (
         "iter_node_records",
         "iter_region_records",
+        "path_sequences",
         "region_sequence",
     ),
     "genoviz.analyses.intervals.signal_index": ("SignalBins", "SignalIndex"),

@@ -23,7 +23,7 @@ def make_simulated_sample(path: Path) -> None:
 
 def make_exons_sample(path: Path) -> None:
     """Write the exons of the sample ``exons``."""
-    from genoviz.analyses.simulation.reads import exons_of, simulate_genes
+    from genoviz.analyses.simulation.genome_and_reads import exons_of, simulate_genes
     from genoviz.io.intervals.writer import write_bed
 
     write_bed(path, exons_of(simulate_genes(seed=_READS_SEED)))
@@ -31,7 +31,7 @@ def make_exons_sample(path: Path) -> None:
 
 def make_reads_sample(path: Path) -> None:
     """Write the reads of the sample ``reads``, each with its blocks (BED12)."""
-    from genoviz.analyses.simulation.reads import simulate_genes, simulate_reads
+    from genoviz.analyses.simulation.genome_and_reads import simulate_genes, simulate_reads
     from genoviz.io.text.writer import write_text
 
     reads = simulate_reads(simulate_genes(seed=_READS_SEED), _N_READS, seed=_READS_SEED)
@@ -48,7 +48,7 @@ def make_reads_sample(path: Path) -> None:
 
 def make_genome_sample(path: Path) -> None:
     """Write the sequences of the sample ``genome``."""
-    from genoviz.analyses.simulation.genome import simulate_genome
+    from genoviz.analyses.simulation.genome_and_reads import simulate_genome
     from genoviz.io.sequences.fasta import write_fasta
 
     write_fasta(simulate_genome(seed=_GENOME_SEED), path)

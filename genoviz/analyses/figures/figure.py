@@ -1,4 +1,4 @@
-"""A figure of a graph: what is where on it, whatever file it becomes."""
+"""A figure of a graph: what is where on it, in any kind of file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.analyses.figures.label_parts import FigureLabel, Lines, label_places
-from genoviz.analyses.figures.legend_parts import legend_parts, scale_bar_parts, title_parts
+from genoviz.analyses.figures.label_parts import (
+    FigureLabel,
+    Lines,
+    label_places,
+    legend_parts,
+    scale_bar_parts,
+    title_parts,
+)
 from genoviz.analyses.figures.options import SCREEN_DPI, FigureOptions
 from genoviz.analyses.figures.parts import Part, shift_parts
 from genoviz.analyses.figures.plot import (

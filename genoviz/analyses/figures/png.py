@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genoviz.analyses.figures.bezier import curve_points
 from genoviz.analyses.figures.figure import Figure
 from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text, font_of
 from genoviz.analyses.graph.picture.palettes import Palette, parse_colour
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 MAX_LINE_PIXELS = 1 << 26
 MARK_WIDTH = 1.7
 EDGE_WIDTH = 1.0
+N_POINTS = 24
 
 
 def png_bytes(figure: Figure) -> bytes:
@@ -151,3 +151,21 @@ def _draw_ramp(pen: ImageDraw.ImageDraw, ramp: Ramp) -> None:
     for x in range(left, right):
         index = int((x - left) / max(right - left - 1, 1) * (len(ramp.colours) - 1) + 0.5)
         pen.line((x, ramp.y, x, ramp.y + ramp.height), ramp.colours[index])
+
+
+def curve_points(curves: np.ndarray) -> np.ndarray:
+    """Return points along cubic Bezier curves.
+
+    Parameters
+    ----------
+    curves
+        float64, shape (n, 4, 2): control points.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n, `N_POINTS`, 2).
+    """
+    t = np.linspace(0.0, 1.0, N_POINTS)[:, None]
+    weights = np.concatenate([(1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3], axis=1)
+    return np.einsum("pc,ncd->npd", weights, curves)

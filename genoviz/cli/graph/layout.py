@@ -19,7 +19,6 @@ from genoviz.cli.common_options import (
     examples,
     help_of,
 )
-from genoviz.cli.graph import layout_options as lo
 from genoviz.cli.graph.graph_file import read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import ProgressBar, quantity, show_progress
@@ -29,7 +28,88 @@ from genoviz.cli.streams import name_of_output
 if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.run import LayoutSnapshot
     from genoviz.model import PangenomeGraph
+from enum import StrEnum
 
+_SCHEDULE, _SAMPLING = "Schedule", "Sampling"
+Iterations = Annotated[
+    int,
+    typer.Option(
+        min=1, max=10**6, help="Iterations, each with its own rate.", rich_help_panel=_SCHEDULE
+    ),
+]
+UpdatesPerStep = Annotated[
+    float,
+    typer.Option(
+        min=1e-6,
+        max=1e6,
+        help="Updates in an iteration for each step of the paths.",
+        rich_help_panel=_SCHEDULE,
+    ),
+]
+EtaMax = Annotated[
+    float | None,
+    typer.Option(
+        min=1e-12,
+        max=1e18,
+        help="First learning rate, bp.",
+        show_default="longest path in steps, squared",
+        rich_help_panel=_SCHEDULE,
+    ),
+]
+Eps = Annotated[
+    float,
+    typer.Option(min=1e-12, max=1e18, help="Last learning rate, bp.", rich_help_panel=_SCHEDULE),
+]
+CoolingStart = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Share of the iterations after which all jumps are local.",
+        rich_help_panel=_SCHEDULE,
+    ),
+]
+FirstIteration = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=10**6,
+        help="Where in the schedule to begin; above 0 re-heats --start gently.",
+        rich_help_panel=_SCHEDULE,
+    ),
+]
+Theta = Annotated[
+    float,
+    typer.Option(
+        min=0.001, max=0.999, help="Zipf exponent of local jumps.", rich_help_panel=_SAMPLING
+    ),
+]
+Space = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=2**40,
+        help="Longest local jump, steps.",
+        show_default="longest path",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=32,
+        help="Neighbouring steps that share a jump: 1, 2, 4, 8, 16 or 32.",
+        show_default="by size of the graph",
+        rich_help_panel=_SAMPLING,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=4096, help="CPU threads; with 1, a seed gives the same bits.", show_default="all"
+    ),
+]
 EXAMPLES = examples(
     "genoviz layout graph.gfa.gz -o graph.lay",
     "genoviz layout graph.gfa -o graph.lay --tsv graph.tsv --seed 7",
@@ -37,6 +117,26 @@ EXAMPLES = examples(
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
 )
 ENDINGS = {"-o": {"layout": (".lay",), "text": (".tsv",)}, "--tsv": {"text": (".tsv",)}}
+
+
+class Initialisation(StrEnum):
+    """Where nodes begin."""
+
+    d = "d"
+    u = "u"
+    g = "g"
+    r = "r"
+    h = "h"
+
+
+FirstPlaces = Annotated[
+    Initialisation,
+    typer.Option(
+        "--initialisation",
+        help="First places: d in graph order, u, g, r random, h on a Hilbert curve.",
+        rich_help_panel=_SAMPLING,
+    ),
+]
 
 
 def register(cli: typer.Typer) -> None:
@@ -63,18 +163,18 @@ def layout(
         list[str] | None,
         typer.Option("--path", metavar="NAME", help="Path that guides (repeat for more)."),
     ] = None,
-    iterations: lo.Iterations = 30,
-    updates_per_step: lo.UpdatesPerStep = 10.0,
-    eta_max: lo.EtaMax = None,
-    eps: lo.Eps = 0.1,
-    cooling_start: lo.CoolingStart = 0.5,
-    first_iteration: lo.FirstIteration = 0,
-    theta: lo.Theta = 0.99,
-    space: lo.Space = None,
-    initialisation: lo.FirstPlaces = lo.Initialisation.d,
-    window: lo.Window = None,
+    iterations: Iterations = 30,
+    updates_per_step: UpdatesPerStep = 10.0,
+    eta_max: EtaMax = None,
+    eps: Eps = 0.1,
+    cooling_start: CoolingStart = 0.5,
+    first_iteration: FirstIteration = 0,
+    theta: Theta = 0.99,
+    space: Space = None,
+    initialisation: FirstPlaces = Initialisation.d,
+    window: Window = None,
     seed: SeedOption = 0,
-    threads: lo.Threads = None,
+    threads: Threads = None,
     backend: BackendOption = BackendName.auto,
     stress_samples: Annotated[
         int | None,

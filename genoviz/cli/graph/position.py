@@ -14,7 +14,7 @@ from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 
 if TYPE_CHECKING:
-    from genoviz.analyses.graph.query.position_table import PositionRow
+    from genoviz.analyses.graph.query.position_lift import PositionRow
     from genoviz.model import PangenomeGraph
 
 EXAMPLES = examples(
@@ -83,7 +83,7 @@ def position(
 
 
 def _row_type() -> type[PositionRow]:
-    from genoviz.analyses.graph.query.position_table import PositionRow
+    from genoviz.analyses.graph.query.position_lift import PositionRow
 
     return PositionRow
 
@@ -91,20 +91,20 @@ def _row_type() -> type[PositionRow]:
 def _find_rows(
     graph: PangenomeGraph, paths: list[str], nodes: list[str], file: Path | None, to: str | None
 ) -> list[PositionRow]:
-    from genoviz.analyses.graph.query import position_table
+    from genoviz.analyses.graph.query import position_lift
 
-    rows = position_table.locate_path_positions(graph, paths)
+    rows = position_lift.locate_path_positions(graph, paths)
     if file is not None:
         rows += _find_rows_of_file(graph, file)
-    found = position_table.locate_node_positions(graph, nodes)
+    found = position_lift.locate_node_positions(graph, nodes)
     for query in set(nodes) - {row.query for row in found}:
         print_notes(f"no path visits node {query}")
     rows += found
-    return rows if to is None else position_table.add_lifted(graph, rows, to)
+    return rows if to is None else position_lift.add_lifted(graph, rows, to)
 
 
 def _find_rows_of_file(graph: PangenomeGraph, file: Path) -> list[PositionRow]:
-    from genoviz.analyses.graph.query.position_table import locate_path_positions
+    from genoviz.analyses.graph.query.position_lift import locate_path_positions
     from genoviz.errors import FileFormatError, ParameterError
     from genoviz.io.files.file_bytes import read_bytes
 

@@ -20,10 +20,10 @@ from genoviz.analyses.figures import (
     figure_bytes,
     make_figure,
 )
-from genoviz.analyses.figures.bezier import curve_points
 from genoviz.analyses.figures.figure import _is_left_free
-from genoviz.analyses.figures.legend_parts import legend_parts, round_length
+from genoviz.analyses.figures.label_parts import legend_parts, round_length
 from genoviz.analyses.figures.parts import Ramp, Text, clip_text, text_width, wrap_widths
+from genoviz.analyses.figures.png import curve_points
 from genoviz.analyses.graph.picture.colouring import ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
 from genoviz.analyses.graph.picture.fold import Fold

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from genoviz.analyses.graph.layout.components import find_components
 from genoviz.analyses.graph.picture.annotation_colours import by_annotation
+from genoviz.analyses.graph.picture.colour_modes import node_gc_shares
 from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.colours import MAX_INDEX
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
-from genoviz.analyses.graph.picture.node_values import node_gc_shares
 from genoviz.analyses.graph.picture.palettes import DARK, LIGHT
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.analyses.graph.query.annotate import place_annotations

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genoviz.analyses.graph.picture.node_values import node_path_ranks, node_positions
+from genoviz.analyses.graph.picture.colour_modes import node_path_ranks, node_positions
 from genoviz.errors import ParameterError
 from genoviz.model import ByteStrings, PangenomeGraph
 

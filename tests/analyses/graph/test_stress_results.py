@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from genoviz.analyses.graph.layout.stress_interval import (
+from genoviz.analyses.graph.layout.stress_results import (
     StratumMoments,
     interval,
     shape_of,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz import read_gfa
-from genoviz.analyses.graph.query.path_sequences import path_sequences
+from genoviz.analyses.graph.query.sequences import path_sequences
 from genoviz.analyses.offtargets import paths as path_offtargets
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.pangenome import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz import get_sample
-from genoviz.analyses.simulation.genome import simulate_genome
+from genoviz.analyses.simulation.genome_and_reads import simulate_genome
 from genoviz.errors import ParameterError
 
 

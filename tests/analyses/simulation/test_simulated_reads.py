@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from genoviz.analyses.intervals.count import count_overlaps
-from genoviz.analyses.simulation.reads import (
+from genoviz.analyses.simulation.genome_and_reads import (
     CONTIG_LENGTHS,
     READ_LENGTH,
     exons_of,

@@ -9,8 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from genoviz.analyses.graph.layout.path_records import PathRecords
-from genoviz.analyses.graph.layout.stress_interval import StratumMoments, interval, shape_of
-from genoviz.analyses.graph.layout.stress_results import PathStress, StressProgress
+from genoviz.analyses.graph.layout.stress_results import (
+    PathStress,
+    StratumMoments,
+    StressProgress,
+    interval,
+    shape_of,
+)
 from genoviz.analyses.graph.layout.stress_strata import (
     Stratum,
     Weighting,
@@ -193,7 +198,7 @@ class _Sums:
         self.n_skipped += n_samples - n_terms
 
     def summarise(self, weighting: Weighting, median: float, *, is_exact: bool) -> PathStress:
-        """Return the mean with its interval; see `stress_interval`."""
+        """Return the mean with its interval; see `stress_results`."""
         counted = math.fsum(self._weights)
         if counted == 0.0:
             nan = math.nan

@@ -12,8 +12,7 @@ import numpy as np
 
 from genoviz.analyses.graph.picture.drawn_nodes import DrawnNodes, place_array, strip_boxes
 from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
-from genoviz.analyses.graph.picture.marks import MIN_MARK_WIDTH, MarkLayer
-from genoviz.analyses.graph.picture.palette import (
+from genoviz.analyses.graph.picture.levels import (
     HOWS,
     MAX_INDEX,
     How,
@@ -21,6 +20,7 @@ from genoviz.analyses.graph.picture.palette import (
     count_levels,
     value_levels,
 )
+from genoviz.analyses.graph.picture.marks import MIN_MARK_WIDTH, MarkLayer
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError

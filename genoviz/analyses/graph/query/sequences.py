@@ -1,4 +1,4 @@
-"""Sequences of nodes and of stretches of paths."""
+"""Sequences of nodes, of stretches of paths and of whole paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numba import njit
 
 from genoviz.analyses.graph.query.path_positions import check_nodes, find_region_steps
 from genoviz.errors import ParameterError
-from genoviz.model import ByteStrings, PangenomeGraph, PathRegion
+from genoviz.model import ByteStrings, PangenomeGraph, PathRegion, Sequences
 from genoviz.model.sequences.bases import COMPLEMENTS
 
 Record = tuple[str, np.ndarray]
@@ -82,3 +82,27 @@ def _copy_bases(data, offsets, handles, complements, bases):
             for k in range(first, stop):
                 bases[n] = data[k]
                 n += 1
+
+
+def path_sequences(graph: PangenomeGraph, paths: Iterable[str] | None = None) -> Sequences:
+    """Return the sequences that paths of a graph read, in full.
+
+    Parameters
+    ----------
+    graph
+        A graph with sequences.
+    paths
+        Names of paths, as ``graph.find_path`` takes them; all by default.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such path, or the graph has no sequence of one of its nodes.
+    """
+    lengths = graph.path_lengths.tolist()
+    chosen = range(graph.n_paths) if paths is None else [graph.find_path(name) for name in paths]
+    names = [graph.path_names[path] for path in chosen]
+    regions = [PathRegion(name, 0, lengths[path]) for name, path in zip(names, chosen, strict=True)]
+    return Sequences.from_records(
+        (name, region_sequence(graph, region)) for name, region in zip(names, regions, strict=True)
+    )

@@ -8,13 +8,14 @@ import numpy as np
 
 from genoviz.analyses.graph.sites.handle_graph import HandleGraph
 from genoviz.analyses.graph.sites.kinds import classify_sites
-from genoviz.analyses.graph.sites.places import (
+from genoviz.analyses.graph.sites.superbubbles import (
+    Superbubbles,
     count_levels,
     find_plain_steps,
     follow_reference,
+    iter_find_superbubbles,
     nest_sites,
 )
-from genoviz.analyses.graph.sites.superbubbles import Superbubbles, iter_find_superbubbles
 from genoviz.analyses.graph.sites.variation_sites import SitesProgress, VariationSites, no_sites
 from genoviz.analyses.graph.sites.walks import (
     COUNT,
