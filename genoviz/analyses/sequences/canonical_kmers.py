@@ -10,16 +10,25 @@ For a spectrum alone it is faster to sort the canonical k-mers of up to 32 bases
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit, prange
 
-from genoviz.analyses.sequences.kmer_groups import FEW, n_chunks, select_groups, tally_sizes
+from genoviz.analyses.sequences.kmer_groups import (
+    FEW,
+    iter_slices,
+    n_chunks,
+    select_groups,
+    tally_sizes,
+)
 
 MAX_TABLE_BASES = 13
 BLOCK = 256
 FEW_KEYS = 8
+# Shares of the time, for the progress.
+_KEYS_SHARE, _FILLED_SHARE, _SORTED_SHARE = 0.2, 0.2, 0.9
 MAX_SORTED_K = 32
 _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -55,10 +64,10 @@ class CanonicalGroups:
         return (self.partners < 0) | (self.partners >= np.arange(len(self.partners)))
 
 
-def find_canonical_groups(
+def iter_canonical_groups(
     packed: np.ndarray, suffix_array: np.ndarray, lcp: np.ndarray, short: np.ndarray, k: int
-) -> CanonicalGroups:
-    """Return all k-mers of a text with their reverse complements.
+) -> Generator[float, None, CanonicalGroups]:
+    """Return all k-mers of a text with their reverse complements; yields the share that is done.
 
     ``packed`` is that of an `IndexText`, ``short`` what `mark_short` returns. The time is that of
     half a binary search for each different k-mer; the room 20 bytes for each, 8 of them for a
@@ -66,12 +75,18 @@ def find_canonical_groups(
     """
     heads, sizes = select_groups(suffix_array, lcp, short, k, 1, len(lcp))
     keys = np.empty(len(heads), np.uint64)
-    _fill_keys(packed, suffix_array, heads, k, keys)
+    for first, last, share in iter_slices(len(heads)):
+        _fill_keys(packed, suffix_array, heads[first:last], k, keys[first:last])
+        yield _KEYS_SHARE * share
     table_bases = min(k, MAX_TABLE_BASES, int(np.log2(len(heads) + 1) / 2) + 1)
     table = np.empty(4**table_bases + 1, heads.dtype)
     _fill_table(keys, table_bases, table)
     partners = np.full(len(heads), -1, np.int32 if len(heads) < 2**31 else np.int64)
-    _find_partners(packed, suffix_array, heads, keys, table, table_bases, k, partners)
+    for first, last, share in iter_slices(-(-len(heads) // BLOCK)):
+        _find_partners(
+            packed, suffix_array, heads, keys, table, table_bases, k, first, last, partners
+        )
+        yield _KEYS_SHARE + (1 - _KEYS_SHARE) * share
     return CanonicalGroups(heads, sizes, partners)
 
 
@@ -174,10 +189,12 @@ def _find_among_equal(packed, suffix_array, heads, keys, first, last, position, 
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _find_partners(packed, suffix_array, heads, keys, table, table_bases, k, partners):
+def _find_partners(
+    packed, suffix_array, heads, keys, table, table_bases, k, first_block, last_block, partners
+):
     n = len(heads)
     shift = np.uint64(64 - 2 * table_bases)
-    for block in prange((n + BLOCK - 1) // BLOCK):
+    for block in prange(first_block, last_block):
         # Loads of one kind follow each other, so that many are on their way at a time.
         groups, positions = np.empty((2, BLOCK), np.int64)
         wanted = np.empty(BLOCK, np.uint64)
@@ -224,10 +241,12 @@ def _find_partners(packed, suffix_array, heads, keys, table, table_bases, k, par
                     partners[found] = groups[i]
 
 
-def count_canonical(
+def iter_count_canonical(
     packed: np.ndarray, n_symbols: int, short: np.ndarray, n_places: int, k: int
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
     """Return how often canonical k-mers occur, and how many k-mers do; int64 both.
+
+    Yields the share that is done.
 
     Parameters
     ----------
@@ -240,21 +259,26 @@ def count_canonical(
     """
     keys = np.empty(n_symbols, np.uint64)
     chunks = n_chunks(n_symbols)
-    _fill_sorted_keys(packed, short, k, chunks, keys)
+    for first, last, share in iter_slices(chunks):
+        _fill_sorted_keys(packed, short, k, chunks, first, last, keys)
+        yield _FILLED_SHARE * share
     # No canonical k-mer is all T, so that places without one are sorted behind all others.
     keys.sort()
+    yield _SORTED_SHARE
     few = np.zeros((chunks, FEW), np.int64)
     many = np.zeros(n_places // FEW + 2 * chunks, np.int64)
-    _count_equal(keys[:n_places], few, many)
+    for first, last, share in iter_slices(chunks):
+        _count_equal(keys[:n_places], first, last, few, many)
+        yield _SORTED_SHARE + (1 - _SORTED_SHARE) * share
     return tally_sizes(few, many)
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _fill_sorted_keys(packed, short, k, chunks, keys):
+def _fill_sorted_keys(packed, short, k, chunks, first_chunk, last_chunk, keys):
     n = len(keys)
     top = np.uint64(2 * (k - 1))
     mask = _NONE >> np.uint64(64 - 2 * k)
-    for chunk in prange(chunks):
+    for chunk in prange(first_chunk, last_chunk):
         first, last = n * chunk // chunks, n * (chunk + 1) // chunks
         keys[first:last] = _NONE
         forward, reverse = np.uint64(0), np.uint64(0)
@@ -268,10 +292,10 @@ def _fill_sorted_keys(packed, short, k, chunks, keys):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _count_equal(keys, few, many):
+def _count_equal(keys, first_chunk, last_chunk, few, many):
     """Count runs of equal keys by their length, long ones by themselves."""
     n, chunks = len(keys), len(few)
-    for chunk in prange(chunks):
+    for chunk in prange(first_chunk, last_chunk):
         first, last = n * chunk // chunks, n * (chunk + 1) // chunks
         n_many = first // FEW + 2 * chunk
         i = first

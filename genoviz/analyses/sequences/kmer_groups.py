@@ -7,10 +7,15 @@ suffix array, uint32 or int64 of shape (n,), and the common prefixes, uint32 of 
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 from numba import get_num_threads, njit, prange
 
 CHUNKS_PER_THREAD = 8
+N_SLICES = 8
 FEW = 1 << 12
 _HISTOGRAM_ROOM = 1 << 24
 
@@ -21,12 +26,46 @@ def n_chunks(n: int, room: int = 1) -> int:
     return max(1, most)
 
 
-def count_repeated_sizes(lcp: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sizes, of 2 or more, that groups have, and how many groups; int64 both."""
+def iter_slices(n: int) -> Iterator[tuple[int, int, float]]:
+    """Yield slices of ``n`` chunks, groups or blocks, and which share is done with each."""
+    edges = sorted({n * part // N_SLICES for part in range(N_SLICES + 1)})
+    for first, last in pairwise(edges):
+        yield first, last, last / n
+
+
+def finish(steps: Generator[float, None, Any]) -> Any:
+    """Return what a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def scaled(
+    steps: Generator[float, None, Any], low: float, high: float
+) -> Generator[float, None, Any]:
+    """Return what a generator returns; what it yields goes from ``low`` to ``high``."""
+    while True:
+        try:
+            yield low + (high - low) * next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def iter_repeated_sizes(
+    lcp: np.ndarray, k: int
+) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
+    """Return the sizes, of 2 or more, that groups have, and how many groups; int64 both.
+
+    Like all generators here, it yields the share that is done.
+    """
     n, chunks = len(lcp), n_chunks(len(lcp))
     few = np.zeros((chunks, FEW), np.int64)
     many = np.zeros(n // FEW + 2 * chunks, np.int64)
-    _count_sizes(lcp, k, few, many)
+    for first, last, share in iter_slices(chunks):
+        _count_sizes(lcp, k, first, last, few, many)
+        yield share
     return tally_sizes(few, many)
 
 
@@ -56,9 +95,9 @@ def tally(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _count_sizes(lcp, k, few, many):
+def _count_sizes(lcp, k, first_chunk, last_chunk, few, many):
     n, chunks = len(lcp), len(few)
-    for chunk in prange(chunks):
+    for chunk in prange(first_chunk, last_chunk):
         first, last = n * chunk // chunks, n * (chunk + 1) // chunks
         # Of the large groups that begin in a chunk at most one ends after it.
         n_many = first // FEW + 2 * chunk
@@ -78,22 +117,26 @@ def _count_sizes(lcp, k, few, many):
                 few[chunk, size] += 1
 
 
-def count_lengths(lcp: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
+def iter_lengths(
+    lcp: np.ndarray, top: int
+) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
     """Return in how many rows the common prefix has each length; int64, shape (top + 1,) both.
 
     The first is of the prefix with the row before, the second of the longer one of those with the
     rows before and after. Lengths beyond ``top`` count as ``top``.
     """
     counts = np.zeros((n_chunks(len(lcp), top), 2, top + 1), np.int64)
-    _count_lengths(lcp, counts)
+    for first, last, share in iter_slices(len(counts)):
+        _count_lengths(lcp, first, last, counts)
+        yield share
     before, longest = counts.sum(axis=0)
     return before, longest
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _count_lengths(lcp, counts):
+def _count_lengths(lcp, first_chunk, last_chunk, counts):
     n, chunks, top = len(lcp), len(counts), np.int64(counts.shape[2] - 1)
-    for chunk in prange(chunks):
+    for chunk in prange(first_chunk, last_chunk):
         for i in range(n * chunk // chunks, n * (chunk + 1) // chunks):
             before = min(np.int64(lcp[i]), top)
             after = min(np.int64(lcp[i + 1]), top) if i + 1 < n else np.int64(0)
@@ -218,11 +261,20 @@ def find_first_positions(suffix_array, heads, sizes):
     return positions
 
 
-@njit(nogil=True, cache=True, parallel=True)
-def scatter_sizes(suffix_array, lcp, k, chunks, values):
+def iter_scatter_sizes(
+    suffix_array: np.ndarray, lcp: np.ndarray, k: int, values: np.ndarray
+) -> Generator[float, None, None]:
     """Give each text position the size of its group; ``values`` has a place for each."""
+    chunks = n_chunks(len(lcp))
+    for first, last, share in iter_slices(chunks):
+        _scatter_sizes(suffix_array, lcp, k, chunks, first, last, values)
+        yield share
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _scatter_sizes(suffix_array, lcp, k, chunks, first_chunk, last_chunk, values):
     n = len(lcp)
-    for chunk in prange(chunks):
+    for chunk in prange(first_chunk, last_chunk):
         last = n * (chunk + 1) // chunks
         i = n * chunk // chunks
         while i < last and np.int64(lcp[i]) >= k:
@@ -236,9 +288,22 @@ def scatter_sizes(suffix_array, lcp, k, chunks, values):
                 values[np.int64(suffix_array[row])] = i - head
 
 
-@njit(nogil=True, cache=True, parallel=True)
-def scatter_totals(suffix_array, heads, sizes, totals, values):
+def iter_scatter_totals(
+    suffix_array: np.ndarray,
+    heads: np.ndarray,
+    sizes: np.ndarray,
+    totals: np.ndarray,
+    values: np.ndarray,
+) -> Generator[float, None, None]:
     """Give each text position the total of its group, for groups chosen before."""
+    for first, last, share in iter_slices(len(heads)):
+        part = slice(first, last)
+        _scatter_totals(suffix_array, heads[part], sizes[part], totals[part], values)
+        yield share
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _scatter_totals(suffix_array, heads, sizes, totals, values):
     for group in prange(len(heads)):
         head = np.int64(heads[group])
         for row in range(head, head + np.int64(sizes[group])):

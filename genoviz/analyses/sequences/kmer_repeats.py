@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,17 +12,18 @@ import numpy as np
 from genoviz.analyses.sequences.canonical_kmers import (
     MAX_SORTED_K,
     CanonicalGroups,
-    count_canonical,
-    find_canonical_groups,
+    iter_canonical_groups,
+    iter_count_canonical,
 )
 from genoviz.analyses.sequences.kmer_groups import (
     clear_short,
-    count_repeated_sizes,
     find_first_positions,
+    finish,
+    iter_repeated_sizes,
+    iter_scatter_sizes,
+    iter_scatter_totals,
     mark_short,
-    n_chunks,
-    scatter_sizes,
-    scatter_totals,
+    scaled,
     select_groups,
     tally,
 )
@@ -32,8 +33,8 @@ from genoviz.analyses.sequences.kmer_spectrum import (
     DistinctKmers,
     KmerSpectrum,
     KmerStrand,
-    count_distinct,
     count_places,
+    iter_distinct,
 )
 from genoviz.analyses.sequences.multiplicity_track import MultiplicityBins, MultiplicityTrack
 from genoviz.analyses.sequences.suffix_array import common_prefixes
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from genoviz.model.sequences.fm_index import FMIndex
 
 DEFAULT_MAX_K = 1_000
+# Of the time of a track, that of finding partners.
+_GROUPS_SHARE = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,21 +149,28 @@ class KmerRepeats:
         ParameterError
             If ``k`` is not from 1 to `longest_stretch`, or the strand unknown.
         """
+        return finish(self.iter_spectrum(k, strand))
+
+    def iter_spectrum(
+        self, k: int, strand: KmerStrand = "forward"
+    ) -> Generator[float, None, KmerSpectrum]:
+        """Return what `spectrum` does; yields the share that is done, 0 to 1."""
         self._check(k, strand)
         kept = self._spectrum
         if kept is not None and (kept.k, kept.strand) == (k, strand):
             return kept
         n_places = int(count_places(self._segment_lengths, np.array([k]))[0])
         if strand == "forward":
-            sizes, counts = count_repeated_sizes(self.lcp, k)
+            sizes, counts = yield from iter_repeated_sizes(self.lcp, k)
             n_unique = n_places - int((sizes * counts).sum())
             found = np.append(1, sizes), np.append(n_unique, counts)
             found = tuple(part[found[1] > 0] for part in found)
         elif k <= MAX_SORTED_K and self._groups_k != k:
             short = mark_short(self.text.exceptions, self.text.n_symbols, k)
-            found = count_canonical(self.text.packed, self.text.n_symbols, short, n_places, k)
+            packed, n_symbols = self.text.packed, self.text.n_symbols
+            found = yield from iter_count_canonical(packed, n_symbols, short, n_places, k)
         else:
-            groups = self._canonical_groups(k)
+            groups = yield from self._iter_canonical_groups(k)
             found = tally(groups.totals[groups.is_first])
         self._spectrum = KmerSpectrum(k, strand, *(part.astype(np.int64) for part in found))
         return self._spectrum
@@ -178,11 +188,15 @@ class KmerRepeats:
         ParameterError
             If ``max_k`` is out of range.
         """
+        return finish(self.iter_distinct(max_k))
+
+    def iter_distinct(self, max_k: int | None = None) -> Generator[float, None, DistinctKmers]:
+        """Return what `distinct` does; yields the share that is done, 0 to 1."""
         if max_k is None:
             max_k = min(DEFAULT_MAX_K, max(self.longest_stretch, 1))
         else:
             self.check_k(max_k, name="max_k")
-        return count_distinct(self.lcp, self._segment_lengths, max_k)
+        return (yield from iter_distinct(self.lcp, self._segment_lengths, max_k))
 
     def track(self, k: int, strand: KmerStrand = "forward") -> MultiplicityTrack:
         """Return how often the k-mer that begins at each base occurs.
@@ -192,6 +206,12 @@ class KmerRepeats:
         ParameterError
             If ``k`` is not from 1 to `longest_stretch`, or the strand unknown.
         """
+        return finish(self.iter_track(k, strand))
+
+    def iter_track(
+        self, k: int, strand: KmerStrand = "forward"
+    ) -> Generator[float, None, MultiplicityTrack]:
+        """Return what `track` does; yields the share that is done, 0 to 1."""
         self._check(k, strand)
         kept = self._track
         if kept is not None and (kept.k, kept.strand) == (k, strand):
@@ -199,11 +219,13 @@ class KmerRepeats:
         n = self.text.n_symbols
         values = np.zeros(n, np.int32 if n < 2**31 else np.int64)
         if strand == "canonical":
-            groups = self._canonical_groups(k)
-            totals = groups.totals
-            scatter_totals(self.suffix_array, groups.heads, groups.sizes, totals, values)
+            groups = yield from scaled(self._iter_canonical_groups(k), 0.0, _GROUPS_SHARE)
+            scattering = iter_scatter_totals(
+                self.suffix_array, groups.heads, groups.sizes, groups.totals, values
+            )
+            yield from scaled(scattering, _GROUPS_SHARE, 1.0)
         else:
-            scatter_sizes(self.suffix_array, self.lcp, k, n_chunks(n), values)
+            yield from iter_scatter_sizes(self.suffix_array, self.lcp, k, values)
             clear_short(self.text.exceptions, k, values)
         self._track = MultiplicityTrack(self.text, k, strand, values)
         return self._track
@@ -276,11 +298,11 @@ class KmerRepeats:
             counts, positions = counts[ranks], positions[ranks]
         return list_kmers(self.text, k, strand, n_all, offset, counts, positions)
 
-    def _canonical_groups(self, k: int) -> CanonicalGroups:
+    def _iter_canonical_groups(self, k: int) -> Generator[float, None, CanonicalGroups]:
         if self._groups is None or self._groups_k != k:
             self._groups = None
             short = mark_short(self.text.exceptions, self.text.n_symbols, k)
-            self._groups = find_canonical_groups(
+            self._groups = yield from iter_canonical_groups(
                 self.text.packed, self.suffix_array, self.lcp, short, k
             )
             self._groups_k = k
@@ -299,7 +321,7 @@ class KmerRepeats:
             )
             positions = find_first_positions(self.suffix_array, heads, sizes)
             return sizes.astype(np.int64), positions
-        groups = self._canonical_groups(k)
+        groups = finish(self._iter_canonical_groups(k))
         totals = groups.totals
         is_wanted = groups.is_first & (totals >= low) & (totals <= high)
         chosen = np.flatnonzero(is_wanted)[first:stop]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.sequences.kmer_groups import count_lengths
+from genoviz.analyses.sequences.kmer_groups import iter_lengths
 from genoviz.errors import ParameterError
 
 KmerStrand = Literal["forward", "canonical"]
@@ -82,8 +83,12 @@ class DistinctKmers:
     n_total: np.ndarray
 
 
-def count_distinct(lcp: np.ndarray, segment_lengths: np.ndarray, max_k: int) -> DistinctKmers:
+def iter_distinct(
+    lcp: np.ndarray, segment_lengths: np.ndarray, max_k: int
+) -> Generator[float, None, DistinctKmers]:
     """Return the different and the unique k-mers for each k up to ``max_k``, in one pass.
+
+    Yields the share that is done.
 
     A row begins with a k-mer that was not in the row before where the common prefix is shorter
     than k; so of the places at which a k-mer begins, those with a common prefix of k or more are
@@ -98,9 +103,8 @@ def count_distinct(lcp: np.ndarray, segment_lengths: np.ndarray, max_k: int) -> 
         raise ParameterError(f"max_k is {max_k:,}, needs to be 1 or more")
     ks = np.arange(1, max_k + 1, dtype=np.int64)
     n_total = count_places(segment_lengths, ks)
-    before, longest = (
-        np.cumsum(counts[::-1])[::-1][1:] for counts in count_lengths(lcp, int(max_k))
-    )
+    lengths = yield from iter_lengths(lcp, int(max_k))
+    before, longest = (np.cumsum(counts[::-1])[::-1][1:] for counts in lengths)
     return DistinctKmers(ks, n_total - before, n_total - longest, n_total)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, examples, help_of
 from genoviz.cli.intervals.options import OutputOption
 from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
-from genoviz.cli.progress import quantity, show_progress
+from genoviz.cli.progress import ProgressBar, quantity, show_progress
 from genoviz.cli.results import print_results
 from genoviz.cli.sequences import kmer_index as io
 from genoviz.cli.sequences.bwt_queries import (
@@ -225,15 +225,14 @@ def spectrum(
             repeats.check_k(k, name="-k")
         else:
             repeats.check_k(every_k, name="--every-k")
-        bar.update("Counting", 0, None, "")
         if every_k is not None:
-            found = repeats.distinct(every_k)
+            found = _counted(repeats.iter_distinct(every_k), bar)
             columns = {"k": found.ks}
             columns |= {"n_distinct": found.n_distinct, "n_unique": found.n_unique}
             columns["n_total"] = found.n_total
             totals = {}
         else:
-            found = repeats.spectrum(k, _STRANDS[canonical])
+            found = _counted(repeats.iter_spectrum(k, _STRANDS[canonical]), bar)
             columns = {"multiplicity": found.multiplicities, "n_kmers": found.n_kmers}
             totals = {name: getattr(found, name) for name in ("k", "strand")}
             totals |= {name: getattr(found, name) for name in ("n_distinct", "n_unique")}
@@ -244,6 +243,16 @@ def spectrum(
     if as_json:
         results = totals | {"files": [str(output)] if output else []}
         print_results(results if output else results | values, [], as_json=True)
+
+
+def _counted(steps: Generator[float, None, Any], bar: ProgressBar) -> Any:
+    """Return what a count returns, and show how far it is."""
+    bar.update("Counting", 0.0, 1.0, "")
+    while True:
+        try:
+            bar.update("Counting", next(steps), 1.0, "")
+        except StopIteration as end:
+            return end.value
 
 
 def _table(columns: dict[str, list[int]]) -> Iterator[str]:
@@ -271,8 +280,7 @@ def multiplicity(
     with show_progress() as bar:
         repeats = io.open_repeats(index, bar, backend=backend.value)
         repeats.check_k(k, name="-k")
-        bar.update("Counting", 0, None, "")
-        track = repeats.track(k, _STRANDS[canonical])
+        track = _counted(repeats.iter_track(k, _STRANDS[canonical]), bar)
         from genoviz.analyses.sequences.multiplicity_track import find_contig
 
         place = None if contig is None else find_contig(track.text, contig)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from genoviz.analyses.sequences import kmer_groups
 from genoviz.analyses.sequences.index_text import make_index_text
 from genoviz.analyses.sequences.kmer_groups import FEW, clear_short, mark_short
 from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
@@ -282,3 +283,45 @@ def test_ecoli_has_the_kmers_that_jellyfish_counts():
     values = repeats.multiplicity(21, 0, 0, 4_641_652)
     assert (values == 1).sum() == 4_525_684
     assert (values[-21:] > 0).tolist() == [True] + [False] * 20
+
+
+@pytest.mark.parametrize("k", [3, 12, 40])
+def test_counts_in_slices_are_those_in_one_go(monkeypatch, k):
+    rng = np.random.default_rng(k)
+    unit = "".join(rng.choice([*"ACGT"], 12_000))
+    texts = [unit + "N" + turn(unit[:7_000]), unit[2_000:9_000] + "ACGT" * 500]
+    text = make_index_text(Sequences.from_records(zip("ab", texts, strict=True)))
+    order = suffix_array(text, backend="cpu")
+    lcp = find_common_prefixes(text, order, backend="cpu")
+    found = {}
+    for n_slices in (1, 8):
+        monkeypatch.setattr(kmer_groups, "N_SLICES", n_slices)
+        for strand in STRANDS:
+            for name, arguments in (
+                ("spectrum", (k, strand)),
+                ("track", (k, strand)),
+                ("distinct", (k,)),
+            ):
+                steps = getattr(KmerRepeats(text, order, lcp), f"iter_{name}")(*arguments)
+                shares = []
+                while True:
+                    try:
+                        shares.append(next(steps))
+                    except StopIteration as end:
+                        found.setdefault((name, strand), []).append(end.value)
+                        break
+                assert shares == sorted(shares)
+                assert shares[-1] == 1
+                assert len(shares) >= n_slices
+    for strand in STRANDS:
+        expected = Counter(count_all(texts, k, strand).values())
+        for spectrum in found["spectrum", strand]:
+            pairs = zip(spectrum.multiplicities.tolist(), spectrum.n_kmers.tolist(), strict=True)
+            assert list(pairs) == sorted(expected.items())
+        one, other = found["track", strand]
+        np.testing.assert_array_equal(one.values, other.values)
+        one, other = found["distinct", strand]
+        for column in ("ks", "n_distinct", "n_unique", "n_total"):
+            np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
+    counts = [len(count_all(texts, size, "forward")) for size in (1, k)]
+    assert found["distinct", "forward"][1].n_distinct[[0, k - 1]].tolist() == counts
