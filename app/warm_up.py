@@ -17,7 +17,7 @@ from genoviz.analyses.genotypes.prediction.snp_blup import snp_blup
 from genoviz.analyses.genotypes.relationships import relationship_matrix
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
-from genoviz.analyses.graph.layout.layout import iter_path_sgd_layout
+from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.detail import find_detail
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing, MarkLayer
@@ -26,7 +26,7 @@ from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.analyses.graph.query.path_positions import find_node_visits, locate_position
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.analyses.graph.query.statistics import graph_statistics
-from genoviz.analyses.graph.sites.sites import find_sites
+from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.analyses.intervals.count import count_overlaps
 from genoviz.analyses.intervals.coverage_index import CoverageIndex
 from genoviz.analyses.intervals.signal_index import SignalIndex

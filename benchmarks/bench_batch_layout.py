@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.array_batch_layout import batch_path_sgd_layout
 from benchmarks.rows import Row, make_row
 from genoviz import samples
-from genoviz.analyses.graph.layout.layout import path_sgd_layout
+from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import sampled_path_stress
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
 from genoviz.backend import array_module

@@ -56,7 +56,7 @@ def peak_memory_mb() -> float:
 
 def run_steps(folder: Path, backend: str) -> list[dict[str, Any]]:
     """Run all steps and return what each took."""
-    from genoviz.analyses.graph.layout.layout import path_sgd_layout
+    from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
     from genoviz.analyses.graph.layout.stress import sampled_path_stress
     from genoviz.analyses.graph.picture.drawing import LayoutDrawing
     from genoviz.analyses.graph.picture.viewport import Viewport

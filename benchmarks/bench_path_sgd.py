@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row
-from genoviz.analyses.graph.layout.layout import iter_path_sgd_layout
-from genoviz.analyses.graph.layout.layout_options import LayoutOptions
+from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.graph.layout.run import LayoutRun, LayoutSnapshot
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome

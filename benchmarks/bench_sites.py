@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz import read_gfa, simulate_pangenome
-from genoviz.analyses.graph.sites.sites import find_sites
+from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.model import PangenomeGraph
 
 TABLE = "Variation sites along the first path, on the CPU"

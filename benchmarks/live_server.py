@@ -14,7 +14,7 @@ import panel as pn
 from bokeh.models import ColumnDataSource, CustomJS
 from holoviews.operation.datashader import rasterize
 
-from genoviz.analyses.graph.layout.layout import iter_path_sgd_layout
+from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.model import PangenomeGraph
 from genoviz_app.dashboard import Dashboard

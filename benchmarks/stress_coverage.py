@@ -12,8 +12,8 @@ import sys
 import numpy as np
 
 from benchmarks.real_data import find_real_data
-from genoviz.analyses.graph.layout.layout import path_sgd_layout
 from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import path_stress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
 from genoviz.analyses.graph.layout.stress_strata import WEIGHTINGS

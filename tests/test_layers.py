@@ -151,9 +151,9 @@ def test_imports_go_left_to_right(module):
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("genoviz.model.graph.graph", "import genoviz.backend"),
-        ("genoviz.model.graph.graph", "from genoviz import io"),
-        ("genoviz.model.graph.graph", "from ...analyses.graph.layout import stress"),
+        ("genoviz.model.graph.pangenome", "import genoviz.backend"),
+        ("genoviz.model.graph.pangenome", "from genoviz import io"),
+        ("genoviz.model.graph.pangenome", "from ...analyses.graph.layout import stress"),
         ("genoviz.kernels.path_sgd.cpu", "from genoviz.model import PangenomeGraph"),
         ("genoviz.kernels.path_sgd.cpu", "from genoviz.kernels.path_stress import cpu"),
         ("genoviz.kernels.path_sgd.cpu", "from ..path_stress import cpu"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Line, Part, Text
-from genoviz.analyses.figures.track_figure import TrackFigure
+from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
 from genoviz_app.plots.principal_components_print import add_legend
 from genoviz_app.plots.printed_plots import LEFT, RIGHT, SMALL, PrintedPlot, print_plots

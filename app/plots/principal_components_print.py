@@ -9,7 +9,7 @@ import numpy as np
 
 from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Text, text_width
-from genoviz.analyses.figures.track_figure import TrackFigure
+from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
 from genoviz_app.plots.principal_components import padded_ends
 from genoviz_app.plots.printed_plots import PrintedPlot, print_plots

@@ -10,7 +10,7 @@ import numpy as np
 
 from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Line, Part, Text, text_width
-from genoviz.analyses.figures.track_figure import TrackFigure
+from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT
 
 DOT_COLOURS = ("#1f6fb4", "#8494a8", "#d55e00", "#17202c")

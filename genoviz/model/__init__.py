@@ -1,9 +1,9 @@
 """Frozen data classes over arrays: what readers return and analyses take."""
 
 from genoviz.model.byte_strings import ByteStrings
-from genoviz.model.graph.graph import PangenomeGraph
 from genoviz.model.graph.indexes import Incidence
 from genoviz.model.graph.layout import GraphLayout
+from genoviz.model.graph.pangenome import PangenomeGraph
 from genoviz.model.graph.path_name import PathName
 from genoviz.model.graph.path_region import PathRegion
 from genoviz.model.intervals.annotations import Annotations, Categories

@@ -23,7 +23,7 @@ import pytest
 
 import genoviz
 from genoviz import backend as backends
-from genoviz.analyses.graph.layout.layout_options import LayoutOptions
+from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS
 from genoviz.cli.common_options import BackendName
 from genoviz.cli.graph import draw as draw_command
@@ -225,7 +225,7 @@ def test_machine_at_its_limits_is_said_in_one_sentence(
     def fail(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr("genoviz.analyses.graph.layout.layout.iter_path_sgd_layout", fail)
+    monkeypatch.setattr("genoviz.analyses.graph.layout.path_sgd.iter_path_sgd_layout", fail)
     code, _, err = run("layout", graph_path, "-o", tmp_path / "x.lay")
     assert (code, err) == (1, f"genoviz: {message}\n")
 

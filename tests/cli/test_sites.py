@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.sites.sites import find_sites
+from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.analyses.graph.sites.table import COLUMNS, iter_site_lines, site_id
 from genoviz.cli.main import main
 from genoviz.errors import ParameterError

@@ -8,8 +8,8 @@ import pytest
 
 from genoviz.analyses.graph.layout import stress as stress_module
 from genoviz.analyses.graph.layout import stress_sampler
-from genoviz.analyses.graph.layout.layout import path_sgd_layout
 from genoviz.analyses.graph.layout.path_records import _fill_records, build_path_records
+from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import (
     iter_path_stress,
     iter_sampled_path_stress,

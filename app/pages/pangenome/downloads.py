@@ -24,7 +24,7 @@ from genoviz.analyses.graph.picture.colours import N_MARK_COLOURS
 from genoviz.analyses.graph.picture.palettes import DARK, LIGHT, Theme, parse_colour
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.graph.layout_files import write_layout
-from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun
+from genoviz_app.pages.pangenome.layout.run import LayoutRun
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.file_button import WRITER, FileButton
 

@@ -11,9 +11,9 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunState, Submit
-from genoviz_app.pages.pangenome.layout.layout_settings import LayoutSettings
-from genoviz_app.pages.pangenome.layout.run_controls import RunControls
+from genoviz_app.pages.pangenome.layout.controls import RunControls
+from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState, Submit
+from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
 from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture

@@ -16,13 +16,13 @@ from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.errors import ParameterError
 from genoviz_app.pages.pangenome.cut_and_keep import CutAndKeep
 from genoviz_app.pages.pangenome.downloads import Downloads
-from genoviz_app.pages.pangenome.layout.run_controls import SettingsForm
+from genoviz_app.pages.pangenome.layout.controls import SettingsForm
 from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.nodes.card import NodeCard
 from genoviz_app.pages.pangenome.nodes.find_bar import FindBar
-from genoviz_app.pages.pangenome.nodes.node_card import NodeCard
 from genoviz_app.pages.pangenome.paths.annotations import AnnotationList
-from genoviz_app.pages.pangenome.paths.path_list import PathList
-from genoviz_app.pages.pangenome.paths.path_view import PathView
+from genoviz_app.pages.pangenome.paths.linear_view import PathView
+from genoviz_app.pages.pangenome.paths.listing import PathList
 from genoviz_app.pages.pangenome.paths.variation import Variation
 from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks

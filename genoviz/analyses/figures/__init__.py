@@ -1,17 +1,17 @@
 """Figures of graphs, and of tracks along a contig, as PNG, SVG, PDF and HTML."""
 
-from genoviz.analyses.figures.figure import Figure, make_figure
 from genoviz.analyses.figures.files import (
     FIGURE_ENDINGS,
     TRACK_FIGURE_ENDINGS,
     figure_bytes,
     track_figure_bytes,
 )
+from genoviz.analyses.figures.graph import Figure, make_figure
 from genoviz.analyses.figures.label_parts import FigureLabel
 from genoviz.analyses.figures.options import FigureOptions
 from genoviz.analyses.figures.panels import Curve, FeaturePanel, ValuePanel
 from genoviz.analyses.figures.plot import FigureMark
-from genoviz.analyses.figures.track_figure import TrackFigure, make_track_figure
+from genoviz.analyses.figures.tracks import TrackFigure, make_track_figure
 
 __all__ = [
     "FIGURE_ENDINGS",

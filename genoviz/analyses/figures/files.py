@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.figures import pdf, png
-from genoviz.analyses.figures.figure import Figure
+from genoviz.analyses.figures.graph import Figure
 from genoviz.analyses.figures.pdf import pdf_bytes
 from genoviz.analyses.figures.png import plot_image, png_bytes
 from genoviz.analyses.figures.svg import FONTS, parts_svg, svg_bytes
-from genoviz.analyses.figures.track_figure import TrackFigure
+from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import parse_colour
 from genoviz.errors import ParameterError
 

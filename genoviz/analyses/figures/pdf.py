@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from genoviz.analyses.figures.figure import Figure
+from genoviz.analyses.figures.graph import Figure
 from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text
 from genoviz.analyses.figures.png import EDGE_WIDTH, plot_image, strokes
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genoviz.analyses.figures.figure import Figure
+from genoviz.analyses.figures.graph import Figure
 from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text, font_of
 from genoviz.analyses.graph.picture.palettes import Palette, parse_colour
 

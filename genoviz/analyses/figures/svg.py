@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 
-from genoviz.analyses.figures.figure import Figure
+from genoviz.analyses.figures.graph import Figure
 from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text
 from genoviz.analyses.figures.png import EDGE_WIDTH, plot_image, strokes
 

@@ -23,7 +23,7 @@ from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
 from genoviz.kernels.pangenome_simulation import MAX_FOUNDERS
 from genoviz.model import ByteStrings, PangenomeGraph
-from genoviz.model.graph.graph import MAX_NODES
+from genoviz.model.graph.pangenome import MAX_NODES
 
 MAX_PATHS = 2**24
 

@@ -29,7 +29,7 @@ from genoviz.cli.graph.draw_inputs import (
     read_table,
     region_box,
 )
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results

@@ -17,7 +17,7 @@ from genoviz.cli.common_options import (
     examples,
     help_of,
 )
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, print_results

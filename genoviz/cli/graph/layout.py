@@ -19,7 +19,7 @@ from genoviz.cli.common_options import (
     examples,
     help_of,
 )
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import ProgressBar, quantity, show_progress
 from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
@@ -242,7 +242,7 @@ def _run(
     bar: ProgressBar,
 ) -> LayoutSnapshot:
     """Return the last snapshot of the layout."""
-    from genoviz.analyses.graph.layout.layout import iter_path_sgd_layout
+    from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
     from genoviz.io.graph.layout_files import read_layout
 
     bar.update("Preparing", 0, None, "")

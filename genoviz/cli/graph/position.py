@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genoviz.cli.common_options import CacheOption, GraphArgument, JsonOption, examples, help_of
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import print_notes, print_results
 

@@ -17,14 +17,14 @@ from genoviz.cli.common_options import (
     examples,
     help_of,
 )
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.progress import ProgressBar, show_progress
 from genoviz.cli.results import print_notes, print_results
 from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
-    from genoviz.analyses.graph.sites.variation_sites import VariationSites
+    from genoviz.analyses.graph.sites.results import VariationSites
     from genoviz.model import PangenomeGraph
 
 EXAMPLES = examples(
@@ -105,7 +105,7 @@ def sites(
 
 
 def _find(graph: PangenomeGraph, reference: str | int, bar: ProgressBar) -> VariationSites:
-    from genoviz.analyses.graph.sites.sites import iter_find_sites
+    from genoviz.analyses.graph.sites.search import iter_find_sites
     from genoviz.errors import ParameterError
 
     if graph.n_paths == 0:

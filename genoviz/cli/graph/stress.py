@@ -20,7 +20,7 @@ from genoviz.cli.common_options import (
     examples,
     help_of,
 )
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.progress import show_progress
 from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, examples, help_of
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
 from genoviz.cli.progress import ProgressBar, show_progress

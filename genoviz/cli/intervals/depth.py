@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genoviz.cli.common_options import JsonOption, examples, help_of
-from genoviz.cli.graph.graph_file import read_graph
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BEDGRAPH, BIGWIG, TABLE, choose_kind
 from genoviz.cli.progress import ProgressBar, show_progress

@@ -15,7 +15,7 @@ from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.graph.gfa_threads import BLOCK, Progress, TextTasks
 from genoviz.io.text import line_errors
 from genoviz.model import ByteStrings, PangenomeGraph
-from genoviz.model.graph.graph import MAX_NODES
+from genoviz.model.graph.pangenome import MAX_NODES
 
 NO_PATHS_NOTE = (
     "The file has no paths (P or W lines), so path-guided layout cannot place its nodes."

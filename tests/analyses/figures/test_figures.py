@@ -20,7 +20,7 @@ from genoviz.analyses.figures import (
     figure_bytes,
     make_figure,
 )
-from genoviz.analyses.figures.figure import _is_left_free
+from genoviz.analyses.figures.graph import _is_left_free
 from genoviz.analyses.figures.label_parts import legend_parts, round_length
 from genoviz.analyses.figures.parts import Ramp, Text, clip_text, text_width, wrap_widths
 from genoviz.analyses.figures.png import curve_points

@@ -18,7 +18,7 @@ from genoviz.analyses.figures import (
     track_figure_bytes,
 )
 from genoviz.analyses.figures.parts import Box, Text
-from genoviz.analyses.figures.track_figure import round_positions
+from genoviz.analyses.figures.tracks import round_positions
 from genoviz.analyses.graph.picture.palettes import parse_colour
 from genoviz.errors import ParameterError
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from genoviz.analyses.graph.query.spell import spell_handles
 from genoviz.analyses.graph.sites.alleles import site_alleles
 from genoviz.analyses.graph.sites.kinds import SiteKind
-from genoviz.analyses.graph.sites.sites import find_sites, iter_find_sites
+from genoviz.analyses.graph.sites.search import find_sites, iter_find_sites
 from genoviz.analyses.simulation.graphs import VariationRates, simulate_pangenome
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
@@ -267,7 +267,7 @@ def test_deep_nesting_takes_no_longer():
 def test_blocks_of_paths_give_the_same_alleles(monkeypatch):
     graph = simulate_pangenome(3_000, 30, seed=4)
     whole = find_sites(graph, 1)
-    monkeypatch.setattr("genoviz.analyses.graph.sites.sites.BLOCK_STEPS", 500)
+    monkeypatch.setattr("genoviz.analyses.graph.sites.search.BLOCK_STEPS", 500)
     *reports, last = iter_find_sites(graph, 1)
     assert sum(report.stage == "Counting alleles" for report in reports) > 10
     for name in ("starts", "n_paths", "allele_counts", "allele_n_paths", "allele_steps"):

@@ -8,8 +8,8 @@ import holoviews as hv
 import pytest
 
 from genoviz.analyses.graph.layout.stress import PathStress
-from genoviz_app.pages.pangenome.layout.layout_run import RunProgress, RunState
-from genoviz_app.pages.pangenome.layout.run_controls import numbers_html, plain
+from genoviz_app.pages.pangenome.layout.controls import numbers_html, plain
+from genoviz_app.pages.pangenome.layout.run import RunProgress, RunState
 from genoviz_app.plots.stress_curve import stress_curve
 
 

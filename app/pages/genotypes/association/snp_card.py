@@ -8,7 +8,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.analyses.graph.sites.variation_sites import VariationSites
+from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 from genoviz_app.pages.genotypes.association.choices import trait_of

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.sites.alleles import SiteAlleles, site_alleles
-from genoviz.analyses.graph.sites.sites import find_sites
-from genoviz.analyses.graph.sites.variation_sites import VariationSites
+from genoviz.analyses.graph.sites.results import VariationSites
+from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.intervals.contig_names import aliases

@@ -11,7 +11,7 @@ import numpy as np
 
 from genoviz.analyses.figures import TrackFigure, track_figure_bytes
 from genoviz.analyses.figures.parts import Box, Line, Part, Text, clip_text, text_width
-from genoviz.analyses.figures.track_figure import round_positions
+from genoviz.analyses.figures.tracks import round_positions
 from genoviz.analyses.graph.picture.legend import short_number
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
 from genoviz.analyses.offtargets.cuts import cut_sites

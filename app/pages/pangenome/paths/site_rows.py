@@ -10,7 +10,7 @@ import pandas as pd
 from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.analyses.graph.sites.alleles import SiteAlleles, site_alleles
 from genoviz.analyses.graph.sites.kinds import SiteKind
-from genoviz.analyses.graph.sites.variation_sites import VariationSites
+from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.parts.remote_table import Column, TableRows
 

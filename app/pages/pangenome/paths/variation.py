@@ -11,13 +11,13 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.analyses.graph.sites.sites import iter_find_sites
+from genoviz.analyses.graph.sites.results import SitesProgress, VariationSites
+from genoviz.analyses.graph.sites.search import iter_find_sites
 from genoviz.analyses.graph.sites.table import iter_gap_lines, iter_site_lines
-from genoviz.analyses.graph.sites.variation_sites import SitesProgress, VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.path_choice import listed_paths
+from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.paths.site_rows import (
     ALL_KINDS,
     ALLELE_COLUMNS,

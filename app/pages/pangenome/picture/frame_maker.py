@@ -17,7 +17,7 @@ from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.legend import Legend
 from genoviz.analyses.graph.picture.marks import MarkLayer
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunState
+from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
 from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
 from genoviz_app.pages.pangenome.picture.fitting import Fitting, will_do
 from genoviz_app.pages.pangenome.picture.frame import Frame, Overview

@@ -17,7 +17,7 @@ from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError
-from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun
+from genoviz_app.pages.pangenome.layout.run import LayoutRun
 from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
 from genoviz_app.pages.pangenome.picture.fitting import Fitting
 from genoviz_app.pages.pangenome.picture.frame import Frame

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.components import find_components, pack_components
-from genoviz.analyses.graph.layout.layout_options import LayoutOptions
+from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.graph.layout.path_records import PathRecords
 from genoviz.analyses.graph.layout.schedule import default_window, learning_rates, zipf_tables
 from genoviz.analyses.graph.layout.start import initial_coordinates

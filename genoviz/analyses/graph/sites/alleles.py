@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 from genoviz.analyses.graph.query.spell import spell_handles
-from genoviz.analyses.graph.sites.variation_sites import VariationSites
+from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.analyses.graph.sites.walks import code_nodes, code_walk
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from genoviz.analyses.graph.sites.kinds import SiteKind
-from genoviz.analyses.graph.sites.variation_sites import VariationSites
+from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 

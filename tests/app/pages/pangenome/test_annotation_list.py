@@ -18,7 +18,7 @@ from genoviz_app.pages.pangenome.paths.annotations import (
     boxes_on_path,
     labels_of,
 )
-from genoviz_app.pages.pangenome.paths.path_view import PathView
+from genoviz_app.pages.pangenome.paths.linear_view import PathView
 from genoviz_app.plots.annotation_rows import AnnotationBoxes, pack_boxes
 from tests.app.conftest import poll_until
 from tests.conftest import real_data

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.layout.layout_options import LayoutOptions
+from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
-from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunState
-from genoviz_app.pages.pangenome.layout.layout_settings import LayoutSettings
-from genoviz_app.pages.pangenome.layout.run_controls import RunControls
+from genoviz_app.pages.pangenome.layout.controls import RunControls
+from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
+from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.server.jobs import JobThread
 from tests.app.conftest import poll_until
 

@@ -9,8 +9,8 @@ from genoviz.analyses.graph.picture.colouring import ColourChoice
 from genoviz.analyses.graph.picture.colours import MAX_INDEX
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
-from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun
-from genoviz_app.pages.pangenome.layout.layout_settings import LayoutSettings
+from genoviz_app.pages.pangenome.layout.run import LayoutRun
+from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.pages.pangenome.picture import frames, live_picture
 from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.frames import FrameLoop

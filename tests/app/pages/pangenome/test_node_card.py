@@ -11,9 +11,10 @@ import pytest
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.nodes import node_facts, visits_table
-from genoviz_app.pages.pangenome.nodes.node_card import NodeCard
-from genoviz_app.pages.pangenome.nodes.node_facts import find_neighbours, read_node_facts
+from genoviz_app.pages.pangenome.nodes import facts as node_facts
+from genoviz_app.pages.pangenome.nodes import visits_table
+from genoviz_app.pages.pangenome.nodes.card import NodeCard
+from genoviz_app.pages.pangenome.nodes.facts import find_neighbours, read_node_facts
 from genoviz_app.parts.file_button import file_stem, write_to_bytes
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until

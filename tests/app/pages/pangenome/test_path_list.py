@@ -11,7 +11,7 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz_app.opening.files import OpenGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.path_list import PathList
+from genoviz_app.pages.pangenome.paths.listing import PathList
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
 

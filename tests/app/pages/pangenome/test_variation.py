@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from genoviz.analyses.graph.sites.kinds import SiteKind
-from genoviz.analyses.graph.sites.sites import find_sites
-from genoviz.analyses.graph.sites.variation_sites import SitesProgress
+from genoviz.analyses.graph.sites.results import SitesProgress
+from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import ByteStrings, PathRegion

@@ -14,10 +14,10 @@ from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.path_positions import NodePosition, locate_position
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PangenomeGraph, PathName, PathRegion
-from genoviz_app.pages.pangenome.layout.layout_run import RunState
+from genoviz_app.pages.pangenome.layout.run import RunState
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.annotations import boxes_on_path
-from genoviz_app.pages.pangenome.paths.path_choice import listed_paths
+from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
 from genoviz_app.parts.questions import Question

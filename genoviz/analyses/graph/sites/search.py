@@ -8,6 +8,7 @@ import numpy as np
 
 from genoviz.analyses.graph.sites.handle_graph import HandleGraph
 from genoviz.analyses.graph.sites.kinds import classify_sites
+from genoviz.analyses.graph.sites.results import SitesProgress, VariationSites, no_sites
 from genoviz.analyses.graph.sites.superbubbles import (
     Superbubbles,
     count_levels,
@@ -16,7 +17,6 @@ from genoviz.analyses.graph.sites.superbubbles import (
     iter_find_superbubbles,
     nest_sites,
 )
-from genoviz.analyses.graph.sites.variation_sites import SitesProgress, VariationSites, no_sites
 from genoviz.analyses.graph.sites.walks import (
     COUNT,
     FIRST_STEP,

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from genoviz.model import PangenomeGraph
-from genoviz_app.pages.pangenome.nodes.node_facts import NodeFacts
+from genoviz_app.pages.pangenome.nodes.facts import NodeFacts
 
 FACTS = """
 :host { font-size: 12px; }

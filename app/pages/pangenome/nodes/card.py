@@ -14,8 +14,8 @@ from genoviz.errors import ParameterError
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.nodes.node_facts import NodeFacts, read_node_facts
-from genoviz_app.pages.pangenome.nodes.node_text import (
+from genoviz_app.pages.pangenome.nodes.facts import NodeFacts, read_node_facts
+from genoviz_app.pages.pangenome.nodes.facts_html import (
     FACTS,
     NOTHING_PICKED,
     bases_of,

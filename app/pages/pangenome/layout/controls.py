@@ -12,9 +12,9 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.model import PangenomeGraph
-from genoviz_app.pages.pangenome.layout.layout_run import LayoutRun, RunProgress, RunState
-from genoviz_app.pages.pangenome.layout.layout_settings import backend_options
-from genoviz_app.pages.pangenome.paths.path_choice import choose_paths, listed_paths
+from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunProgress, RunState
+from genoviz_app.pages.pangenome.layout.settings import backend_options
+from genoviz_app.pages.pangenome.paths.choice import choose_paths, listed_paths
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.plots.legend import short_number
 

@@ -13,7 +13,7 @@ from genoviz.analyses.graph.picture.palettes import DARK
 from genoviz.analyses.graph.query.path_groups import GROUPINGS, count_node_groups, find_group_nodes
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.path_choice import PathRows, list_rows
+from genoviz_app.pages.pangenome.paths.choice import PathRows, list_rows
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import TABLE, FittingTable
 from genoviz_app.session.session import Session

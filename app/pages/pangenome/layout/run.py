@@ -10,11 +10,11 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Protocol
 
-from genoviz.analyses.graph.layout.layout import LayoutSnapshot, iter_path_sgd_layout
+from genoviz.analyses.graph.layout.path_sgd import LayoutSnapshot, iter_path_sgd_layout
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
 from genoviz.backend import array_module
 from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.pages.pangenome.layout.layout_settings import LayoutSettings
+from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.server.jobs import Job, JobState
 
 SLICE_SECONDS = 0.008

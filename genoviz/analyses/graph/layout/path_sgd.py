@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.components import find_components
-from genoviz.analyses.graph.layout.layout_options import LayoutOptions
+from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.run import LayoutRun, LayoutSnapshot
 from genoviz.analyses.graph.layout.start import linear_coordinates
