@@ -1,13 +1,14 @@
 """Which files a command or a click enters: those in which a function runs, each counted once.
 
-Run as a script in a process of its own, so that threads of jobs begin under the profiler:
-``python -m tests.house.walks NAME`` prints the files of one walk.
+What a tab looks at some twenty times a second counts too. ``python -m tests.house.walks NAME``
+prints the files of one walk.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from genoviz.cli.main import main
+from genoviz_app.pages.genotypes import GenotypesPage
 from genoviz_app.pages.kmers import KmersPage
 from genoviz_app.pages.pangenome import PangenomePage
 from genoviz_app.server.jobs import JobThread
@@ -86,16 +88,11 @@ class Tab:
         wait_until(is_done, self._poll)
 
     def rest(self) -> None:
-        """Wait until no job runs, and forget what is entered even then."""
+        """Wait until no job runs."""
         self.wait(lambda: not self._session.is_busy and not self._session.is_opening)
-        with self._walk.on():
-            for _ in range(20):
-                self._poll()
-        self._idle = set(self._walk.files)
 
     def close(self) -> None:
-        """Close the tab; what it enters when idle belongs to no walk."""
-        self._walk.files -= self._idle
+        """Cancel what runs."""
         self._session.close()
 
     def _poll(self) -> None:
@@ -141,7 +138,34 @@ def walk_run(walk: Walk) -> None:
     tab.close()
 
 
-WALKS = {"count": walk_count, "kmer": walk_kmer, "run": walk_run}
+def walk_gwas(walk: Walk) -> None:
+    """Go from the click on Run to the first step of an association scan."""
+    tab = Tab(GenotypesPage, walk, "genotypes.bed")
+    state = tab.page.state
+    tab.wait(lambda: state.table is not None)
+    tab.page.views.show("association")
+    form = tab.page.association.form
+    tab.rest()
+    with walk.on():
+        form.run()
+        tab.wait(lambda: form.task.opening is not None or state.scan is not None)
+    tab.close()
+
+
+WALKS = {
+    "genoviz count": walk_count,
+    "typed k-mer to hits": walk_kmer,
+    "Run to first frame": walk_run,
+    "GWAS click to analysis": walk_gwas,
+}
+
+
+def files_of(name: str) -> list[str]:
+    """Return the files of a walk, made in a process of its own."""
+    command = [sys.executable, "-m", "tests.house.walks", name]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return shown.stdout.splitlines()
+
 
 if __name__ == "__main__":
     its_walk = Walk()

@@ -1,0 +1,60 @@
+"""The tree stays easy to find one's way in: its numbers may fall, and not rise."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.house.rooms import LIMITS, find_importers, measure_rooms, read_modules
+from tests.house.walks import WALKS, files_of
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return measure_rooms(ROOT)
+
+
+@pytest.mark.parametrize("what", [what for what in LIMITS if not what.startswith("files entered")])
+def test_the_tree_has_no_more_doors_than_it_had(numbers, what):
+    assert numbers[what] <= LIMITS[what]
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_command_or_a_click_enters_no_more_files_than_it_did(name):
+    files = files_of(name)
+    assert len(files) == len(set(files)) > 5
+    assert len(files) <= LIMITS[f"files entered: {name}"], "\n".join(files)
+
+
+def test_importers_are_counted_by_hand(tmp_path):
+    """Of a small tree all is known: who imports whom, also lazily by a package."""
+    sources = {
+        "genoviz/__init__.py": "_MODULES = {'genoviz.io.read': ('read',)}\n",
+        "genoviz/io/__init__.py": "",
+        "genoviz/io/read.py": "from genoviz.io import text\nfrom genoviz.io.text import lines\n",
+        "genoviz/io/text.py": "def lines():\n    import genoviz.io.bytes\n",
+        "genoviz/io/bytes.py": "",
+        "app/__init__.py": "",
+        "app/text.py": "from genoviz.io.read import read\n",
+    }
+    for name, text in sources.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    modules = read_modules(tmp_path)
+    assert sorted(modules) == [
+        "genoviz", "genoviz.io", "genoviz.io.bytes", "genoviz.io.read", "genoviz.io.text",
+        "genoviz_app", "genoviz_app.text",
+    ]  # fmt: skip
+    assert {name: sorted(found) for name, found in find_importers(modules).items()} == {
+        "genoviz.io.bytes": ["genoviz.io.text"],
+        "genoviz.io.read": ["genoviz", "genoviz_app.text"],
+        "genoviz.io.text": ["genoviz.io.read"],
+    }
+    assert measure_rooms(tmp_path) == {
+        "modules": 7,
+        "lines": 6,
+        "modules with one importer": 2,
+        "files in the largest folder": 3,
+        "times that one file name stands": 2,
+    }
