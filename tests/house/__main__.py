@@ -8,7 +8,9 @@ from tests.house.rooms import LIMITS, measure_rooms
 from tests.house.walks import ROOT, WALKS, files_of
 
 if __name__ == "__main__":
-    numbers = measure_rooms(ROOT) | {f"files entered: {name}": len(files_of(name)) for name in WALKS}
+    numbers = measure_rooms(ROOT) | {
+        f"files entered: {name}": len(files_of(name)) for name in WALKS
+    }
     for what, number in numbers.items():
         limit = f"  at most {LIMITS[what]:,}" if what in LIMITS else ""
         sys.stdout.write(f"{what:42}{number:8,}{limit}\n")

@@ -30,10 +30,19 @@ OURS = (str(ROOT / "genoviz"), str(ROOT / "app"), str(ROOT / "genoviz_app"))
 
 
 class Walk:
-    """The files that are entered while it is on."""
+    """The files that are entered while it is on.
+
+    Attributes
+    ----------
+    files
+        Their paths.
+    n_job_steps
+        How many steps of jobs are seen; None for those that run while it is on.
+    """
 
     def __init__(self) -> None:
         self.files: set[str] = set()
+        self.n_job_steps: int | None = None
         self._is_on = False
 
     def _see(self, frame: FrameType, event: str, _argument: object) -> None:
@@ -61,7 +70,7 @@ class Walk:
 
         def seen(steps: Iterator[Any]) -> Iterator[Any]:
             while True:
-                sys.setprofile(self._see if self._is_on else None)
+                sys.setprofile(self._see if self._sees_step() else None)
                 try:
                     step = next(steps)
                 except StopIteration:
@@ -71,6 +80,12 @@ class Walk:
                 yield step
 
         JobThread.submit = lambda thread, steps, **options: submit(thread, seen(steps), **options)
+
+    def _sees_step(self) -> bool:
+        if self.n_job_steps is None:
+            return self._is_on
+        self.n_job_steps -= 1
+        return self.n_job_steps >= 0
 
 
 class Tab:
@@ -139,16 +154,17 @@ def walk_run(walk: Walk) -> None:
 
 
 def walk_gwas(walk: Walk) -> None:
-    """Go from the click on Run to the first step of an association scan."""
+    """Go from the click on Run through an association scan, without its plots."""
     tab = Tab(GenotypesPage, walk, "genotypes.bed")
     state = tab.page.state
     tab.wait(lambda: state.table is not None)
     tab.page.views.show("association")
     form = tab.page.association.form
     tab.rest()
+    walk.n_job_steps = sys.maxsize
     with walk.on():
         form.run()
-        tab.wait(lambda: form.task.opening is not None or state.scan is not None)
+    tab.wait(lambda: state.scan is not None)
     tab.close()
 
 

@@ -93,7 +93,9 @@ def test_a_click_picks_the_node_at_that_position(opened):
 
 def test_the_picture_is_zoomed_to_the_region_or_to_what_is_seen(opened, monkeypatch):
     looked = []
-    monkeypatch.setattr(opened.panel._nodes, "_on_answer", lambda nodes: looked.append(nodes.tolist()))
+    monkeypatch.setattr(
+        opened.panel._nodes, "_on_answer", lambda nodes: looked.append(nodes.tolist())
+    )
     opened.panel.zoom_picture()
     poll_until(opened.poll, lambda: looked)
     opened.session.region = PathRegion("ref", 4, 5)
