@@ -9,6 +9,18 @@ Backward search (Ferragina & Manzini) takes a k-mer from its last base to its fi
 ``first = next_row(c, first)``, ``last = next_row(c, last)``, where ``next_row(c, r)`` is the number
 of rows that begin with a symbol below ``c`` plus the number of ``c`` in the BWT before ``r``.
 
+TA in GATTACA, whose end is the exception ``$``; first the rows of A are known::
+
+    row  suffix    BWT
+     0   $          A
+     1   A$         C   first = 1      6 rows begin with $, A, C or G, and no T is in the BWT
+     2   ACA$       T                  before row 1: TA begins at row 6 + 0
+     3   ATTACA$    G
+     4   CA$        A   last = 4       one T is in the BWT before row 4: TA ends at row 6 + 1
+     5   GATTACA$   $
+     6   TACA$      T   the row of TA
+     7   TTACA$     A
+
 Arguments
 ---------
 ================ ==================== ===========================================================

@@ -1,5 +1,20 @@
 """The FM-index on all cores; the contract is in this folder's ``__init__``.
 
+Nearly all of the time is waiting for memory, so all that a rank needs is in one line of the cache:
+counts before the line, and its 128 symbols of the BWT as bits::
+
+    word     0        1        2     3      4     5      6     7
+          | A, C  |  G, T  | low bits   | high bits  | exceptions |
+          | counts before  | rows 0-63, 64-127 of the line, each  |
+
+    G is 10: high 1, low 0. Bits of which the base has a 0 are flipped, so that ones are left:
+
+    BWT         A C G T G $         rows of the line
+    ~low        1 0 1 0 1 1         low bits flipped, as G has 0 there
+    high        0 0 1 1 1 0         high bits as they are
+    ~exception  1 1 1 1 1 0
+    all three   0 0 1 0 1 0         the Gs; those before the row are counted by one instruction
+
 Rows are uint64 in the loops: numba tests a signed index for being negative. A batch of k-mers goes
 step by step together, and what the next step reads is fetched while the others do this one.
 """

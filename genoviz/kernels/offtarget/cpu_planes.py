@@ -1,5 +1,25 @@
 """Searches by planes of mismatches, of all windows or of those at which the pattern fits.
 
+The idea: 64 windows are compared at once, one a bit. What does not fit a letter is a plane, one bit
+a position. Shifted by the letter's place in the guide it is a row of mismatches, and the rows of a
+guide are added up by full adders, so that the count of each window stands in a column::
+
+    position         0 1 2 3 4 5
+    genome           A C G T T G
+    plane, not G     1 1 0 1 1 0
+    plane, not T     1 1 1 0 0 1
+
+    guide GT         window at position
+                     0 1 2 3 4
+    row of G         1 1 0 1 1     the plane as it is: G is at place 0
+    row of T         1 1 0 0 1     the plane shifted by one: T is at place 1
+    ones (xor)       0 0 0 1 0
+    twos (and)       1 1 0 0 1     2 mismatches at 0, 1 and 4; 1 at 3; none at 2
+
+Of three rows, ``a ^ b ^ c`` are the ones and the majority the carry. A count is above the limit
+where it overflows when ``2^n - 1 - limit`` is added. If the pattern fits few windows, those alone
+are gathered: 64 windows of 64 bits are transposed, so that row ``k`` has base ``k`` of each.
+
 Rows of mismatches, ``LANES`` words each, lie one after the other in one array; a guide is the list
 of its letters' rows, filled up with a row of zeros to a multiple of ``GROUP``. Indices are
 unsigned, so that loops become vectors, and rows begin at lines of the cache.

@@ -1,8 +1,19 @@
-"""Suffix sorting on all cores; the contract is in this folder's ``__init__``.
+r"""Suffix sorting on all cores; the contract is in this folder's ``__init__``.
 
 Of the suffixes only seeds (``cpu_partition``: a rising suffix after a falling one, less than a
 third of all in genomes) are sorted by bases, in blocks, and refined where they are tied. The rows
-of all others follow from theirs in two passes (``cpu_induction``).
+of all others follow from theirs in two passes (``cpu_induction``). Of GATTACA and its end ``$``::
+
+    position   0 1 2 3 4 5 6 7
+    text       G A T T A C A $
+    suffix     \ / \ \ / \ \       / is smaller than the next one (rising), \ is not (falling)
+    seeds        *     *           sorted: 4 (ACA$), 1 (ATTACA$)
+
+    row                 0   1   2   3   4   5   6   7
+    begins with         $   A   A   A   C   G   T   T
+    end and seeds       7   .   4   1   .   .   .   .
+    forward pass        7   6   4   1   5   0   3   2     7 gives 6, 6 gives 5, 4 gives 3, ...
+    backward pass       7   6   4   1   5   0   3   2     places the rising ones, again the seeds
 
 Beside the text and the suffix array, in whose memory most work is done, this takes 1/4 byte for
 each symbol and 5 to 7 bytes for each seed: about 2 bytes a symbol in genomes, at most 4. So the

@@ -2,7 +2,15 @@
 
 The members of a group have bases in common up to another seed, the group's link, so that the ranks
 of the seeds there sort them. What is tied still has the bases up to the link of that rank's group
-in common, which becomes its new link: common bases double with each round.
+in common, which becomes its new link: common bases double with each round::
+
+    two members   |-- common --|rank 7        the seeds at the link have been told apart:
+    of a group    |-- common --|rank 9        the first is smaller
+
+    or            |-- common --|rank 7        still tied there, in a group that has more bases
+                  |-- common --|rank 7        in common, up to its own link:
+                               |-- common --|
+                  |---------- common -------| and so have these
 """
 
 import numpy as np
