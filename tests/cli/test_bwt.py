@@ -6,6 +6,8 @@ import gzip
 import io
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from types import SimpleNamespace
 
@@ -378,3 +380,15 @@ def test_repeats_of_an_index_with_few_places_are_refused(run, fasta, tmp_path):
     assert "the index keeps every 8. row of the suffix array" in err
     assert run("build", fasta, "-o", "x.gvfm", "--sample-rate", "8", "--lcp")[0] == 1
     assert not (tmp_path / "x.gvfm").exists()
+
+
+def test_a_look_up_in_a_saved_index_does_without_compiled_code(index, tmp_path):
+    script = (
+        "import sys; from genoviz.cli.main import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: print(end.code, 'numba' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script, "bwt", "count", str(index), "ACG"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.splitlines()[0] == "#name\tkmer\tcount"
+    assert done.stdout.splitlines()[-1] == "0 False"

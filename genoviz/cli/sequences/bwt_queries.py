@@ -84,13 +84,9 @@ def count(
         elif per_path:
             raise typer.BadParameter("--per-path needs a graph (GFA)")
         else:
-            from genoviz.analyses.sequences.kmer_queries import iter_count_kmers
-
             opened = io.open_index(index, bar, backend=backend.value, check=check)
             began = time.perf_counter()
-            for step in iter_count_kmers(opened, queries, **options):
-                bar.update("Counting", step.n_done, step.n_total, "")
-            counts = step.counts
+            counts = _count_in_index(opened, queries, bar, options)
         seconds = time.perf_counter() - began
     columns = {"count": counts}
     if per_path:
@@ -105,6 +101,20 @@ def count(
             if per_path:
                 results |= {"paths": paths, "counts_per_path": table.tolist()}
         print_results(results, [], as_json=True)
+
+
+def _count_in_index(
+    index: FMIndex, kmers: tuple[Kmer, ...], bar: ProgressBar, options: dict[str, Any]
+) -> np.ndarray:
+    from genoviz.analyses.sequences.few_kmers import are_few, count_few
+
+    if are_few(kmers) and options["backend"] != "cuda":
+        return count_few(index, kmers, strand=options["strand"])
+    from genoviz.analyses.sequences.kmer_queries import iter_count_kmers
+
+    for step in iter_count_kmers(index, kmers, **options):
+        bar.update("Counting", step.n_done, step.n_total, "")
+    return step.counts
 
 
 def _count_lines(kmers: tuple[Kmer, ...], columns: dict[str, np.ndarray]) -> Iterator[str]:

@@ -90,12 +90,17 @@ CanonicalOption = Annotated[
 
 def is_graph(path: Path) -> bool:
     """Return whether a file is a graph, by its name or its first line."""
-    from genoviz.io.files.file_bytes import read_start
-
     if path.name.lower().removesuffix(".gz").endswith(".gfa"):
         return True
     if not path.is_file() or path.stat().st_size == 0:
         return False
+    from genoviz.io.sequences.gvfm_file import MAGIC
+
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            return False
+    from genoviz.io.files.file_bytes import read_start
+
     return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t")
 
 
@@ -111,7 +116,6 @@ def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
 
 def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True) -> FMIndex:
     """Return the index of a file, or that of its sequences."""
-    from genoviz.analyses.sequences.fm_index import iter_build_fm_index
     from genoviz.errors import ParameterError
     from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index, read_fm_index
 
@@ -126,6 +130,8 @@ def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True
             f"{path.name} is a graph, which 'count' and 'locate' take; needs an index, FASTA or "
             "2bit here"
         )
+    from genoviz.analyses.sequences.fm_index import iter_build_fm_index
+
     for progress in iter_build_fm_index(read_sequences(path, bar), backend=backend):
         bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
     return progress.index
@@ -170,7 +176,6 @@ def read_kmers(given: list[str] | None, file: Path | None) -> tuple[Kmer, ...]:
     """Return the k-mers of the command line, then those of a file."""
     from genoviz.analyses.sequences.kmers import parse_kmers
     from genoviz.errors import FileFormatError, ParameterError
-    from genoviz.io.files.file_bytes import read_bytes
 
     if not given and file is None:
         raise typer.BadParameter("give a KMER, or --file")
@@ -178,6 +183,8 @@ def read_kmers(given: list[str] | None, file: Path | None) -> tuple[Kmer, ...]:
     if given:
         found = parse_kmers("\n".join(given))
     if file is not None:
+        from genoviz.io.files.file_bytes import read_bytes
+
         text = read_bytes(as_file(file)).tobytes().decode("utf-8", "replace")
         try:
             found += parse_kmers(text)

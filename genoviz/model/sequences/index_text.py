@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from genoviz.errors import ParameterError
 
@@ -187,7 +186,10 @@ class IndexText:
         """Return symbols of the text, 0 to 3 for A C G T and 4 for an exception; uint8, (n,)."""
         start, stop, _ = slice(start, stop).indices(self.n_symbols)
         symbols = np.empty(max(stop - start, 0), np.uint8)
-        _unpack(self.packed, start, symbols)
+        # Numba takes longer to import than a k-mer to look up, which unpacks nothing.
+        from genoviz.model.sequences.index_text_loops import unpack
+
+        unpack(self.packed, start, symbols)
         first, last = np.searchsorted(self.exceptions, [start, stop])
         symbols[self.exceptions[first:last] - start] = EXCEPTION
         return symbols
@@ -244,10 +246,3 @@ class IndexText:
         ends = np.clip(np.cumsum(lengths), start, stop)
         starts = np.clip(np.cumsum(lengths) - lengths, start, stop)
         return np.repeat(self.piece_letters[pieces], ends - starts)
-
-
-@njit(nogil=True, cache=True)
-def _unpack(packed, start, symbols):
-    for k in range(len(symbols)):
-        position = start + k
-        symbols[k] = (packed[position >> 5] >> np.uint64(62 - 2 * (position & 31))) & np.uint64(3)

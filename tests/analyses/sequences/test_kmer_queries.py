@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.analyses.sequences import kmer_branches, kmer_hits
+from genoviz.analyses.sequences.few_kmers import MAX_LETTERS, are_few, count_few
 from genoviz.analyses.sequences.fm_index import build_fm_index
 from genoviz.analyses.sequences.kmer_hits import hit_contexts, locate_kmer, locate_kmers
 from genoviz.analyses.sequences.kmer_queries import count_kmers, iter_count_kmers, kmer_rows
@@ -317,3 +318,33 @@ def test_counts_of_ecoli_are_those_of_jellyfish():
         assert (round(n_distinct), of_count[1]) == (distinct, unique)
         if strand == "forward":
             assert len(of_count) - 1 == 43
+
+
+@given(sequences=texts, kmers=plain_kmers)
+@pytest.mark.parametrize("strand", STRANDS)
+def test_few_kmers_are_counted_as_by_looking_at_every_place(sequences, kmers, strand):
+    index = build(sequences, backend="cpu")
+    queries = [Kmer(letters.replace("U", "T")) for letters in kmers]
+    found = count_few(index, queries, strand=strand).tolist()
+    find = find_forward if strand == "forward" else find_both
+    assert found == [len(find(sequences, kmer.letters)) for kmer in queries]
+    assert found == count_kmers(index, kmers, strand=strand, backend="cpu").tolist()
+
+
+def test_few_kmers_in_many_lines_and_superblocks_are_those_of_the_kernel():
+    sequence = random_bases(70_000) + "N" + random_bases(300) * 20
+    index = build([sequence, sequence[500:9_000]], backend="cpu")
+    rng = np.random.default_rng(1)
+    starts = rng.integers(0, 69_000, 30).tolist()
+    lengths = rng.integers(1, 40, 30).tolist()
+    kmers = [Kmer(sequence[a : a + n]) for a, n in zip(starts, lengths, strict=True)]
+    kmers += [Kmer("ACGT"), Kmer("GATTACA" * 9), Kmer("A"), Kmer("T")]
+    for strand in STRANDS:
+        expected = count_kmers(index, kmers, strand=strand, backend="cpu")
+        np.testing.assert_array_equal(count_few(index, kmers, strand=strand), expected)
+
+
+def test_what_is_few():
+    assert are_few([Kmer("A" * MAX_LETTERS)])
+    assert not are_few([Kmer("A" * MAX_LETTERS), Kmer("A")])
+    assert not are_few([Kmer("GRT")])
