@@ -36,13 +36,13 @@ class Walk:
     ----------
     files
         Their paths.
-    n_job_steps
-        How many steps of jobs are seen; None for those that run while it is on.
+    follows_jobs_to_their_end
+        Whether jobs that were submitted while it was on are seen to their end.
     """
 
     def __init__(self) -> None:
         self.files: set[str] = set()
-        self.n_job_steps: int | None = None
+        self.follows_jobs_to_their_end = False
         self._is_on = False
 
     def _see(self, frame: FrameType, event: str, _argument: object) -> None:
@@ -68,9 +68,10 @@ class Walk:
         """Count what the threads of jobs enter, too, which have begun before."""
         submit = JobThread.submit
 
-        def seen(steps: Iterator[Any]) -> Iterator[Any]:
+        def seen(steps: Iterator[Any], is_mine: bool) -> Iterator[Any]:
             while True:
-                sys.setprofile(self._see if self._sees_step() else None)
+                is_seen = self._is_on or (is_mine and self.follows_jobs_to_their_end)
+                sys.setprofile(self._see if is_seen else None)
                 try:
                     step = next(steps)
                 except StopIteration:
@@ -79,13 +80,9 @@ class Walk:
                     sys.setprofile(None)
                 yield step
 
-        JobThread.submit = lambda thread, steps, **options: submit(thread, seen(steps), **options)
-
-    def _sees_step(self) -> bool:
-        if self.n_job_steps is None:
-            return self._is_on
-        self.n_job_steps -= 1
-        return self.n_job_steps >= 0
+        JobThread.submit = lambda thread, steps, **options: submit(
+            thread, seen(steps, self._is_on), **options
+        )
 
 
 class Tab:
@@ -161,7 +158,7 @@ def walk_gwas(walk: Walk) -> None:
     tab.page.views.show("association")
     form = tab.page.association.form
     tab.rest()
-    walk.n_job_steps = sys.maxsize
+    walk.follows_jobs_to_their_end = True
     with walk.on():
         form.run()
     tab.wait(lambda: state.scan is not None)
