@@ -3,6 +3,7 @@
 # make bench    measures the kernels against their peers, into benchmarks/RESULTS.md
 # make mutants  plants small bugs, one at a time, and writes into docs/mutants.md which the tests see
 #               (hours; it goes on where it was. MUTANTS="--jobs 8", and see MUTANTS=--help)
+# make stamps   writes the lines by which Numba compiles a file anew when what it calls has changed
 # make pins     writes constraints.txt anew from what .venv holds
 # make clean    removes .venv and all caches
 #
@@ -24,7 +25,7 @@ with_gpu = $(1)$(if $(2),$(comma)$(2))
 APP := .venv/installed-app$(if $(GPU_EXTRA),-$(GPU_EXTRA))
 TEST := .venv/installed-test$(if $(TEST_EXTRA),-$(TEST_EXTRA))
 
-.PHONY: app test bench mutants pins clean
+.PHONY: app test bench mutants stamps pins clean
 
 app: $(APP)
 	@exec $(BIN)/python -m genoviz serve --no-browser --port $(PORT) $(FILES)
@@ -40,6 +41,9 @@ bench: $(TEST)
 
 mutants: $(TEST)
 	$(BIN)/python -m tests.mutants $(MUTANTS)
+
+stamps: $(TEST)
+	$(BIN)/python -m tests.stamps
 
 pins: $(TEST)
 	$(BIN)/python -m pip freeze --exclude-editable | grep -v -i -e '^cupy' -e '^nvidia' > .venv/pins

@@ -10,7 +10,7 @@ from typing import Any
 
 from genoviz.threading_layer import prepare_threading_layer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {
     "genoviz.analyses.graph.query.annotate": ("PlacedAnnotations", "place_annotations"),

@@ -36,6 +36,15 @@ def test_links_lead_somewhere(document):
     assert [target for target in local if not (document.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=short)
+def test_files_that_a_document_names_exist(document):
+    if document.name in ("CHANGELOG.md", "mutants.md"):  # of the past
+        return
+    text = document.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:genoviz|app|tests|benchmarks|docs|notebooks)/[\w/.-]+)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_every_citation_is_in_the_list_of_references():
     known = {text.lower() for text in CITATION.findall((ROOT / "docs/references.md").read_text())}
     assert "10.1093/bioinformatics/btae363" in known

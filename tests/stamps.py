@@ -1,0 +1,103 @@
+"""Lines that tell of what a file's compiled functions call in other files.
+
+Numba stores what it has compiled under the hash of the function's own file, and does not see that
+a function of another file has changed. So a file that calls some has a last line with their hash:
+it changes with them. ``python -m tests.stamps`` writes these lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+STAMP = re.compile(r"\n# Compiled with .*\n\Z")
+
+
+def compiled_names(tree: ast.Module) -> set[str]:
+    """Return the functions of a module that Numba compiles or writes into others."""
+    return {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any(re.match(r"(n?jit|intrinsic)\b", ast.unparse(each)) for each in node.decorator_list)
+    }
+
+
+class Stamps:
+    """The files of a tree whose compiled functions call those of other files."""
+
+    def __init__(self, root: Path = ROOT, package: str = "genoviz") -> None:
+        self.root = root
+        paths = sorted((root / package).rglob("*.py"))
+        modules = {_module_of(path, root): path for path in paths}
+        trees = {path: ast.parse(path.read_text()) for path in paths}
+        compiled = {module: compiled_names(trees[path]) for module, path in modules.items()}
+        self.called: dict[Path, tuple[Path, ...]] = {}
+        for path, tree in trees.items():
+            names = _imported(tree, compiled)
+            used = {
+                inner.id
+                for node in tree.body
+                if isinstance(node, ast.FunctionDef) and node.name in compiled_names(tree)
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.Name)
+            }
+            found = sorted({modules[names[name]] for name in used & names.keys()})
+            if found:
+                self.called[path] = tuple(found)
+
+    def stale(self) -> list[Path]:
+        """Return the files whose line is missing, old or one too many."""
+        files = {*self.called, *(p for p in (self.root / "genoviz").rglob("*.py") if _has_line(p))}
+        return sorted(path for path in files if path.read_text() != self._stamped(path))
+
+    def write(self) -> None:
+        """Write the lines; of a chain of files those that are called come first."""
+        while stale := self.stale():
+            for path in stale:
+                path.write_text(self._stamped(path))
+
+    def _stamped(self, path: Path) -> str:
+        text = STAMP.sub("", path.read_text())
+        called = self.called.get(path)
+        if called is None:
+            return text if text.endswith("\n") else text + "\n"
+        names = ", ".join(each.relative_to(self.root).as_posix() for each in called)
+        digest = hashlib.sha256(b"".join(each.read_bytes() for each in called)).hexdigest()[:16]
+        line = f"# Compiled with {names}: {digest}"
+        if len(line) > 100:
+            names = ", ".join(each.name for each in called)
+            line = f"# Compiled with {names}: {digest}"
+        return f"{text.rstrip()}\n\n{line}\n"
+
+
+def _has_line(path: Path) -> bool:
+    return STAMP.search(path.read_text()) is not None
+
+
+def _module_of(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imported(tree: ast.Module, compiled: dict[str, set[str]]) -> dict[str, str]:
+    """Return the module of each compiled function that a module imports, by its name there."""
+    return {
+        alias.asname or alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in compiled.get(node.module or "", ())
+    }
+
+
+if __name__ == "__main__":
+    stamps = Stamps()
+    old = stamps.stale()
+    stamps.write()
+    for path in old:
+        sys.stdout.write(f"{path.relative_to(ROOT)}\n")
