@@ -40,7 +40,7 @@ MAX_DESCRIBED_NODES = 30_000
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure, ready to become a file.
+    """A figure, ready to be written.
 
     Attributes
     ----------

@@ -254,7 +254,7 @@ def scale_bar_parts(
 
 
 def round_length(wanted: float) -> float:
-    """Return the largest of 1, 2, 5, 10, ... (or 0.5, 0.2, ...) that is at most ``wanted``."""
+    """Return the largest of 1, 2, 5, 10, ... (or 0.5, 0.2, ...) up to ``wanted``."""
     power = 10.0 ** math.floor(math.log10(wanted))
     return max(step * power for step in SCALE_STEPS if step * power <= wanted * (1 + 1e-12))
 

@@ -19,7 +19,7 @@ class Curve:
     edges
         int64, shape (n + 1,), bp, ascending: bin i goes from edge i to edge i + 1.
     low, mean, high
-        float64, shape (n,): least, mean and greatest value of each bin; three times the same for
+        float64, shape (n,): minimum, mean and maximum of each bin; three times the same for
         exact steps. NaN where there is no value.
     colour
         ``#rrggbb``.

@@ -26,7 +26,7 @@ STRANDS = {1: " >", -1: " <", 0: ""}
 
 @dataclass(frozen=True, eq=False)
 class TrackFigure:
-    """A figure, ready to become a file.
+    """A figure, ready to be written.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def make_track_figure(
     width
         Pixels of 96 to the inch.
     scale
-        How many pixels become of one; 2 for sharp prints.
+        Pixels of the figure in one of the screen; 2 for sharp prints.
 
     Raises
     ------

@@ -53,12 +53,12 @@ def cut_contigs(
         If the references alone have more steps than ``n_steps``.
     """
     n_references = min(n_paths, N_REFERENCES)
-    most_pieces = max(1, n_bins // 4)
-    n_haplotypes, coverage = _plan_haplotypes(n_paths, n_steps, whole_steps, most_pieces)
+    max_pieces = max(1, n_bins // 4)
+    n_haplotypes, coverage = _plan_haplotypes(n_paths, n_steps, whole_steps, max_pieces)
     names = [f"REF{letter}#0#{contig}" for letter in "AB"[:n_references]]
     first_bins = [np.zeros(n_references, np.int64)]
     last_bins = [np.full(n_references, n_bins, np.int64)]
-    n_pieces = _deal(rng, n_paths - n_references, n_haplotypes - n_references, most_pieces)
+    n_pieces = _deal(rng, n_paths - n_references, n_haplotypes - n_references, max_pieces)
     for haplotype, n in enumerate(n_pieces.tolist()):
         n_covered = min(n_bins, max(n, round(coverage * n_bins)))
         lengths = _partition(rng, n_covered - n, n) + 1
@@ -74,7 +74,7 @@ def cut_contigs(
 
 
 def _plan_haplotypes(
-    n_paths: int, n_steps: int | None, whole_steps: float, most_pieces: int
+    n_paths: int, n_steps: int | None, whole_steps: float, max_pieces: int
 ) -> tuple[int, float]:
     """Return the number of haplotypes, and how much of the graph each non-reference covers."""
     n_references = min(n_paths, N_REFERENCES)
@@ -88,21 +88,21 @@ def _plan_haplotypes(
             )
         n_haplotypes = min(n_paths, max(n_references, math.ceil(n_steps / whole_steps)))
         coverage = (n_steps / whole_steps - n_references) / max(n_haplotypes - n_references, 1)
-    fewest = n_references + math.ceil((n_paths - n_references) / most_pieces)
-    if n_haplotypes < fewest:
-        coverage *= (n_haplotypes - n_references) / max(fewest - n_references, 1)
-        n_haplotypes = fewest
+    minimum = n_references + math.ceil((n_paths - n_references) / max_pieces)
+    if n_haplotypes < minimum:
+        coverage *= (n_haplotypes - n_references) / max(minimum - n_references, 1)
+        n_haplotypes = minimum
     return n_haplotypes, min(max(coverage, 0.0), 1.0)
 
 
-def _deal(rng: np.random.Generator, n_paths: int, n_haplotypes: int, most: int) -> np.ndarray:
-    """Return how many of ``n_paths`` each haplotype gets: at random, 1 to ``most``."""
+def _deal(rng: np.random.Generator, n_paths: int, n_haplotypes: int, maximum: int) -> np.ndarray:
+    """Return how many of ``n_paths`` each haplotype gets: at random, 1 to ``maximum``."""
     n_pieces = np.ones(n_haplotypes, np.int64)
     while n_pieces.sum() < n_paths:
-        has_room = n_pieces < most
+        has_room = n_pieces < maximum
         n_missing = n_paths - int(n_pieces.sum())
         n_pieces += rng.multinomial(n_missing, has_room / has_room.sum())
-        n_pieces = np.minimum(n_pieces, most)
+        n_pieces = np.minimum(n_pieces, maximum)
     return n_pieces
 
 

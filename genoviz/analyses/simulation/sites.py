@@ -18,7 +18,7 @@ from genoviz.kernels.pangenome_simulation import (
 )
 from genoviz.model import ByteStrings
 
-# Fewest and most sites within a block, by kind; sizes s have the density 1 / s**2.
+# Minimum and maximum number of sites within a block, by kind; sizes s have the density 1 / s**2.
 MIN_BLOCK_SITES = {INSERTION: 1, INVERSION: 4, DUPLICATION: 3}
 MAX_BLOCK_SITES = {INSERTION: 1500, INVERSION: 1000, DUPLICATION: 300}
 
@@ -42,9 +42,9 @@ def grow_sites(kernel: ModuleType, n_nodes: int, weights: np.ndarray, seed: np.u
     limits = np.zeros(DUPLICATION + 1)
     limits[SNP:] = np.cumsum(weights / weights.sum())
     min_sizes, max_sizes = np.ones(DUPLICATION + 1), np.ones(DUPLICATION + 1)
-    for kind, fewest in MIN_BLOCK_SITES.items():
-        min_sizes[kind] = fewest
-        max_sizes[kind] = max(fewest + 1, min(MAX_BLOCK_SITES[kind], n_nodes // 50))
+    for kind, minimum in MIN_BLOCK_SITES.items():
+        min_sizes[kind] = minimum
+        max_sizes[kind] = max(minimum + 1, min(MAX_BLOCK_SITES[kind], n_nodes // 50))
     kinds = np.empty(n_nodes, np.uint8)
     nodes = np.empty(n_nodes, np.uint32)
     extents = np.empty(n_nodes, np.int32)

@@ -110,7 +110,7 @@ def _read_header(path: Path, text: np.ndarray) -> tuple[int, tuple[str, ...]]:
 
 
 def _parse_rows(rows: bytes, columns: tuple[str, ...]) -> list[np.ndarray] | None:
-    """Return the values of each column; None if any row is not as most files have them."""
+    """Return the values of each column; None if Polars may have misread a row."""
     import polars
 
     n_rows = rows.count(b"\n") + (not rows.endswith(b"\n"))

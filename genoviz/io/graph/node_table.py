@@ -31,8 +31,8 @@ def read_node_table(path: str | PathLike[str], graph: PangenomeGraph) -> NodeTab
     """Return the columns of a table whose first column names nodes.
 
     Fields are separated by tabs if the first line has one, else by commas or semicolons; a header
-    is optional, and lines that begin with ``##`` are left out. A column of numbers becomes values;
-    one of ``#rgb``, ``#rrggbb`` and CSS names becomes colours, which a column named ``colour`` (or
+    is optional, and lines that begin with ``##`` are left out. A column of numbers holds values;
+    one of ``#rgb``, ``#rrggbb`` and CSS names colours, which a column named ``colour`` (or
     ``color``) has to be; all others are texts. Empty fields, ``.``, ``NA`` and ``nan`` stand for no
     value. The file may be gzipped.
 

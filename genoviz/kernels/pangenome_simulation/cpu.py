@@ -183,12 +183,12 @@ def draw_alleles(kinds, bin_sites, mosaic, n_founders, private_rate, seed, allel
             state += _GOLDEN
             u = _fraction(_mix(state))
             # Within an insertion two founders must remain, for the alleles of its own sites.
-            fewest = 2 if kind == INSERTION else 1
-            k = max(fewest, min(np.int64(math.exp(u * math.log(max(n_visitors, 1)))), n_visitors))
+            minimum = 2 if kind == INSERTION else 1
+            k = max(minimum, min(np.int64(math.exp(u * math.log(max(n_visitors, 1)))), n_visitors))
             state += _GOLDEN
             if _mix(state) & _ONE:
-                k = max(fewest, n_visitors - k)
-            if n_visitors > fewest:
+                k = max(minimum, n_visitors - k)
+            if n_visitors > minimum:
                 k = min(k, n_visitors - 1)
             k = min(k, n_visitors) if n_visitors > 1 or kind == INSERTION else 0
             alleles[i], state = _choose(visitors, n_visitors, k, n_founders, state)

@@ -1,4 +1,4 @@
-"""The images of several workers become one, on the CPU."""
+"""The images of several workers merged into one, on the CPU."""
 
 from __future__ import annotations
 

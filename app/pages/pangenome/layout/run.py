@@ -116,7 +116,7 @@ class LayoutRun:
 
     @property
     def latest(self) -> LayoutSnapshot | None:
-        """The newest positions, be it that `poll` has not taken them over yet."""
+        """The newest positions, also those that `poll` has not seen yet."""
         job = self._job
         return (job.snapshot if job is not None else None) or self.snapshot
 

@@ -182,7 +182,7 @@ class PathView:
             self._contents.ask(read_path, graph, name, self._session.annotations)
 
     def _on_annotations(self, _event: Any) -> None:
-        """Show the new annotations, on the path that has most of them if this one has none."""
+        """Show the new annotations; if this path has none, on the path with the largest number."""
         placed, name = self._session.annotations, self.path.value
         if placed is not None and len(placed) and self._session.region is None and name:
             counts = np.bincount(placed.paths, minlength=self._graph.n_paths)

@@ -22,11 +22,10 @@ from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
 from genoviz_app.pages.pangenome.picture.fitting import Fitting
 from genoviz_app.pages.pangenome.picture.frame import Frame
 from genoviz_app.pages.pangenome.picture.frame_maker import FrameMaker, Shown
-from genoviz_app.pages.pangenome.picture.frames import RENDERER, FrameLoop
+from genoviz_app.pages.pangenome.picture.frames import RENDERER, FrameLoop, NotebookFrames
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, Message
 from genoviz_app.pages.pangenome.picture.hovering import FoundNode, Hovering, describe_node
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
-from genoviz_app.pages.pangenome.picture.notebook_frames import NotebookFrames
 from genoviz_app.pages.pangenome.picture.shapes import plane_ends
 
 log = logging.getLogger(__name__)

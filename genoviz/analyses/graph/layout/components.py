@@ -98,7 +98,7 @@ def _bounding_boxes(coordinates, components, n_components):
 def pack_components(coordinates: np.ndarray, components: np.ndarray) -> np.ndarray:
     """Return coordinates with the components stacked along y, each from x = 1000.
 
-    Every component is moved as a whole: its lowest x becomes 1000, its lowest y lies 1000 above
+    Every component is moved as a whole: its lowest x is 1000, its lowest y lies 1000 above
     the highest y of the component before it (the first lies at 1000), as odgi places them.
 
     Parameters

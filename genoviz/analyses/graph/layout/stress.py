@@ -125,8 +125,8 @@ def sampled_path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: A
 
     Terms of near steps, which are few and can be huge, are all taken or drawn more often, and
     each counts for as many as it stands for; see `genoviz.analyses.graph.layout.stress_strata`.
-    Where there are no more terms than samples, all are taken. Both backends draw the same terms for
-    the same seed.
+    All terms are taken where there are at most as many as samples. Both backends draw the same
+    terms for the same seed.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ def _by_texts(column: NodeColumn) -> Colouring:
 
 
 def _by_own_colours(column: NodeColumn) -> Colouring:
-    """Keep up to 200 colours as they are; of more, each becomes the nearest frequent one."""
+    """Keep up to 200 colours as they are; with more, each is drawn as the nearest frequent one."""
     codes = column.values.astype(np.int64) + 1
     counts = np.bincount(codes, minlength=len(column.texts) + 1)[1:]
     kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_TEXTS])

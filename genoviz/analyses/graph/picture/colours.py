@@ -1,4 +1,4 @@
-"""How nodes become colours: their values, how these are scaled, and what the colours mean."""
+"""How nodes are coloured: their values, how these are scaled, and what the colours mean."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CATEGORY_OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """How nodes become colours.
+    """How nodes are coloured.
 
     Attributes
     ----------

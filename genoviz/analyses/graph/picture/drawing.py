@@ -12,7 +12,7 @@ import numpy as np
 
 from genoviz.analyses.graph.picture.drawn_nodes import DrawnNodes, place_array, strip_boxes
 from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
-from genoviz.analyses.graph.picture.levels import (
+from genoviz.analyses.graph.picture.legend import (
     HOWS,
     MAX_INDEX,
     How,

@@ -100,8 +100,8 @@ class Fold:
     def _choose_rows(self) -> int:
         width, height = self._extents
         best = math.sqrt(width * self.height / (max(height, width * 1e-9) * self.width))
-        most = max(1, self.height // MIN_ROW_PIXELS)
-        candidates = {min(max(1, n), most) for n in (math.floor(best), math.ceil(best), 1)}
+        maximum = max(1, self.height // MIN_ROW_PIXELS)
+        candidates = {min(max(1, n), maximum) for n in (math.floor(best), math.ceil(best), 1)}
         return max(sorted(candidates), key=lambda n: replace(self, n_rows=n)._pixels_per_bp)
 
     @property

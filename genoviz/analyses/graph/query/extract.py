@@ -76,7 +76,7 @@ def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> P
     """Return the graph of some nodes, the edges between them and what paths have of them.
 
     Nodes, edges and paths keep their order, nodes their names and sequences. Each longest run of
-    a path inside the nodes becomes a path, named for where it lies on its contig, as
+    a path inside the nodes is a path of its own, named for where it lies on its contig, as
     ``grch38#chr6:31982057-32002681`` (0-based half-open); a path that is whole keeps its name.
 
     Raises

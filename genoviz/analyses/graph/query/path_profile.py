@@ -103,7 +103,7 @@ class PathProfile:
     def bins(self, start: float, end: float, *, n_bins: int) -> PathBins:
         """Return depth and strand from ``start`` to ``end``, bp.
 
-        Each step is a stretch of its own where there are no more than ``n_bins``; else there are
+        Each step is a stretch of its own where there are at most ``n_bins``; else there are
         ``n_bins`` stretches of equal length. Beyond half a million steps, the smallest and the
         largest depth may be those of a step up to 64 steps beyond the stretch.
 

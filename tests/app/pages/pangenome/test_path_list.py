@@ -39,8 +39,8 @@ def open_list(session):
         paths = PathList(session, view)
         told = paths.told = {}
         view.picture.draw_only = lambda nodes: told.update(only=nodes)
-        paths._hiding._take = view.picture.draw_only
-        paths._zooming._take = lambda nodes: told.update(zoom=nodes)
+        paths._hiding._on_answer = view.picture.draw_only
+        paths._zooming._on_answer = lambda nodes: told.update(zoom=nodes)
         if graph is not None:
             session.opened = OpenGraph("x", "x", graph)
         view.set_graph(graph)

@@ -7,11 +7,11 @@ const MAP_WIDTH = 176;
 const MAP_HEIGHT = 118;
 const MARGIN = 12;
 
-// The longest of 1, 2, 5, 10 ... bp that is at most so long.
-export function roundLength(most) {
-  const power = 10 ** Math.floor(Math.log10(most));
+// The longest of 1, 2, 5, 10 ... bp that is no longer than a maximum.
+export function roundLength(maximum) {
+  const power = 10 ** Math.floor(Math.log10(maximum));
   for (const step of [5, 2]) {
-    if (step * power <= most) {
+    if (step * power <= maximum) {
       return step * power;
     }
   }

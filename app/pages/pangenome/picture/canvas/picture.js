@@ -54,8 +54,8 @@ export class Picture {
     if (width < 1 || height < 1) {
       return;
     }
-    const most = Math.sqrt(MAX_DEVICE_PIXELS / (width * height));
-    this.ratio = Math.max(Math.min(window.devicePixelRatio || 1, most), 0.25);
+    const maximum = Math.sqrt(MAX_DEVICE_PIXELS / (width * height));
+    this.ratio = Math.max(Math.min(window.devicePixelRatio || 1, maximum), 0.25);
     this.canvas.width = Math.max(Math.round(width * this.ratio), 1);
     this.canvas.height = Math.max(Math.round(height * this.ratio), 1);
     const isFirst = this.view === null;

@@ -103,9 +103,9 @@ export class View {
   _limit(factor) {
     const ulp = Number.EPSILON * Math.max(...[this.x0, this.x1, this.y0, this.y1].map(Math.abs));
     const finest = Math.max(MIN_SCALE, ulp * STEPS_PER_PIXEL);
-    const most = Math.min(this.xScale, this.yScale) / finest;
-    const least = Math.max(this.x1 - this.x0, this.y1 - this.y0) / MAX_EXTENT;
-    return Math.max(Math.min(factor, Math.max(most, 1)), Math.min(least, 1));
+    const maximum = Math.min(this.xScale, this.yScale) / finest;
+    const minimum = Math.max(this.x1 - this.x0, this.y1 - this.y0) / MAX_EXTENT;
+    return Math.max(Math.min(factor, Math.max(maximum, 1)), Math.min(minimum, 1));
   }
 }
 
