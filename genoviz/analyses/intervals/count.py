@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -19,6 +21,43 @@ from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
 from genoviz.model.intervals.intervals import Intervals
 
 Method = Literal["auto", "sweep", "merge", "search"]
+Work = Generator[tuple[int, int], None, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class WorkProgress:
+    """How far a computation over intervals is.
+
+    Attributes
+    ----------
+    n_done, n_total
+        Pieces of work that are done, and how many there are.
+    found
+        What the computation returns, in the last report only.
+    """
+
+    n_done: int
+    n_total: int
+    found: Any = None
+
+
+def iter_progress(work: Work) -> Iterator[WorkProgress]:
+    """Yield how far a generator is that yields pairs (done, in all) and returns a result."""
+    n_total = 1
+    while True:
+        try:
+            n_done, n_total = next(work)
+        except StopIteration as done:
+            yield WorkProgress(n_total, n_total, done.value)
+            return
+        yield WorkProgress(n_done, n_total)
+
+
+def last_found(reports: Iterator[WorkProgress]) -> Any:
+    """Return what the last report has."""
+    for report in reports:
+        found = report.found
+    return found
 
 
 def count_overlaps(
@@ -80,9 +119,37 @@ def count_overlaps(
     Marzolla et al. 2024, Parallel intersection counting on shared-memory multiprocessors and GPUs,
     doi:10.1016/j.future.2024.05.039.
     """
+    reports = iter_count_overlaps(
+        queries,
+        subjects,
+        closed=closed,
+        strand=strand,
+        zero_length=zero_length,
+        method=method,
+        backend=backend,
+    )
+    return last_found(reports)
+
+
+def iter_count_overlaps(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    closed: bool = False,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+    method: Method = "auto",
+    backend: Backend = "auto",
+) -> Iterator[WorkProgress]:
+    """Yield how far `count_overlaps` is, whose parameters it has; the last report has the counts.
+
+    ``"sweep"`` counts in one go.
+    """
     check_option("method", method, get_args(Method))
     pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
-    return count_linear(pair, zero_length=zero_length, method=method, backend=backend)
+    return iter_progress(
+        count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
+    )
 
 
 def total_overlaps(
@@ -115,6 +182,18 @@ def count_linear(
     method: Method = "auto",
     backend: Backend = "auto",
 ) -> np.ndarray:
+    """As `count_linear_in_slices`, in one go."""
+    work = count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
+    return last_found(iter_progress(work))
+
+
+def count_linear_in_slices(
+    pair: LinearPair,
+    *,
+    zero_length: ZeroLength,
+    method: Method = "auto",
+    backend: Backend = "auto",
+) -> Work:
     """Return the counts of queries in linear coordinates, made with the same ``zero_length``.
 
     Raises
@@ -130,7 +209,7 @@ def count_linear(
                 f"{MAX_PACKED_BITS}; choose method 'search' or 'auto'"
             )
     kernel = load_kernel("interval_count", backend)
-    counts = kernel.count_overlaps(
+    counts = yield from kernel.iter_count_overlaps(
         pair.query_starts, pair.query_ends, pair.starts, pair.ends, method
     )
     if zero_length == "interior":

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.intervals.count import Method, count_linear
-from genoviz.analyses.intervals.linear_coordinates import Strand, ZeroLength, linear_pair
+from genoviz.analyses.intervals.count import (
+    Method,
+    Work,
+    WorkProgress,
+    count_linear_in_slices,
+    iter_progress,
+    last_found,
+)
+from genoviz.analyses.intervals.linear_coordinates import (
+    LinearPair,
+    Strand,
+    ZeroLength,
+    linear_pair,
+)
 from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.model.intervals.intervals import Intervals
@@ -71,16 +84,55 @@ def coverage_fraction(
     >>> coverage.counts.tolist(), coverage.fractions.tolist(), coverage.mean_depths.tolist()
     ([2], [0.4], [0.6])
     """
+    reports = iter_coverage_fraction(
+        queries,
+        subjects,
+        closed=closed,
+        strand=strand,
+        zero_length=zero_length,
+        method=method,
+        backend=backend,
+    )
+    return last_found(reports)
+
+
+def iter_coverage_fraction(
+    queries: Intervals,
+    subjects: Intervals,
+    *,
+    closed: bool = False,
+    strand: Strand | None = None,
+    zero_length: ZeroLength = "bedtools",
+    method: Method = "auto",
+    backend: Backend = "auto",
+) -> Iterator[WorkProgress]:
+    """Yield how far `coverage_fraction` is, whose parameters it has; the last report has it."""
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
-    counts = count_linear(pair, zero_length=zero_length, method=method, backend=backend)
     lengths = queries.lengths + closed
+    return iter_progress(_cover(pair, lengths, zero_length, method, backend))
+
+
+def _cover(
+    pair: LinearPair, lengths: np.ndarray, zero_length: ZeroLength, method: Method, backend: Backend
+) -> Work:
+    """Count, then measure: each is half of the work."""
+    counting = count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
+    counts = yield from _half(counting, is_second=False)
     if zero_length == "bedtools":
         lengths = np.where(lengths == 0, 2, lengths)
     starts, ends = without_empty(pair.starts, pair.ends)
     check_sum(starts, ends)
     kernel = load_kernel("interval_count", backend)
-    summed, covered = kernel.measure_cover(pair.query_starts, pair.query_ends, starts, ends)
+    measuring = kernel.iter_measure_cover(pair.query_starts, pair.query_ends, starts, ends)
+    summed, covered = yield from _half(measuring, is_second=True)
     return IntervalCoverage(counts, covered, lengths, summed, resolve_backend(backend))
+
+
+def _half(work: Work, *, is_second: bool) -> Work:
+    """Do work that is the first or the second half of another."""
+    for report in iter_progress(work):
+        yield report.n_done + is_second * report.n_total, 2 * report.n_total
+    return report.found
 
 
 def check_sum(starts: np.ndarray, ends: np.ndarray) -> None:

@@ -204,14 +204,13 @@ def summarise_bins(
 
 
 @njit(nogil=True, cache=True)
-def find_steps(starts, ends, low, high):
-    """Return where the depth changes in a range, from ``low`` on, and the depth from there on."""
-    i, j = _lower_bound(starts, low + 1), _lower_bound(ends, low + 1)
+def extend_steps(starts, ends, i, j, high, positions, depths, n):
+    """Store where the depth changes before ``high``, and the depth from there on.
+
+    It goes on from start i and end j, behind the n steps that are stored; returns the next i, j
+    and n.
+    """
     last_i, last_j = _lower_bound(starts, high), _lower_bound(ends, high)
-    positions = np.empty(last_i - i + last_j - j + 1, np.int64)
-    depths = np.empty(len(positions), np.int64)
-    positions[0], depths[0] = low, i - j
-    n = 1
     while i < last_i or j < last_j:
         position = np.int64(high)
         if i < last_i:
@@ -225,4 +224,16 @@ def find_steps(starts, ends, low, high):
         if i - j != depths[n - 1]:
             positions[n], depths[n] = position, i - j
             n += 1
+    return i, j, n
+
+
+@njit(nogil=True, cache=True)
+def find_steps(starts, ends, low, high):
+    """Return where the depth changes in a range, from ``low`` on, and the depth from there on."""
+    i, j = _lower_bound(starts, low + 1), _lower_bound(ends, low + 1)
+    last_i, last_j = _lower_bound(starts, high), _lower_bound(ends, high)
+    positions = np.empty(last_i - i + last_j - j + 1, np.int64)
+    depths = np.empty(len(positions), np.int64)
+    positions[0], depths[0] = low, i - j
+    i, j, n = extend_steps(starts, ends, i, j, high, positions, depths, 1)
     return positions[:n].copy(), depths[:n].copy()

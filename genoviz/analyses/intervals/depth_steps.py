@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from genoviz.analyses.intervals import depth_loops
+from genoviz.analyses.intervals.count import Work, WorkProgress, iter_progress, last_found
 from genoviz.analyses.intervals.coverage import without_empty
+from genoviz.analyses.intervals.depth_loops import extend_steps
 from genoviz.analyses.intervals.linear_coordinates import linear_intervals, on_contigs
+from genoviz.analyses.slices import iter_slices
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals
+
+FIRST_STARTS = 1 << 20
 
 
 def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
@@ -38,13 +43,19 @@ def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
     >>> steps.starts.tolist(), steps.ends.tolist(), steps.scores.tolist()
     ([0, 5, 8, 4], [5, 8, 9, 6], [1.0, 2.0, 1.0, 1.0])
     """
+    return last_found(iter_depth_steps(intervals, zeros=zeros))
+
+
+def iter_depth_steps(intervals: Intervals, *, zeros: bool = False) -> Iterator[WorkProgress]:
+    """Yield how far `depth_steps` is, whose parameters it has; the last report has the steps."""
+    return iter_progress(_steps(intervals, zeros))
+
+
+def _steps(intervals: Intervals, zeros: bool) -> Work:
     intervals = on_contigs(intervals)
     linear_starts, linear_ends, offsets = linear_intervals(intervals)
-    sorted_starts, sorted_ends = load_kernel("interval_count", "cpu").sort_arrays(
-        without_empty(linear_starts, linear_ends)
-    )
     top = int(offsets[-1])
-    positions, depths = depth_loops.find_steps(sorted_starts, sorted_ends, 0, top + 1)
+    positions, depths = yield from _linear_steps(linear_starts, linear_ends, top)
     rows = np.flatnonzero(depths > 0)
     ids = np.searchsorted(offsets, positions[rows], "right") - 1
     starts = positions[rows] - offsets[ids]
@@ -61,6 +72,28 @@ def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
         names=None,
         scores=values.astype(np.float64),
     )
+
+
+def _linear_steps(starts: np.ndarray, ends: np.ndarray, top: int) -> Work:
+    """Return where the depth changes from 0 up to ``top``, and the depth from there on."""
+    starts, ends = without_empty(starts, ends)
+    n = len(starts)
+    kernel = load_kernel("interval_count", "cpu")
+    starts, ends = yield from kernel.iter_sort_arrays([starts, ends], n_total=3 * n)
+
+    positions, depths = np.empty((2, 2 * n + 1), np.int64)
+    positions[0] = depths[0] = 0
+    at = (0, 0, 1)
+
+    def extend(_first: int, stop: int) -> None:
+        nonlocal at
+        high = int(starts[stop]) if stop < n else top + 1
+        i, j, n_steps = at
+        at = extend_steps(starts, ends, i, j, high, positions, depths, n_steps)
+
+    for n_done, _ in iter_slices(extend, n, first_size=FIRST_STARTS):
+        yield 2 * n + n_done, 3 * n
+    return positions[: at[2]], depths[: at[2]]
 
 
 def _fill_gaps(

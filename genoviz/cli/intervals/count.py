@@ -126,11 +126,11 @@ def count(
                 reads=reads,
                 strand=strand,
             )
-            from genoviz.analyses.intervals.count import count_overlaps
+            from genoviz.analyses.intervals.count import iter_count_overlaps
 
-            bar.update("Counting", 0, None, "")
             began = time.perf_counter()
-            counts = count_overlaps(rows.intervals, found, backend=backend.value, **options)
+            reports = iter_count_overlaps(rows.intervals, found, backend=backend.value, **options)
+            counts = io.follow(reports, bar, "Counting")
             seconds, n_subjects = time.perf_counter() - began, len(found)
     from genoviz.io.intervals.writer import Column, iter_lines
 
@@ -274,17 +274,18 @@ def count_on_graph(
 ) -> GraphCounts:
     """Return how many intervals, or paths, lie over intervals on the paths of a graph."""
     from genoviz.analyses.graph.query.path_depth import depths_of_intervals
-    from genoviz.analyses.intervals.count import count_overlaps
+    from genoviz.analyses.intervals.count import iter_count_overlaps
 
     graph = read_graph(graph_file, bar, cache=True)
     strand = None if subjects is None else options["strand"]
     placed = _place(graph, queries, bar, names=True, strand=strand)
-    bar.update("Counting", 0, None, "")
     if subjects is None:
+        bar.update("Counting", 0, None, "")
         depths = depths_of_intervals(graph, placed.intervals, of or None)
         return GraphCounts(placed, {"n_paths": depths.n_paths, "mean_depth": depths.mean_depths})
     others = _place(graph, subjects, bar, names=False, strand=strand)
-    counts = count_overlaps(placed.intervals, others.intervals, **options)
+    reports = iter_count_overlaps(placed.intervals, others.intervals, **options)
+    counts = io.follow(reports, bar, "Counting")
     return GraphCounts(placed, {"count": counts})
 
 

@@ -70,17 +70,17 @@ def coverage(
             reads=reads,
             strand=strand,
         )
-        from genoviz.analyses.intervals.coverage import coverage_fraction
+        from genoviz.analyses.intervals.coverage import iter_coverage_fraction
 
-        bar.update("Measuring", 0, None, "")
         began = time.perf_counter()
-        result = coverage_fraction(
+        reports = iter_coverage_fraction(
             rows.intervals,
             found,
             strand=strand,
             zero_length=zero_length.value,
             backend=backend.value,
         )
+        result = io.follow(reports, bar, "Measuring")
         seconds = time.perf_counter() - began
     import numpy as np
 

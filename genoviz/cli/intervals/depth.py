@@ -114,8 +114,7 @@ def depth(
             options = {"exclude_flags": exclude_flags, "min_quality": min_quality}
             found = io.read(file, bar, names=False, blocks=split, region=region, **options)
             found = _choose(found, strand, genome, file)
-            bar.update("Depth", 0, None, "")
-            steps = _depth(found, zeros, region, file)
+            steps = _depth(found, zeros, region, file, bar)
     if not zeros:
         steps = steps.select(steps.scores > 0)
     if kind == "bigWig":
@@ -193,10 +192,12 @@ def _choose(
     return found
 
 
-def _depth(found: Intervals, zeros: bool, region: str | None, file: Path) -> Intervals:
+def _depth(
+    found: Intervals, zeros: bool, region: str | None, file: Path, bar: ProgressBar
+) -> Intervals:
     import numpy as np
 
-    from genoviz.analyses.intervals.depth_steps import depth_steps
+    from genoviz.analyses.intervals.depth_steps import iter_depth_steps
     from genoviz.errors import FileFormatError
     from genoviz.io.intervals.intervals import to_region
 
@@ -204,7 +205,7 @@ def _depth(found: Intervals, zeros: bool, region: str | None, file: Path) -> Int
         raise FileFormatError(
             file, "does not say how long its contigs are, which --zeros needs: give --genome"
         )
-    steps = depth_steps(found, zeros=zeros)
+    steps = io.follow(iter_depth_steps(found, zeros=zeros), bar, "Depth")
     if region is None:
         return steps
     place = to_region(region, steps.contigs)

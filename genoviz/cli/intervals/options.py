@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from genoviz.cli.results import print_notes
 from genoviz.cli.streams import as_file, until_nobody_reads
 
 if TYPE_CHECKING:
+    from genoviz.analyses.intervals.count import WorkProgress
     from genoviz.io.intervals.rows import IntervalRows
     from genoviz.model import Intervals
 
@@ -124,6 +125,14 @@ def read(path: Path, bar: ProgressBar, **options) -> Intervals:
         bar.update(stage, progress.n_bytes_done, progress.n_bytes_total or None, "B")
     print_notes(*progress.intervals.notes)
     return progress.intervals
+
+
+def follow(reports: Iterable[WorkProgress], bar: ProgressBar, stage: str) -> Any:
+    """Return what a computation finds, and show how far it is."""
+    bar.update(stage, 0, None, "")
+    for report in reports:
+        bar.update(stage, report.n_done, report.n_total, "")
+    return report.found
 
 
 def match_contigs(subjects: Intervals, queries: Intervals) -> Intervals:

@@ -28,6 +28,10 @@ method         str               one of ``METHODS``, or ``"auto"`` for the faste
 subjects repeated, and those that at least one covers. It is given subjects that have a base, in
 any order, whose starts and ends may be of another dtype than the queries'.
 
+``iter_count_overlaps`` and ``iter_measure_cover`` return the same as generators: again and again
+they yield how much of the work is done and how much there is, so that nobody waits for longer than
+about a second without a sign. Where slices end changes no result.
+
 ``count_overlaps`` returns int32 (n,), or int64 where there are 2^31 subjects or more. All methods
 return the same.
 
@@ -43,7 +47,8 @@ return the same.
 ``"sweep"`` and ``"merge"`` pack a coordinate, a bit and a number in one integer, so that
 ``packed_bits`` may be at most ``MAX_PACKED_BITS``.
 
-The module of the CPU also has ``sort_arrays`` and ``order_of``, which analyses use apart from the
+The module of the CPU also has ``sort_arrays``, ``iter_sort_arrays`` and
+``order_of``, which analyses use apart from the
 counts: sorted copies of long arrays, and their rows in ascending order. They have no CUDA twin.
 
 References

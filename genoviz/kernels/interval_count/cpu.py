@@ -5,13 +5,16 @@ from numba import get_num_threads, njit, prange
 
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
 from genoviz.kernels.interval_count.cpu_sorted import (
+    CHUNK,
     block_sums,
     find_covered,
     is_sorted,
+    iter_sort_arrays,
+    last_of,
     order_of,
-    sort_arrays,
     sum_before,
 )
+from genoviz.kernels.interval_count.cpu_sorted import sort_arrays as sort_arrays  # see contract
 
 GROUP = 64
 GROUPS_PER_BLOCK = 64
@@ -20,10 +23,17 @@ BLOCKS_PER_THREAD = 8
 SCAN = 16
 FEW_QUERIES = 8
 DENSE_SPAN = 1 << 22
+SLICE = 1 << 22
+COVER_SLICE = 128 * CHUNK
 
 
 def count_overlaps(query_starts, query_ends, starts, ends, method):
     """Return how many subjects each query overlaps."""
+    return last_of(iter_count_overlaps(query_starts, query_ends, starts, ends, method))
+
+
+def iter_count_overlaps(query_starts, query_ends, starts, ends, method):
+    """As `count_overlaps`; yields how much is done, and how much there is to do."""
     n, m = len(query_starts), len(starts)
     counts = np.zeros(n, np.int32 if m < 2**31 else np.int64)
     if n == 0 or m == 0:
@@ -31,13 +41,19 @@ def count_overlaps(query_starts, query_ends, starts, ends, method):
     if method == "auto":
         method = _fastest_method(query_starts, query_ends, starts, ends)
     functions = {"sweep": _count_by_sweep, "merge": _count_by_merge, "search": _count_by_search}
-    functions[method](query_starts, query_ends, starts, ends, counts)
+    yield from functions[method](query_starts, query_ends, starts, ends, counts)
     return counts
 
 
 def measure_cover(query_starts, query_ends, starts, ends):
     """Return the bases of all subjects inside each query, and those that one covers."""
-    starts, ends = sort_arrays([starts, ends])
+    return last_of(iter_measure_cover(query_starts, query_ends, starts, ends))
+
+
+def iter_measure_cover(query_starts, query_ends, starts, ends):
+    """As `measure_cover`; yields how much is done, and how much there is to do."""
+    n, n_keys = len(query_starts), len(starts) + len(ends)
+    starts, ends = yield from iter_sort_arrays([starts, ends], n_total=n_keys + 2 * n)
     stretches = find_covered(starts, ends)
     prepared = (
         starts,
@@ -47,10 +63,13 @@ def measure_cover(query_starts, query_ends, starts, ends):
         *stretches,
         np.concatenate([[0], np.cumsum(stretches[1] - stretches[0])]),
     )
-    before_start, before_end = (
-        sum_before(*prepared, edges, order_of(edges)) for edges in (query_starts, query_ends)
-    )
-    return before_end - before_start
+    before = np.zeros((2, 2, n), np.int64)
+    for sums, edges, n_done in zip(before, (query_starts, query_ends), (0, n), strict=True):
+        order = order_of(edges)
+        for first in range(0, n, COVER_SLICE):
+            sum_before(*prepared, edges, order[first : first + COVER_SLICE], sums)
+            yield n_keys + n_done + min(first + COVER_SLICE, n), n_keys + 2 * n
+    return before[1] - before[0]
 
 
 def _fastest_method(query_starts, query_ends, starts, ends):
@@ -74,7 +93,7 @@ def _count_by_sweep(query_starts, query_ends, starts, ends, counts):
     endpoints = np.empty(2 * (n + m), np.uint64)
     _pack_endpoints(query_starts, query_ends, owner_bits, 0, endpoints[: 2 * n])
     _pack_endpoints(starts, ends, owner_bits, n, endpoints[2 * n :])
-    (endpoints,) = sort_arrays([], spare=[endpoints])
+    (endpoints,) = yield from iter_sort_arrays([], n_total=2 * len(endpoints), spare=[endpoints])
     started, ended = np.empty_like(counts), np.empty_like(counts)
     _sweep(endpoints, owner_bits, n, _n_blocks(len(endpoints)), started, ended)
     np.subtract(started, ended, out=counts)
@@ -128,11 +147,17 @@ def _count_by_merge(query_starts, query_ends, starts, ends, counts):
     packed = np.empty((2, n), np.uint64)
     _pack(query_ends, number_bits, packed[0])
     _pack(query_starts, number_bits, packed[1])
-    sorted_starts, sorted_ends, by_end, by_start = sort_arrays([starts, ends], spare=packed)
+    n_sorted = 2 * (n + len(starts))
+    sorted_starts, sorted_ends, by_end, by_start = yield from iter_sort_arrays(
+        [starts, ends], n_total=n_sorted + 2 * n, spare=packed
+    )
     ended = np.empty_like(counts)
-    n_blocks = _n_blocks(n)
-    _merge(by_end, number_bits, sorted_starts, 0, n_blocks, counts)
-    _merge(by_start, number_bits, sorted_ends, 1, n_blocks, ended)
+    for first in range(0, n, SLICE):
+        ends_here, starts_here = by_end[first : first + SLICE], by_start[first : first + SLICE]
+        n_blocks = _n_blocks(len(ends_here))
+        _merge(ends_here, number_bits, sorted_starts, 0, n_blocks, counts)
+        _merge(starts_here, number_bits, sorted_ends, 1, n_blocks, ended)
+        yield n_sorted + 2 * (first + len(ends_here)), n_sorted + 2 * n
     counts -= ended
 
 
@@ -173,14 +198,18 @@ def _merge(packed, number_bits, keys, step, n_blocks, ranks):
 
 
 def _count_by_search(query_starts, query_ends, starts, ends, counts):
+    n, n_sorted = len(query_starts), 2 * len(starts)
     if _is_dense(starts, ends):
         keys, make_table = (starts, ends), _make_dense_table
     else:
-        keys, make_table = sort_arrays([starts, ends]), _make_table
-    low, shift, table = make_table(keys[0], counts.dtype)
-    _look_up(query_ends, 0, keys[0], low, shift, table, False, counts)
-    low, shift, table = make_table(keys[1], counts.dtype)
-    _look_up(query_starts, 1, keys[1], low, shift, table, True, counts)
+        keys = yield from iter_sort_arrays([starts, ends], n_total=n_sorted + 2 * n)
+        make_table = _make_table
+    for step, values in enumerate((query_ends, query_starts)):
+        low, shift, table = make_table(keys[step], counts.dtype)
+        for first in range(0, n, SLICE):
+            part = slice(first, first + SLICE)
+            _look_up(values[part], step, keys[step], low, shift, table, step == 1, counts[part])
+            yield n_sorted + step * n + min(first + SLICE, n), n_sorted + 2 * n
 
 
 def _is_dense(starts, ends):

@@ -8,8 +8,9 @@ before x is ``sum(x - start for starts below x) - sum(x - end for ends below x)`
 stretch ends where as many intervals have ended as have begun.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
 
 import numpy as np
 from numba import get_num_threads, njit, prange
@@ -72,11 +73,28 @@ def _spread(values, low, shift, range_of_cell, n_ranges, n_chunks, spread):
     return bounds
 
 
+def last_of(work: Generator[Any, None, Any]) -> Any:
+    """Return what a generator returns at its end."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            return done.value
+
+
 def sort_arrays(
     arrays: Sequence[np.ndarray], *, spare: Sequence[np.ndarray] = ()
 ) -> list[np.ndarray]:
+    """As `iter_sort_arrays`, in one go."""
+    return last_of(iter_sort_arrays(arrays, n_total=0, spare=spare))
+
+
+def iter_sort_arrays(
+    arrays: Sequence[np.ndarray], *, n_total: int, spare: Sequence[np.ndarray] = ()
+) -> Generator[tuple[int, int], None, list[np.ndarray]]:
     """Return the arrays sorted, and then those that the caller can spare.
 
+    Yields how many values are sorted, and ``n_total``: how much the caller has to do in all.
     They hold integers from 0 to 2^63 - 1. Those of ``arrays`` are not changed, and are given back
     themselves if they are sorted already; those of ``spare`` may be sorted in place.
     """
@@ -94,12 +112,19 @@ def sort_arrays(
             copies[i], bounds = _spread_evenly(arrays[i], n_ranges=min(4 * n_threads, MAX_RANGES))
             tasks += np.split(copies[i], bounds[1:-1])
     tasks.sort(key=len, reverse=True)
+    n_done = sum(map(len, arrays)) - sum(map(len, tasks))
     if n_threads == 1 or len(tasks) <= 1:
         for task in tasks:
             task.sort()
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(np.ndarray.sort, tasks))
+            n_done += len(task)
+            yield n_done, n_total
+        return copies
+    with ThreadPoolExecutor(n_threads) as pool:
+        sizes = {pool.submit(np.ndarray.sort, task): len(task) for task in tasks}
+        for future in as_completed(sizes):
+            future.result()
+            n_done += sizes[future]
+            yield n_done, n_total
     return copies
 
 
@@ -168,15 +193,24 @@ def _sum_of_first(keys, sums, n):
 
 @njit(nogil=True, cache=True, parallel=True)
 def sum_before(
-    starts, ends, start_sums, end_sums, covered_starts, covered_ends, covered_sums, values, order
+    starts,
+    ends,
+    start_sums,
+    end_sums,
+    covered_starts,
+    covered_ends,
+    covered_sums,
+    values,
+    order,
+    sums,
 ):
-    """Return the sum of depths and the number of covered bases before each value.
+    """Store the sum of depths and the number of covered bases before some of the values.
 
-    int64, shape (2, n_values). Values are taken in their ascending order, which is given.
-    ``covered_sums`` are the bases covered before each covered stretch, and at last those of all.
+    ``sums`` is int64, shape (2, n_values). ``order`` has the numbers of those values, in their
+    ascending order. ``covered_sums`` are the bases covered before each covered stretch, and at
+    last those of all.
     """
     n, n_starts, n_ends, n_covered = len(order), len(starts), len(ends), len(covered_starts)
-    sums = np.zeros((2, n), np.int64)
     for chunk in prange((n + CHUNK - 1) // CHUNK):
         first = chunk * CHUNK
         value = np.int64(values[order[first]])
@@ -198,7 +232,6 @@ def sum_before(
             if k > 0:
                 inside = min(value, covered_ends[k - 1]) - covered_starts[k - 1]
                 sums[1, number] = covered_sums[k - 1] + inside
-    return sums
 
 
 @njit(nogil=True, cache=True)

@@ -41,6 +41,18 @@ def count_overlaps(query_starts, query_ends, starts, ends, method, *, cell_bits=
     return counts if isinstance(query_starts, cupy.ndarray) else counts.get()
 
 
+def iter_count_overlaps(query_starts, query_ends, starts, ends, method):
+    """As `count_overlaps`, in one go: it takes a fraction of a second."""
+    yield 0, 1
+    return count_overlaps(query_starts, query_ends, starts, ends, method)
+
+
+def iter_measure_cover(query_starts, query_ends, starts, ends):
+    """As `measure_cover`, in one go: it takes a fraction of a second."""
+    yield 0, 1
+    return measure_cover(query_starts, query_ends, starts, ends)
+
+
 def measure_cover(query_starts, query_ends, starts, ends):
     """Return the bases of all subjects inside each query, and those that one covers."""
     cover = cupy.zeros((2, len(query_starts)), np.int64)
