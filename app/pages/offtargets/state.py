@@ -106,7 +106,7 @@ class OffTargetState(param.Parameterized):
         self._job = self.step = None
 
     def change(self, **changes: Any) -> None:
-        """Change what is listed; the hit of another guide is looked at no more."""
+        """Change what is listed; a hit of another guide is left."""
         guide = changes.get("guide", -1)
         if self.hit != NO_HIT and guide >= 0 and self.result.hits.guide_ids[self.hit] != guide:
             self.hit = NO_HIT

@@ -61,7 +61,7 @@ class StrandSearch:
     masks
         uint8, shape (n, length): likewise of the guides.
     limits
-        int64, shape (n,): most mismatches of each.
+        int64, shape (n,): maximum of mismatches of each.
     """
 
     variant: GuideVariants
@@ -83,7 +83,7 @@ class OffTargetRequest:
     planes
         The genome.
     limits
-        int64, shape (n_guides,): most mismatches of each guide.
+        int64, shape (n_guides,): maximum of mismatches of each guide.
     variants
         What is searched for: the guides, then with bulges.
     signs

@@ -110,7 +110,7 @@ MismatchesOption = Annotated[
         "--mismatches",
         min=0,
         max=MAX_SIZE,
-        help="Most mismatches, beside the PAM.",
+        help="Maximum of mismatches, beside the PAM.",
         show_default="4",
     ),
 ]

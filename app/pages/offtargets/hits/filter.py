@@ -32,9 +32,9 @@ class HitFilter:
         Number of the contig; -1 for all.
     stretch
         Where sites need to be on the contig: half-open, they may hang over; or None.
-    least_cfd
+    min_cfd
         The lowest CFD score; 0 for all hits, also those without a score.
-    most_seed
+    max_seed
         The most mismatches in the seed; -1 for any.
     pam
         Number of the PAM among those of the result; -1 for all.
@@ -48,8 +48,8 @@ class HitFilter:
     strand: int = 0
     contig: int = -1
     stretch: tuple[int, int] | None = None
-    least_cfd: float = 0.0
-    most_seed: int = -1
+    min_cfd: float = 0.0
+    max_seed: int = -1
     pam: int = -1
     site_class: int = -1
 
@@ -128,10 +128,10 @@ def _let_through(result: SearchResult, chosen: HitFilter, span: slice) -> np.nda
             low, high = chosen.stretch
             starts = hits.starts[span]
             is_there &= (starts < high) & (starts + hits.lengths[span] > low)
-    if chosen.least_cfd and result.cfd is not None:
-        is_there &= result.cfd[span] >= chosen.least_cfd  # without a score: not there
-    if chosen.most_seed >= 0:
-        is_there &= result.seeds[span] <= chosen.most_seed
+    if chosen.min_cfd and result.cfd is not None:
+        is_there &= result.cfd[span] >= chosen.min_cfd  # without a score: not there
+    if chosen.max_seed >= 0:
+        is_there &= result.seeds[span] <= chosen.max_seed
     return is_there
 
 

@@ -93,10 +93,10 @@ class FilterBar:
             return
         self._state.change(
             mismatches=None if self.mismatches.value == ANY else self.mismatches.value,
-            most_seed=self.seed.value,
+            max_seed=self.seed.value,
             kind=self.kind.value,
             strand=self.strand.value,
-            least_cfd=self.cfd.value,
+            min_cfd=self.cfd.value,
         )
 
     def _on_place(self, _event: Any) -> None:
@@ -136,18 +136,18 @@ class FilterBar:
             limits[_say_limits(chosen.mismatches)] = chosen.mismatches
         kinds = {ALL: -1, **{name: number for number, name in kinds_of(result.query).items()}}
         cfds = dict(CFD_LIMITS)
-        if chosen.least_cfd not in cfds.values():
-            cfds[f"≥ {chosen.least_cfd:g}"] = chosen.least_cfd
+        if chosen.min_cfd not in cfds.values():
+            cfds[f"≥ {chosen.min_cfd:g}"] = chosen.min_cfd
         seeds = dict(SEEDS)
-        if chosen.most_seed not in seeds.values():
-            seeds[f"≤ {chosen.most_seed}"] = chosen.most_seed
+        if chosen.max_seed not in seeds.values():
+            seeds[f"≤ {chosen.max_seed}"] = chosen.max_seed
         self.seed.param.update(
-            options=seeds, value=chosen.most_seed, visible=bool(result.query.pam.letters)
+            options=seeds, value=chosen.max_seed, visible=bool(result.query.pam.letters)
         )
         self.mismatches.param.update(options=limits, value=chosen.mismatches or ANY)
         self.kind.param.update(options=kinds, value=chosen.kind, visible=len(kinds) > 2)
         self.strand.value = chosen.strand
-        self.cfd.param.update(options=cfds, value=chosen.least_cfd, visible=result.cfd is not None)
+        self.cfd.param.update(options=cfds, value=chosen.min_cfd, visible=result.cfd is not None)
 
 
 def _say_limits(limits: tuple[int, int]) -> str:

@@ -174,7 +174,7 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
              f"{n_twice:,} with several perfect copies" if n_twice else "")  # fmt: skip
     note = "; ".join(filter(None, notes))
     rows = np.arange(len(guides))
-    widths = _least_widths(frame, guide_width(result.query))
+    widths = _minimum_widths(frame, guide_width(result.query))
     return TableRows(frame, words, rows, note, tuple(hidden), widths)
 
 
@@ -184,7 +184,7 @@ def guide_width(query: OffTargetQuery) -> int:
     return min(max(PADDING + LETTER * longest, SHORT_NAME), LONG_NAME)
 
 
-def _least_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int], ...]:
+def _minimum_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int], ...]:
     """Return the widths that columns need, px: of their titles, and of all digits of counts."""
     whole = frame.select_dtypes("integer").max()
     needed = {name: _width_of(int(most)) for name, most in whole.items()}

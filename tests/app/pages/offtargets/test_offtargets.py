@@ -175,7 +175,7 @@ def test_filters_keep_what_a_loop_keeps(result):
     hits = result.hits
     kinds = (hits.bulge_types.astype(int) * KIND_SIZES + hits.bulge_sizes).tolist()
     chosen = HitFilter(guide=0, mismatches=(5, 6), kind=2 * KIND_SIZES + 1, strand=-1, contig=0,
-                       stretch=(2_000, 28_000), least_cfd=0.0001, most_seed=5)  # fmt: skip
+                       stretch=(2_000, 28_000), min_cfd=0.0001, max_seed=5)  # fmt: skip
     expected, by_kind = [], 0
     for row in range(len(hits)):
         start = int(hits.starts[row])
@@ -399,8 +399,8 @@ def test_places_are_read_and_written(result):
     [
         HitFilter(),
         HitFilter(guide=1, mismatches=(0, 3), kind=2 * KIND_SIZES + 1, strand=-1, contig=1),
-        HitFilter(kind=0, strand=1, contig=0, stretch=(5, 900), least_cfd=0.023),
-        HitFilter(most_seed=1, pam=0, site_class=2),
+        HitFilter(kind=0, strand=1, contig=0, stretch=(5, 900), min_cfd=0.023),
+        HitFilter(max_seed=1, pam=0, site_class=2),
     ],
 )
 def test_a_link_lists_the_same_hits(result, chosen):
