@@ -39,7 +39,7 @@ from genoviz.analyses.sequences.kmer_queries import count_kmers
 from genoviz.analyses.sequences.kmer_repeats import make_kmer_repeats
 from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
 from genoviz.analyses.sequences.pangenome_queries import count_per_path, locate_on_paths
-from genoviz.io.genotypes.genotypes import read_genotypes
+from genoviz.io.genotypes.reader import read_genotypes
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.io.sequences.reader import iter_read_sequences

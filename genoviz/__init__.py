@@ -229,7 +229,7 @@ _MODULES = {
         "read_genome_planes",
     ),
     "genoviz.io.offtargets.genome_sequences": ("iter_read_genome", "read_genome"),
-    "genoviz.io.genotypes.genotypes": (
+    "genoviz.io.genotypes.reader": (
         "GenotypesProgress",
         "iter_read_genotypes",
         "read_genotypes",

@@ -74,7 +74,7 @@ class OpenPhenotypes:
 
 
 def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
-    from genoviz.io.genotypes.genotypes import iter_read_genotypes
+    from genoviz.io.genotypes.reader import iter_read_genotypes
 
     for step in iter_read_genotypes(path):
         if step.genotypes is not None:

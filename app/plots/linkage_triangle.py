@@ -18,7 +18,7 @@ from bokeh.plotting import figure
 from genoviz_app.plots.graph_picture import LINES, style_figure
 from genoviz_app.plots.manhattan_region import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
 
-MOST_PIXELS, LEAST_PIXELS = 8, 2
+MAX_PIXELS, MIN_PIXELS = 8, 2
 IMAGE_WIDTH = 720
 NO_PAIR, NO_PERCENT = 65_535, 255
 NO_R2 = "none, as one of both does not vary"
@@ -125,7 +125,7 @@ def triangle_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     -------
     int64, shape (height, 2 * height): i and j, which are equal on the diagonal.
     """
-    per_variant = int(np.clip(IMAGE_WIDTH // n, LEAST_PIXELS, MOST_PIXELS))
+    per_variant = int(np.clip(IMAGE_WIDTH // n, MIN_PIXELS, MAX_PIXELS))
     height = per_variant * n // 2
     x = (np.arange(2 * height) + 0.5) * n / (2 * height)
     depth = (np.arange(height)[::-1, None] + 0.5) * n / (2 * height)

@@ -195,9 +195,9 @@ def position_ticks(contig_start: float, view: tuple[float, float], width: int) -
     >>> position_ticks(500.0, (480, 760), 400)
     {599.0: '100', 699.0: '200'}
     """
-    least = (view[1] - view[0]) * TICK_PIXELS / max(width, 1)
-    unit = 10.0 ** np.floor(np.log10(max(least, 1.0)))
-    step = int(unit * next(times for times in (1, 2, 5, 10) if unit * times >= least))
+    minimum = (view[1] - view[0]) * TICK_PIXELS / max(width, 1)
+    unit = 10.0 ** np.floor(np.log10(max(minimum, 1.0)))
+    step = int(unit * next(times for times in (1, 2, 5, 10) if unit * times >= minimum))
     first = max(int(np.ceil((view[0] - contig_start) / step)), 1)
     last = int((view[1] - contig_start) / step)
     positions = [step * number for number in range(first, last + 1)]

@@ -25,7 +25,7 @@ from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.graph_picture import FAINT, SMALL_TEXT, style_figure
 from genoviz_app.plots.palettes import DEPTH, GROUND, ramp_palette
 
-MOST_CELLS = 480
+MAX_CELLS = 480
 NOTHING = "Press Compute matrix: relatives stand side by side."
 
 

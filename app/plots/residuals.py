@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 from genoviz_app.plots.graph_picture import LINES, style_figure
 
 LINE_COLOUR, GOAL_COLOUR = "#ffb454", "#8fe3b0"
-LEAST_ITERATIONS = 10
+MIN_ITERATIONS = 10
 
 
 class ResidualFigure:
@@ -26,7 +26,7 @@ class ResidualFigure:
     def __init__(self) -> None:
         self.plot = figure(
             name="blup-residuals", sizing_mode="stretch_both", min_height=120, min_width=160,
-            x_range=Range1d(0, LEAST_ITERATIONS), y_range=Range1d(1e-14, 2), y_axis_type="log",
+            x_range=Range1d(0, MIN_ITERATIONS), y_range=Range1d(1e-14, 2), y_axis_type="log",
             toolbar_location=None, tools=[], output_backend="canvas",
         )  # fmt: skip
         style_figure(self.plot)
@@ -53,7 +53,7 @@ class ResidualFigure:
         rows = np.flatnonzero(np.isfinite(found) & (found > 0))
         self.source.data = {"x": rows, "y": found[rows]}
         low, high = residual_ends(found[rows], tolerance)
-        self.plot.x_range.end = max(len(found) * 1.02, LEAST_ITERATIONS)
+        self.plot.x_range.end = max(len(found) * 1.02, MIN_ITERATIONS)
         self.plot.y_range.update(start=low, end=high)
         self.goal.location = tolerance
 

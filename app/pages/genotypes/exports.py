@@ -28,7 +28,7 @@ from genoviz_app.pages.genotypes.quality.rows import (
     sample_measures,
     variant_measures,
 )
-from genoviz_app.pages.genotypes.samples.colours import MOST_GROUPS, SampleColours, colour_by
+from genoviz_app.pages.genotypes.samples.colours import MAX_GROUPS, SampleColours, colour_by
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.samples.relationship_view import RelationshipView, degree_of
 from genoviz_app.pages.genotypes.state import GenotypeState
@@ -119,9 +119,9 @@ def write_loadings(path: Path, genotypes: Genotypes, components: Any) -> None:
     write_table(path, {**columns, **loadings})
 
 
-def write_pairs(path: Path, view: RelationshipView, least: float) -> None:
+def write_pairs(path: Path, view: RelationshipView, minimum: float) -> None:
     """Write the pairs of samples that are related at least so much."""
-    pairs, ids = relatives(view.matrix, at_least=least), view.matrix.samples.ids
+    pairs, ids = relatives(view.matrix, at_least=minimum), view.matrix.samples.ids
     columns = {
         "sample_1": ids[pairs.first],
         "sample_2": ids[pairs.second],
@@ -202,7 +202,7 @@ def printed_colours(found: SampleColours) -> tuple[np.ndarray, list[str], list[s
         numbers = found.values
         colours = [LIGHT.colour(at) for at in range(len(found.palette))]
         names = [name for _, name in items] or [""]
-        if len(colours) > MOST_GROUPS:
+        if len(colours) > MAX_GROUPS:
             colours[-1] = LIGHT.faint
     colours.append(LIGHT.other)
     names.append("no value" if np.isnan(numbers).any() else "")
@@ -304,10 +304,10 @@ class ExportsPanel:
         view = self._samples.relationships.view
         if view is None:
             raise ParameterError("relationships are not computed yet; compute them in Samples")
-        least = self._samples.relationships.least
+        minimum = self._samples.relationships.minimum
         title = f"Relationships in {self._state.opened.title}"
         if what == PAIRS:
-            return lambda path: write_pairs(path, view, least)
+            return lambda path: write_pairs(path, view, minimum)
         if what == MATRIX:
             return lambda path: write_matrix(path, view)
         return lambda path: write_heat_map(path, view, title)

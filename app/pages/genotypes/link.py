@@ -78,29 +78,29 @@ class LinkFollower:
             prediction.open_pedigree(link.pedigree)
         while prediction.is_reading:
             yield
-        self._take_trait(link.trait)
+        self._apply_trait(link.trait)
         thresholds = self._read(read_thresholds, link.kept, state.thresholds)
         if thresholds != state.thresholds:
             state.keep(thresholds)
         while state.filtering.is_running:
             yield
-        self._take_variant(link.variant)
-        self._take_window(link.window)
+        self._apply_variant(link.variant)
+        self._apply_window(link.window)
         if link.blup:
             prediction.request = self._read(read_request, link.blup, prediction.request)
         if any(map(COMPONENT.fullmatch, link.covariates)) and state.components is None:
             panels.samples.components.run()
         while panels.samples.components.task.is_running:
             yield
-        self._take_covariates(link.covariates)
-        self._take_model(link.model)
-        self._take_zoom(link)
+        self._apply_covariates(link.covariates)
+        self._apply_model(link.model)
+        self._apply_zoom(link)
         self._compute(link.results)
         if self._problems:
             words = "; ".join(self._problems)
             state.session.complain(f"The link is not followed all the way: {words}.")
 
-    def _take_trait(self, trait: str) -> None:
+    def _apply_trait(self, trait: str) -> None:
         """Take the trait, if the table has it."""
         if not trait:
             return
@@ -109,7 +109,7 @@ class LinkFollower:
         else:
             self._complain(f"no column of numbers, or of two groups, is named {trait!r}")
 
-    def _take_covariates(self, covariates: tuple[str, ...]) -> None:
+    def _apply_covariates(self, covariates: tuple[str, ...]) -> None:
         if not covariates:
             return
         known = covariate_names(self._state)
@@ -118,7 +118,7 @@ class LinkFollower:
                 self._complain(f"no column or component is named {name!r}")
         self._state.covariates = tuple(name for name in covariates if name in known)
 
-    def _take_variant(self, variant: str) -> None:
+    def _apply_variant(self, variant: str) -> None:
         if not variant:
             return
         found = find_variant(self._state.subject.variants, variant)
@@ -127,17 +127,17 @@ class LinkFollower:
         elif found != self._state.variant:
             self._state.choose_variant(found)
 
-    def _take_window(self, window: str) -> None:
+    def _apply_window(self, window: str) -> None:
         labels = {slug_of(label): label for label in WINDOWS}
         if window:
             self._choose(self._panels.association.region.window, "window", window, labels)
 
-    def _take_model(self, model: str) -> None:
+    def _apply_model(self, model: str) -> None:
         field = self._panels.association.form.model
         if model:
             self._choose(field, "model", model, {name: name for name in field.options.values()})
 
-    def _take_zoom(self, link: Address) -> None:
+    def _apply_zoom(self, link: Address) -> None:
         """Zoom into the plot of the tab, if it is there or is going to be computed."""
         plot = self._panels.plot(link.tab)
         if link.zoom is None or plot is None:

@@ -124,10 +124,10 @@ class LongTable:
         self._order = ("", False)
         self._first = 0
         self.listed: Listed | None = None
-        self._listing = Question(session, "rows of a table", self._take_listed)
+        self._listing = Question(session, "rows of a table", self._on_listed)
         self.table = RemoteTable(
-            columns, placeholder="", on_row=self._take_row, min_width=50, is_slim=True,
-            on_sort=self._take_sort,
+            columns, placeholder="", on_row=self._on_row, min_width=50, is_slim=True,
+            on_sort=self._on_sort,
         )  # fmt: skip
         self.search = pmui.TextInput(
             label="", placeholder=placeholder, size="small", width=210, margin=(2, 10, 2, 0),
@@ -185,7 +185,7 @@ class LongTable:
         text = self.search.value_input or ""
         self._listing.ask(list_rows, self._source, self._among, text, *self._order)
 
-    def _take_listed(self, listed: Listed) -> None:
+    def _on_listed(self, listed: Listed) -> None:
         self.listed, self._first = listed, 0
         self._show()
 
@@ -209,10 +209,10 @@ class LongTable:
             self.before.param.update(visible=n > BLOCK, disabled=self._first == 0)
             self.after.param.update(visible=n > BLOCK, disabled=last >= n)
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         if self.listed is not None and self._first + row < len(self.listed.rows):
             self._on_row(int(self.listed.rows[self._first + row]))
 
-    def _take_sort(self, column: str, is_descending: bool) -> None:
+    def _on_sort(self, column: str, is_descending: bool) -> None:
         self._order = (column, is_descending)
         self._ask()

@@ -51,7 +51,7 @@ class ReadingFields:
             description="Take rows in order: the first row is of the first sample, and so on",
             margin=(4, 0),
         )  # fmt: skip
-        self.autosomes.param.watch(self._take_autosomes, "value")
+        self.autosomes.param.watch(self._on_autosomes, "value")
         self.by_row_order.on_click(lambda _: self._files.take_by_row_order())
         self._files.param.watch(self._follow, ["opened", "strangers"])
         self.panel = pmui.Column(
@@ -66,7 +66,7 @@ class ReadingFields:
             self.autosomes.param.update(value=n or HUMAN_AUTOSOMES, visible=opened is not None)
             self.by_row_order.visible = self._files.strangers is not None
 
-    def _take_autosomes(self, event: Any) -> None:
+    def _on_autosomes(self, event: Any) -> None:
         if event.new is not None:
             self._files.set_autosomes(event.new)
 

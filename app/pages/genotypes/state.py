@@ -98,7 +98,7 @@ class GenotypeState(param.Parameterized):
         self.session = session
         self._tasks: list[Task] = []
         self._measured: OpenGenotypes | None = None
-        self.filtering = self.new_task(self._take_kept)
+        self.filtering = self.new_task(self._on_kept)
         self.measuring = Task(session, lambda quality: setattr(self, "quality", quality))
         session.genotypes.param.watch(self._follow_files, ["opened", "phenotypes"])
         self._follow_files()
@@ -187,7 +187,7 @@ class GenotypeState(param.Parameterized):
             changes |= {"only": None, **_nothing_computed()}
         self.param.update(**changes)
 
-    def _take_kept(self, kept: FilteredGenotypes) -> None:
+    def _on_kept(self, kept: FilteredGenotypes) -> None:
         genotypes = self.opened.genotypes
         n_kept = len(kept.sample_indices), len(kept.variant_indices)
         is_all = n_kept == (genotypes.n_samples, genotypes.n_variants)

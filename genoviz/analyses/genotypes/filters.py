@@ -150,14 +150,14 @@ def _good_variants(
         return is_kept, reasons
     steps = iter_variant_statistics(genotypes, backend=backend)
     statistics = yield from report_last(steps, 0.6, 0.8, what=_WHAT)
-    most, maf, least_p = options.max_variant_missing, options.min_maf, options.min_hwe_p
-    tests = [(statistics.missing_rate > most, f"over {most:g} missing")]
+    maximum, maf, min_p = options.max_variant_missing, options.min_maf, options.min_hwe_p
+    tests = [(statistics.missing_rate > maximum, f"over {maximum:g} missing")]
     if maf > 0:
         # A variant without any genotype has no frequency, which is below each that is asked for.
         tests.append((~(statistics.minor_allele_frequency >= maf), f"a MAF below {maf:g}"))
-    if least_p > 0:
+    if min_p > 0:
         hwe_p = yield from report_last(statistics.iter_hwe_p(), 0.8, 1.0, what=_WHAT)
-        tests.append((hwe_p < least_p, f"a Hardy-Weinberg p below {least_p:g}"))
+        tests.append((hwe_p < min_p, f"a Hardy-Weinberg p below {min_p:g}"))
     for is_bad, why in tests:
         reasons += _reason(is_kept & is_bad, "variant", why)
         is_kept &= ~is_bad

@@ -144,13 +144,13 @@ def iter_prune_by_linkage(
 def _stretches(genotypes: Genotypes, window: int, step: int) -> Iterator[tuple[slice, int]]:
     """Yield the variants of consecutive windows of a contig, and how many windows these are."""
     words = window * step * max(genotypes.n_samples // 64, 1)
-    most = max(1, _STEP_WORDS // words)
+    maximum = max(1, _STEP_WORDS // words)
     edges = np.flatnonzero(np.diff(genotypes.variants.contig_ids)) + 1
     ends = [*edges.tolist(), genotypes.n_variants]
     for start, end in zip([0, *edges.tolist()], ends, strict=True):
         n_windows = -(-(end - start) // step)
-        for first in range(0, n_windows, most):
-            n = min(most, n_windows - first)
+        for first in range(0, n_windows, maximum):
+            n = min(maximum, n_windows - first)
             begin = start + first * step
             yield slice(begin, min(begin + (n - 1) * step + window, end)), n
 

@@ -9,7 +9,7 @@ CPU_GENOTYPES = 1 << 27
 """Genotypes of a block on the CPU: 32 MB packed, some 100 ms for a product with 20 columns. Of many
 samples fewer variants would not pay for the tables that a product begins with."""
 CUDA_GENOTYPES = 1 << 33
-MOST_VARIANTS = 1 << 15
+MAX_VARIANTS = 1 << 15
 PRODUCT_GENOTYPES = 1 << 30
 """Genotypes of a block of one product on the CPU: 256 MB packed, a tenth of a second or more."""
 
@@ -30,7 +30,7 @@ def variant_blocks(
     """
     if n_values is None:
         n_values = CPU_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
-    step = min(max(1, n_values // max(genotypes.n_samples, 1)), MOST_VARIANTS)
+    step = min(max(1, n_values // max(genotypes.n_samples, 1)), MAX_VARIANTS)
     return [
         slice(start, min(start + step, genotypes.n_variants))
         for start in range(0, genotypes.n_variants, step)

@@ -152,7 +152,7 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
     from genoviz.analyses.genotypes.filters import FilterOptions, iter_filter_genotypes
     from genoviz.analyses.genotypes.selection import iter_select_samples
     from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
-    from genoviz.io.genotypes.genotypes import iter_read_genotypes
+    from genoviz.io.genotypes.reader import iter_read_genotypes
 
     for progress in iter_read_genotypes(path, n_autosomes=filters.n_autosomes):
         bar.update(progress.stage, progress.n_done, progress.n_total or None, "")

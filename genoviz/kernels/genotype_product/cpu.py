@@ -19,7 +19,7 @@ from genoviz.kernels.genotype_product.cpu_five_codes import (
     pack_five_codes,
 )
 from genoviz.kernels.genotype_product.cpu_tables import ALL_CODES, HETEROZYGOUS, MISSING
-from genoviz.kernels.genotype_product.wide_columns import MOST_SMALL, SMALL
+from genoviz.kernels.genotype_product.wide_columns import MAX_SMALL, SMALL
 
 __all__ = [
     "count_codes",
@@ -62,7 +62,7 @@ def multiply_transposed(packed, n_samples, values, left):
 def _find_wide(dense, weights):
     """Return what `find_wide_columns` does, faster."""
     largest, n_small, n_some = _measure(dense, weights, SMALL)
-    return ~(largest < np.inf) | (n_small > MOST_SMALL * n_some)
+    return ~(largest < np.inf) | (n_small > MAX_SMALL * n_some)
 
 
 def _by_width(ways, is_wide, packed, n_samples, values, dense):

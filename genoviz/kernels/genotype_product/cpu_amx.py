@@ -4,7 +4,16 @@ The kernels of ``cpu_integers.py`` are cached and do not see changes here: whoev
 that file too, if only by a space.
 
 A *tile* is 16 rows of 64 bytes, which is what the unit multiplies: 16 by 64 integers of 8 bits with
-64 by 16, added to 16 by 16 of 32 bits. Of the second factor a row has four entries of each column.
+64 by 16, added to 16 by 16 of 32 bits. Of the second factor a row has four entries of each column::
+
+           64 entries                 16 columns of 4 entries          16 columns
+       +--------------+             +----------+----------+---        +-------------+
+    16 | a0 a1 a2 ..  |     x    16 | b0 .. b3 | c0 .. c3 | ..  += 16 | a0 b0 + ..  |
+       |              |             | b4 .. b7 | c4 .. c7 | ..        |             |
+       +--------------+             +----------+----------+---        +-------------+
+
+Genotypes are spread from 2 bits to bytes just before they are multiplied, so that memory is read
+at 2 bits a genotype.
 """
 
 import ctypes
@@ -22,7 +31,7 @@ TILE_ROWS = 16
 TILE_BYTES = 1024
 LINE = 64
 """Bytes of a row of a tile."""
-MOST_TILES = 5
+MAX_TILES = 5
 """Tiles of sums that the unit keeps at a time, of the eight that it has room for."""
 CHUNK = 256
 """Genotypes of a line of packed codes, and rows of sums that are spread at a time."""
@@ -76,7 +85,7 @@ def _assembly(n_tiles, genotypes_are_first):
     lines += [f"tileloadd {TILE_BYTES * k}($1,$11), {tile}" for k, tile in enumerate(sums)]
     lines += ["1:", "tileloadd ($0,$11), %tmm7", f"add $${TILE_BYTES}, $0"]
     for k, tile in enumerate(sums):
-        digits = f"%tmm{MOST_TILES + k % 2}"
+        digits = f"%tmm{MAX_TILES + k % 2}"
         second, first = (digits, "%tmm7") if genotypes_are_first else ("%tmm7", digits)
         lines.append(f"tileloadd {TILE_BYTES * k}($3,$11), {digits}")
         lines.append(f"tdpbssd {second}, {first}, {tile}")
@@ -121,7 +130,7 @@ def multiply_tiles(
         for are_first in (False, True):
             is_so = builder.icmp_signed("==", by_sample, _I64(1 - are_first))
             with builder.if_then(is_so):
-                for n in range(1, MOST_TILES + 1):
+                for n in range(1, MAX_TILES + 1):
                     with builder.if_then(builder.icmp_signed("==", n_tiles, _I64(n))):
                         text = _assembly(n, are_first)
                         builder.asm(kind, text, constraints, operands, side_effect=True)

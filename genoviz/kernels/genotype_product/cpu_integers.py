@@ -3,7 +3,19 @@
 It is the way of the GPU: each number of a column of the dense matrix is rounded to 2^-54 (float32:
 2^-30) of the power of two above the column's largest, and split into digits of 8 bits, whose
 products with the states of genotypes are summed up exactly in 32 bits. So errors are relative to
-the largest number of a column; columns that are wide do not come here.
+the largest number of a column; columns that are wide do not come here::
+
+    a number of a column        its digits, -128 to 127          states of genotypes
+    x = 2^e (d0 + 256 d1 +      +----+----+----+ ... +----+
+             65,536 d2 + ...)   | d6 | d5 | d4 |     | d0 |   x  0 1 1 2, or a code alone
+                                +----+----+----+ ... +----+
+                                   |    |    |          |     each summed up over genotypes
+                                  s6   s5   s4         s0     in 32 bits, exactly
+    sum of x times state  =  2^e (s0 + 256 s1 + 65,536 s2 + ...)
+
+What a code counts as is an offset, plus a slope times its state (0, 1, 1, 2), plus a rest for code
+1 and one for code 2. Of dosages only missing genotypes have a rest: one product does where none is
+missing, two where some are.
 
 Sums of 256 samples or variants at a time are made with digits that stay in the L1 cache. The dot
 products of vectors that AVX-512 has (VNNI) were tried on the same tiles, and took longer than
@@ -26,7 +38,7 @@ from genoviz.kernels.genotype_product.cpu_amx import (
     CODE_1,
     CODE_2,
     LINE,
-    MOST_TILES,
+    MAX_TILES,
     STATES,
     TILE_BYTES,
     TILE_ROWS,
@@ -45,11 +57,11 @@ SAMPLE_STEPS, VARIANT_STEPS = 6, 12
 """Tiles along the rows of digits that genotypes are spread to at a time, for sums of either."""
 L1_STEPS = 6
 """Of these, how many are multiplied before the next ones: their digits stay in the L1 cache."""
-MOST_GROUPS = 3
+MAX_GROUPS = 3
 """Groups of tiles of sums that a product has: digits of more would not stay in the L2 cache."""
 SUMS_BYTES = 960 << 10
 """What the sums of a block of rows may take of the L2 cache."""
-MOST_VARIANTS = 1024
+MAX_VARIANTS = 1024
 """How many variants a block has at most: their lines are in pages of memory of their own."""
 GROUPS, TILE_SUMS = CHUNK // TILE_ROWS, TILE_BYTES // 4
 
@@ -100,9 +112,9 @@ def iter_digits(dense, weights, by_sample):
     scales = np.where(is_finite, np.ldexp(1.0, -halves), np.nan)
     raises = np.where(is_finite, np.ldexp(1.0, halves), 0.0)
     n_steps = -(-len(rows) // CHUNK) * CHUNK // STEP
-    most = MOST_TILES * TILE_ROWS // n_slices
-    for first, last in pairwise(_split_evenly(dense.shape[1], MOST_GROUPS * most).tolist()):
-        first_columns = first + _split_evenly(last - first, most)
+    maximum = MAX_TILES * TILE_ROWS // n_slices
+    for first, last in pairwise(_split_evenly(dense.shape[1], MAX_GROUPS * maximum).tolist()):
+        first_columns = first + _split_evenly(last - first, maximum)
         n_tiles = -(-np.diff(first_columns) * n_slices // TILE_ROWS)
         words = aligned_zeros(n_steps * n_tiles.sum() * TILE_BYTES, np.int8)
         _write_digits(
@@ -111,9 +123,9 @@ def iter_digits(dense, weights, by_sample):
         yield Digits(words, first_columns, n_tiles, scales, len(rows), n_slices)
 
 
-def _split_evenly(n, most):
-    """Return the ends of parts of n of which none has more than ``most``."""
-    n_parts = -(-n // most)
+def _split_evenly(n, maximum):
+    """Return the ends of parts of n of which none has more than ``maximum``."""
+    n_parts = -(-n // maximum)
     return np.array([n * part // n_parts for part in range(n_parts + 1)])
 
 
@@ -206,10 +218,10 @@ class IntegerProduct:
         """Return the rows of a block and how many there are, about as many for all threads."""
         n_chunks, n_threads = -(-self._n_sums // CHUNK), numba.get_num_threads()
         chunk_bytes = digits.n_tiles.sum() * TILE_BYTES * CHUNK // TILE_ROWS
-        most = max(SUMS_BYTES // chunk_bytes, 1)
+        maximum = max(SUMS_BYTES // chunk_bytes, 1)
         if not self._by_sample:
-            most = min(most, MOST_VARIANTS // CHUNK)
-        n_rounds = -(-n_chunks // (most * n_threads))
+            maximum = min(maximum, MAX_VARIANTS // CHUNK)
+        n_rounds = -(-n_chunks // (maximum * n_threads))
         n_rows = -(-n_chunks // (n_rounds * n_threads)) * CHUNK
         return n_rows, -(-self._n_sums // n_rows)
 

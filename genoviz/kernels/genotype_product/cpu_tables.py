@@ -4,6 +4,14 @@ Rows of products are summed up in blocks that stay in the L2 cache; the tables o
 which each block makes anew, stay in L1. Dense rows and sums are kept in *planes* of 64 bytes a
 row, and a narrower last one; rows of a plane lie one after the other.
 
+A table has a row for each of the 81 things that four genotypes can be, so that one look-up and one
+addition do for four products, and for 64 bytes of columns at once::
+
+    states of four genotypes    2  0  1  1
+    their byte                  2 + 3 * 0 + 9 * 1 + 27 * 1 = 38
+    row 38 of the table         w2 x0 + w0 x1 + w1 x2 + w1 x3      x0 to x3: four dense rows
+    sums[row]                   += table[38]
+
 A missing genotype has the state of a heterozygous one in the tables. What that is wrong by is
 added for each of them or, where they are many, by another product of the codes of a *kind* alone.
 """

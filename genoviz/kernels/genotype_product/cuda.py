@@ -13,10 +13,10 @@ Ootomo et al. 2024, DGEMM on Integer Matrix Multiplication Unit, arXiv:2306.1197
 """
 
 import cupy
+import cupyx
 import numpy as np
 
 from genoviz.kernels.cuda_source import load_module
-from genoviz.kernels.genotype_product.cuda_blocks import iter_blocks
 from genoviz.kernels.genotype_product.cuda_digits import (
     BLOCK_CHOICES,
     Values,
@@ -31,6 +31,8 @@ COUNT_THREADS = 128
 WIDE_SOURCE = "float64_product.cu"
 WIDE_THREADS = 256
 MAX_BLOCKS = 2**31 - 1
+BLOCK_BYTES = 1 << 28
+FREE_SHARE = 8
 
 
 def multiply(packed, n_samples, values, right, *, block_bytes=None):
@@ -45,7 +47,7 @@ def multiply(packed, n_samples, values, right, *, block_bytes=None):
         is_wide = find_wide_columns(dense, abs(of_codes).max(1))
         values = Values(of_codes)
         out += sum_columns(dense, values.offsets)
-        for variants, block in iter_blocks(packed, block_bytes):
+        for variants, block in _iter_blocks(packed, block_bytes):
             rows, weights = dense[variants], values.weights[:, variants]
             product = IntegerProduct(block, n_samples, is_transposed=False)
             for component in values.iter_components():
@@ -72,7 +74,7 @@ def multiply_transposed(packed, n_samples, values, left, *, block_bytes=None):
         values = Values(of_codes)
         cupy.multiply(values.offsets[:, None], sum_columns(dense, None), out)
         groups = list(split_columns(dense, None, left.dtype, is_transposed=True))
-        for variants, block in iter_blocks(packed, block_bytes):
+        for variants, block in _iter_blocks(packed, block_bytes):
             rows, weights = out[variants], values.weights[:, variants]
             product = IntegerProduct(block, n_samples, is_transposed=True)
             for component in values.iter_components():
@@ -94,7 +96,7 @@ def count_codes(packed, n_samples, *, block_bytes=None):
     counts = cupy.zeros((len(packed), 4), np.int64)
     if len(packed) and n_samples:
         count = load_module(__package__, "code_counts.cu").get_function("count_codes")
-        for variants, block in iter_blocks(packed, block_bytes):
+        for variants, block in _iter_blocks(packed, block_bytes):
             arguments = (block, np.int64(len(block)), np.int64(block.shape[1]), np.int64(n_samples))
             n_blocks = min(len(block), 2**31 - 1)
             count((n_blocks,), (COUNT_THREADS,), (*arguments, counts[variants]))
@@ -109,7 +111,7 @@ def _placed_like(dense, out):
 def _multiply_wide(packed, n_samples, values, right, block_bytes):
     """Return Z @ right, float64 on the card; ``right`` is float64 (m, k) there."""
     out = cupy.zeros((n_samples, right.shape[1]))
-    for variants, block in iter_blocks(packed, block_bytes):
+    for variants, block in _iter_blocks(packed, block_bytes):
         n_blocks = -(-out.size // WIDE_THREADS)
         sizes = n_blocks, block, n_samples
         _launch_wide("multiply_samples", *sizes, values[variants], right[variants], out)
@@ -119,7 +121,7 @@ def _multiply_wide(packed, n_samples, values, right, block_bytes):
 def _multiply_wide_transposed(packed, n_samples, values, left, block_bytes):
     """Return Z.T @ left, float64 on the card; ``left`` is float64 (n, k) there."""
     out = cupy.zeros((len(packed), left.shape[1]))
-    for variants, block in iter_blocks(packed, block_bytes):
+    for variants, block in _iter_blocks(packed, block_bytes):
         n_blocks = min(len(block), MAX_BLOCKS)
         sizes = n_blocks, block, n_samples
         _launch_wide("multiply_variants", *sizes, values[variants], left, out[variants])
@@ -133,3 +135,53 @@ def _launch_wide(name, n_blocks, block, n_samples, values, dense, out):
     kernel(
         (n_blocks,), (WIDE_THREADS,), (block, *sizes, values, dense, np.int64(dense.shape[1]), out)
     )
+
+
+def _iter_blocks(packed, block_bytes):
+    """Yield slices of variants and the packed genotypes of each, on the card.
+
+    What lies there is one block. Of what lies on the host, a block is copied while the one before
+    it is multiplied: to pinned memory, and from there on a stream of its own. A block is valid
+    until the next is asked for.
+    """
+    if isinstance(packed, cupy.ndarray):
+        yield slice(0, len(packed)), cupy.ascontiguousarray(packed)
+        return
+    if block_bytes is None:
+        block_bytes = min(BLOCK_BYTES, cupy.cuda.Device().mem_info[0] // FREE_SHARE)
+    n_rows = max(block_bytes // max(packed.shape[1], 1), 1)
+    if len(packed) <= n_rows:
+        yield slice(0, len(packed)), cupy.asarray(packed)
+    else:
+        yield from _iter_sent(packed, n_rows)
+
+
+class _Buffer:
+    """Memory for a block on the host and on the card, and events that tell when it is free."""
+
+    def __init__(self, shape):
+        self.host = cupyx.empty_pinned(shape, np.uint8)
+        self.card = cupy.empty(shape, np.uint8)
+        self.is_sent = cupy.cuda.Event(disable_timing=True)
+        self.is_used = cupy.cuda.Event(disable_timing=True)
+        self.is_used.record()
+
+
+def _iter_sent(packed, n_rows):
+    copying = cupy.cuda.Stream(non_blocking=True)
+    buffers = [_Buffer((n_rows, packed.shape[1])) for _ in range(2)]
+    try:
+        for number, start in enumerate(range(0, len(packed), n_rows)):
+            variants = slice(start, min(start + n_rows, len(packed)))
+            n = variants.stop - start
+            buffer = buffers[number % 2]
+            buffer.is_sent.synchronize()
+            buffer.host[:n] = packed[variants]
+            copying.wait_event(buffer.is_used)
+            buffer.card[:n].set(buffer.host[:n], stream=copying)
+            buffer.is_sent.record(copying)
+            cupy.cuda.get_current_stream().wait_event(buffer.is_sent)
+            yield variants, buffer.card[:n]
+            buffer.is_used.record()
+    finally:
+        copying.synchronize()

@@ -100,9 +100,9 @@ def split_columns(dense, weights, dtype, *, is_transposed):
         Whether rows are samples.
     """
     n_slices = N_SLICES[np.dtype(dtype).name]
-    most = 8 * max(block_choices()) // n_slices
+    maximum = 8 * max(block_choices()) // n_slices
     k = dense.shape[1]
-    n_groups = -(-k // most)
+    n_groups = -(-k // maximum)
     edges = [k * group // n_groups for group in range(n_groups + 1)]
     for first, stop in pairwise(edges):
         yield _digits(dense, weights, first, stop - first, n_slices, is_transposed)

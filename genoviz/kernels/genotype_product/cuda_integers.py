@@ -131,15 +131,15 @@ class IntegerProduct:
 
 
 @cache
-def _split_stages(n_tiles, n_stages, most, n_processors):
+def _split_stages(n_tiles, n_stages, maximum, n_processors):
     """Return how many stages a block sums up, so that all processors are busy to the end."""
 
     def cost(n_splits):
         n_waves = -(-n_tiles * n_splits // n_processors)
         return n_waves * (-(-n_stages // n_splits) + STAGES_OF_START)
 
-    fewest = -(-n_stages // most)
-    n_splits = min(range(fewest, min(fewest + MAX_SPLITS, n_stages + 1)), key=cost)
+    minimum = -(-n_stages // maximum)
+    n_splits = min(range(minimum, min(minimum + MAX_SPLITS, n_stages + 1)), key=cost)
     return -(-n_stages // n_splits)
 
 

@@ -4,6 +4,18 @@
 // stage: four pairs of tensor instructions of 32 entries. What is multiplied is one of three: a
 // count of 0, 1, 1, 2 for the codes 0 to 3, or the ones of code 1 or of code 2. Variants begin at
 // any byte: they are copied from the 16 bytes around their begin, and shifted when decoded.
+//
+//             a stage: 256 entries
+//           +------+------+------+------+
+//    warp 0 | pair | pair | pair | pair |  64 rows          digits                 sums, 32 bits
+//           +------+------+------+------+             +------------------+     +------------------+
+//      ...                                      x     | 256 entries      |  =  | 512 rows         |
+//           +------+------+------+------+             | 8 N_BLOCKS wide  |     | 8 N_BLOCKS wide  |
+//    warp 7 | pair | pair | pair | pair |  64 rows    +------------------+     +------------------+
+//           +------+------+------+------+
+//
+// Genotypes stay at 2 bits in shared memory; a thread spreads those of its fragment to bytes in
+// registers just before they are multiplied, while later stages are copied.
 // By -D: N_BLOCKS, blocks of 8 columns of digits.
 
 using u8 = unsigned char;

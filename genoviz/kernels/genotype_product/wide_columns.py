@@ -2,7 +2,7 @@
 
 SMALL = 2.0**-14
 """A number this much smaller than the largest of its column keeps 1e-12 of itself, just so."""
-MOST_SMALL = 1 / 16
+MAX_SMALL = 1 / 16
 """Up to which share of a column's numbers, zeros left out, may be smaller."""
 
 
@@ -26,4 +26,4 @@ def find_wide_columns(dense, weights=None):
         sizes = sizes * weights[:, None]
     largest = sizes.max(0)
     n_small = ((sizes < SMALL * largest) & (sizes > 0)).sum(0)
-    return ~(largest < float("inf")) | (n_small > MOST_SMALL * (sizes > 0).sum(0))
+    return ~(largest < float("inf")) | (n_small > MAX_SMALL * (sizes > 0).sum(0))

@@ -88,12 +88,12 @@ def _p_value_of_x(one, heterozygotes, other, males_with, n_males, mid_p):
     observed = exp(_log_probability(facts, males_with, heterozygotes))
     if observed < 1 / LARGEST:
         return 0.0
-    fewest, most = max(0, n_one - 2 * n_females), min(n_one, n_males)
-    middle = min(max(n_males * n_one // max(n_all, 1), fewest), most)
+    minimum, maximum = max(0, n_one - 2 * n_females), min(n_one, n_males)
+    middle = min(max(n_males * n_one // max(n_all, 1), minimum), maximum)
     total = ties = 0.0
     for direction in (1, -1):
         males = middle if direction > 0 else middle - 1
-        while fewest <= males <= most:
+        while minimum <= males <= maximum:
             sums = _sum_row(facts, males, observed)
             total += sums[0]
             ties += sums[1]
@@ -124,9 +124,9 @@ def _sum_row(facts, males, observed):
     """Return the sums of P of a row: as likely as observed or less, and ties; and its largest P."""
     n_one, n_females = facts[0], facts[1]
     alleles = n_one - males
-    most = min(alleles, 2 * n_females - alleles)
+    maximum = min(alleles, 2 * n_females - alleles)
     middle = alleles * (2 * n_females - alleles) // max(2 * n_females, 1)
-    middle = min(middle - (middle - most) % 2, most)
+    middle = min(middle - (middle - maximum) % 2, maximum)
     middle = middle if middle >= 0 else middle + 2
     largest = exp(_log_probability(facts, males, middle))
     total = ties = 0.0

@@ -1,4 +1,15 @@
-"""Squared correlations on all cores; the contract is in this folder's ``__init__``."""
+"""Squared correlations on all cores; the contract is in this folder's ``__init__``.
+
+A variant is three planes of bits, a bit a sample. All sums of products of two dosages are counts of
+bits that both have, 64 samples at a time::
+
+    dosages             2 1 0 . 1 2
+    heterozygous        0 1 0 0 1 0      sum x   = het + 2 hom
+    homozygous          1 0 0 0 0 1      sum x^2 = het + 4 hom
+    called              1 1 1 0 1 1      sum x y = het het + 2 (het hom + hom het) + 4 hom hom
+
+Counts of one variant are taken where the other is called.
+"""
 
 import numpy as np
 from numba import njit, prange

@@ -12,7 +12,7 @@ from genoviz.kernels.instructions import number_of_bits
 from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
 
 TILE = 512
-MOST_AT_ONCE = 8
+MAX_AT_ONCE = 8
 LOG2_E = math.log2(math.e)
 # The natural logarithm of 2, of which the first part has no more bits than products with it leave.
 LOG_2, LOG_2_REST = 0.6931471803691238, 1.9082149292705877e-10
@@ -25,7 +25,7 @@ def derivatives(dosages, rows, phenotype, columns, coefficients):
     n_rows, k = coefficients.shape
     gradients, hessians = np.zeros((n_rows, k)), np.zeros((n_rows, k, k))
     n_threads = get_num_threads()
-    n_rounds = -(-n_rows // (MOST_AT_ONCE * n_threads))
+    n_rounds = -(-n_rows // (MAX_AT_ONCE * n_threads))
     size = -(-n_rows // (n_rounds * n_threads))
     _add_groups(dosages, rows, phenotype, columns, coefficients, size, gradients, hessians)
     upper = np.triu_indices(k, 1)

@@ -12,7 +12,7 @@ from genoviz.kernels.cuda_source import load_module
 from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
 
 THREADS_PER_BLOCK = 256
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 COMPILE_OPTIONS = ((f"-DLARGEST_LOGIT={LARGEST_LOGIT}",),)
 
 
@@ -39,7 +39,7 @@ def derivatives(dosages, rows, phenotype, columns, coefficients):
 def _weigh(dosages, rows, phenotype, slopes, weights):
     """Return dosages and residuals, which are 0 where a genotype is missing; fills the weights."""
     tile, residuals = cupy.empty_like(weights), cupy.empty_like(weights)
-    n_blocks = min(-(-weights.size // THREADS_PER_BLOCK), MOST_BLOCKS)
+    n_blocks = min(-(-weights.size // THREADS_PER_BLOCK), MAX_BLOCKS)
     module = load_module(__package__, "logistic_derivatives.cu", options=COMPILE_OPTIONS[0])
     sizes = (np.int64(size) for size in weights.shape)
     module.get_function("weigh")(

@@ -9,7 +9,7 @@ import pytest
 
 from genoviz import ParameterError, associate, iter_associate
 from genoviz.analyses.genotypes import variant_blocks
-from genoviz.analyses.genotypes.association import linear_scan, log_p_values, logistic
+from genoviz.analyses.genotypes.association import log_p_values, regressions
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
 from tests.plink import Plink, numbers, plink_files, read_real, write_table
@@ -136,7 +136,7 @@ def test_logistic_scan_is_plinks(study):
 
 def test_logistic_scan_is_statsmodels(backend, monkeypatch):
     statsmodels = pytest.importorskip("statsmodels.api")
-    monkeypatch.setattr(logistic, "BLOCK_GENOTYPES", {"numpy": 1500, "cupy": 1500})
+    monkeypatch.setattr(regressions, "BLOCK_GENOTYPES", {"numpy": 1500, "cupy": 1500})
     genotypes, phenotype, covariates = make_study(150, 30)
     case = np.where(phenotype > np.nanmedian(phenotype), 7.0, 3.0)
     case[np.isnan(phenotype)] = np.nan
@@ -243,6 +243,6 @@ def test_a_study_that_covariates_leave_nothing_of_is_refused():
 def test_elimination_solves_for_what_is_left():
     half = np.random.default_rng(1).normal(size=(5, 9, 6))
     systems = np.einsum("mab,mac->mbc", half, half)
-    rest = linear_scan._eliminate(systems, 4)
+    rest = regressions._eliminate(systems, 4)
     expected = np.linalg.inv(np.linalg.inv(systems)[:, 4:, 4:])
     np.testing.assert_allclose(rest, expected)

@@ -63,9 +63,9 @@ class TraitFields:
             "them. Categories become indicator columns.",
             visual_size="small", margin=FIELD["margin"], **LOW,
         )  # fmt: skip
-        self.trait.param.watch(self._take_trait, "value")
-        self.type.param.watch(self._take_type, "value")
-        self.covariates.param.watch(self._take_covariates, "value")
+        self.trait.param.watch(self._on_trait, "value")
+        self.type.param.watch(self._on_type, "value")
+        self.covariates.param.watch(self._on_covariates, "value")
         state.param.watch(
             self._follow,
             ["opened", "table", "components", "trait", "trait_types", "covariates"],
@@ -89,16 +89,16 @@ class TraitFields:
             if chosen != self.covariates.value or others != self.covariates.options:
                 self.covariates.param.update(options=others, value=chosen, disabled=not others)
 
-    def _take_trait(self, event: Any) -> None:
+    def _on_trait(self, event: Any) -> None:
         if event.new:
             self._state.trait = event.new
 
-    def _take_type(self, event: Any) -> None:
+    def _on_type(self, event: Any) -> None:
         state = self._state
         if state.trait and event.new != state.trait_types.get(state.trait, "auto"):
             state.trait_types = {**state.trait_types, state.trait: event.new}
 
-    def _take_covariates(self, event: Any) -> None:
+    def _on_covariates(self, event: Any) -> None:
         if tuple(event.new or ()) != self._state.covariates:
             self._state.covariates = tuple(event.new or ())
 
@@ -120,7 +120,7 @@ class AssociationForm:
         self._state = state
         self.design: Design | None = None
         self._asked: Design | None = None
-        self.task = state.new_task(self._take_scan)
+        self.task = state.new_task(self._on_scan)
         self.fields = TraitFields(state)
         self.model = pmui.RadioButtonGroup(
             label="", options={"Linear": LINEAR}, value=LINEAR, size="small", margin=(12, 8, 4, 0),
@@ -173,7 +173,7 @@ class AssociationForm:
         )
         self.task.run(steps, f"association with {design.trait}")
 
-    def _take_scan(self, scan: AssociationScan) -> None:
+    def _on_scan(self, scan: AssociationScan) -> None:
         self.design = self._asked
         self._state.scan = scan
 

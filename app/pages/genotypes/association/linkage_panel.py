@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
 
 LEVELS = (-np.log10(5e-8), 5.0)
-LEAST_TOP = 8.0
+MIN_TOP = 8.0
 NEAR_PIXELS = 25
 NOTHING = "Click a variant: what is around it, and how far it is linked, is shown here."
 
@@ -64,7 +64,7 @@ def region_figure(
     r2 = near.r2[near.place]
     plot = PrintedPlot(
         near.x, values, shades_of(r2), near.ends,
-        (0.0, 1.1 * max(float(values.max(initial=0.0)), LEAST_TOP)),
+        (0.0, 1.1 * max(float(values.max(initial=0.0)), MIN_TOP)),
         (f"Position on {near.contig} (bp)" if near.contig else "Number in the file", "−log₁₀ p"),
         levels=() if scan is None else LEVELS, colours=(*SHADES, LIGHT.other),
     )  # fmt: skip
@@ -110,7 +110,7 @@ class LinkagePanel:
             styles={"min-height": "0"},
             margin=0,
         )
-        self.region.plot.on_event(Tap, self._take_tap)
+        self.region.plot.on_event(Tap, self._on_tap)
         self.window.param.watch(self._follow, "value")
         state.param.watch(self._follow, ["variant", "kept", "opened"])
         state.param.watch(lambda _: self._turn.ask(), "scan")
@@ -185,7 +185,7 @@ class LinkagePanel:
             "name": [names[place] for place in order.tolist()],
             "text": [texts[place] for place in order.tolist()],
         }
-        top = 1.25 * max(float(np.nanmax(values, initial=0.0)), LEAST_TOP)
+        top = 1.25 * max(float(np.nanmax(values, initial=0.0)), MIN_TOP)
         label = f"Position on {near.contig} (bp)" if near.contig else "Number in the file"
         self.region.show(dots, near.ends, top, label, self._words(near))
         own = float(values[near.place])
@@ -220,7 +220,7 @@ class LinkagePanel:
         n_linked = int((r2 >= 0.8).sum()) - 1
         return f"{words}; r² ≥ 0.8 with {max(n_linked, 0):,} of them"
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         near = self.near
         if near is None or event.x is None:
             return

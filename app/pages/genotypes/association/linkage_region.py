@@ -11,8 +11,8 @@ from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
 from genoviz.model.intervals.contig_names import aliases
 from genoviz_app.opening.track_features import FeatureTable
 
-MOST_DOSAGES, FEWEST, MOST = 40_000_000, 60, 400
-LETTER_SHARE, MOST_ROWS = 0.011, 3
+MAX_DOSAGES, MIN_VARIANTS, MAX_VARIANTS = 40_000_000, 60, 400
+LETTER_SHARE, MAX_ROWS = 0.011, 3
 """How much of the figure a letter of a gene's name takes, and rows of genes."""
 
 
@@ -71,7 +71,7 @@ class Neighbourhood:
 
 
 def find_neighbours(
-    variants: VariantTable, variant: int, window: Window, most: int
+    variants: VariantTable, variant: int, window: Window, maximum: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, float], str, int]:
     """Return rows, x, ends, contig and how many more there are; see `Neighbourhood`."""
     contig_id = int(variants.contig_ids[variant])
@@ -85,7 +85,7 @@ def find_neighbours(
         x = rows + 1.0
     place = int(np.flatnonzero(rows == variant)[0])
     if window.is_count or not has_positions:
-        size = window.size if window.is_count else FEWEST
+        size = window.size if window.is_count else MIN_VARIANTS
         first, stop = max(place - size, 0), min(place + size + 1, len(rows))
         ends = (float(x[first]), float(x[stop - 1]))
     else:
@@ -93,22 +93,22 @@ def find_neighbours(
         first = int(np.searchsorted(x, ends[0], "left"))
         stop = int(np.searchsorted(x, ends[1], "right"))
     n = stop - first
-    if n > most:
-        first = int(np.clip(place - most // 2, first, stop - most))
-        stop = first + most
+    if n > maximum:
+        first = int(np.clip(place - maximum // 2, first, stop - maximum))
+        stop = first + maximum
         ends = (float(x[first]), float(x[stop - 1]))
     if ends[0] == ends[1]:
         ends = (ends[0] - 1, ends[1] + 1)
     contig = variants.contigs[contig_id] if has_positions else ""
-    return rows[first:stop], x[first:stop], ends, contig, max(n - most, 0)
+    return rows[first:stop], x[first:stop], ends, contig, max(n - maximum, 0)
 
 
 def make_neighbourhood(genotypes: Genotypes, variant: int, window: Window) -> Neighbourhood:
     """Return the surroundings of a variant with linkage between all pairs."""
     from genoviz.analyses.genotypes.linkage import linkage
 
-    most = int(np.clip(MOST_DOSAGES // max(genotypes.n_samples, 1), FEWEST, MOST))
-    found = find_neighbours(genotypes.variants, variant, window, most)
+    maximum = int(np.clip(MAX_DOSAGES // max(genotypes.n_samples, 1), MIN_VARIANTS, MAX_VARIANTS))
+    found = find_neighbours(genotypes.variants, variant, window, maximum)
     rows, x, ends, contig, n_more = found
     return Neighbourhood(variant, rows, x, linkage(genotypes, rows), ends, contig, n_more)
 
@@ -117,11 +117,11 @@ def genes_near(tables: list[FeatureTable], near: Neighbourhood) -> tuple[dict[st
     """Return the columns of the genes in a stretch for `RegionFigure`, and their rows."""
     names = ("left", "right", "bottom", "top", "y", "label_x", "name", "says")
     columns: dict[str, list[Any]] = {name: [] for name in names}
-    free = [-np.inf] * MOST_ROWS
+    free = [-np.inf] * MAX_ROWS
     letter = LETTER_SHARE * (near.ends[1] - near.ends[0])
     for start, end, name in sorted(_features(tables, near)):
         shown = max(float(start), near.ends[0])
-        row = next((row for row in range(MOST_ROWS) if free[row] <= shown), None)
+        row = next((row for row in range(MAX_ROWS) if free[row] <= shown), None)
         if row is None:
             continue
         free[row] = max(end, shown + (len(name) + 1) * letter)

@@ -68,15 +68,15 @@ class ManhattanPanel:
         self._waiting: tuple[Track, View, dict[str, Any]] | None = None
         self._is_stale, self._changed_at = False, 0.0
         self._turn = Turn(figure.plot, self._draw)
-        self._dots = Question(session, "dots along the genome", self._take_dots)
+        self._dots = Question(session, "dots along the genome", self._on_dots)
         figure.show_nothing(nothing)
         self.panel = pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
         plot = figure.plot
         for name in ("start", "end"):
-            plot.x_range.on_change(name, self._take_change)
+            plot.x_range.on_change(name, self._on_change)
         for place, name in enumerate(("inner_width", "inner_height")):
             plot.on_change(name, self._sizer(place))
-        plot.on_event(Tap, self._take_tap)
+        plot.on_event(Tap, self._on_tap)
         plot.on_event(DoubleTap, lambda _: self.show_whole())
 
     @property
@@ -152,7 +152,7 @@ class ManhattanPanel:
         if view.start < view.end:
             self._dots.ask(_dots_of, self.track, view)
 
-    def _take_dots(self, answer: tuple[Track, View, dict[str, Any]]) -> None:
+    def _on_dots(self, answer: tuple[Track, View, dict[str, Any]]) -> None:
         if self.track is not None and answer[0].axis is self.track.axis:
             self._waiting = answer
             self._turn.ask()
@@ -209,7 +209,7 @@ class ManhattanPanel:
         bounds = (-room, self.track.axis.length + room)
         x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.track.axis.length))
 
-    def _take_change(self, _attr: str, _old: Any, _new: Any) -> None:
+    def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
         self._changed_at = time.monotonic()
         self._is_stale = True
 
@@ -221,7 +221,7 @@ class ManhattanPanel:
 
         return take
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         if self.track is not None and event.x is not None and event.y is not None:
             variant = nearest(self.track, self.view, event.x, event.y)
             if variant is not None:

@@ -40,7 +40,7 @@ NEAR = 0.05
 """Which share of the axes a click may be away from a dot."""
 REGION, TABLE = "Region", "Top variants"
 BONFERRONI_COLOUR = "#8fe3b0"
-LEAST_TOP = 8.0
+MIN_TOP = 8.0
 SMALL: dict[str, Any] = {
     "margin": (4, 4, 0, 0),
     "sx": {"fontSize": "12px", "padding": "2px 6px", "minWidth": "0",
@@ -64,7 +64,7 @@ class QuantilePanel:
         self.figure = QuantileFigure()
         self._turn = Turn(self.figure.plot, self._draw)
         self._asked = Question(state.session, "quantiles of a scan", self._take)
-        self.figure.plot.on_event(Tap, self._take_tap)
+        self.figure.plot.on_event(Tap, self._on_tap)
         self.panel = pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=0)
         state.param.watch(self._follow, "scan")
 
@@ -99,7 +99,7 @@ class QuantilePanel:
         band = {"x": found.expected, "low": found.low, "high": found.high}
         self.figure.show(dots, band, inflation_text(state.scan.lambda_gc))
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         found = self.quantiles
         if found is None or event.x is None or not len(found.tests):
             return
@@ -242,7 +242,7 @@ class AssociationPanel:
                 "−log₁₀ p",
                 lines,
                 GENOME_WIDE,
-                LEAST_TOP,
+                MIN_TOP,
             )
         )
 

@@ -67,9 +67,9 @@ class SnpCard:
         self._state = state
         self._sites: VariationSites | None = None
         self.facts: SnpFacts | None = None
-        self._facts = Question(state.session, "facts of a variant", self._take_facts)
-        self._alleles = Question(state.session, "alleles on the graph", self._take_alleles)
-        self._nodes = Question(state.session, "nodes of a variant", self._take_nodes)
+        self._facts = Question(state.session, "facts of a variant", self._on_facts)
+        self._alleles = Question(state.session, "alleles on the graph", self._on_alleles)
+        self._nodes = Question(state.session, "nodes of a variant", self._on_nodes)
         html: dict[str, Any] = {"stylesheets": [NUMBERS, STYLE], "sizing_mode": "stretch_width"}
         self.text = pn.pane.HTML(NOTHING, margin=(8, 12, 0, 12), **html)
         self.paths = pn.pane.HTML("", margin=(4, 12, 8, 12), visible=False, **html)
@@ -150,7 +150,7 @@ class SnpCard:
         else:
             self._facts.ask(SnpFacts.of, state.subject, state.variant)
 
-    def _take_facts(self, facts: SnpFacts) -> None:
+    def _on_facts(self, facts: SnpFacts) -> None:
         state = self._state
         if facts.variant != state.variant or state.subject is None:
             return
@@ -183,7 +183,7 @@ class SnpCard:
         labels = [f"{name} ({len(values):,})" for name, values in zip(names, groups, strict=True)]
         self.boxes.show(groups, labels, state.trait)
 
-    def _take_alleles(self, found: GraphAlleles) -> None:
+    def _on_alleles(self, found: GraphAlleles) -> None:
         self._sites = found.sites
         subject, variant = self._state.subject, self._state.variant
         if subject is not None and variant is not None:
@@ -193,7 +193,7 @@ class SnpCard:
             )
             self.paths.object = paths_html(found, *alleles)
 
-    def _take_nodes(self, nodes: np.ndarray) -> None:
+    def _on_nodes(self, nodes: np.ndarray) -> None:
         if len(nodes):
             self._state.session.picked = nodes
 

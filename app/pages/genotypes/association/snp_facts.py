@@ -20,7 +20,7 @@ from genoviz_app.pages.genotypes.association.words import p_text
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.graph_places import on_graph
 
-MOST_NAMES, MOST_BASES = 12, 40
+MAX_NAMES, MAX_BASES = 12, 40
 N_GENOTYPES = 3
 
 
@@ -69,7 +69,7 @@ def find_graph_alleles(
     alleles = None
     if len(found):
         innermost = found[np.argmin(sites.ends[found] - sites.starts[found])]
-        alleles = site_alleles(graph, sites, int(innermost), max_bases=MOST_BASES)
+        alleles = site_alleles(graph, sites, int(innermost), max_bases=MAX_BASES)
     return GraphAlleles(region, alleles, graph.path_names, sites)
 
 
@@ -86,10 +86,10 @@ def paths_html(found: GraphAlleles, first: str, second: str) -> str:
         spelt = found.alleles.sequences
         text = "" if spelt is None else spelt[place]
         length = int(found.alleles.lengths[place])
-        said = (text if length <= MOST_BASES else f"{text}…") if text else f"{length:,} bp"
+        said = (text if length <= MAX_BASES else f"{text}…") if text else f"{length:,} bp"
         kind = known.get(text.upper(), "")
-        names = [escape(found.names[path]) for path in paths[:MOST_NAMES].tolist()]
-        more = f" and {len(paths) - MOST_NAMES:,} more" if len(paths) > MOST_NAMES else ""
+        names = [escape(found.names[path]) for path in paths[:MAX_NAMES].tolist()]
+        more = f" and {len(paths) - MAX_NAMES:,} more" if len(paths) > MAX_NAMES else ""
         rows.append(
             f"<li><b>{escape(said)}</b>{f' ({kind})' if kind else ''}: "
             f"{n_words(len(paths), 'path')}<span>{', '.join(names)}{more}</span></li>"
@@ -158,7 +158,7 @@ def genotype_names(genotypes: Genotypes, variant: int) -> list[str]:
     return [f"{first}{stroke}{first}", f"{first}{stroke}{second}", f"{second}{stroke}{second}"]
 
 
-def short(allele: str, most: int = 8) -> str:
+def short(allele: str, maximum: int = 8) -> str:
     """Return an allele, cut off if it is long.
 
     Examples
@@ -166,7 +166,7 @@ def short(allele: str, most: int = 8) -> str:
     >>> short("A"), short("ACGTACGTACGT")
     ('A', 'ACGTACG…')
     """
-    return allele if len(allele) <= most else f"{allele[: most - 1]}…"
+    return allele if len(allele) <= maximum else f"{allele[: maximum - 1]}…"
 
 
 def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:

@@ -61,9 +61,9 @@ class ScanRows:
         """Return the rows at a place, or whose ID has a text; bool."""
         return VariantRows(self.variants, None, self.order).find(text)[self.order]
 
-    def strong(self, least: float) -> np.ndarray:
+    def strong(self, minimum: float) -> np.ndarray:
         """Return which rows have a -log10 p of at least this, bool."""
-        return self.scan.minus_log10_p[self.order] >= least
+        return self.scan.minus_log10_p[self.order] >= minimum
 
     def key(self, column: str) -> np.ndarray:
         """Return what a column is sorted by."""
@@ -141,8 +141,8 @@ class AssociationTable:
         self._show()
 
     def _show(self) -> None:
-        least = float(self.limit.value or 0.0)
-        among = self.rows.strong(least) if self.rows is not None and least else None
+        minimum = float(self.limit.value or 0.0)
+        among = self.rows.strong(minimum) if self.rows is not None and minimum else None
         self.table.show(self.rows, among)
 
     def _pick(self, row: int) -> None:

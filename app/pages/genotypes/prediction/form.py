@@ -80,8 +80,8 @@ class PredictionForm:
         self._why_none = ""
         self.pedigree_source = ""
         self.run: BlupRun | None = None
-        self.task = BlupTask(state.session, self._take_snapshot)
-        self._reads = Question(state.session, "pedigree", self._take_pedigree)
+        self.task = BlupTask(state.session, self._on_snapshot)
+        self._reads = Question(state.session, "pedigree", self._on_pedigree)
         self.fields = TraitFields(state)
         for field in (self.fields.trait, self.fields.covariates):
             field.param.update(width=None, sizing_mode="stretch_width", margin=(8, 0, 0, 0))
@@ -129,7 +129,7 @@ class PredictionForm:
             label="Stop at residual", options=TOLERANCES, value=1e-13,
             description="Squared norm of the residual over that of the right side", **WIDE,
         )  # fmt: skip
-        self.pedigree_file.param.watch(self._take_upload, "value")
+        self.pedigree_file.param.watch(self._on_upload, "value")
         self.pedigree_path.param.watch(
             lambda _: self.open_pedigree(self.pedigree_path.value_input), "enter_pressed"
         )
@@ -201,7 +201,7 @@ class PredictionForm:
         table = None if phenotypes is None else phenotypes.whole
         return phenotypes_of_others(table, design, state.opened.genotypes.samples)
 
-    def _take_snapshot(self, snapshot: Any) -> None:
+    def _on_snapshot(self, snapshot: Any) -> None:
         self._state.blup = snapshot
 
     def _follow_subject(self, *events: Any) -> None:
@@ -211,10 +211,10 @@ class PredictionForm:
             self._is_own_pedigree, self.pedigree_source, self._pedigree_title = True, "", ""
             self._reads.drop()
         if self._is_own_pedigree:
-            self._take_own_pedigree()
+            self._on_own_pedigree()
         self._follow_method()
 
-    def _take_own_pedigree(self) -> None:
+    def _on_own_pedigree(self) -> None:
         """Take the pedigree of the samples' own parents, or keep why there is none."""
         subject = self._state.subject
         self._pedigree, self._why_none = None, "the .fam file names no parents"
@@ -230,13 +230,13 @@ class PredictionForm:
                 field.visible = is_single
         self._show()
 
-    def _take_upload(self, event: Any) -> None:
+    def _on_upload(self, event: Any) -> None:
         if event.new is not None:
             folder = self._state.session.upload_path("pedigree")
             name = Path(self.pedigree_file.filename or "pedigree.csv").name
             self._reads.ask(_read_upload, folder / name, event.new)
 
-    def _take_pedigree(self, answer: tuple[Any, str, str]) -> None:
+    def _on_pedigree(self, answer: tuple[Any, str, str]) -> None:
         self._pedigree, self._pedigree_title, self.pedigree_source = answer
         self._is_own_pedigree = False
         self.pedigree_path.value = self.pedigree_source

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_DOTS = 4_000
+MAX_DOTS = 4_000
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ def scatter_dots(
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Return the dots of those who have both values, and who they are; of many, some by chance."""
     rows = np.flatnonzero(np.isfinite(predicted) & np.isfinite(observed))
-    if len(rows) > MOST_DOTS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_DOTS, replace=False))
+    if len(rows) > MAX_DOTS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MAX_DOTS, replace=False))
     return {"x": predicted[rows], "y": observed[rows], "name": ids[rows].tolist()}, rows
 
 

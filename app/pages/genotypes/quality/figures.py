@@ -42,7 +42,7 @@ FIELDS = {
         "Samples with a genotype at enough variants are kept",
     ),
 }
-LEAST_MISSING, LEAST_HWE, MOST_HWE = 5.0, 10.0, 60.0
+MIN_MISSING, MIN_HWE, MAX_HWE = 5.0, 10.0, 60.0
 TABLE_COLUMNS = {
     "maf": "MAF",
     "variant_missing": "Missing %",
@@ -221,7 +221,7 @@ class QualityFigures:
             x_label,
             y_label,
             drops_below=drops_below,
-            on_threshold=lambda value: self._take_threshold(name, value),
+            on_threshold=lambda value: self._on_threshold(name, value),
             on_bar=lambda bins, place: self._on_bar(
                 name in OF_SAMPLES, TABLE_COLUMNS[name], bins, place
             ),
@@ -259,7 +259,7 @@ class QualityFigures:
         for name, place in places.items():
             self.figures[name].place_line(place)
 
-    def _take_threshold(self, name: str, value: float) -> None:
+    def _on_threshold(self, name: str, value: float) -> None:
         """Take a dragged line; at the end of the figure it lets everything pass."""
         end = self.figures[name].end
         nothing = Thresholds()
@@ -284,16 +284,16 @@ def _measures(quality: Any) -> dict[str, tuple[np.ndarray, float, float, str]]:
     low, high = _ends(heterozygosity)
     return {
         "maf": (variants.minor_allele_frequency, 0.0, 0.5, ""),
-        "variant_missing": (missing, 0.0, _top(missing, LEAST_MISSING, 100.0), " %"),
-        "hwe": (hwe, 0.0, _top(hwe, LEAST_HWE, MOST_HWE), ""),
-        "sample_missing": (of_samples, 0.0, _top(of_samples, LEAST_MISSING, 100.0), " %"),
+        "variant_missing": (missing, 0.0, _top(missing, MIN_MISSING, 100.0), " %"),
+        "hwe": (hwe, 0.0, _top(hwe, MIN_HWE, MAX_HWE), ""),
+        "sample_missing": (of_samples, 0.0, _top(of_samples, MIN_MISSING, 100.0), " %"),
         "heterozygosity": (heterozygosity, low, high, " %"),
     }
 
 
-def _top(values: np.ndarray, least: float, most: float) -> float:
+def _top(values: np.ndarray, minimum: float, maximum: float) -> float:
     highest = float(np.max(values[np.isfinite(values)], initial=0.0))
-    return min(max(highest, least), most)
+    return min(max(highest, minimum), maximum)
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:

@@ -47,13 +47,13 @@ class QualityPanel:
         self.rows: tuple[VariantRows, SampleRows] | tuple[None, None] = (None, None)
         self._waited = 0
         self._bar: tuple[bool, str, Bins, int] | None = None
-        self.figures = QualityFigures(state, self._take_bar)
+        self.figures = QualityFigures(state, self._on_bar)
         self.variants = LongTable(
             state.session, VARIANT_COLUMNS, placeholder="ID, or chr:start-end",
-            on_row=self._take_variant,
+            on_row=self._on_variant,
         )  # fmt: skip
         self.samples = LongTable(
-            state.session, SAMPLE_COLUMNS, placeholder="Sample", on_row=self._take_sample
+            state.session, SAMPLE_COLUMNS, placeholder="Sample", on_row=self._on_sample
         )
         self._tables = {VARIANTS: self.variants, SAMPLES: self.samples}
         self.which = pmui.RadioButtonGroup(
@@ -65,7 +65,7 @@ class QualityPanel:
             label="", icon="close", size="small", visible=False, margin=(6, 8, 0, 0),
             description="List all again",
         )  # fmt: skip
-        self.chip.on_click(lambda _: self._take_bar(*self._bar) if self._bar else None)
+        self.chip.on_click(lambda _: self._on_bar(*self._bar) if self._bar else None)
         self.which.param.watch(lambda _: self._show_which(), "value")
         self._progress = TaskBar(state.measuring)
         bar = pmui.Row(
@@ -129,7 +129,7 @@ class QualityPanel:
         self.variants.show(self.rows[0], of_variants)
         self.samples.show(self.rows[1], of_samples)
 
-    def _take_bar(self, *bar: Any) -> None:
+    def _on_bar(self, *bar: Any) -> None:
         """Narrow a table to the bar of a histogram; the same bar again lists all."""
         self._bar = None if bar == self._bar else bar
         if self._bar is not None:
@@ -150,11 +150,11 @@ class QualityPanel:
             for name, table in self._tables.items():
                 table.bar.visible = self._places[name].visible = name == self.which.value
 
-    def _take_variant(self, row: int) -> None:
+    def _on_variant(self, row: int) -> None:
         kept = self._state.kept
         self._state.choose_variant(_place_in(kept and kept.variant_indices, row))
 
-    def _take_sample(self, row: int) -> None:
+    def _on_sample(self, row: int) -> None:
         kept = self._state.kept
         place = _place_in(kept and kept.sample_indices, row)
         if place is not None:

@@ -10,7 +10,7 @@ from genoviz.analyses.graph.picture.palettes import DARK, Palette
 from genoviz_app.plots.legend import Legend, NamedLegend, RampLegend
 from genoviz_app.plots.palettes import POSITION, ramp_palette
 
-MOST_GROUPS = 20
+MAX_GROUPS = 20
 NO_GROUP, OTHERS = "no value", "others"
 FEW_NUMBERS = 6
 
@@ -59,7 +59,7 @@ def _by_group(name: str, values: np.ndarray) -> SampleColours:
     names, groups, counts = np.unique(values, return_inverse=True, return_counts=True)
     is_named = names != ""
     largest = np.argsort(np.where(is_named, -counts, 1), kind="stable")
-    shown = np.sort(largest[: min(MOST_GROUPS, int(is_named.sum()))])
+    shown = np.sort(largest[: min(MAX_GROUPS, int(is_named.sum()))])
     place = np.full(len(names), len(shown), np.float32)
     place[shown] = np.arange(len(shown))
     place[~is_named] = np.nan

@@ -18,7 +18,7 @@ from genoviz_app.plots.principal_components import ScatterFigure
 
 N_COMPONENTS = 10
 ONE_COLOUR = ""
-MOST_POINTS = 300_000
+MAX_POINTS = 300_000
 QUICK = 30_000_000
 """Genotypes whose components are computed unasked."""
 
@@ -138,7 +138,7 @@ class ComponentsPanel:
         components = self._state.components
         with pn.io.hold():
             self.legend.object = ""
-            if components is None or len(components.scores) > MOST_POINTS:
+            if components is None or len(components.scores) > MAX_POINTS:
                 nothing, nobody = np.empty(0), np.empty(0, np.str_)
                 self.figure.show(
                     nothing, nothing, nothing, labels=("PC1", "PC2"), names=(nobody, nobody),
@@ -151,7 +151,7 @@ class ComponentsPanel:
 
     def _refuse(self, n: int) -> None:
         self._state.session.problem = (
-            f"{n:,} points are more than a browser draws; keep {MOST_POINTS:,} samples or fewer."
+            f"{n:,} points are more than a browser draws; keep {MAX_POINTS:,} samples or fewer."
         )
 
     def _draw_scores(self, components: Any) -> None:

@@ -111,7 +111,7 @@ class SampleList:
         self._state = state
         self.group = ""
         self.table = LongTable(
-            state.session, COLUMNS, placeholder="Sample or group", on_row=self._take_row
+            state.session, COLUMNS, placeholder="Sample or group", on_row=self._on_row
         )
         self.table.search.width = 150
         self.keep_button = pmui.Button(
@@ -169,7 +169,7 @@ class SampleList:
         if is_shown:
             self.table.make(self._place)
 
-    def _take_row(self, row: int) -> None:
+    def _on_row(self, row: int) -> None:
         self._state.chosen = np.array([row], np.int64)
 
     def _keep(self, *, is_kept: bool) -> None:

@@ -13,7 +13,7 @@ import panel_material_ui as pmui
 from genoviz.analyses.genotypes.relatives import RelatedPairs, relatives
 from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.samples.relationship_view import (
-    MOST_SAMPLES,
+    MAX_SAMPLES,
     RelationshipView,
     degree_of,
     iter_relate,
@@ -25,7 +25,7 @@ from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality_histogram import Bins, QualityHistogram
-from genoviz_app.plots.relationship_matrix import MOST_CELLS, MatrixFigure
+from genoviz_app.plots.relationship_matrix import MAX_CELLS, MatrixFigure
 
 PAIR_COLUMNS = (
     Column("Sample 1", share=92),
@@ -92,8 +92,8 @@ class RelationshipPanel:
 
     Attributes
     ----------
-    view, least
-        What is looked at, or None, and the least relationship of pairs that are listed.
+    view, minimum
+        What is looked at, or None, and the smallest relationship of pairs that are listed.
     matrix, histogram, pairs
         The figures and the table.
     heat_panel, pairs_panel
@@ -105,15 +105,15 @@ class RelationshipPanel:
         self._wanted: Any = None
         self.view: RelationshipView | None = None
         self._bounds = (0, 0, 0, 0)
-        self.least = 0.0
+        self.minimum = 0.0
         self.task = state.new_task(self._take)
-        self._binning = Question(state.session, "cells of a matrix", self._take_cells)
-        self._pairing = Question(state.session, "related pairs", self._take_pairs)
+        self._binning = Question(state.session, "cells of a matrix", self._on_cells)
+        self._pairing = Question(state.session, "related pairs", self._on_pairs)
         self.matrix = MatrixFigure(self._look, self._choose_places)
         self.histogram = QualityHistogram(
             "relationship-histogram", "Relationship", "Pairs", drops_below=True,
-            on_threshold=self._take_threshold,
-            on_bar=lambda bins, place: self._take_threshold(float(bins.edges[place])),
+            on_threshold=self._on_threshold,
+            on_bar=lambda bins, place: self._on_threshold(float(bins.edges[place])),
         )  # fmt: skip
         self._cells: tuple[np.ndarray, tuple[int, int, int, int]] | None = None
         self._cells_turn = Turn(self.matrix.plot, self._draw_cells)
@@ -122,7 +122,7 @@ class RelationshipPanel:
             Turn(self.histogram.plot, self._draw_histogram),
         )
         self.pairs = LongTable(
-            state.session, PAIR_COLUMNS, placeholder="Sample", on_row=self._take_pair
+            state.session, PAIR_COLUMNS, placeholder="Sample", on_row=self._on_pair
         )
         self.pairs.search.width = 104
         self._pairs_place = pmui.Column(sizing_mode="stretch_both", margin=0)
@@ -136,8 +136,8 @@ class RelationshipPanel:
         )  # fmt: skip
         self.run_button.on_click(lambda _: self.run())
         self.method = pmui.Select(label="Method", options=METHODS, width=126, **FIELD)
-        self.most = pmui.IntInput(
-            label="Samples ≤", value=USUAL_MOST, start=2, end=MOST_SAMPLES, width=136,
+        self.maximum = pmui.IntInput(
+            label="Samples ≤", value=USUAL_MOST, start=2, end=MAX_SAMPLES, width=136,
             description="Of more, so many are taken at even steps; or pick some in the scatter",
             **FIELD,
         )  # fmt: skip
@@ -147,7 +147,7 @@ class RelationshipPanel:
         )
         self.heat_panel = pmui.Column(
             pmui.Row(
-                self.run_button, self.method, self.most, sizing_mode="stretch_width", margin=0
+                self.run_button, self.method, self.maximum, sizing_mode="stretch_width", margin=0
             ),
             self.progress.panel,
             pn.pane.Bokeh(self.matrix.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),
@@ -181,12 +181,12 @@ class RelationshipPanel:
         subject, chosen = self._state.subject, self._state.chosen
         if subject is None:
             return
-        most = int(self.most.value or USUAL_MOST)
+        maximum = int(self.maximum.value or USUAL_MOST)
         if len(chosen) > 2:
-            picked = pick_evenly(len(chosen), most)
+            picked = pick_evenly(len(chosen), maximum)
             samples = chosen if picked is None else chosen[picked]
         else:
-            samples = pick_evenly(subject.n_samples, most)
+            samples = pick_evenly(subject.n_samples, maximum)
         self.task.run(iter_relate(subject, self.method.value, samples), "relationship matrix")
 
     def poll(self, *, is_shown: bool) -> None:
@@ -217,9 +217,9 @@ class RelationshipPanel:
                 f"{of}, {view.matrix.n_variants:,} variants that vary; a click picks a pair."
             )
             self._bounds = (0, n, 0, n)
-            self.least = view.least
+            self.minimum = view.minimum
             self._ask_pairs()
-            self._binning.ask(view.cells, self._bounds, MOST_CELLS)
+            self._binning.ask(view.cells, self._bounds, MAX_CELLS)
         self.run_button.variant = "contained" if view is None else "outlined"
         for turn in self._turns:
             turn.ask()
@@ -241,7 +241,7 @@ class RelationshipPanel:
                 self.histogram.show(Bins(np.linspace(0, 1, 3), np.zeros(2, np.int64)))
             else:
                 self.histogram.show(Bins(view.edges, view.counts), digits=".3f")
-            self.histogram.place_line(self.least if view is not None else 0.0)
+            self.histogram.place_line(self.minimum if view is not None else 0.0)
 
     def _look(self, ends: tuple[float, float, float, float]) -> None:
         """Bin the part that is looked at anew."""
@@ -252,9 +252,9 @@ class RelationshipPanel:
         bounds = (places[0], min(places[1] + 1, n), places[2], min(places[3] + 1, n))
         if bounds != self._bounds and bounds[0] < bounds[1] and bounds[2] < bounds[3]:
             self._bounds = bounds
-            self._binning.ask(self.view.cells, bounds, MOST_CELLS)
+            self._binning.ask(self.view.cells, bounds, MAX_CELLS)
 
-    def _take_cells(self, answer: tuple[np.ndarray, tuple[int, int, int, int]]) -> None:
+    def _on_cells(self, answer: tuple[np.ndarray, tuple[int, int, int, int]]) -> None:
         self._cells = answer
         self._cells_turn.ask()
 
@@ -262,26 +262,26 @@ class RelationshipPanel:
         if self.view is not None and self._cells is not None:
             self.matrix.draw(*self._cells)
 
-    def _take_threshold(self, least: float) -> None:
+    def _on_threshold(self, minimum: float) -> None:
         view = self.view
         if view is None:
             return
-        self.least = max(least, view.lowest_listed)
-        self.histogram.place_line(self.least)
+        self.minimum = max(minimum, view.lowest_listed)
+        self.histogram.place_line(self.minimum)
         self._ask_pairs()
 
     def _ask_pairs(self) -> None:
-        matrix, least = self.view.matrix, self.least
+        matrix, minimum = self.view.matrix, self.minimum
 
         def answer() -> PairRows:
-            return PairRows(relatives(matrix, at_least=least), matrix.samples.ids)
+            return PairRows(relatives(matrix, at_least=minimum), matrix.samples.ids)
 
         self._pairing.ask(answer)
 
-    def _take_pairs(self, rows: PairRows) -> None:
+    def _on_pairs(self, rows: PairRows) -> None:
         self.pairs.show(rows)
 
-    def _take_pair(self, row: int) -> None:
+    def _on_pair(self, row: int) -> None:
         pairs = self.pairs.listed.source.pairs
         self._choose(np.array([pairs.first[row], pairs.second[row]]))
 

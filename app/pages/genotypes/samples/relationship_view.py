@@ -12,10 +12,10 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.relationships import RelationshipMatrix, iter_relationship_matrix
 from genoviz.model.genotypes.genotypes import Genotypes
 
-MOST_SAMPLES = 20_000
+MAX_SAMPLES = 20_000
 """Samples of the largest matrix that the page computes."""
 
-MOST_PAIRS = 1_000_000
+MAX_PAIRS = 1_000_000
 USUAL_LEAST = 0.125
 N_HISTOGRAM_BINS = 60
 SHADE_QUANTILE = 0.995
@@ -51,26 +51,28 @@ class RelationshipView:
     def lowest_listed(self) -> float:
         """The lowest threshold that lists no more than a million pairs."""
         above = np.cumsum(self.counts[::-1])[::-1]
-        is_few = above <= MOST_PAIRS
+        is_few = above <= MAX_PAIRS
         return float(self.edges[:-1][is_few][0]) if is_few.any() else float(self.edges[-2])
 
     @property
-    def least(self) -> float:
+    def minimum(self) -> float:
         """The threshold of pairs to begin with."""
         return max(USUAL_LEAST, self.lowest_listed)
 
     def cells(
-        self, bounds: tuple[int, int, int, int], most: int
+        self, bounds: tuple[int, int, int, int], maximum: int
     ) -> tuple[np.ndarray, tuple[int, int, int, int]]:
         """Return means of bins of a part, float32 (rows, columns), and where they begin and end."""
         x_low, x_high, y_low, y_high = bounds
         columns, rows = self.order[x_low:x_high], self.order[y_low:y_high]
-        return bin_means(self.matrix.values, rows, columns, most), bounds
+        return bin_means(self.matrix.values, rows, columns, maximum), bounds
 
 
-def bin_means(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, most: int) -> np.ndarray:
+def bin_means(
+    values: np.ndarray, rows: np.ndarray, columns: np.ndarray, maximum: int
+) -> np.ndarray:
     """Return means of bins of rows and columns in an order, float32, at most ``most`` each way."""
-    row_starts, column_starts = _starts(len(rows), most), _starts(len(columns), most)
+    row_starts, column_starts = _starts(len(rows), maximum), _starts(len(columns), maximum)
     cells = np.empty((len(row_starts), len(column_starts)), np.float32)
     ends = np.append(row_starts[1:], len(rows))
     widths = np.diff(np.append(column_starts, len(columns)))
@@ -80,8 +82,8 @@ def bin_means(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, most: i
     return cells
 
 
-def _starts(n: int, most: int) -> np.ndarray:
-    return np.unique(np.linspace(0, n, min(n, most), endpoint=False).astype(np.int64))
+def _starts(n: int, maximum: int) -> np.ndarray:
+    return np.unique(np.linspace(0, n, min(n, maximum), endpoint=False).astype(np.int64))
 
 
 def iter_relate(
@@ -115,7 +117,7 @@ def view_of(matrix: RelationshipMatrix, samples: np.ndarray | None = None) -> Re
 
 
 def _pair_ends(values: np.ndarray) -> tuple[float, float]:
-    """Return the least and the greatest relationship of two different samples."""
+    """Return the smallest and the largest relationship of two different samples."""
     low, high = np.inf, -np.inf
     for start in range(len(values)):
         rest = values[start, start + 1 :]
@@ -135,15 +137,15 @@ def _quantile_of(edges: np.ndarray, counts: np.ndarray, share: float) -> float:
     return float(edges[at])
 
 
-def pick_evenly(n: int, most: int) -> np.ndarray | None:
-    """Return ``most`` of ``n`` numbers at even steps, int64; None where there are no more.
+def pick_evenly(n: int, maximum: int) -> np.ndarray | None:
+    """Return ``maximum`` of ``n`` numbers at even steps, int64; None where there are no more.
 
     Examples
     --------
     >>> pick_evenly(10, 5).tolist(), pick_evenly(3, 5)
     ([0, 2, 4, 6, 8], None)
     """
-    return None if n <= most else np.arange(most) * n // most
+    return None if n <= maximum else np.arange(maximum) * n // maximum
 
 
 def degree_of(relationship: Any) -> np.ndarray:

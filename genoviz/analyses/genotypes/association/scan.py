@@ -10,9 +10,8 @@ import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
 from genoviz.analyses.genotypes.association.groups import X_MODELS, XModel, variant_groups
-from genoviz.analyses.genotypes.association.linear_scan import iter_linear_scan
 from genoviz.analyses.genotypes.association.log_p_values import inflation_factor
-from genoviz.analyses.genotypes.association.logistic import iter_logistic_scan
+from genoviz.analyses.genotypes.association.regressions import iter_linear_scan, iter_logistic_scan
 from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.statistics import variant_statistics

@@ -133,11 +133,11 @@ def test_a_click_gives_the_bin_below_the_pointer_if_it_has_a_bar():
         "some", "x", "y", drops_below=None, on_threshold=None,
         on_bar=lambda bins, place: given.append((bins, place)),
     )  # fmt: skip
-    figure._take_tap(SimpleNamespace(x=0.5))
+    figure._on_tap(SimpleNamespace(x=0.5))
     bins = bin_values(np.array([0.5, 2.5]), 0, 3, n_bins=3)
     figure.show(bins)
     for x in (0, 0.99, 1, 1.99, 2, 2.99, 3.01, -0.01, None):
-        figure._take_tap(SimpleNamespace(x=x))
+        figure._on_tap(SimpleNamespace(x=x))
     assert given == [(bins, 0), (bins, 0), (bins, 2), (bins, 2)]
 
 

@@ -17,8 +17,8 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.simulation.genotypes import simulate_genotypes
 from genoviz.errors import ParameterError
-from genoviz.io.genotypes.genotypes import read_genotypes
 from genoviz.io.genotypes.pedigree import read_pedigree
+from genoviz.io.genotypes.reader import read_genotypes
 from genoviz.io.genotypes.writers import write_plink
 from genoviz_app.opening.genotype_names import companion_table, find_sets
 from genoviz_app.opening.served_files import is_plink_bed, split_genotypes
@@ -362,10 +362,10 @@ def test_thresholds_are_dragged_applied_and_forgotten(herd):
     assert genotypes.variants.ids[kept_variants].tolist() == subject.variants.ids.tolist()
     assert genotypes.samples.ids[kept_samples].tolist() == subject.samples.ids.tolist()
     for place in (0, 3):  # a row of all variants is chosen as one of those that are kept
-        quality._take_variant(kept_variants[place])
-        quality._take_sample(kept_samples[place])
+        quality._on_variant(kept_variants[place])
+        quality._on_sample(kept_samples[place])
         assert (herd.state.variant, herd.state.chosen.tolist()) == (place, [place])
-    quality._take_sample(int(np.flatnonzero(~quality.rows[1].is_kept)[0]))
+    quality._on_sample(int(np.flatnonzero(~quality.rows[1].is_kept)[0]))
     assert herd.state.chosen.tolist() == [3]
     assert herd.page.link.kept == "maf:0.2;samples:0.03"
     assert "are kept" in herd.page.notices.object
@@ -380,13 +380,13 @@ def test_a_bar_of_a_histogram_lists_what_it_holds(herd):
     bins = Bins(np.array([0.0, 2.0, 4.0]), np.array([9, 9]), n_beyond=5)
     assert (missing == 2.0).any()
     for place, is_in in ((0, missing < 2.0), (1, missing >= 2.0)):
-        quality._take_bar(True, "Missing %", bins, place)
+        quality._on_bar(True, "Missing %", bins, place)
         wanted = set(np.flatnonzero(is_in))
         herd.until(lambda wanted=wanted: set(quality.samples.listed.rows) == wanted)
         assert quality.which.value == "Samples"
         assert quality.chip.visible
     assert quality.chip.label == "Missing %: 2 to 4 and more"
-    quality._take_bar(True, "Missing %", bins, 1)
+    quality._on_bar(True, "Missing %", bins, 1)
     assert not quality.chip.visible
 
 
@@ -397,7 +397,7 @@ def test_a_click_on_a_bar_lists_as_many_as_it_counts(herd):
     figure.show(bin_values(100 * herd.state.quality.samples.heterozygosity, 20, 40))
     edges, counts = figure._bins.edges, figure._bins.counts
     for place in (0, int(counts[1:-1].argmax()) + 1, len(counts) - 1):
-        figure._take_tap(SimpleNamespace(x=float(edges[place : place + 2].mean())))
+        figure._on_tap(SimpleNamespace(x=float(edges[place : place + 2].mean())))
         expected = int(counts[place]) or N_SAMPLES
         herd.until(lambda n=expected: len(quality.samples.listed.rows) == n)
         assert quality.chip.visible == (counts[place] > 0)
@@ -429,7 +429,7 @@ def test_components_and_relationships_lead_to_samples(herd):
     assert "breed" in panel.components.legend.object
     assert f"largest residual {state.components.residual:.2g}" in panel.components.said.object
     first = panel.relationships.pairs.listed.source.pairs
-    panel.relationships._take_pair(0)
+    panel.relationships._on_pair(0)
     assert state.chosen.tolist() == sorted([int(first.first[0]), int(first.second[0])])
     herd.until(lambda: len(panel.list.table.listed.rows) == 2)
     panel.components.figure.source.selected.indices = np.flatnonzero(breeds == "red").tolist()

@@ -144,7 +144,7 @@ def test_single_step_needs_a_pedigree(panel):
     assert "needs a pedigree" in panel.form.said.object
     ids = panel.state.subject.samples.ids
     pedigree = Pedigree.from_parents([*ids, "calf"], ["0"] * N + [ids[0]], ["0"] * N + [ids[1]])
-    panel.form._take_pedigree((pedigree, "", ""))
+    panel.form._on_pedigree((pedigree, "", ""))
     assert f"{N + 1} animals" in panel.form.said.object
     run(panel)
     assert len(panel.state.blup.breeding_values) == N + 1

@@ -81,7 +81,7 @@ def test_the_matrix_is_of_the_picked_samples_or_of_some_of_them(
     session.genotypes.open(str(tmp_path / "herd.bed"))
     poll_until(session.poll, lambda: state.opened is not None)
     panel = RelationshipPanel(state)
-    panel.most.value = 10
+    panel.maximum.value = 10
     state.chosen = chosen
     panel.run()
     poll_until(state.poll, lambda: panel.view is not None)
