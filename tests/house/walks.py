@@ -161,6 +161,10 @@ def walk_gwas(walk: Walk) -> None:
     walk.follows_jobs_to_their_end = True
     with walk.on():
         form.run()
+    job = form.task._job
+    wait_until(lambda: job.has_ended)
+    # Jobs of the plots begin once the tab is polled: they are not of the walk.
+    walk.n_job_steps = 0
     tab.wait(lambda: state.scan is not None)
     tab.close()
 

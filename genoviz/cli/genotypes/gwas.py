@@ -69,8 +69,7 @@ def gwas(
     """
     import numpy as np
 
-    from genoviz.analyses.genotypes.association.groups import X_MODELS
-    from genoviz.analyses.genotypes.association.scan import iter_associate
+    from genoviz.analyses.genotypes.association.scan import X_MODELS, iter_associate
     from genoviz.analyses.genotypes.components import iter_principal_components
 
     filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)

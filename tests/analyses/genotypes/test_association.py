@@ -9,7 +9,7 @@ import pytest
 
 from genoviz import ParameterError, associate, iter_associate
 from genoviz.analyses.genotypes import variant_blocks
-from genoviz.analyses.genotypes.association import log_p_values, regressions
+from genoviz.analyses.genotypes.association import p_values, regressions
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
 from tests.plink import Plink, numbers, plink_files, read_real, write_table
@@ -162,20 +162,20 @@ def test_a_genotype_that_tells_cases_has_no_logistic_fit():
 def test_small_p_values_keep_their_logarithms():
     t = np.array([5.0, 20, 30, 40, 200, 1e4, 1e150, np.nan, np.inf, 0])
     degrees = np.array([1e5, 1e4, 1e6, 300, 300, 100, 2, 5, 5, 5])
-    log_p = log_p_values.log_p_of_t(t, degrees)
+    log_p = p_values.log_p_of_t(t, degrees)
     from scipy.special import betainc
 
     known = slice(0, 4)
     p = betainc(degrees[known] / 2, 0.5, degrees[known] / (degrees[known] + t[known] ** 2))
-    tails = log_p_values._log_tail(degrees[known] / 2, t[known] ** 2)
+    tails = p_values._log_tail(degrees[known] / 2, t[known] ** 2)
     np.testing.assert_allclose(tails, np.log(p), rtol=1e-10)
     np.testing.assert_allclose(log_p[known], np.log(p), rtol=1e-12)
     assert log_p[6] == pytest.approx(-2 * np.log(1e150))  # 1 - t / sqrt(2 + t^2)
     assert np.isnan(log_p[7])
     assert log_p[8] == -np.inf
     assert log_p[9] == 0
-    huge = log_p_values.log_p_of_t(np.array([60.0, 300.0]), np.array([1e13, 1e13]))
-    np.testing.assert_allclose(huge, log_p_values.log_p_of_z(np.array([60.0, 300.0])), rtol=1e-8)
+    huge = p_values.log_p_of_t(np.array([60.0, 300.0]), np.array([1e13, 1e13]))
+    np.testing.assert_allclose(huge, p_values.log_p_of_z(np.array([60.0, 300.0])), rtol=1e-8)
     assert huge[1] < -40_000
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from genoviz.analyses.genotypes.association.quantiles import scan_quantiles
+from genoviz.analyses.genotypes.association.p_values import scan_quantiles
 from genoviz.errors import ParameterError
 
 stats = pytest.importorskip("scipy.stats")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from genoviz.analyses.figures import track_figure_bytes
-from genoviz.analyses.genotypes.association.quantiles import scan_quantiles
+from genoviz.analyses.genotypes.association.p_values import scan_quantiles
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, View, thin
 from genoviz_app.pages.genotypes.association.words import inflation_text

@@ -11,7 +11,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
-from genoviz.analyses.genotypes.association.quantiles import Quantiles, scan_quantiles
+from genoviz.analyses.genotypes.association.p_values import Quantiles, scan_quantiles
 from genoviz.errors import GenovizError
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.export import (

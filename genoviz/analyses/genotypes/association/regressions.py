@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
-from genoviz.analyses.genotypes.association.log_p_values import log_p_of_t, log_p_of_z
+from genoviz.analyses.genotypes.association.p_values import log_p_of_t, log_p_of_z
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
 from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts

@@ -1,0 +1,178 @@
+"""p values of a scan: in logarithms, beside those by chance, and how far they are inflated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+
+SMALL_P = 1e-280
+MEDIAN_CHI_SQUARE = 0.454936423119572
+"""Median of chi-square with one degree of freedom."""
+_LAST_FRACTION = 10_000
+
+
+def log_p_of_t(t: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return natural logarithms of two-sided p values of Student's t.
+
+    Parameters
+    ----------
+    t
+        float64, any shape; NaN stays NaN.
+    degrees
+        Degrees of freedom, of the same shape.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64: log of I_x(degrees / 2, 1 / 2), with x = degrees / (degrees + t^2); -inf at
+        infinite t.
+    """
+    from scipy.special import betainc
+
+    squares = t * t
+    a, x = degrees / 2, degrees / (degrees + squares)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = betainc(a, 0.5, x)
+        log_p = np.log(p)
+    is_small = (p < SMALL_P) & np.isfinite(squares)
+    log_p[is_small] = _log_tail(a[is_small], squares[is_small])
+    return log_p
+
+
+def log_p_of_z(z: np.ndarray) -> np.ndarray:
+    """Return natural logarithms of two-sided p values of a standard normal variable."""
+    from scipy.special import log_ndtr
+
+    return np.log(2) + log_ndtr(-np.abs(z))
+
+
+def inflation_factor(p: np.ndarray) -> float:
+    """Return lambda_GC: the median chi-square of p values over what it is by chance.
+
+    NaN among the p values is left out; NaN if nothing is left.
+
+    References
+    ----------
+    Devlin and Roeder 1999, Genomic control for association studies,
+    doi:10.1111/j.0006-341X.1999.00997.x.
+    """
+    from scipy.special import ndtri
+
+    known = p[np.isfinite(p)]
+    if not len(known):
+        return np.nan
+    return float(np.median(ndtri(known / 2) ** 2) / MEDIAN_CHI_SQUARE)
+
+
+def _log_tail(a: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Return log I_x(a, 1/2), for x = 2a / (2a + squares), by the continued fraction of I_x."""
+    from scipy.special import betaln
+
+    log_x, rest = -np.log1p(squares / (2 * a)), squares / (2 * a + squares)
+    x = np.exp(log_x)
+    fraction = _continued_fraction(a, x)
+    return a * log_x + 0.5 * np.log(rest) - np.log(a) - betaln(a, 0.5) + np.log(fraction)
+
+
+def _continued_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + d_1 / (1 + d_2 / ...)) of the incomplete beta function with b = 1/2.
+
+    By the method of Lentz; DLMF 8.17.22.
+    """
+    b = 0.5
+    front = np.ones_like(a)
+    back = 1 / (1 - (a + b) * x / (a + 1))
+    fraction = back.copy()
+    for m in range(1, _LAST_FRACTION):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for coefficient in (even, odd):
+            back = 1 / (1 + coefficient * back)
+            front = 1 + coefficient / front
+            fraction *= front * back
+        if np.all(np.abs(front * back - 1) < 1e-13):
+            break
+    return fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles:
+    """The smallest p-values one by one, and some of the many others; all as -log10 p.
+
+    Attributes
+    ----------
+    tests
+        int64, shape (n_points,): which test each point is, the strongest first.
+    expected, observed
+        float64: what the rank of the point lets expect, and what it is.
+    low, high
+        float64: ends of the band that has a point of this rank with probability `level`.
+    n_tests, level
+        How many tests there are, and the probability.
+    """
+
+    tests: np.ndarray
+    expected: np.ndarray
+    observed: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_tests: int
+    level: float
+
+
+def scan_quantiles(
+    minus_log10_p: np.ndarray, *, level: float = 0.95, n_points: int = 2000
+) -> Quantiles:
+    """Return the quantiles of p-values against those of a uniform distribution.
+
+    The p-value of rank k among n independent tests without an effect is expected near
+    (k - 1/2) / n, and has the distribution Beta(k, n + 1 - k), whose quantiles make the band.
+
+    Parameters
+    ----------
+    minus_log10_p
+        float64, shape (n_variants,); what is NaN was not tested.
+    level
+        Probability of the band, between 0 and 1.
+    n_points
+        About how many points are returned; the strongest are all among them.
+
+    Raises
+    ------
+    ParameterError
+        If the level is not between 0 and 1, or there is to be no point.
+
+    Examples
+    --------
+    >>> found = scan_quantiles(-np.log10([0.5, 0.1, np.nan, 0.9]))
+    >>> found.tests.tolist(), (10 ** -found.expected).round(3).tolist()
+    ([1, 0, 3], [0.167, 0.5, 0.833])
+    """
+    from scipy.special import betaincinv
+
+    if not 0 < level < 1:
+        raise ParameterError(f"level is {level:g}, needs to be between 0 and 1")
+    if n_points < 1:
+        raise ParameterError(f"n_points is {n_points}, needs at least 1")
+    tested = np.flatnonzero(~np.isnan(minus_log10_p))
+    order = tested[np.argsort(-minus_log10_p[tested], kind="stable")]
+    n = len(order)
+    ranks = _thin_ranks(n, n_points)
+    tail = (1 - level) / 2
+    low, high = (betaincinv(ranks, n + 1.0 - ranks, share) for share in (1 - tail, tail))
+    tests = order[ranks - 1]
+    expected = -np.log10((ranks - 0.5) / max(n, 1))
+    observed = np.asarray(minus_log10_p, float)[tests]
+    return Quantiles(tests, expected, observed, -np.log10(low), -np.log10(high), n, level)
+
+
+def _thin_ranks(n: int, n_points: int) -> np.ndarray:
+    """Return ranks from 1 to n: the first half of the points one by one, then ever fewer."""
+    if n <= n_points:
+        return np.arange(1, n + 1)
+    dense = max(n_points // 2, 1)
+    sparse = np.geomspace(dense + 1, n, n_points - dense).astype(np.int64)
+    return np.unique(np.concatenate([np.arange(1, dense + 1), sparse, [n]]))
