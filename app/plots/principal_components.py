@@ -79,7 +79,7 @@ class ScatterFigure:
         self.plot.add_tools(lasso, box, TapTool(), pan, zoom, ResetTool(), hover)
         self.plot.toolbar.active_drag = lasso
         self.plot.toolbar.active_scroll = zoom
-        self.source.selected.on_change("indices", self._take_selection)
+        self.source.selected.on_change("indices", self._on_selection)
 
     def show(
         self,
@@ -138,7 +138,7 @@ class ScatterFigure:
             self.source.selected.indices = indices
             self._is_following = False
 
-    def _take_selection(self, _attr: str, _old: Any, new: list[int]) -> None:
+    def _on_selection(self, _attr: str, _old: Any, new: list[int]) -> None:
         if not self._is_following:
             self._on_select(np.sort(np.array(new, np.int64)))
 

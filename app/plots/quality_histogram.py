@@ -120,7 +120,7 @@ class QualityHistogram:
         self.line, self.shade = self._draw_threshold()
         self.note = EmptyNote(self.plot, *([] if drops_below is None else [self.line]))
         self.note.show(NOTHING)
-        self.plot.on_event(Tap, self._take_tap)
+        self.plot.on_event(Tap, self._on_tap)
 
     def _draw_bars(self, y_label: str) -> None:
         bars = self.plot.quad(
@@ -145,7 +145,7 @@ class QualityHistogram:
         )  # fmt: skip
         self.plot.add_layout(shade)
         self.plot.add_layout(line)
-        line.on_change("location", self._take_drag)
+        line.on_change("location", self._on_drag)
         line.js_link("location", shade, "right" if self._drops_below else "left")
         return line, shade
 
@@ -187,7 +187,7 @@ class QualityHistogram:
         else:
             self.shade.update(left=at, right=None, visible=at < high)
 
-    def _take_drag(self, _attr: str, _old: float, new: float) -> None:
+    def _on_drag(self, _attr: str, _old: float, new: float) -> None:
         if not self._is_following and self._bins is not None:
             self._dragged = (new, time.monotonic())
 
@@ -201,7 +201,7 @@ class QualityHistogram:
         (location, _), self._dragged = self._dragged, None
         self._on_threshold(float(min(max(location, self._bins.edges[0]), self._bins.edges[-1])))
 
-    def _take_tap(self, event: Tap) -> None:
+    def _on_tap(self, event: Tap) -> None:
         if self._bins is None or event.x is None:
             return
         place = int(np.searchsorted(self._bins.edges, event.x, side="right")) - 1

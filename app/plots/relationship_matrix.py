@@ -84,9 +84,9 @@ class MatrixFigure:
             ),
         )  # fmt: skip
         self.plot.toolbar.active_drag, self.plot.toolbar.active_scroll = box, zoom
-        self.plot.on_event(RangesUpdate, self._take_ranges)
+        self.plot.on_event(RangesUpdate, self._on_ranges)
         self.plot.on_event(Reset, lambda _: self._on_view((0, self._n, 0, self._n)))
-        self.plot.on_event(Tap, self._take_tap)
+        self.plot.on_event(Tap, self._on_tap)
 
     def _add_colour_bar(self) -> ColorBar:
         bar = ColorBar(
@@ -126,11 +126,11 @@ class MatrixFigure:
             "dh": [y_high - y_low] if cells.size else [],
         }
 
-    def _take_ranges(self, event: Any) -> None:
+    def _on_ranges(self, event: Any) -> None:
         x_low, x_high = sorted((event.x0, event.x1))
         y_low, y_high = sorted((event.y0, event.y1))
         self._on_view((x_low, x_high, y_low, y_high))
 
-    def _take_tap(self, event: Any) -> None:
+    def _on_tap(self, event: Any) -> None:
         if event.x is not None and 0 <= event.x < self._n and 0 <= event.y < self._n:
             self._on_pair(int(event.x), int(event.y))
