@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-STAMP = re.compile(r"\n# Compiled with .*\n\Z")
+STAMP = re.compile(r"\n+# Compiled with .*\n\Z")
 
 
 def compiled_names(tree: ast.Module) -> set[str]:
@@ -73,7 +73,9 @@ class Stamps:
         if len(line) > 100:
             names = ", ".join(each.name for each in called)
             line = f"# Compiled with {names}: {digest}"
-        return f"{text.rstrip()}\n\n{line}\n"
+        ends_with_block = isinstance(ast.parse(text).body[-1], ast.FunctionDef | ast.ClassDef)
+        blank = "\n" * (3 if ends_with_block else 2)
+        return f"{text.rstrip()}{blank}{line}\n"
 
 
 def _has_line(path: Path) -> bool:

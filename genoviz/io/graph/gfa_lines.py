@@ -249,3 +249,6 @@ def count_steps(data, words, pieces, first, last, counts):
             counts[k] = 1 + _count_bytes(data, words, start, stop - 1, _COMMAS, _ALL_BITS)
         else:
             counts[k] = _count_bytes(data, words, start - 1, stop - 1, _COMMAS, _ALL_BITS)
+
+
+# Compiled with genoviz/io/files/borrowed.py: cc1df299cd543223

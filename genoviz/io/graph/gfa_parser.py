@@ -435,3 +435,6 @@ def find_names(data, offsets, table):
         )
         nodes[k] = node
     return nodes
+
+
+# Compiled with genoviz/io/files/borrowed.py: cc1df299cd543223

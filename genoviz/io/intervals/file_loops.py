@@ -236,3 +236,6 @@ def write_lines(text, starts, ends, values, decimals, into):
         out[position] = _NEWLINE
         position += 1
     return position
+
+
+# Compiled with genoviz/io/files/borrowed.py: cc1df299cd543223

@@ -337,3 +337,6 @@ def parse_rows(text, position, stop, row, columns, features, feature_offsets, in
         row += 1
         position = newline + 1
     return DONE, position, row
+
+
+# Compiled with genoviz/io/files/borrowed.py: cc1df299cd543223

@@ -185,3 +185,6 @@ def _copy_vector(text, at, bases, n):
         any_case |= letter
         all_case &= letter
     return is_plain, any_case & np.uint8(32), all_case & np.uint8(32)
+
+
+# Compiled with genoviz/io/files/borrowed.py: cc1df299cd543223

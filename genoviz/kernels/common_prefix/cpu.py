@@ -118,3 +118,6 @@ def _extend_in_text_order(packed, exceptions, near, suffix_array, lengths, rows,
             length = max(length - 1, COMPARED_BASES)
             length = _extend(packed, exceptions, near, before, position, length, longest)
             lengths[row] = min(length, LONGEST)
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -667,3 +667,6 @@ def _invert(
                 prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
                 heads[i] = row
                 i += 1
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

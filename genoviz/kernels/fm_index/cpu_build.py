@@ -132,3 +132,6 @@ def _finish_lines(
                         position = position - 1 if position > 0 else n - 1
                         exception_ids[n_before] = np.searchsorted(exceptions, position)
                         n_before += 1
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -141,3 +141,6 @@ def _multiply_transposed(five_codes, weights, rows, lanes, sums):
                 for lane in range(len(lanes)):
                     sums[j, lane] += weight * buckets[code, lane]
             n *= 3
+
+
+# Compiled with genoviz/kernels/genotype_product/cpu_vectors.py: 9423bfc3644a7dd4

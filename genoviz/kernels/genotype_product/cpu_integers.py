@@ -449,3 +449,6 @@ def _take_sums(
                 total = total * scales[0, column] * scales[1, column]
                 out[first + row, column] += weights[first + row] * total
     sums[:] = 0
+
+
+# Compiled with genoviz/kernels/genotype_product/cpu_amx.py: 13a1cab899174efb

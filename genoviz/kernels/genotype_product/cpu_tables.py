@@ -181,3 +181,6 @@ def _add_words(even, odd, word, weights, rows, item, n_items, tables, sums, n_ro
             even, odd, word, tables, sums, first * n_rows, n_rows, WIDE if n_wide else 0,
             rest_bytes if has_rest else 0,
         )  # fmt: skip
+
+
+# Compiled with cpu_vectors.py, instructions.py: f5eb88b3c1595c7e

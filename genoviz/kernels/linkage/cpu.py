@@ -112,3 +112,6 @@ def _prune_window(planes, frequencies, is_kept, n_compared, start, end, max_r2):
                     is_kept[j] = False
                 break
     return is_changed
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -131,3 +131,6 @@ def _dot(column, values):
     for i in range(len(column)):
         total += column[i] * values[i]
     return total
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -105,3 +105,6 @@ def _count_misfits(window, plain, out, n_plain):
         total -= np.int64(count_ones(window[k] & plain[k]))
         total += np.int64(count_ones(window[k] & out[k]))
     return total
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

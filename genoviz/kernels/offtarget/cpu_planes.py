@@ -389,3 +389,6 @@ def _search_rows(rows, letters, n_groups, fits, few, max_mismatches, room, n, st
                 if counts.size:
                     counts[guide, total] += 1
     return n
+
+
+# Compiled with instructions.py, cpu_adders.py: d4cca986868925cc

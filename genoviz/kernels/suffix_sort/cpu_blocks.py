@@ -396,3 +396,6 @@ def sort_blocks(
                 links,
             )
         tied[piece] = n_tied
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -101,3 +101,6 @@ def place_before_all(packed, marks, near, base, is_rising, last, first, n_rows, 
         rows[target] = before if is_placed else position
         tails[other] -= is_placed
     return row
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

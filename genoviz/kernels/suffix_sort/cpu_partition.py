@@ -172,3 +172,6 @@ def part_seeds(
                 key = window << (np.uint64(64) - shift) >> key_shift << key_shift
                 words[slot[block]] = key | np.uint64(position)
                 slot[block] += 1
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

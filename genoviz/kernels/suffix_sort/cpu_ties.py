@@ -184,3 +184,6 @@ def split_groups(seeds, is_head, edges, ranks, tied):
                 slot += 1
             n_tied += n if n > 1 else 0
         tied[chunk] = n_tied
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
