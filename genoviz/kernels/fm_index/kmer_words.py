@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit
 
-ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 PAIRS, NIBBLES = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 
 
