@@ -29,7 +29,7 @@ with contextlib.suppress(ImportError):
 
 # A GPU machine may have the kernels' packages alone.
 HAS_PANEL = importlib.util.find_spec("panel") is not None
-collect_ignore = [] if HAS_PANEL else ["app", "browser"]
+collect_ignore = [] if HAS_PANEL else ["app", "browser", "test_house.py"]
 
 
 def pytest_report_header() -> list[str]:
@@ -37,7 +37,8 @@ def pytest_report_header() -> list[str]:
     unit = "with" if has_amx() else "without"
     lines = [f"commit {commit()}; {processor()}, {unit} a matrix unit (AMX); {graphics_card()}"]
     if not HAS_PANEL:
-        lines.append("Panel is not installed: tests/app and tests/browser are left out")
+        left_out = "tests/app, tests/browser and tests/test_house.py are left out"
+        lines.append(f"Panel is not installed: {left_out}")
     return lines
 
 
