@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+from tornado.ioloop import PeriodicCallback
 from tornado.web import RequestHandler
 
 from genoviz.errors import GenovizError
+from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.server.jobs import FILES, KERNELS
 
 
@@ -24,6 +26,8 @@ UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024
 UNUSED_SESSION_MILLISECONDS = 3000
 
 CHECK_SESSIONS_MILLISECONDS = 1000
+
+INTERRUPT_MILLISECONDS = 1000
 
 
 def serve(
@@ -99,4 +103,5 @@ def serve(
     host = "localhost" if address in LOOPBACK else address
     print(f"genoviz is at http://{host}:{server.port}", flush=True)  # noqa: T201
     server.start()
+    PeriodicCallback(take_back_interrupts, INTERRUPT_MILLISECONDS).start()
     server.io_loop.start()

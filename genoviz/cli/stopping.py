@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from genoviz.io.files.compiled_errors import take_back_interrupts
+
 _NAMES = ("SIGTERM", "SIGHUP")
 
 _SAME_SECONDS = 1.0
@@ -70,6 +72,7 @@ def end_on_signals() -> Iterator[None]:
 
 
 GRACE_SECONDS = 1.0
+HEARING_SECONDS = 0.25
 
 _tidying: list[Callable[[], None]] = []
 
@@ -105,7 +108,8 @@ def run_stoppable(function: Callable[[], Any]) -> Any:
     worker = threading.Thread(target=work, name="command", daemon=True)
     worker.start()
     try:
-        is_done.wait()
+        while not is_done.wait(HEARING_SECONDS):
+            take_back_interrupts()
     except BaseException:
         _stop(worker, is_done)
         raise

@@ -125,7 +125,7 @@ def never_ends(intervals, zeros):
     with replace_file("out.bedgraph"):
         spin(2**62)
 
-sys.modules[genoviz.depth_steps.__module__].depth_steps = never_ends
+sys.modules[genoviz.depth_steps.__module__].iter_depth_steps = never_ends
 main(["depth", "-"])
 """
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from genoviz.cli import stopping
 from genoviz.cli.stopping import Terminated, end_on_signals
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -43,3 +46,28 @@ def test_a_signal_that_is_ignored_stays_so(clock):
         signal.raise_signal(signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+
+
+TAKEN = """
+import os, signal, threading, time
+import polars
+from genoviz.cli.stopping import run_stoppable
+
+def work():
+    polars.DataFrame({"a": [1, 2]}).lazy().select("a").collect()
+    threading.Timer(120, os._exit, [9]).start()
+    while True:  # the main thread looks every quarter of a second
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+try:
+    run_stoppable(work)
+except KeyboardInterrupt:
+    os._exit(7)
+"""
+
+
+def test_ctrl_c_is_heard_after_polars_took_it():
+    command = [sys.executable, "-c", TAKEN]
+    ended = subprocess.run(command, timeout=PATIENCE, check=False, capture_output=True)
+    assert ended.returncode == 7, ended.stderr.decode()

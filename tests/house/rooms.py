@@ -14,9 +14,9 @@ LIMITS = {
     "modules with one importer": 138,
     "files in the largest folder": 30,
     "times that one file name stands": 3,
-    "files entered: genoviz count": 32,
+    "files entered: genoviz count": 33,
     "files entered: typed k-mer to hits": 34,
-    "files entered: Run to first frame": 40,
+    "files entered: Run to first frame": 42,
     "files entered: GWAS click to analysis": 28,
 }
 

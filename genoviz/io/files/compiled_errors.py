@@ -1,9 +1,10 @@
-"""What compiled libraries do when they fail: they write to standard error, and Rust panics."""
+"""What compiled libraries do to the process: messages on standard error, panics, signals."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -16,6 +17,16 @@ _holding = threading.Lock()
 def is_failure(error: BaseException) -> bool:
     """Tell whether an error is a library's, be it a panic, and none that ends the process."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def take_back_interrupts() -> None:
+    """Give SIGINT to Python again, from the main thread: Polars takes it when it is first used.
+
+    Python does not know that its handler is no longer the system's, and Ctrl-C does nothing.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if callable(handler):
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager
