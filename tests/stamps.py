@@ -33,17 +33,18 @@ class Stamps:
 
     def __init__(self, root: Path = ROOT, package: str = "genoviz") -> None:
         self.root = root
-        paths = sorted((root / package).rglob("*.py"))
+        self._paths = paths = sorted((root / package).rglob("*.py"))
         modules = {_module_of(path, root): path for path in paths}
         trees = {path: ast.parse(path.read_text()) for path in paths}
         compiled = {module: compiled_names(trees[path]) for module, path in modules.items()}
         self.called: dict[Path, tuple[Path, ...]] = {}
         for path, tree in trees.items():
             names = _imported(tree, compiled)
+            own = compiled[_module_of(path, root)]
             used = {
                 inner.id
                 for node in tree.body
-                if isinstance(node, ast.FunctionDef) and node.name in compiled_names(tree)
+                if isinstance(node, ast.FunctionDef) and node.name in own
                 for inner in ast.walk(node)
                 if isinstance(inner, ast.Name)
             }
@@ -53,14 +54,19 @@ class Stamps:
 
     def stale(self) -> list[Path]:
         """Return the files whose line is missing, old or one too many."""
-        files = {*self.called, *(p for p in (self.root / "genoviz").rglob("*.py") if _has_line(p))}
-        return sorted(path for path in files if path.read_text() != self._stamped(path))
+        return [path for path in self._paths if self._is_stale(path)]
 
     def write(self) -> None:
         """Write the lines; of a chain of files those that are called come first."""
         while stale := self.stale():
             for path in stale:
                 path.write_text(self._stamped(path))
+
+    def _is_stale(self, path: Path) -> bool:
+        text = path.read_text()
+        return (path in self.called or STAMP.search(text) is not None) and (
+            text != self._stamped(path)
+        )
 
     def _stamped(self, path: Path) -> str:
         text = STAMP.sub("", path.read_text())
@@ -76,10 +82,6 @@ class Stamps:
         ends_with_block = isinstance(ast.parse(text).body[-1], ast.FunctionDef | ast.ClassDef)
         blank = "\n" * (3 if ends_with_block else 2)
         return f"{text.rstrip()}{blank}{line}\n"
-
-
-def _has_line(path: Path) -> bool:
-    return STAMP.search(path.read_text()) is not None
 
 
 def _module_of(path: Path, root: Path) -> str:

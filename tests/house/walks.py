@@ -89,7 +89,6 @@ class Tab:
     """A page of a tab without a browser."""
 
     def __init__(self, page_class: type, walk: Walk, file: str) -> None:
-        self._walk = walk
         walk.follow_jobs()
         self._session = Session()
         self.page = page_class(self._session)
