@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from tornado.ioloop import PeriodicCallback
@@ -10,6 +12,7 @@ from tornado.web import RequestHandler
 
 from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
+from genoviz_app.server.doors import LOOPBACK, Doors, own_names
 from genoviz_app.server.jobs import FILES, KERNELS
 
 
@@ -22,6 +25,8 @@ class StatusHandler(RequestHandler):
 
 
 UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024
+
+MAX_BODY = 1024 * 1024
 
 UNUSED_SESSION_MILLISECONDS = 3000
 
@@ -36,6 +41,8 @@ def serve(
     port: int = 5006,
     address: str = "127.0.0.1",
     show: bool = True,
+    hosts: Sequence[str] = (),
+    origins: Sequence[str] = (),
 ) -> None:
     """Serve the dashboard until interrupted, and print its address.
 
@@ -53,11 +60,19 @@ def serve(
         ``files`` and the current folder can be opened by path.
     show
         Whether to open a browser.
+    hosts
+        Names by which the server is known besides this machine's own; requests that are for
+        another host are refused.
+    origins
+        Addresses of pages that may use the server though theirs is another one, as behind a proxy
+        that hides the name: "https://lab.example.org".
 
     Raises
     ------
     GenovizError
         If one of the files does not exist or belongs to no graph, or the port is taken.
+    ParameterError
+        If a host or an origin cannot be one.
     """
     import panel as pn
 
@@ -69,7 +84,7 @@ def serve(
         split_sequences,
         split_tracks,
     )
-    from genoviz_app.server.setup import LOOPBACK, SETTINGS, prepare_server
+    from genoviz_app.server.setup import SETTINGS, close_doors, prepare_server
     from genoviz_app.theme import FAVICON
 
     paths = [check_path(str(file)) for file in files]
@@ -80,6 +95,8 @@ def serve(
     if address not in LOOPBACK:
         SETTINGS.folders = tuple({Path.cwd(), *(path.parent for path in paths)})
     prepare_server()
+    secret = secrets.token_hex(32)
+    doors = Doors.of((*own_names(address), *hosts), origins, secret=secret)
     try:
         server = pn.serve(
             {"/": make_tab},
@@ -95,12 +112,19 @@ def serve(
             websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
             unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,
             check_unused_sessions_milliseconds=CHECK_SESSIONS_MILLISECONDS,
+            websocket_origin="*",
+            sign_sessions=True,
+            secret_key=secret.encode(),
+            include_headers=[],
+            include_cookies=[],
+            http_server_kwargs={"max_body_size": MAX_BODY},
         )
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise GenovizError(f"port {port} is taken; another is needed, or 0") from error
         raise GenovizError(f"{address} cannot be listened at: {error.strerror}") from error
-    host = "localhost" if address in LOOPBACK else address
+    close_doors(server, doors)
+    host = "localhost" if address in LOOPBACK else own_names(address)[len(LOOPBACK)]
     print(f"genoviz is at http://{host}:{server.port}", flush=True)  # noqa: T201
     server.start()
     PeriodicCallback(take_back_interrupts, INTERRUPT_MILLISECONDS).start()

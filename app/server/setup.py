@@ -7,14 +7,14 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bokeh.util.warnings import BokehUserWarning
 
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
+from genoviz_app.server.doors import Doors, TabOwner
 
 log = logging.getLogger(__name__)
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass
@@ -55,6 +55,18 @@ def prepare_server() -> None:
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
         logging.getLogger(name).addFilter(_is_no_goodbye)
+    # Bokeh is let ask nobody, as every request has passed the doors before.
+    logging.getLogger("bokeh.server.util").addFilter(
+        lambda record: not record.getMessage().startswith("Host wildcard")
+    )
+
+
+def close_doors(server: Any, doors: Doors) -> None:
+    """Have all requests to a server pass its doors, and its tabs know for whom they are."""
+    tornado = server._tornado  # Bokeh has no public name for it; Panel uses this one too
+    doors.close(tornado)
+    for context in tornado.applications.values():
+        context.application.add(TabOwner(doors.person_of))
 
 
 def send_small_frames_at_once() -> bool:

@@ -45,6 +45,22 @@ def serve(
     address: Annotated[
         str, typer.Option(help="Where to listen; 0.0.0.0 for all of the network.")
     ] = "127.0.0.1",
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name by which browsers reach the server, besides this machine's own; can be "
+            "repeated. Requests for other hosts are refused.",
+        ),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Where pages come from if not from the server's own address, as behind a proxy "
+            "that hides the name: https://lab.example.org; can be repeated.",
+        ),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
     ] = True,
@@ -53,7 +69,14 @@ def serve(
     try:
         from genoviz_app.__main__ import serve as serve_app
 
-        serve_app(files or [], port=port, address=address, show=browser)
+        serve_app(
+            files or [],
+            port=port,
+            address=address,
+            show=browser,
+            hosts=host or (),
+            origins=origin or (),
+        )
     except ModuleNotFoundError as error:
         if not error.name or error.name.split(".")[0] == "genoviz":
             raise

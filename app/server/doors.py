@@ -1,0 +1,259 @@
+"""Whom the server answers: its own names, pages that may ask it, and tabs that it has made.
+
+A page of somebody else can have its name lead to this machine, and then asks as if it were ours:
+its requests have a foreign ``Host``. So the server knows its names, and refuses all others before
+any handler is asked, whatever Tornado and Bokeh would let pass.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from bokeh.application.handlers import Handler
+from bokeh.util.token import check_token_signature, get_token_payload
+from tornado.httputil import HTTPServerRequest
+from tornado.routing import Matcher, Rule
+from tornado.web import Application, RequestHandler
+
+from genoviz.errors import ParameterError
+from genoviz_app.parts.words import shorten
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = ("", "0.0.0.0", "::")
+HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?")
+DEFAULT_PORTS = {"http": "80", "https": "443"}
+MAX_SHOWN = 100
+TEST_NETWORK = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+
+CHOSEN_ID = (
+    "A tab's identity is given by the server, and cannot be chosen: open the address without "
+    "bokeh-session-id and bokeh-token."
+)
+OLD_PAGE = "This page was not made by this server, or too long ago; reload it."
+OTHER_PERSON = "This page was made for somebody else; reload it."
+
+
+def split_host(text: str) -> tuple[str, str] | None:
+    """Return the name and the port of a ``Host``, or None if it cannot be one.
+
+    Examples
+    --------
+    >>> split_host("Lab.example.org.:8080"), split_host("[::1]"), split_host("a, b")
+    (('lab.example.org', '8080'), ('::1', ''), None)
+    """
+    found = HOST.fullmatch(text)
+    if found is None:
+        return None
+    name, port = found[1].lower(), found[2] or ""
+    if name.startswith("["):
+        try:
+            name = str(ipaddress.ip_address(name[1:-1]))
+        except ValueError:
+            return None
+    return name.removesuffix("."), port
+
+
+def split_origin(text: str) -> tuple[str, str, str] | None:
+    """Return scheme, name and port of an ``Origin``, or None if it is not one of a page.
+
+    Examples
+    --------
+    >>> split_origin("https://lab.example.org:443"), split_origin("null")
+    (('https', 'lab.example.org', ''), None)
+    """
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return None
+    host = split_host(parts.netloc)
+    if parts.scheme not in DEFAULT_PORTS or host is None or parts[2:] != ("", "", ""):
+        return None
+    name, port = host
+    return parts.scheme, name, "" if port == DEFAULT_PORTS[parts.scheme] else port
+
+
+def own_names(address: str) -> tuple[str, ...]:
+    """Return by which names a server is known that listens at an address.
+
+    Examples
+    --------
+    >>> own_names("127.0.0.1")
+    ('127.0.0.1', 'localhost', '::1')
+    """
+    if address in LOOPBACK:
+        return LOOPBACK
+    if address not in EVERYWHERE:
+        return (*LOOPBACK, address)
+    names = {socket.gethostname(), socket.getfqdn(), *map(_own_address, TEST_NETWORK)}
+    return (*LOOPBACK, *sorted(filter(None, names)))
+
+
+def _own_address(family: socket.AddressFamily) -> str:
+    """Return with which address this machine speaks to others; nothing is sent."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((TEST_NETWORK[family], 9))
+            return probe.getsockname()[0]
+    except OSError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Doors:
+    """Whom a server answers.
+
+    Attributes
+    ----------
+    hosts
+        Names by which the server is known, without ports: tunnels and proxies have their own.
+    origins
+        Pages that may use the server though their address is another one.
+    secret
+        What tabs' identities are signed with.
+    person_of
+        Returns the name of the person who sends a request; "" where nobody logs in.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[tuple[str, str, str]] = frozenset()
+    secret: str = ""
+    person_of: Callable[[HTTPServerRequest], str] = field(default=lambda _request: "")
+
+    @classmethod
+    def of(cls, names: Iterable[str], origins: Iterable[str] = (), **others: Any) -> Doors:
+        """Return the doors for names and origins as people write them, or say what is wrong."""
+        hosts = {name: split_host(f"[{name}]" if name.count(":") > 1 else name) for name in names}
+        for name, host in hosts.items():
+            if host is None or host[1]:
+                raise ParameterError(
+                    f"{shorten(name, MAX_SHOWN)!r} is not the name of a host; "
+                    "one as lab.example.org is needed, without port"
+                )
+        pages = {origin: split_origin(origin.rstrip("/")) for origin in origins}
+        for origin, page in pages.items():
+            if page is None:
+                raise ParameterError(
+                    f"{shorten(origin, MAX_SHOWN)!r} is not the origin of a page; "
+                    "one as https://lab.example.org is needed"
+                )
+        return cls(
+            frozenset(host[0] for host in hosts.values()), frozenset(pages.values()), **others
+        )
+
+    def refusal(self, request: HTTPServerRequest) -> str:
+        """Return why a request is refused, in a sentence, or "" if it is not."""
+        return (
+            self._refuse_host(request)
+            or self._refuse_origin(request)
+            or self._refuse_chosen_id(request)
+            or self._refuse_token(request)
+        )
+
+    def _refuse_host(self, request: HTTPServerRequest) -> str:
+        given = request.headers.get_list("Host")
+        host = split_host(given[0]) if len(given) == 1 else None
+        if host is None:
+            return "The request does not say in one word which host it is for."
+        if host[0] in self.hosts:
+            return ""
+        name = shorten(host[0], MAX_SHOWN)
+        return (
+            f"This server is not known as {name}. "
+            f"If it should be, it needs to be started with --host {name}"
+        )
+
+    def _refuse_origin(self, request: HTTPServerRequest) -> str:
+        headers = request.headers
+        for text in (*headers.get_list("Origin"), *headers.get_list("Sec-Websocket-Origin")):
+            origin = split_origin(text)
+            if origin is None:
+                return "Pages without an address of their own may not use this server."
+            if origin not in self.origins and not _is_same(origin, headers["Host"]):
+                page = shorten(
+                    f"{origin[0]}://{origin[1]}" + f":{origin[2]}" * bool(origin[2]), MAX_SHOWN
+                )
+                return (
+                    f"Pages of {page} may not use this server. "
+                    f"If they should, it needs to be started with --origin {page}"
+                )
+        return ""
+
+    def _refuse_chosen_id(self, request: HTTPServerRequest) -> str:
+        chosen = {"bokeh-session-id", "bokeh-token"} & request.arguments.keys()
+        return CHOSEN_ID if chosen or "Bokeh-Session-Id" in request.headers else ""
+
+    def _refuse_token(self, request: HTTPServerRequest) -> str:
+        """Refuse a tab that this server has not made, or has made for another person."""
+        if request.headers.get("Upgrade", "").lower() != "websocket":
+            return ""
+        words = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
+        token = words[-1].strip()
+        try:
+            is_ours = check_token_signature(token, self.secret, signed=True)
+            made_for = get_token_payload(token).get("person", "") if is_ours else ""
+        except Exception:  # whatever comes of what is no token
+            is_ours, made_for = False, ""
+        if not is_ours:
+            return OLD_PAGE
+        return "" if made_for == self.person_of(request) else OTHER_PERSON
+
+    def close(self, tornado: Application) -> None:
+        """Have all requests to an application pass these doors, before any of its handlers."""
+        tornado.add_handlers(r"(?s).*", [Rule(_Refused(self), RefusingHandler)])
+
+
+def _is_same(origin: tuple[str, str, str], host: str) -> bool:
+    """Return whether an origin is where a request goes to; proxies hide the scheme."""
+    scheme, name, port = origin
+    found = split_host(host)
+    if found is None:
+        return False
+    asked = "" if found[1] == DEFAULT_PORTS[scheme] else found[1]
+    return (name, port) == (found[0], asked)
+
+
+class _Refused(Matcher):
+    """Matches the requests that are refused."""
+
+    def __init__(self, doors: Doors) -> None:
+        self._doors = doors
+
+    def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
+        """Return the sentence for the handler, or None for a request that may pass."""
+        sentence = self._doors.refusal(request)
+        return {"target_kwargs": {"sentence": sentence}} if sentence else None
+
+
+class RefusingHandler(RequestHandler):
+    """Answers with the sentence that says why a request is refused."""
+
+    def initialize(self, sentence: str) -> None:
+        """Keep the sentence."""
+        self._sentence = sentence
+
+    def prepare(self) -> None:
+        """Answer, whatever the method."""
+        self.set_status(403)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(self._sentence + "\n")
+
+
+class TabOwner(Handler):
+    """Notes in a tab's signed token for whom it was made."""
+
+    def __init__(self, person_of: Callable[[HTTPServerRequest], str]) -> None:
+        super().__init__()
+        self._person_of = person_of
+
+    def modify_document(self, doc: Any) -> None:
+        """Leave the page as it is."""
+
+    def process_request(self, request: HTTPServerRequest) -> dict[str, Any]:
+        """Return what the token is to have."""
+        return {"person": self._person_of(request)}
