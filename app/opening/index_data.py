@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ import numpy as np
 
 from genoviz.analyses.sequences.fm_index import iter_build_fm_index
 from genoviz.analyses.sequences.pangenome_index import PangenomeIndex, iter_build_pangenome_index
+from genoviz.io.files.reading_rules import RULES
 from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index
 from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import PangenomeGraph
@@ -21,7 +21,6 @@ from genoviz_app.opening.files import OpeningProgress
 
 READING = "Reading"
 INDEX_ENDING = ".gvfm"
-MEMORY_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def _iter_read_index(path: Path) -> Iterator[BuildingProgress]:
     """Read an index and check all of it: a damaged one could end the server."""
     yield BuildingProgress(f"Reading {path.name}")
     start = time.perf_counter()
-    for progress in iter_read_fm_index(path, mmap=is_large(path)):
+    for progress in iter_read_fm_index(path, mmap=RULES.snapshots):
         fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
         seconds = {READING: time.perf_counter() - start}
         report = BuildReport(seconds, stage=READING, fraction=fraction, is_read=True)
@@ -153,18 +152,6 @@ def _iter_read_index(path: Path) -> Iterator[BuildingProgress]:
     index = progress.index
     report = BuildReport(seconds, n_symbols=index.text.n_symbols, is_read=True)
     yield BuildingProgress("Ready", 1.0, BuiltIndex(index, report))
-
-
-def is_large(path: Path) -> bool:
-    """Return whether a file is to stay on disk, as it takes much of this machine's memory.
-
-    What is in memory is safe from whoever writes to the file while it is open.
-    """
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return False
-    return path.stat().st_size > MEMORY_SHARE * there
 
 
 def iter_build_graph(graph: PangenomeGraph) -> Iterator[BuildingProgress]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from bokeh.util.warnings import BokehUserWarning
 
+from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.doors import Doors, TabOwner
 
@@ -49,6 +50,7 @@ SETTINGS = ServerSettings()
 @cache
 def prepare_server() -> None:
     """Prepare this process for serving; calling it again does nothing."""
+    RULES.snapshots = True
     send_small_frames_at_once()
     keep_styles_here()
     # A browser repeats models that it shows late, in a tab or a section that is opened.

@@ -298,7 +298,7 @@ def test_an_interrupted_build_leaves_nothing(run, fasta, tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("genoviz.io.sequences.gvfm_file.os.fsync", interrupt)
+    monkeypatch.setattr("os.fsync", interrupt)
     assert run("build", fasta)[0] == 130
     assert [path.name for path in tmp_path.iterdir()] == ["genome.fa"]
 

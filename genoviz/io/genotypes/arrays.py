@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 import zipfile
 from collections.abc import Generator, Iterator, Mapping
 from os import PathLike
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.content import open_content, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.replace_file import replace_file
 from genoviz.model.genotypes import packing_loops
@@ -32,6 +35,7 @@ _VARIANT_COLUMNS = {
 }
 _TABLE_NAMES = ("contig", "position", "id", "allele1", "allele2", "centimorgans")
 _BLOCK_BYTES = 1 << 26
+_MAX_HEAD_BYTES = 1 << 17
 
 Progress = tuple[str, int, int]
 
@@ -82,13 +86,37 @@ def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
 
 def read_dosage_array(path: Path) -> Generator[Progress, None, Genotypes]:
     """Return the genotypes of an .npy file: dosages, shape (n_samples, n_variants)."""
+    opening = open_content(_existing(path), needs="an array of dosages")
+    while True:
+        try:
+            yield "Copying the array", *next(opening)
+        except StopIteration as done:
+            content = done.value
+            break
     try:
-        dosages = np.load(_existing(path), mmap_mode="r")
-    except (ValueError, OSError) as error:
+        dosages = _array_of(content)
+    except ValueError as error:
         raise FileFormatError(
             path, "is no NumPy array that can be read, needs one of dosages"
         ) from error
     return (yield from _pack(path, dosages, {}))
+
+
+def _array_of(content: np.ndarray) -> np.ndarray:
+    """Return the array that the bytes of an .npy file are; raises `ValueError` if they are none."""
+    head = io.BytesIO(content[:_MAX_HEAD_BYTES].tobytes())
+    version = np.lib.format.read_magic(head)
+    read = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read(head)
+    if dtype.hasobject:
+        raise ValueError("the array has objects of Python")
+    numbers = content[head.tell() :]
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if n_bytes > len(numbers):
+        raise ValueError("the array is cut off")
+    return numbers[:n_bytes].view(dtype).reshape(shape, order="F" if is_fortran else "C")
 
 
 def read_dosage_table(path: Path) -> Generator[Progress, None, Genotypes]:
@@ -96,7 +124,8 @@ def read_dosage_table(path: Path) -> Generator[Progress, None, Genotypes]:
     polars = import_reader("polars", "Parquet files")
     yield "Reading the table", 0, 1
     try:
-        table = polars.read_parquet(_existing(path))
+        with open_for_library(_existing(path)) as readable:
+            table = polars.read_parquet(readable)
     except (polars.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise FileFormatError(path, f"is no Parquet table that can be read: {reason}") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.content import open_for_library
 from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.files.optional import import_reader
 from genoviz.io.text.spaced_lines import split_lines
@@ -141,9 +142,10 @@ def _unpacked(path: Path) -> np.ndarray:
         return read_bytes(path, may_be_empty=True)
     polars = import_reader("polars", ".pvar.zst files")
     try:
-        lines = polars.read_csv(
-            path, has_header=False, separator="\x01", quote_char=None, infer_schema=False
-        ).to_series()
+        with open_for_library(path) as readable:
+            lines = polars.read_csv(
+                readable, has_header=False, separator="\x01", quote_char=None, infer_schema=False
+            ).to_series()
     except (polars.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise FileFormatError(path, f"cannot be decompressed: {reason}") from error

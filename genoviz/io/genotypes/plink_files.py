@@ -1,6 +1,7 @@
 """Genotypes of PLINK 1: a .bed file with its .bim and .fam, which are read with it.
 
-The .bed file is mapped, so that it takes memory only as far as it is looked at.
+The .bed file is mapped, so that it takes memory only as far as it is looked at; of one that others
+may rewrite, a copy is.
 
 References
 ----------
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.content import changed, file_state, open_content
 from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.spaced_lines import SpacedLines, split_lines
@@ -34,17 +36,30 @@ def read_plink(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     Raises
     ------
     FileFormatError
-        If one of the three is missing or damaged, or they do not fit each other.
+        If one of the three is missing or damaged, changes while they are read, or they do not fit
+        each other.
     """
-    bed, bim, fam = plink_paths(path)
-    sizes = [_size(part, bed) for part in (bed, bim, fam)]
+    bed, bim, fam = parts = plink_paths(path)
+    sizes = [_size(part, bed) for part in parts]
+    before = [file_state(part) for part in parts]
     _check_magic(bed)
     total = sizes[1] + sizes[2]
     yield "Reading samples", 0, total
     samples = read_fam(fam)
     yield "Reading variants", sizes[2], total
     variants = read_bim(bim)
-    packed = _map_packed(bed, sizes[0], len(samples), len(variants))
+    shape = _check_shape(bed, sizes[0], len(samples), len(variants))
+    opening = open_content(bed)
+    while True:
+        try:
+            yield "Copying genotypes", *next(opening)
+        except StopIteration as done:
+            content = done.value
+            break
+    for part, state in zip(parts, before, strict=True):
+        if file_state(part) != state:
+            raise changed(part)
+    packed = content[len(MAGIC) :].reshape(shape)
     return Genotypes(packed, samples, variants)
 
 
@@ -125,7 +140,8 @@ def _check_magic(path: Path) -> None:
     )
 
 
-def _map_packed(path: Path, n_bytes: int, n_samples: int, n_variants: int) -> np.ndarray:
+def _check_shape(path: Path, n_bytes: int, n_samples: int, n_variants: int) -> tuple[int, int]:
+    """Return the numbers of variants, and of bytes of each, that the file has to have."""
     width = (n_samples + 3) // 4
     needed = len(MAGIC) + n_variants * width
     if n_bytes != needed:
@@ -138,7 +154,4 @@ def _map_packed(path: Path, n_bytes: int, n_samples: int, n_variants: int) -> np
             f"has {n_bytes:,} bytes, needs {needed:,} for {n_variants:,} variants (.bim) of "
             f"{n_samples:,} samples (.fam)",
         )
-    if n_variants * width == 0:
-        return np.empty((n_variants, width), np.uint8)
-    mapped = np.memmap(path, np.uint8, "r", offset=len(MAGIC), shape=(n_variants, width))
-    return mapped.view(np.ndarray)
+    return n_variants, width

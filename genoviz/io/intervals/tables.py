@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.content import open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.model import ByteStrings, Intervals
 
@@ -80,13 +81,14 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
     if not path.is_file():
         raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
     try:
-        if kind == "parquet":
-            table = pl.read_parquet(path)
-        elif kind == "arrow":
-            table = pl.read_ipc(path)
-        else:
-            separator = "," if kind == "csv" else "\t"
-            table = pl.read_csv(path, separator=separator, comment_prefix="#")
+        with open_for_library(path) as readable:
+            if kind == "parquet":
+                table = pl.read_parquet(readable)
+            elif kind == "arrow":
+                table = pl.read_ipc(readable)
+            else:
+                separator = "," if kind == "csv" else "\t"
+                table = pl.read_csv(readable, separator=separator, comment_prefix="#")
     except pl.exceptions.NoDataError:
         return Intervals.from_columns([], [], [])
     except (pl.exceptions.PolarsError, OSError) as error:

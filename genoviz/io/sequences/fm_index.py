@@ -11,7 +11,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.replace_file import replace_file
-from genoviz.io.sequences.gvfm_file import MAGIC, ArrayFile, write_arrays
+from genoviz.io.sequences.gvfm_file import MAGIC, ArrayFile, open_array_file, write_arrays
 from genoviz.model import IndexText
 from genoviz.model.sequences.fm_index import FMIndex
 
@@ -143,7 +143,13 @@ def iter_read_fm_index(
     FileFormatError
         If the file cannot be read, is no index, of another version, or damaged.
     """
-    file = ArrayFile(Path(path))
+    opening = open_array_file(Path(path))
+    while True:
+        try:
+            yield IndexFileProgress(*next(opening))
+        except StopIteration as done:
+            file = ArrayFile(Path(path), done.value)
+            break
     about = _check_about(file)
     found = {name: file.array(name) for name in _ARRAYS}
     n_total = sum(section.n_bytes for section in file.sections.values())

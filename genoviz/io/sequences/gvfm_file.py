@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import json
 import math
-import mmap
-import os
 import struct
 import zlib
 from collections.abc import Generator, Mapping
@@ -31,6 +29,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.content import finish, open_content
 
 MAGIC = b"GVFMIDX1"
 MAJOR, MINOR = 1, 0
@@ -86,6 +85,11 @@ def write_arrays(
     file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])))
 
 
+def open_array_file(path: Path) -> Generator[Progress, None, np.ndarray]:
+    """Return the bytes of a file of arrays; yields bytes done and in all."""
+    return (yield from open_content(path, needs="to be a .gvfm file"))
+
+
 class ArrayFile:
     """A file of named arrays, mapped to memory.
 
@@ -93,6 +97,8 @@ class ArrayFile:
     ----------
     path
         The file.
+    content
+        What it holds, if that is open already; uint8, shape (n_bytes,).
 
     Attributes
     ----------
@@ -107,9 +113,9 @@ class ArrayFile:
         If the file cannot be read, is none of these, damaged, or of a version to come.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: np.ndarray | None = None) -> None:
         self.path = path
-        self._content = _map(path)
+        self._content = finish(open_array_file(path)) if content is None else content
         self.about: dict[str, Any] = self._read_description()
         self.sections = self._read_sections(self.about.pop("sections", None))
         for section in self.sections.values():
@@ -214,17 +220,3 @@ class ArrayFile:
                 f"{what} lies at bytes {section.offset:,} to {end:,}, needs to begin at a multiple "
                 f"of {PAGE:,} and to end within the {len(self._content):,} bytes"
             )
-
-
-def _map(path: Path) -> np.ndarray:
-    """Return the bytes of a file, memory-mapped; uint8, read-only."""
-    try:
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                raise FileFormatError(path, "the file is empty, needs to be a .gvfm file")
-            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-    except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(path, f"cannot be read: {reason}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import mmap
-import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Generator
@@ -16,6 +15,7 @@ import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.content import open_content
 from genoviz.io.text import bgzf
 
 MAX_BYTES_IN_MEMORY = 256 << 20
@@ -36,8 +36,8 @@ def open_text(
 ) -> Generator[tuple[int, int], None, np.ndarray]:
     """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
 
-    A generator: yields bytes done and bytes in all of the file while it decompresses. A text of
-    more than 256 MB is decompressed into an unnamed file in the temporary folder.
+    A generator: yields bytes done and bytes in all of the file while it copies or decompresses. A
+    text of more than 256 MB is decompressed into an unnamed file in the temporary folder.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def open_text(
         If the file is missing, no regular file, not readable, truncated or damaged; or if it is
         empty, unless it ``may_be_empty``.
     """
-    content = map_file(path, may_be_empty)
+    content = yield from open_content(path, may_be_empty=may_be_empty)
     if not is_gzip(path, content):
         return content
     sink = _Sink()
@@ -60,27 +60,6 @@ def open_text(
     if len(text) == 0 and not may_be_empty:
         raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
     return text
-
-
-def map_file(path: Path, may_be_empty: bool = False) -> np.ndarray:
-    """Return what a file holds as it is, memory-mapped; errors as of :func:`open_text`."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise FileFormatError(path, f"is {kind}, needs to be a file")
-        if status.st_size == 0:
-            if may_be_empty:
-                return np.empty(0, np.uint8)
-            raise FileFormatError(path, "the file is empty, needs at least one line")
-        with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(path, f"cannot be read: {reason}") from error
-    return np.frombuffer(mapped, np.uint8)
 
 
 def is_gzip(path: Path, content: np.ndarray) -> bool:

@@ -1,0 +1,203 @@
+"""The bytes of a file as they are: mapped, or a copy of our own where others may change the file.
+
+A file that is rewritten in place while it is mapped ends the process, or makes of one half of the
+old file and one of the new a result that nobody asked for. So a process that serves others looks at
+a copy: a small file is read to memory, a large one is copied into an unnamed file of the cache
+folder (which takes no room where the file system shares the blocks of both) and that is mapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import stat
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.files.file_source import cache_folder
+from genoviz.io.files.reading_rules import RULES
+
+MAX_BYTES_IN_MEMORY = 64 << 20
+GROUP = "snapshots"
+
+_SLICE = 16 << 20
+_CANNOT_SHARE = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
+
+Progress = tuple[int, int]
+State = tuple[int, int, int]
+
+
+def open_content(
+    path: Path, *, needs: str = "at least one line", may_be_empty: bool = False
+) -> Generator[Progress, None, np.ndarray]:
+    """Return what a file holds as it is; uint8, read-only, shape (n_bytes,).
+
+    A generator: yields bytes done and bytes in all while it makes a copy.
+
+    Parameters
+    ----------
+    path
+        The file.
+    needs
+        What an empty file is told to have.
+    may_be_empty
+        Whether a file without a byte is one too.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing, empty, no regular file, cannot be read, or changes while it is; or
+        if there is no room for the copy.
+    """
+    try:
+        _check_regular(path)
+        with path.open("rb", buffering=0) as file:
+            before = _state(os.fstat(file.fileno()))
+            if before[0] == 0:
+                if may_be_empty:
+                    return np.empty(0, np.uint8)
+                raise FileFormatError(path, f"the file is empty, needs {needs}")
+            if not RULES.snapshots:
+                return _map(file)
+            content = yield from _copy(path, file, before[0])
+            if _state(os.fstat(file.fileno())) != before:
+                raise changed(path)
+            return content
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(path, f"cannot be read: {reason}") from error
+
+
+@contextlib.contextmanager
+def open_for_library(path: Path) -> Iterator[Path]:
+    """Give a path at which a library that maps files finds this file, or a copy of our own.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`open_content`.
+    """
+    if not RULES.snapshots:
+        yield path
+        return
+    try:
+        _check_regular(path)
+        with path.open("rb", buffering=0) as file:
+            before = _state(os.fstat(file.fileno()))
+            copy = finish(_copy_to_file(path, file, before[0]))
+            if _state(os.fstat(file.fileno())) != before:
+                copy.close()
+                raise changed(path)
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    with copy:
+        yield Path(f"/dev/fd/{copy.fileno()}")
+
+
+def finish(steps: Generator[Progress, None, object]) -> object:
+    """Return what a generator returns, without its progress."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return stop.value
+
+
+def file_state(path: Path) -> State:
+    """Return what changes when a file does: its size, its time, and which file it is."""
+    try:
+        return _state(path.stat())
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+
+
+def changed(path: Path) -> FileFormatError:
+    """Return the error of a file that is not any more what it was."""
+    return FileFormatError(path, "changed while it was read; open it again once it is complete")
+
+
+def _state(status: os.stat_result) -> State:
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _check_regular(path: Path) -> None:
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise FileFormatError(path, f"is {kind}, needs to be a file")
+
+
+def _map(file: BinaryIO) -> np.ndarray:
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def _copy(path: Path, file: BinaryIO, n: int) -> Generator[Progress, None, np.ndarray]:
+    if n > MAX_BYTES_IN_MEMORY:
+        copy = yield from _copy_to_file(path, file, n)
+        with copy:
+            return _map(copy)
+    content = np.frombuffer(mmap.mmap(-1, n), np.uint8)  # begins on a page, as a mapped file does
+    done = 0
+    while done < n:
+        n_read = file.readinto(content[done : done + _SLICE].data)
+        if not n_read:
+            raise changed(path)
+        done += n_read
+        yield done, n
+    content.flags.writeable = False
+    return content
+
+
+def _copy_to_file(path: Path, file: BinaryIO, n: int) -> Generator[Progress, None, BinaryIO]:
+    """Return an unnamed file with the same bytes."""
+    folder = cache_folder(GROUP)
+    copy = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        copy = tempfile.TemporaryFile(dir=folder, buffering=0)
+        done = 0
+        while done < n:
+            n_copied = _copy_slice(file.fileno(), copy.fileno(), done, min(_SLICE, n - done))
+            if not n_copied:
+                raise changed(path)
+            done += n_copied
+            yield done, n
+    except BaseException as error:
+        if copy is not None:
+            copy.close()
+        if not isinstance(error, OSError):
+            raise
+        raise FileFormatError(
+            path,
+            f"cannot be copied into {folder} to be read there: {error.strerror or error}; "
+            f"{n:,} bytes are needed there (GENOVIZ_CACHE_DIR names another disk)",
+        ) from error
+    return copy
+
+
+def _copy_slice(source: int, target: int, at: int, n: int) -> int:
+    """Copy some bytes, if the system can without looking at them; return how many."""
+    if hasattr(os, "copy_file_range"):
+        try:
+            return os.copy_file_range(source, target, n, at, at)
+        except OSError as error:
+            if error.errno not in _CANNOT_SHARE:
+                raise
+    part = os.pread(source, n, at)
+    os.lseek(target, at, os.SEEK_SET)
+    with os.fdopen(os.dup(target), "wb") as sink:
+        sink.write(part)
+    return len(part)
