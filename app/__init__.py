@@ -1,4 +1,4 @@
-"""The genoviz dashboard: ``genoviz serve``, ``panel serve app``, or a view in a notebook."""
+"""The genoviz dashboard: ``genoviz serve``, or a view in a notebook."""
 
 from __future__ import annotations
 

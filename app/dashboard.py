@@ -21,7 +21,7 @@ from genoviz_app.pages import PAGES
 from genoviz_app.parts.address_bar import AddressBar
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.unfinished_views import UNFINISHED_VIEWS
-from genoviz_app.server.setup import SETTINGS, prepare_server
+from genoviz_app.server.setup import SETTINGS, current_person, prepare_server
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from genoviz_app.session.visited import Visited
@@ -55,7 +55,7 @@ class Dashboard:
         self._next_link = 0.0
         self._visited = Visited()
         self.bar = AddressBar(self._revisit)
-        self.session = Session(files=SETTINGS.files, folders=SETTINGS.folders)
+        self.session = Session(files=SETTINGS.files, folders=SETTINGS.may_read(current_person()))
         self.deck = PageDeck(self.session, self.address.page or default_page(self.address))
         self.problem = pmui.Alert(
             "",

@@ -118,12 +118,15 @@ class Doors:
         What tabs' identities are signed with.
     person_of
         Returns the name of the person who sends a request; "" where nobody logs in.
+    refuse_person
+        Returns why this person is refused, or "".
     """
 
     hosts: frozenset[str]
     origins: frozenset[tuple[str, str, str]] = frozenset()
     secret: str = ""
     person_of: Callable[[HTTPServerRequest], str] = field(default=lambda _request: "")
+    refuse_person: Callable[[HTTPServerRequest], str] = field(default=lambda _request: "")
 
     @classmethod
     def of(cls, names: Iterable[str], origins: Iterable[str] = (), **others: Any) -> Doors:
@@ -152,6 +155,7 @@ class Doors:
             self._refuse_host(request)
             or self._refuse_origin(request)
             or self._refuse_chosen_id(request)
+            or self.refuse_person(request)
             or self._refuse_token(request)
         )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tornado.ioloop import PeriodicCallback
 from tornado.web import RequestHandler
@@ -14,6 +16,7 @@ from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.server.doors import LOOPBACK, Doors, own_names
 from genoviz_app.server.jobs import FILES, KERNELS
+from genoviz_app.server.lab import Lab, read_lab
 
 
 class StatusHandler(RequestHandler):
@@ -36,13 +39,14 @@ INTERRUPT_MILLISECONDS = 1000
 
 
 def serve(
-    files: list[Path] | tuple[Path, ...] = (),
+    files: Sequence[Path] = (),
     *,
-    port: int = 5006,
-    address: str = "127.0.0.1",
+    port: int | None = None,
+    address: str | None = None,
     show: bool = True,
     hosts: Sequence[str] = (),
     origins: Sequence[str] = (),
+    lab: Path | None = None,
 ) -> None:
     """Serve the dashboard until interrupted, and print its address.
 
@@ -54,10 +58,10 @@ def serve(
         tracks; sequences (FASTA, 2bit) and indexes (.gvfm) are searched for k-mers; genotypes
         (.bed of PLINK, .pgen, VCF, BCF) open with the table of phenotypes given after them.
     port
-        TCP port; 0 takes a free one.
+        TCP port, 5006 by default; 0 takes a free one.
     address
-        Where to listen. Beyond this machine ("0.0.0.0"), only files below the folders of
-        ``files`` and the current folder can be opened by path.
+        Where to listen, this machine by default. Beyond it ("0.0.0.0"), only files below the
+        folders of ``files`` and the current folder can be opened by path, if ``lab`` names none.
     show
         Whether to open a browser.
     hosts
@@ -66,43 +70,83 @@ def serve(
     origins
         Addresses of pages that may use the server though theirs is another one, as behind a proxy
         that hides the name: "https://lab.example.org".
+    lab
+        File that says all this and more: who may come in, and who may read what (`read_lab`).
 
     Raises
     ------
+    FileFormatError
+        If ``lab`` does not hold what is needed.
     GenovizError
         If one of the files does not exist or belongs to no graph, or the port is taken.
     ParameterError
         If a host or an origin cannot be one.
     """
-    import panel as pn
-
-    from genoviz_app.dashboard import make_tab
     from genoviz_app.opening.files import check_path
+
+    given = read_lab(lab) if lab is not None else Lab()
+    paths = (*given.offer, *(check_path(str(file)) for file in files))
+    given = replace(
+        given,
+        address=given.address if address is None else address,
+        port=given.port if port is None else port,
+        hosts=(*given.hosts, *hosts),
+        origins=(*given.origins, *origins),
+        offer=paths,
+    )
+    if given.is_limited and not (given.folders or given.groups):
+        given = replace(given, folders=tuple({Path.cwd(), *(path.parent for path in paths)}))
+    offer_files(given)
+    server = make_server(given, show=show)
+    names = own_names(given.address)
+    host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
+    print(f"genoviz is at http://{host}:{server.port}{given.prefix}", flush=True)  # noqa: T201
+    server.start()
+    PeriodicCallback(take_back_interrupts, INTERRUPT_MILLISECONDS).start()
+    server.io_loop.start()
+
+
+def offer_files(lab: Lab) -> None:
+    """Let all tabs know which files there are, and who may read what."""
     from genoviz_app.opening.served_files import (
         group_files,
         split_genotypes,
         split_sequences,
         split_tracks,
     )
-    from genoviz_app.server.setup import SETTINGS, close_doors, prepare_server
-    from genoviz_app.theme import FAVICON
+    from genoviz_app.server.setup import SETTINGS
 
-    paths = [check_path(str(file)) for file in files]
-    SETTINGS.genotypes, others = split_genotypes(paths)
+    SETTINGS.genotypes, others = split_genotypes(lab.offer)
     SETTINGS.sequences, others = split_sequences(others)
     SETTINGS.tracks, others = split_tracks(others)
     SETTINGS.files = group_files(others)
-    if address not in LOOPBACK:
-        SETTINGS.folders = tuple({Path.cwd(), *(path.parent for path in paths)})
+    SETTINGS.folders, SETTINGS.groups = lab.folders, lab.groups
+    SETTINGS.offered, SETTINGS.is_limited = lab.offer, lab.is_limited
+
+
+def make_server(lab: Lab, *, show: bool) -> Any:
+    """Return Panel's server, which listens already and answers nobody yet."""
+    import panel as pn
+
+    from genoviz_app.dashboard import make_tab
+    from genoviz_app.server.setup import close_doors, prepare_server
+    from genoviz_app.theme import FAVICON
+
     prepare_server()
+    people = lab.people
     secret = secrets.token_hex(32)
-    doors = Doors.of((*own_names(address), *hosts), origins, secret=secret)
+    doors = Doors.of((*own_names(lab.address), *lab.hosts), lab.origins, secret=secret)
+    login: dict[str, Any] = {}
+    if people is not None:
+        doors = replace(doors, person_of=people.person_of, refuse_person=people.refuse)
+        login = {"auth_provider": people.provider(), "cookie_secret": people.secret}
     try:
         server = pn.serve(
             {"/": make_tab},
             title="genoviz",
-            port=port,
-            address=address,
+            port=lab.port,
+            address=lab.address,
+            prefix=lab.prefix,
             show=show,
             start=False,
             liveness=True,
@@ -118,14 +162,11 @@ def serve(
             include_headers=[],
             include_cookies=[],
             http_server_kwargs={"max_body_size": MAX_BODY},
+            **login,
         )
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise GenovizError(f"port {port} is taken; another is needed, or 0") from error
-        raise GenovizError(f"{address} cannot be listened at: {error.strerror}") from error
+            raise GenovizError(f"port {lab.port} is taken; another is needed, or 0") from error
+        raise GenovizError(f"{lab.address} cannot be listened at: {error.strerror}") from error
     close_doors(server, doors)
-    host = "localhost" if address in LOOPBACK else own_names(address)[len(LOOPBACK)]
-    print(f"genoviz is at http://{host}:{server.port}", flush=True)  # noqa: T201
-    server.start()
-    PeriodicCallback(take_back_interrupts, INTERRUPT_MILLISECONDS).start()
-    server.io_loop.start()
+    return server

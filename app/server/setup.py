@@ -18,6 +18,10 @@ from genoviz_app.server.doors import Doors, TabOwner
 log = logging.getLogger(__name__)
 
 
+NOWHERE = Path("/dev/null")
+"""What those may read who may read nothing."""
+
+
 @dataclass
 class ServerSettings:
     """What the server was started with.
@@ -29,12 +33,18 @@ class ServerSettings:
     tracks
         Files that a new tab has as tracks.
     folders
-        Folders below which files may be opened by path; empty for no limit, which is right for a
-        server that only this machine can reach.
+        Folders below which everybody may open files by path.
     sequences
         Sequences, or indexes of k-mers; a new tab opens the first.
     genotypes
         Genotypes, each perhaps with a table of phenotypes; a new tab opens the first.
+    groups
+        People, and the folders that they may read besides.
+    offered
+        All files that the server was started with.
+    is_limited
+        Whether files may be read in these folders only, which is not needed on a server that only
+        this machine can reach.
     """
 
     files: tuple[ServedGraph, ...] = ()
@@ -42,9 +52,31 @@ class ServerSettings:
     tracks: tuple[Path, ...] = ()
     sequences: tuple[Path, ...] = ()
     genotypes: tuple[ServedGenotypes, ...] = ()
+    groups: tuple[tuple[frozenset[str], tuple[Path, ...]], ...] = ()
+    offered: tuple[Path, ...] = ()
+    is_limited: bool = False
+
+    def may_read(self, person: str) -> tuple[Path, ...]:
+        """Return the folders, and single files, that somebody may read; empty for no limit."""
+        if not self.is_limited:
+            return ()
+        groups = (folders for people, folders in self.groups if person in people)
+        found = (*self.folders, *(folder for folders in groups for folder in folders))
+        return (*found, *self.offered) or (NOWHERE,)
 
 
 SETTINGS = ServerSettings()
+
+
+def current_person() -> str:
+    """Return who has the tab that is being made; "" where nobody logs in."""
+    from panel.io.state import state
+
+    context = state.curdoc.session_context if state.curdoc is not None else None
+    try:
+        return context.token_payload.get("person", "") if context is not None else ""
+    except (AssertionError, AttributeError):  # a tab without a token, as in a notebook
+        return ""
 
 
 @cache

@@ -18,6 +18,7 @@ EXAMPLES = examples(
     "genoviz serve reads.bam signal.bigwig genes.gtf",
     "genoviz serve genome.fa.gz",
     "genoviz serve mice.bed mice.pheno.csv",
+    "genoviz serve --lab lab.toml --no-browser",
     "ssh -L 5006:localhost:5006 server genoviz serve --no-browser",
 )
 
@@ -28,6 +29,7 @@ def register(cli: typer.Typer) -> None:
 
 
 def serve(
+    context: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -61,22 +63,42 @@ def serve(
             "that hides the name: https://lab.example.org; can be repeated.",
         ),
     ] = None,
+    lab: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What a lab writes down about its server (TOML): who may come in, who may read "
+            "which folders, address and prefix; docs/server.md has it all. Options that are given "
+            "besides count more.",
+        ),
+    ] = None,
+    add_person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Ask for a password, keep it for this person in the file of passwords that --lab "
+            "names, and end.",
+        ),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
     ] = True,
 ) -> None:
     """Serve the dashboard until interrupted; its address is printed."""
     try:
-        from genoviz_app.__main__ import serve as serve_app
+        from genoviz_app.server.serving import serve as serve_app
 
-        serve_app(
-            files or [],
-            port=port,
-            address=address,
-            show=browser,
-            hosts=host or (),
-            origins=origin or (),
-        )
+        if add_person is not None:
+            _add_person(lab, add_person)
+            return
+        if lab is not None:  # what it says counts, and not what is said nowhere
+            port, address = (
+                value if context.get_parameter_source(name).name == "COMMANDLINE" else None
+                for name, value in (("port", port), ("address", address))
+            )
+        others = {"hosts": host, "origins": origin, "lab": lab}
+        others = {name: value for name, value in others.items() if value}
+        serve_app(files or [], port=port, address=address, show=browser, **others)
     except ModuleNotFoundError as error:
         if not error.name or error.name.split(".")[0] == "genoviz":
             raise
@@ -87,3 +109,15 @@ def serve(
         if error.errno != errno.EADDRINUSE:
             raise
         raise GenovizError(f"port {port} is taken; give another as --port, or 0") from error
+
+
+def _add_person(lab: Path | None, name: str) -> None:
+    from genoviz_app.server.lab import passwords_of
+    from genoviz_app.server.people import add_person
+
+    if lab is None:
+        raise GenovizError("--add-person needs --lab, a file that names the file of passwords")
+    path = passwords_of(lab)
+    password = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    add_person(path, name, password)
+    typer.echo(f"{name} can log in; {path} has the hash of the password")

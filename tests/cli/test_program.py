@@ -235,12 +235,13 @@ def served(monkeypatch):
     """Calls of a dashboard that only remembers how it was called, or raises ``error``."""
     calls = types.SimpleNamespace(given=[], error=None)
 
-    def serve(files, *, port, address, show):
+    def serve(files, *, port, address, show, **others):
         if calls.error:
             raise calls.error
-        calls.given.append((files, port, address, show))
+        calls.given.append((files, port, address, show, *others.items()))
 
-    monkeypatch.setitem(sys.modules, "genoviz_app.__main__", types.SimpleNamespace(serve=serve))
+    fake = types.SimpleNamespace(serve=serve)
+    monkeypatch.setitem(sys.modules, "genoviz_app.server.serving", fake)
     return calls
 
 
@@ -251,6 +252,27 @@ def test_dashboard_is_served_with_the_given_options(run, served):
         ([], 5006, "127.0.0.1", True),
         ([Path("a.gfa"), Path("b.gfa")], 0, "::", False),
     ]
+
+
+def test_what_a_lab_writes_down_counts_unless_an_option_says_otherwise(run, served):
+    lab = ("lab", Path("lab.toml"))
+    assert run("serve", "--lab", "lab.toml")[0] == 0
+    assert run("serve", "--lab", "lab.toml", "--port", 5006, "--host", "a", "--host", "b")[0] == 0
+    assert served.given == [
+        ([], None, None, True, lab),
+        ([], 5006, None, True, ("hosts", ["a", "b"]), lab),
+    ]
+
+
+def test_a_person_is_added_to_the_file_that_the_lab_names(run, served, tmp_path, monkeypatch):
+    pytest.importorskip("panel")
+    monkeypatch.setattr("typer.prompt", lambda *_args, **_options: "correct horse")
+    lab = tmp_path / "lab.toml"
+    lab.write_text("[people]\npasswords = 'people.txt'\n")
+    assert run("serve", "--lab", lab, "--add-person", "ada")[0] == 0
+    assert (tmp_path / "people.txt").read_text().startswith("ada:$scrypt$")
+    code, _, err = run("serve", "--add-person", "ada")
+    assert (code, "--add-person needs --lab" in err, served.given) == (1, True, [])
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def ask(port, path="/status", *, method="GET", hosts=None, headers=()):
         connection.close()
 
 
-def open_socket(port, token, *, host=None, headers=()):
+def open_socket(port, token, *, path="/ws", host=None, headers=()):
     upgrade = (
         ("Upgrade", "websocket"),
         ("Connection", "Upgrade"),
@@ -58,7 +58,7 @@ def open_socket(port, token, *, host=None, headers=()):
         ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
         ("Sec-WebSocket-Protocol", f"bokeh, {token}"),
     )
-    return ask(port, "/ws", hosts=None if host is None else [host], headers=(*upgrade, *headers))
+    return ask(port, path, hosts=None if host is None else [host], headers=(*upgrade, *headers))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,329 @@
+"""Who may come in: names with passwords, or names that a provider of OAuth vouches for."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from bokeh.server.auth_provider import AuthProvider
+from tornado.httputil import HTTPServerRequest
+from tornado.web import RequestHandler, decode_signed_value
+
+from genoviz.errors import FileFormatError, GenovizError, ParameterError
+from genoviz.io.files.replace_file import replace_file
+
+COOKIE = "user"  # as Panel's handlers of OAuth call it
+LOGIN, LOGOUT = "/login", "/logout"
+DAYS = 1
+NAME = re.compile(r"[\w.@+-]{1,100}")
+HASH = re.compile(r"\$scrypt\$([A-Za-z0-9+/]+={0,2})\$([A-Za-z0-9+/]+={0,2})")
+SCRYPT = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26, "dklen": 32}
+"""64 MB and a tenth of a second for each try."""
+
+N_FREE_TRIES = 5
+WAIT_SECONDS = 30.0
+WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-login")
+
+NOT_LISTED = "{person} is not among the people of this server; ask who runs it."
+
+LOGIN_PAGE = Template(
+    """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>genoviz: log in</title>
+<meta name="viewport" content="width=device-width">
+<style>
+body { background: #121212; color: #eee; font: 16px system-ui, sans-serif;
+       display: grid; place-items: center; min-height: 95vh; margin: 0 }
+form { display: grid; gap: 12px; width: min(320px, 90vw) }
+h1 { font-size: 24px; font-weight: 500; margin: 0 }
+input, button { font: inherit; padding: 10px; border-radius: 4px; border: 1px solid #888 }
+input { background: #1e1e1e; color: #eee }
+button { background: #90caf9; color: #111; border: 0; cursor: pointer }
+p { color: #ffab91; margin: 0 }
+</style></head><body><main><form method="post">
+<h1>genoviz</h1>$problem
+<label for="name">Name</label>
+<input id="name" name="name" autocomplete="username" autofocus required>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required>
+<button>Log in</button>
+</form></main></body></html>
+"""
+)
+
+
+def hash_password(password: str, salt: bytes | None = None) -> str:
+    """Return what is kept of a password."""
+    salt = secrets.token_bytes(16) if salt is None else salt
+    key = hashlib.scrypt(password.encode(), salt=salt, **SCRYPT)
+    return "$scrypt$" + "$".join(base64.b64encode(part).decode() for part in (salt, key))
+
+
+def is_password(password: str, kept: str) -> bool:
+    """Return whether a password is the one that was kept."""
+    found = HASH.fullmatch(kept)
+    salt = base64.b64decode(found[1]) if found else b""
+    made = hash_password(password, salt)
+    return bool(found) and hmac.compare_digest(made, kept)
+
+
+def read_passwords(path: Path) -> dict[str, str]:
+    """Return the hashes of passwords by name.
+
+    Raises
+    ------
+    FileFormatError
+        If a line is no name and hash; the sentence has no part of the line.
+    GenovizError
+        If the file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text"
+        raise GenovizError(f"the passwords of {path} cannot be read: {reason}") from error
+    passwords = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        name, _, kept = line.strip().partition(":")
+        if not name or name.startswith("#"):
+            continue
+        if not NAME.fullmatch(name) or not HASH.fullmatch(kept):
+            raise FileFormatError(
+                path.name,
+                "is not a name and the hash of a password; "
+                "genoviz serve --lab LAB.toml --add-person NAME writes them",
+                line=number,
+            )
+        passwords[name] = kept
+    return passwords
+
+
+def add_person(path: Path, name: str, password: str) -> None:
+    """Write a name and the hash of a password into a file, in the place of an older one."""
+    if not NAME.fullmatch(name):
+        raise ParameterError(f"{name!r} cannot be a person's name; letters, digits, . @ + - _ can")
+    if len(password) < 8:
+        raise ParameterError("a password needs at least 8 letters")
+    passwords = read_passwords(path) if path.exists() else {}
+    passwords[name] = hash_password(password)
+    with replace_file(path) as file:
+        file.write("".join(f"{name}:{kept}\n" for name, kept in passwords.items()).encode())
+    path.chmod(0o600)
+
+
+@dataclass(frozen=True)
+class OAuth:
+    """A provider that vouches for people, by Panel's own options.
+
+    Attributes
+    ----------
+    provider, key, secret, redirect
+        Its name, what it knows this server by, and where it sends people back to.
+    allow
+        Who may come in: names as the provider gives them.
+    """
+
+    provider: str
+    key: str
+    secret: str
+    redirect: str
+    allow: frozenset[str]
+
+
+@dataclass
+class People:
+    """The people of a server.
+
+    Attributes
+    ----------
+    secret
+        What their cookies are signed with.
+    passwords
+        File of names and hashes of passwords; it is read again when it has changed.
+    oauth
+        Who vouches for people instead.
+    is_https
+        Whether browsers come by HTTPS, so that cookies go no other way.
+    prefix
+        What addresses begin with.
+    """
+
+    secret: str
+    passwords: Path | None = None
+    oauth: OAuth | None = None
+    is_https: bool = False
+    prefix: str = ""
+    _read: tuple[int, dict[str, str]] = (0, {})
+    _failures: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Hashes of passwords by name, as they are in the file now."""
+        if self.passwords is None:
+            return {}
+        try:
+            changed = self.passwords.stat().st_mtime_ns
+            if changed != self._read[0]:
+                self._read = changed, read_passwords(self.passwords)
+        except (OSError, GenovizError):
+            return {}  # nobody comes in by a file that cannot be read
+        return self._read[1]
+
+    def is_listed(self, person: str) -> bool:
+        """Return whether somebody may come in."""
+        return person in (self.oauth.allow if self.oauth is not None else self.hashes)
+
+    def person_of(self, request: HTTPServerRequest) -> str:
+        """Return who sends a request by the signed cookie; "" for somebody who is not logged in."""
+        cookie = request.cookies.get(COOKIE)
+        if cookie is None:
+            return ""
+        name = decode_signed_value(self.secret, COOKIE, cookie.value, max_age_days=DAYS)
+        return "" if name is None else name.decode()
+
+    def refuse(self, request: HTTPServerRequest) -> str:
+        """Return why somebody who is logged in is refused, or ""."""
+        person = self.person_of(request)
+        if request.path in (self.prefix + LOGIN, self.prefix + LOGOUT):
+            return ""
+        return NOT_LISTED.format(person=person) if person and not self.is_listed(person) else ""
+
+    def must_wait(self, name: str) -> bool:
+        """Return whether there were too many wrong passwords for a name a moment ago."""
+        n, last = self._failures.get(name, (0, 0.0))
+        return n >= N_FREE_TRIES and time.monotonic() < last + WAIT_SECONDS
+
+    def note(self, name: str, *, is_right: bool) -> None:
+        """Count the wrong passwords for a name."""
+        now = time.monotonic()
+        self._failures = {
+            other: tried for other, tried in self._failures.items()
+            if other != name or not is_right
+            if now < tried[1] + WAIT_SECONDS
+        }  # fmt: skip
+        if not is_right:
+            self._failures[name] = (self._failures.get(name, (0, 0.0))[0] + 1, now)
+
+    def provider(self) -> AuthProvider:
+        """Return what Bokeh asks for who somebody is."""
+        return Provider(self)
+
+
+class SafeCookies:
+    """A handler whose cookies scripts cannot read and other pages do not send."""
+
+    people: People
+
+    def set_cookie(self, name: str, value: Any, **options: Any) -> None:
+        """Set a cookie."""
+        options |= {"httponly": True, "samesite": "Lax", "secure": self.people.is_https}
+        options["path"] = (self.people.prefix or "") + "/"
+        super().set_cookie(name, value, **options)
+
+
+class LoginHandler(SafeCookies, RequestHandler):
+    """The page that asks for a name and a password."""
+
+    def get(self, problem: str = "") -> None:
+        """Show the page."""
+        sentence = f'<p role="alert">{escape(problem)}</p>' if problem else ""
+        self.set_header("Cache-Control", "no-store")
+        self.finish(LOGIN_PAGE.substitute(problem=sentence))
+
+    async def post(self) -> None:
+        """Let somebody in, or say why not."""
+        name = self.get_body_argument("name", "")
+        password = self.get_body_argument("password", "")
+        if self.people.must_wait(name):
+            self.set_status(429)
+            self.get(f"Too many wrong passwords; try again in {WAIT_SECONDS:.0f} seconds.")
+            return
+        kept = self.people.hashes.get(name, "")
+        loop = asyncio.get_running_loop()
+        is_right = await loop.run_in_executor(WORKER, is_password, password[:1000], kept)
+        self.people.note(name, is_right=is_right)
+        if not is_right:
+            self.set_status(403)
+            self.get("This name and this password do not belong together.")
+            return
+        self.set_signed_cookie(COOKIE, name, expires_days=DAYS)
+        self.redirect(safe_place(self.get_query_argument("next", ""), self.people.prefix))
+
+
+class LogoutHandler(SafeCookies, RequestHandler):
+    """The address that ends what `LoginHandler` began."""
+
+    def get(self) -> None:
+        """Forget who somebody is."""
+        for name in list(self.request.cookies):
+            self.clear_cookie(name, path=(self.people.prefix or "") + "/")
+        self.redirect(self.people.prefix + LOGIN)
+
+
+def safe_place(text: str, prefix: str = "") -> str:
+    """Return where a person goes after logging in: a page of this server, whatever the link says.
+
+    Examples
+    --------
+    >>> safe_place("/?page=kmers"), safe_place("//evil.example"), safe_place("https://evil.example")
+    ('/?page=kmers', '/', '/')
+    """
+    home = f"{prefix}/"
+    is_ours = text.startswith(home) and re.match(r"/(?![/\\])[^\\\x00-\x20\x7f]*\Z", text)
+    return text if is_ours else home
+
+
+class Provider(AuthProvider):
+    """Tells Bokeh who somebody is, and where to log in."""
+
+    def __init__(self, people: People) -> None:
+        self.people = people
+        super().__init__()
+
+    @property
+    def get_user(self) -> Any:
+        """What returns the name of who asks, or None."""
+        return lambda handler: self.people.person_of(handler.request) or None
+
+    @property
+    def login_url(self) -> str:
+        """Where people log in."""
+        return LOGIN
+
+    @property
+    def logout_url(self) -> str:
+        """Where people log out."""
+        return LOGOUT
+
+    @property
+    def login_handler(self) -> type[RequestHandler]:
+        """The page for that: ours, or the way to those who vouch for people."""
+        oauth = self.people.oauth
+        if oauth is None:
+            return type("Login", (LoginHandler,), {"people": self.people})
+        from jinja2 import Template as Page
+        from panel import config
+        from panel.auth import AUTH_PROVIDERS
+
+        config.oauth_provider = oauth.provider
+        config.oauth_key, config.oauth_secret = oauth.key, oauth.secret
+        config.oauth_redirect_uri = oauth.redirect
+        config.oauth_expiry = DAYS
+        error = Page("<!DOCTYPE html><title>genoviz</title><p>{{ error_msg | e }}</p>")
+        names = {"people": self.people, "_login_endpoint": LOGIN, "_error_template": error}
+        return type("Login", (SafeCookies, AUTH_PROVIDERS[oauth.provider]), names)
+
+    @property
+    def logout_handler(self) -> type[RequestHandler]:
+        """The address for that."""
+        return type("Logout", (LogoutHandler,), {"people": self.people})

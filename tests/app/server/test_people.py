@@ -1,0 +1,183 @@
+"""Behind a prefix and a login: who is let in, with which cookies, and to which tabs."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from genoviz_app.server.people import add_person
+from tests.app.server.test_doors import ask, open_socket
+from tests.browser.conftest import served
+from tests.waiting import PATIENCE
+
+PASSWORD = "correct horse"
+LAB = """
+[server]
+port = 0
+prefix = "/lab"
+https = true
+[files]
+folders = ["."]
+[people]
+passwords = "people.txt"
+secret_file = "cookies.key"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab")
+    for name in ("ada", "eve", "zoe"):
+        add_person(folder / "people.txt", name, PASSWORD)
+    (folder / "lab.toml").write_text(LAB)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def port(folder):
+    with served("-m", "genoviz", "serve", "--no-browser", "--lab", str(folder / "lab.toml")) as (
+        url,
+        _,
+    ):
+        yield int(re.search(r":(\d+)/lab", url)[1])
+
+
+def log_in(port, name, password=PASSWORD, place="", headers=()):
+    """Send name and password; return the answer."""
+    connection = http.client.HTTPConnection("localhost", port, timeout=PATIENCE)
+    body = urlencode({"name": name, "password": password})
+    kind = {"Content-Type": "application/x-www-form-urlencoded", **dict(headers)}
+    connection.request("POST", f"/lab/login?{urlencode({'next': place})}", body, kind)
+    answer = connection.getresponse()
+    answer.text = answer.read().decode()
+    connection.close()
+    return answer
+
+
+@pytest.fixture(scope="module")
+def cookies(port):
+    """Headers of people who are logged in."""
+    found = {}
+    for name in ("ada", "eve"):
+        answer = log_in(port, name)
+        assert answer.status == 302
+        found[name] = ("Cookie", answer.getheader("Set-Cookie").split(";")[0])
+    return found
+
+
+def test_a_cookie_is_for_this_server_and_not_for_scripts(port):
+    answer = log_in(port, "ada", place="/lab/?page=kmers")
+    assert answer.getheader("Location") == "/lab/?page=kmers"
+    cookie = answer.getheader("Set-Cookie")
+    for part in ("HttpOnly", "SameSite=Lax", "Secure", "Path=/lab/"):
+        assert part in cookie.split("; ")
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [
+        ("ada", "wrong"),
+        ("mallory", PASSWORD),
+        ("", ""),
+        ("ada", ""),
+        ("zo\u00eb", "x"),
+        ("<b>", "<b>"),
+    ],
+)
+def test_a_wrong_password_and_an_unknown_name_are_told_alike(port, name, password):
+    answer = log_in(port, name, password)
+    assert answer.status == 403
+    assert "do not belong together" in answer.text
+    assert answer.getheader("Set-Cookie") is None
+    assert "<b>" not in answer.text
+
+
+def test_after_many_wrong_passwords_the_right_one_waits(port):
+    for _ in range(5):
+        assert log_in(port, "zoe", "wrong").status == 403
+    answer = log_in(port, "zoe")
+    assert (answer.status, "try again in 30 seconds" in answer.text) == (429, True)
+
+
+def test_a_foreign_page_logs_nobody_in(port):
+    assert log_in(port, "ada", headers=[("Origin", "https://evil.example")]).status == 403
+
+
+def test_the_login_page_asks_nobody_else(port):
+    status, page = ask(port, "/lab/login")
+    assert status == 200
+    assert not re.search(r"https?://|//\w|<script|src=|@import", page)
+
+
+@pytest.mark.parametrize(
+    "path", ["/lab/", "/lab/?file=/etc/passwd", "/lab/autoload.js?bokeh-autoload-element=x"]
+)
+def test_who_is_not_logged_in_is_sent_to_log_in(port, path):
+    connection = http.client.HTTPConnection("localhost", port, timeout=PATIENCE)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert answer.status in (302, 403)
+    assert "login" in (answer.getheader("Location") or "login")
+    assert b"token" not in answer.read()
+    connection.close()
+
+
+def test_cookies_that_the_server_did_not_sign_let_nobody_in(port, cookies):
+    good = cookies["ada"][1]
+    for bad in (
+        "user=ada",
+        "user=",
+        good[:-1] + "0",
+        good.replace("|4:user|", "|4:usex|"),
+        "is_guest=1",
+    ):
+        status, page = ask(port, "/lab/", headers=[("Cookie", bad)])
+        assert status == 302, bad
+        assert "token" not in page
+
+
+def token_of(port, cookie):
+    status, page = ask(port, "/lab/", headers=[cookie])
+    assert status == 200
+    return re.search(r'"token":"([^"]+)"', page)[1]
+
+
+def test_a_tab_of_one_person_is_not_opened_by_another(port, cookies):
+    token = token_of(port, cookies["ada"])
+    options = {"path": "/lab/ws"}
+    assert open_socket(port, token, headers=[cookies["ada"]], **options)[0] == 101
+    status, text = open_socket(port, token, headers=[cookies["eve"]], **options)
+    assert (status, "made for somebody else" in text) == (403, True)
+    assert open_socket(port, token, **options)[0] == 403
+
+
+def test_two_people_who_open_one_link_share_no_tab(port, cookies):
+    for name in ("ada", "eve"):
+        status, text = ask(port, "/lab/?bokeh-session-id=X", headers=[cookies[name]])
+        assert (status, "identity is given by the server" in text) == (403, True)
+    tokens = {token_of(port, cookies[name]) for name in ("ada", "eve")}
+    assert len(tokens) == 2
+
+
+def test_who_is_taken_from_the_list_is_told_so(port, folder):
+    add_person(folder / "people.txt", "tim", PASSWORD)
+    cookie = ("Cookie", log_in(port, "tim").getheader("Set-Cookie").split(";")[0])
+    assert ask(port, "/lab/status", headers=[cookie])[0] == 200
+    path = folder / "people.txt"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith("tim:")))
+    status, text = ask(port, "/lab/status", headers=[cookie])
+    assert (status, "tim is not among the people of this server" in text) == (403, True)
+    assert ask(port, "/lab/login", headers=[cookie])[0] == 200
+
+
+def test_the_way_out_takes_the_cookie(port, cookies):
+    connection = http.client.HTTPConnection("localhost", port, timeout=PATIENCE)
+    connection.request("GET", "/lab/logout", headers=dict([cookies["eve"]]))
+    answer = connection.getresponse()
+    assert answer.getheader("Location") == "/lab/login"
+    assert answer.getheader("Set-Cookie").startswith('user="";')
+    connection.close()
