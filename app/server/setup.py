@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 NOWHERE = Path("/dev/null")
 """What those may read who may read nothing."""
 
+MAX_RATIO = 400
+MAX_LINE_BYTES = 8 << 30
+
 
 @dataclass
 class ServerSettings:
@@ -83,6 +86,7 @@ def current_person() -> str:
 def prepare_server() -> None:
     """Prepare this process for serving; calling it again does nothing."""
     RULES.snapshots = True
+    RULES.max_ratio, RULES.max_line_bytes = MAX_RATIO, MAX_LINE_BYTES
     send_small_frames_at_once()
     keep_styles_here()
     # A browser repeats models that it shows late, in a tab or a section that is opened.

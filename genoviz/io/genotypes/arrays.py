@@ -14,6 +14,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.content import open_content, open_for_library
 from genoviz.io.files.optional import import_reader
+from genoviz.io.files.reading_rules import RULES
 from genoviz.io.files.replace_file import replace_file
 from genoviz.model.genotypes import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
@@ -73,6 +74,7 @@ def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
     """Return the genotypes of an .npz file that has ``dosages``; other arrays may lack."""
     try:
         with np.load(_existing(path)) as archive:
+            _check_size(path, archive)
             arrays = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, zipfile.BadZipFile) as error:
         raise FileFormatError(
@@ -82,6 +84,17 @@ def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
         there = ", ".join(arrays) or "nothing"
         raise FileFormatError(path, f"has no array 'dosages', it has {there}")
     return (yield from _pack(path, arrays.pop("dosages"), arrays))
+
+
+def _check_size(path: Path, archive: np.lib.npyio.NpzFile) -> None:
+    """Refuse an archive that holds more than this process takes."""
+    n_bytes = sum(member.file_size for member in archive.zip.infolist())
+    if RULES.max_text_bytes is not None and n_bytes > RULES.max_text_bytes:
+        raise FileFormatError(
+            path,
+            f"holds {n_bytes:,} bytes once decompressed, needs at most {RULES.max_text_bytes:,}; "
+            "write its dosages as .bed, which takes a quarter of a byte for each",
+        )
 
 
 def read_dosage_array(path: Path) -> Generator[Progress, None, Genotypes]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import open_content
+from genoviz.io.files.reading_rules import RULES
 from genoviz.io.text import bgzf
 
 MAX_BYTES_IN_MEMORY = 256 << 20
@@ -57,6 +58,8 @@ def open_text(
         raise FileFormatError(
             path, f"cannot be decompressed into {tempfile.gettempdir()}: {reason}"
         ) from error
+    finally:
+        sink.close()
     if len(text) == 0 and not may_be_empty:
         raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
     return text
@@ -88,9 +91,11 @@ class _Sink:
         if self._in_memory:
             return np.frombuffer(self._file.getvalue(), np.uint8)
         self._file.flush()
-        with self._file:
-            mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(mapped, np.uint8)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def decompress(
@@ -100,6 +105,7 @@ def decompress(
     n = len(content)
     position = 0
     lacks_end_mark = False
+    gauge = _Gauge(path, n)
     n_threads = numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
         while position < n:
@@ -108,12 +114,13 @@ def decompress(
             for view, text in zip(views, pool.map(bgzf.decompress_block, views), strict=True):
                 if text is None:
                     break
-                write(text)
                 position += len(view)
+                gauge.check(text, position)
+                write(text)
                 lacks_end_mark = bool(text)
             yield position, n
             if position < blocks[-1] or len(blocks) == 1:
-                position = yield from _decompress_member(path, content, position, write)
+                position = yield from _decompress_member(path, content, position, write, gauge)
                 lacks_end_mark = False
     if lacks_end_mark:
         raise FileFormatError(
@@ -122,7 +129,11 @@ def decompress(
 
 
 def _decompress_member(
-    path: Path, content: np.ndarray, position: int, write: Callable[[bytes], object]
+    path: Path,
+    content: np.ndarray,
+    position: int,
+    write: Callable[[bytes], object],
+    gauge: _Gauge,
 ) -> Generator[tuple[int, int], None, int]:
     """Decompress one gzip member, or skip what pads the file; return where it ends."""
     n = len(content)
@@ -146,6 +157,59 @@ def _decompress_member(
                 path, f"the gzip data are damaged near byte {position + 1:,} ({error})"
             ) from error
         position += len(compressed) - len(stream.unused_data) - len(stream.unconsumed_tail)
+        gauge.check(text, position)
         write(text)
         yield position, n
     return position
+
+
+class _Gauge:
+    """Refuses text of more bytes, of longer lines, or packed tighter, than this process takes."""
+
+    def __init__(self, path: Path, n_compressed: int) -> None:
+        self._path, self._n_compressed = path, n_compressed
+        self._n_bytes = self._line_bytes = 0
+
+    def check(self, text: bytes, position: int) -> None:
+        """Look at a part of the text, which comes from what is before a byte of the file."""
+        self._n_bytes += len(text)
+        most = RULES.max_text_bytes
+        if most is not None and self._n_bytes > most:
+            self._refuse(f"holds more than {show_bytes(most)} of text", "max_text_bytes")
+        most = RULES.max_ratio
+        tight = self._n_bytes > MAX_BYTES_IN_MEMORY and self._n_bytes > (most or 0) * position
+        if most is not None and tight:
+            self._refuse(
+                f"holds {show_bytes(self._n_bytes)} of text in its first {show_bytes(position)}, "
+                f"more than {most:,} times as much, as no genomic file does",
+                "max_ratio",
+            )
+        most = RULES.max_line_bytes
+        if most is not None:
+            end = text.find(b"\n")
+            self._line_bytes += len(text) if end < 0 else end
+            if self._line_bytes > most:
+                self._refuse(f"has a line of more than {show_bytes(most)}", "max_line_bytes")
+            if end >= 0:
+                self._line_bytes = len(text) - text.rfind(b"\n") - 1
+
+    def _refuse(self, found: str, limit: str) -> None:
+        raise FileFormatError(
+            self._path,
+            f"{found} once decompressed, and is not read further; decompress its "
+            f"{show_bytes(self._n_compressed)} and open that, or have the limit {limit} raised",
+        )
+
+
+def show_bytes(n: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> show_bytes(950), show_bytes(1_500_000), show_bytes(12_600_000_000)
+    ('950 bytes', '1.5 MB', '12.6 GB')
+    """
+    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n:,} bytes"
