@@ -21,7 +21,13 @@ from genoviz_app.pages import PAGES
 from genoviz_app.parts.address_bar import AddressBar
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.unfinished_views import UNFINISHED_VIEWS
-from genoviz_app.server.setup import SETTINGS, current_person, prepare_server
+from genoviz_app.server.setup import (
+    SETTINGS,
+    current_person,
+    forget_tab,
+    prepare_server,
+    share_tasks,
+)
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from genoviz_app.session.visited import Visited
@@ -97,9 +103,10 @@ class Dashboard:
             dark_theme=True,
             theme_config=THEME,
         )
-        # The busy line of pmui walks through all models twice for each callback, for all tabs.
+        # Panel's `busy` is of all tabs: it would keep this one for ever after it is closed, and
+        # walk through all its models twice for each callback of any tab.
         with edit_readonly(self.root):
-            self.root.busy = False
+            self.root.busy = pn.rx(False)
         self.session.param.watch(self._show_problem, "problem")
         self.session.param.watch(self._show_opened, "opened")
 
@@ -263,10 +270,12 @@ def make_tab() -> Any:
         js_files=UNFINISHED_VIEWS,
     )
     prepare_server()
+    share_tasks()
     if pn.state.curdoc is not None:
         pn.state.curdoc.theme = Theme(json=CHART_THEME)
     dashboard = Dashboard(pn.state.location.search if pn.state.location else "")
     pn.state.on_session_destroyed(dashboard.close)
+    pn.state.on_session_destroyed(forget_tab)
     pn.state.onload(dashboard.open_first)
     dashboard.start_polling()
     return dashboard.root

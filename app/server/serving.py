@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,18 @@ from tornado.web import RequestHandler
 from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.server.doors import LOOPBACK, Doors, own_names
+from genoviz_app.server.event_loop import loop_lag
 from genoviz_app.server.jobs import FILES, KERNELS
 from genoviz_app.server.lab import Lab, read_lab
 
 
 class StatusHandler(RequestHandler):
-    """Answers with the number of jobs that run or wait for their turn."""
+    """Answers with the number of jobs that run or wait for their turn, and the loop's lag."""
 
     def get(self) -> None:
-        """Write ``running`` (layouts and other computations) and ``opening`` (files)."""
-        self.write({"running": KERNELS.n_active, "opening": FILES.n_active})
+        """Write what runs, what is opened, and how late the event loop comes, in milliseconds."""
+        lag = {name: round(1000 * wait, 1) for name, wait in asdict(loop_lag()).items()}
+        self.write({"running": KERNELS.n_active, "opening": FILES.n_active, "loop_lag": lag})
 
 
 UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from contextvars import Context
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from bokeh.util.warnings import BokehUserWarning
 from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.doors import Doors, TabOwner
+from genoviz_app.server.event_loop import LOOP_LAG
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +153,27 @@ def keep_styles_here() -> None:
         patch_stylesheet(stylesheet, dist_url)
 
     reactive.patch_stylesheet = patch_here
+
+
+def share_tasks() -> None:
+    """Start what runs once for all tabs, if it does not run yet.
+
+    What is started in a tab holds that tab for ever, as Panel's own task for all tabs does.
+    """
+    from panel.io.state import state
+
+    Context().run(state._schedule_busy_cleanup)
+    Context().run(LOOP_LAG.start)
+
+
+def forget_tab(session_context: Any) -> None:
+    """Drop what Panel keeps of a closed tab: its notifications, and all that they lead to."""
+    from panel.io.state import state
+
+    document = session_context._document
+    for ref, view in tuple(state._views.items()):
+        if view[2] is document:
+            del state._views[ref]
 
 
 def _is_no_goodbye(record: logging.LogRecord) -> bool:

@@ -1,0 +1,86 @@
+"""The event loop that answers all browsers: how late it comes to what is due."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from tornado.ioloop import IOLoop
+
+TICK_SECONDS = 0.1
+REMEMBERED_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Lag:
+    """How long a request waited for the event loop, in seconds, over the last five minutes.
+
+    Attributes
+    ----------
+    p50, p99
+        Half of the moments, and 99 of 100, had to wait no longer.
+    longest
+        The longest wait.
+    """
+
+    p50: float = 0.0
+    p99: float = 0.0
+    longest: float = 0.0
+
+
+class LoopLag:
+    """Notes ten times a second how late the event loop comes to it.
+
+    A callback that holds the loop for two seconds makes a request wait anything up to that, as the
+    request comes at its beginning or end; so it counts as often as a tick would have been due.
+
+    Examples
+    --------
+    >>> lag = LoopLag(tick_seconds=0.1)
+    >>> lag.note(0.3)
+    >>> lag.note(0.0)
+    >>> lag.measure()
+    Lag(p50=0.1, p99=0.3, longest=0.3)
+    """
+
+    def __init__(self, *, tick_seconds: float = TICK_SECONDS) -> None:
+        self._tick = tick_seconds
+        self._waits: deque[float] = deque(maxlen=round(REMEMBERED_SECONDS / tick_seconds))
+        self._due: float | None = None
+
+    def start(self) -> None:
+        """Begin to measure the loop of this thread; again does nothing."""
+        if self._due is None:
+            self._set_timer()
+
+    def note(self, late: float) -> None:
+        """Take down that the loop came ``late`` seconds late to a tick."""
+        n_missed = int(late / self._tick + 1e-9)
+        waits = (late - i * self._tick for i in range(n_missed + 1))
+        self._waits.extend(round(max(0.0, wait), 6) for wait in waits)
+
+    def measure(self) -> Lag:
+        """Return how long requests waited; zeros when nothing was measured."""
+        waits = sorted(self._waits)
+        if not waits:
+            return Lag()
+        last = len(waits) - 1
+        return Lag(waits[last // 2], waits[-(-last * 99 // 100)], waits[-1])
+
+    def _set_timer(self) -> None:
+        self._due = time.monotonic() + self._tick
+        IOLoop.current().call_later(self._tick, self._on_tick)
+
+    def _on_tick(self) -> None:
+        self.note(time.monotonic() - self._due)
+        self._set_timer()
+
+
+LOOP_LAG = LoopLag()
+"""The lag of this server's loop, measured from its first tab on."""
+
+
+def loop_lag() -> Lag:
+    """Return how long requests to this server waited for the event loop."""
+    return LOOP_LAG.measure()

@@ -1,0 +1,45 @@
+"""A server for `bench_tabs`, which tells what its tabs cost: ``python -m benchmarks.tabs_server``.
+
+``/tabs`` answers with the dashboards that live, the memory and the processor time of the process.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+
+import psutil
+from tornado.web import RequestHandler
+
+from genoviz_app.dashboard import Dashboard
+from genoviz_app.server.lab import Lab
+from genoviz_app.server.serving import make_server, offer_files
+
+
+class TabsHandler(RequestHandler):
+    """Counts what lives, and frees nothing."""
+
+    def get(self) -> None:
+        """Write the number of dashboards, bytes of memory, and seconds of processor time."""
+        self.write(
+            {
+                "dashboards": sum(type(each) is Dashboard for each in gc.get_objects()),
+                "memory": psutil.Process().memory_info().rss,
+                "seconds": time.process_time(),
+            }
+        )
+
+
+def main() -> None:
+    """Serve until terminated."""
+    lab = Lab(port=0)
+    offer_files(lab)
+    server = make_server(lab, show=False)
+    server._tornado.add_handlers(r".*", [("/tabs", TabsHandler)])
+    print(f"serving at http://127.0.0.1:{server.port}", flush=True)
+    server.start()
+    server.io_loop.start()
+
+
+if __name__ == "__main__":
+    main()

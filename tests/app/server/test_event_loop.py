@@ -1,0 +1,53 @@
+"""The event loop's lag is what a request that comes at any time has to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import numpy as np
+import pytest
+
+from genoviz_app.server.event_loop import Lag, LoopLag
+from tests.waiting import PATIENCE
+
+
+def test_nothing_measured_is_no_lag():
+    assert LoopLag().measure() == Lag(0.0, 0.0, 0.0)
+
+
+def test_a_long_hold_counts_for_each_moment_that_fell_into_it():
+    """Against requests that come every millisecond to a loop that was held thrice."""
+    lag, holds, tick = LoopLag(tick_seconds=0.1), [0.45, 2.0, 0.06], 0.1
+    for hold in holds:
+        for _ in range(20):
+            lag.note(0.0)
+        lag.note(hold)
+    waits = np.concatenate([np.zeros(60 * 100), *(np.arange(0, hold, 0.001) for hold in holds)])
+    found = lag.measure()
+    assert found.longest == 2.0
+    assert found.p50 == pytest.approx(np.percentile(waits, 50), abs=tick)
+    assert found.p99 == pytest.approx(np.percentile(waits, 99), abs=tick)
+
+
+def test_what_is_long_ago_is_forgotten():
+    lag = LoopLag(tick_seconds=0.1)
+    lag.note(9.0)
+    for _ in range(3000):
+        lag.note(0.0)
+    assert lag.measure().longest == 0.0
+
+
+def test_a_loop_that_is_held_is_late():
+    lag = LoopLag(tick_seconds=0.01)
+
+    async def hold():
+        lag.start()
+        lag.start()
+        end = time.monotonic() + PATIENCE
+        while lag.measure().longest < 0.2 and time.monotonic() < end:
+            await asyncio.sleep(0.02)
+            time.sleep(0.25)  # as a callback that computes
+
+    asyncio.run(hold())
+    assert lag.measure().longest >= 0.2
