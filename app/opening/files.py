@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections import OrderedDict
@@ -14,8 +15,10 @@ from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.graph.gfa import iter_read_gfa
 from genoviz.model import PangenomeGraph
 from genoviz.samples import Sample, iter_get_sample, list_samples
+from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
 from genoviz_app.server.jobs import Job, JobThread
+from genoviz_app.server.setup import SETTINGS
 
 N_KEPT_GRAPHS = 4
 
@@ -185,23 +188,68 @@ def iter_open_file(path: Path, *, source: str = "", title: str) -> Iterator[Open
 
 
 def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
-    """Return the file that a person named, or say in one sentence why it cannot be opened."""
+    """Return the file that a person named, or say in one sentence why it cannot be opened.
+
+    Parameters
+    ----------
+    text
+        What the person wrote, or what a link has.
+    folders
+        When given, the file lies below one of them, or is one of them, and so does all that is
+        read with it; links are followed before.
+    """
+    path = resolve_below(text, folders, "read")
+    if path.is_dir():
+        raise ParameterError(f"{path} is a folder; a file is needed")
+    if not path.is_file():
+        raise ParameterError(f"{path} does not exist on the server, nor is it a sample's name")
+    if path not in SETTINGS.offered and not is_genomic_file(path):
+        raise ParameterError(
+            f"{shorten(path.name, MAX_SHOWN)} does not end as the name of a genomic file does "
+            "(.gfa, .bed, .bam, .fa, .vcf, .csv and others), so it is not read"
+        )
+    if folders:
+        _check_companions(path, folders)
+    return path
+
+
+def resolve_below(text: str, folders: tuple[Path, ...], what_for: str) -> Path:
+    """Return the path that a person named without links in it, or say why it is out of reach."""
     if not text.strip():
         raise ParameterError("no file is named; a path on the server is needed")
     shown = shorten(text.strip(), MAX_SHOWN)
     try:
         path = Path(text.strip()).expanduser().resolve()
-        is_file, is_folder = path.is_file(), path.is_dir()
+        path.is_file()
     except (OSError, RuntimeError, ValueError) as error:
         raise ParameterError(f"{shown!r} cannot be a path on this machine") from error
-    if folders and not any(path.is_relative_to(folder) for folder in folders):
-        names = ", ".join(str(folder) for folder in folders)
-        raise ParameterError(f"{shown} is not below {names}, where this server may read")
-    if is_folder:
-        raise ParameterError(f"{path} is a folder; a file is needed")
-    if not is_file:
-        raise ParameterError(f"{path} does not exist on the server, nor is it a sample's name")
+    if folders and not _is_below(path, folders):
+        names = ", ".join(str(folder) for folder in folders if folder.is_dir())
+        where = f"below {names}, where" if names else "among the files that"
+        raise ParameterError(f"{shown} is not {where} this server may {what_for}")
     return path
+
+
+def _is_below(path: Path, folders: tuple[Path, ...]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _check_companions(path: Path, folders: tuple[Path, ...]) -> None:
+    """Refuse a file beside which an index or a table is a link to where nobody may read."""
+    stem = path.name.partition(".")[0] + "."
+    with os.scandir(path.parent) as beside:
+        links = [each.path for each in beside if each.is_symlink() and each.name.startswith(stem)]
+    for link in links:
+        try:
+            to = Path(link).resolve()
+        except (OSError, RuntimeError):
+            continue  # it leads nowhere
+        if to.parent != path.parent and not _is_below(to, folders):
+            name = Path(link).name
+            raise ParameterError(
+                f"{path.name} is not read, as {name} beside it is a link to where this server "
+                "may not read"
+            )
 
 
 def _file_key(path: Path) -> tuple:

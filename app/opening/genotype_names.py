@@ -6,9 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from genoviz.io.files.replace_file import replace_file
-from genoviz_app.opening.files import Tab
+
+if TYPE_CHECKING:
+    from genoviz_app.opening.files import Tab
 
 REST_SECONDS = 0.7
 PARTS = {

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from genoviz.errors import ParameterError
+from genoviz.io.sequences.fm_index import is_fm_index
 from genoviz_app.opening.genotype_names import is_table
 
 
@@ -36,6 +37,23 @@ ENDINGS = {
 COMPRESSED = (".gz", ".bgz")
 PLINK_PARTS = (".bim", ".fam", ".pvar", ".pvar.zst")
 PLINK_MAGIC = b"\x6c\x1b"
+TABLES = (".csv", ".tsv", ".txt", ".phen", ".pheno", ".cov", ".covar", ".psam", ".ped")
+OTHERS = (
+    *(
+        *PLINK_PARTS,
+        *TABLES,
+        ".genome",
+        ".chrom.sizes",
+        ".fai",
+        ".bed3",
+        ".bed4",
+        ".bed6",
+        ".bed12",
+    ),
+    *(".fas", ".fsa", ".ffn", ".frn", ".mfa", ".seq", ".rgfa", ".gfa1"),
+)
+"""What is read besides by who names it: parts, tables, and other endings of the same formats."""
+MAX_NAME_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,40 @@ def file_kind(name: str) -> FileKind | None:
     for compressed in COMPRESSED:
         name = name.removesuffix(compressed)
     return next((kind for kind, endings in ENDINGS.items() if name.endswith(endings)), None)
+
+
+def is_genomic_name(name: str) -> bool:
+    """Return whether a file is one that genoviz reads, by the ending of its name.
+
+    Examples
+    --------
+    >>> [is_genomic_name(name) for name in ("a.gfa.gz", "a.fam", "pheno.csv", "passwd", "id.key")]
+    [True, True, True, False, False]
+    """
+    short = name.lower()
+    for compressed in COMPRESSED:
+        short = short.removesuffix(compressed)
+    return file_kind(name) is not None or short.endswith(OTHERS)
+
+
+def is_genomic_file(path: Path) -> bool:
+    """Return whether a file is one that genoviz reads, by its name, or as an index by its bytes."""
+    return is_genomic_name(path.name) or is_fm_index(path)
+
+
+def safe_name(name: str) -> str:
+    r"""Return the name under which an upload is kept, whatever it is called where it comes from.
+
+    Examples
+    --------
+    >>> safe_name("../../etc/cron.d/a.gfa"), safe_name("C:\\a.bed"), safe_name("..")
+    ('a.gfa', 'a.bed', 'upload')
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    kept = "".join(letter if letter.isprintable() else "_" for letter in last)
+    while len(kept.encode()) > MAX_NAME_BYTES:
+        kept = kept[1:]  # the ending says what it is
+    return "upload" if kept in ("", ".", "..") else kept
 
 
 def can_be_track(name: str) -> bool:

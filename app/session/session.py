@@ -35,7 +35,13 @@ from genoviz_app.opening.files import (
 from genoviz_app.opening.genome_files import GenomeFiles
 from genoviz_app.opening.genotype_files import GenotypeFiles
 from genoviz_app.opening.index_files import IndexFiles
-from genoviz_app.opening.served_files import FileKind, ServedGraph, file_kind, is_plink_bed
+from genoviz_app.opening.served_files import (
+    FileKind,
+    ServedGraph,
+    file_kind,
+    is_plink_bed,
+    safe_name,
+)
 from genoviz_app.opening.track_files import TrackFiles
 from genoviz_app.server.jobs import FILES, KERNELS, Job, JobState, JobThread, describe_problem
 from genoviz_app.session.address import Region
@@ -162,7 +168,7 @@ class Session(param.Parameterized):
             self.tracks.open(sample.name)
             return
         kind = file_kind(source) if sample is None else FileKind.GRAPH
-        if kind is FileKind.GENOTYPES or (sample is None and is_plink_bed(Path(source))):
+        if kind is FileKind.GENOTYPES or (sample is None and self._is_plink(source)):
             self.genotypes.open(source)
             return
         if kind is FileKind.TRACK:
@@ -181,6 +187,14 @@ class Session(param.Parameterized):
         self._begin_opening(iter_open(source, folders=self._folders), source)
         self._wanted_region = region
         self._next.extend(str(companion) for companion in companions)
+
+    def _is_plink(self, source: str) -> bool:
+        """Return whether a path leads to genotypes of PLINK; nothing else is looked into."""
+        try:
+            is_bed = source.lower().strip().endswith(".bed")
+            return is_bed and is_plink_bed(check_path(source, self._folders))
+        except GenovizError:
+            return False  # which is said when it is opened
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Begin to open an uploaded file; it is kept until the tab closes."""
@@ -209,7 +223,7 @@ class Session(param.Parameterized):
         """Return where an uploaded file is kept until the tab closes."""
         if self._uploads is None:
             self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
-        return self._uploads / name
+        return self._uploads / safe_name(name) if name else self._uploads
 
     def complain(self, sentence: str) -> None:
         """Say what went wrong after what has gone wrong already, each sentence once."""

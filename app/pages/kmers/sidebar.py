@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.sequences.fm_index import write_fm_index
+from genoviz_app.opening.files import resolve_below
 from genoviz_app.opening.index_data import INDEX_ENDING
 from genoviz_app.opening.index_files import OpenIndex
 from genoviz_app.pages.kmers.state import KmerState
@@ -156,10 +157,7 @@ def check_target(text: str, folders: tuple[Path, ...]) -> Path:
     """
     if not text.endswith(INDEX_ENDING):
         raise ParameterError(f"the name {text!r} needs to end in {INDEX_ENDING}")
-    path = Path(text).expanduser().resolve()
-    if folders and not any(path.is_relative_to(folder) for folder in folders):
-        names = ", ".join(str(folder) for folder in folders)
-        raise ParameterError(f"{text} is not below {names}, where this server may write")
+    path = resolve_below(text, folders, "write")
     if not path.parent.is_dir():
         raise ParameterError(f"there is no folder {path.parent}")
     return path

@@ -14,6 +14,7 @@ from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import GenovizError
 from genoviz.io.files.replace_file import replace_file
 from genoviz_app.opening.files import check_path
+from genoviz_app.opening.served_files import safe_name
 from genoviz_app.pages.genotypes.association.choices import chosen_design, trait_names
 from genoviz_app.pages.genotypes.association.form import NO_TRAIT_COLUMN, WORDS, TraitFields
 from genoviz_app.pages.genotypes.prediction.blup_steps import (
@@ -233,7 +234,7 @@ class PredictionForm:
     def _on_upload(self, event: Any) -> None:
         if event.new is not None:
             folder = self._state.session.upload_path("pedigree")
-            name = Path(self.pedigree_file.filename or "pedigree.csv").name
+            name = safe_name(self.pedigree_file.filename or "pedigree.csv")
             self._reads.ask(_read_upload, folder / name, event.new)
 
     def _on_pedigree(self, answer: tuple[Any, str, str]) -> None:
