@@ -17,7 +17,7 @@ from genoviz.model import PangenomeGraph
 from genoviz.samples import Sample, iter_get_sample, list_samples
 from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
-from genoviz_app.server.jobs import Job, JobThread
+from genoviz_app.server.jobs import Job, JobPool
 from genoviz_app.server.setup import SETTINGS
 
 N_KEPT_GRAPHS = 4
@@ -95,7 +95,8 @@ class FileCache:
         key = _file_key(path)
         while not self._may_read(key):
             yield None
-        content = self._contents.get(key)
+        with self._lock:
+            content = self._contents.get(key)
         try:
             if content is None:
                 for progress in self._iter_content(path):
@@ -274,10 +275,10 @@ class Tab(Protocol):
         steps: Iterator[Any],
         *,
         title: str,
-        thread: JobThread = ...,
+        pool: JobPool = ...,
         follow: Callable[[Job], None] | None = None,
     ) -> Job:
-        """Run a generator in a job thread; it is cancelled when the tab closes."""
+        """Run a generator as a job; it is cancelled when the tab closes."""
 
     def upload_path(self, name: str) -> Path:
         """Return where an uploaded file is kept until the tab closes."""

@@ -106,7 +106,7 @@ class GenomeFiles(OpeningFiles):
     """The genome that a tab has open for off-targets."""
 
     opened = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="The genome that is open.")
-    thread = BUILDERS
+    pool = BUILDERS
 
     def open(self, source: str) -> None:
         """Open a sample by name, or sequences on the server by path."""

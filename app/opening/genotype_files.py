@@ -110,6 +110,11 @@ class GenotypeFiles(OpeningFiles):
 
     A table of the genotypes' name (``mice.bed``, ``mice.pheno.csv``) opens along with them, and
     where there is none, column 6 of their .fam file; it joins the columns of any other table.
+
+    Attributes
+    ----------
+    is_waiting
+        Whether something came that waits for its opening, and `poll` is to be called.
     """
 
     opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="The genotypes.")
@@ -125,6 +130,7 @@ class GenotypeFiles(OpeningFiles):
         self._waiting: deque[tuple[Iterator[Any], str]] = deque()
         self._arrivals = Arrivals(session)
         self._early: OpenPhenotypes | None = None
+        self.is_waiting = False
 
     def open(self, source: str, *, phenotypes: str = "") -> None:
         """Open a sample by name or a file on the server by path, and a table after it."""
@@ -134,7 +140,7 @@ class GenotypeFiles(OpeningFiles):
         self._forget_waiting()
         self.awaited = ""
         if phenotypes:
-            self._waiting.append((self._iter_open_table(phenotypes), Path(phenotypes).name))
+            self._wait(self._iter_open_table(phenotypes), Path(phenotypes).name)
         steps = self._iter_open(source, with_companion=not phenotypes)
         self.begin(steps, Path(source).name or "genotypes")
 
@@ -145,6 +151,7 @@ class GenotypeFiles(OpeningFiles):
     def open_uploads(self, contents: Mapping[str, bytes | str]) -> None:
         """Keep uploaded files until the tab closes; they are opened once no more come."""
         self._arrivals.keep(contents)
+        self.is_waiting = True
         self.awaited = " ".join(self._arrivals.sets.awaited)
         self.opening = OpeningProgress(f"{', '.join(self._arrivals.names)} came")
 
@@ -173,6 +180,10 @@ class GenotypeFiles(OpeningFiles):
         self._forget_waiting()
         self.cancel()
 
+    def _wait(self, steps: Iterator[Any], title: str) -> None:
+        self._waiting.append((steps, title))
+        self.is_waiting = True
+
     def _forget_waiting(self) -> None:
         self._waiting.clear()
         self._arrivals.forget()
@@ -185,6 +196,7 @@ class GenotypeFiles(OpeningFiles):
             steps, title = self._waiting.popleft()
             if self.opened is not None:
                 self.begin(steps, title)
+        self.is_waiting = bool(self._waiting or self._arrivals.names)
 
     def keep(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
         """Keep what was opened: a table if it fits, or genotypes with the table beside them."""
@@ -246,7 +258,7 @@ class GenotypeFiles(OpeningFiles):
 
     def _enqueue(self, steps: Iterator[Any], title: str) -> None:
         if super().is_opening:
-            self._waiting.append((steps, title))
+            self._wait(steps, title)
         else:
             self.begin(steps, title)
 

@@ -24,7 +24,7 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
 from genoviz_app.opening.opening_files import OpeningFiles
-from genoviz_app.server.jobs import JobThread
+from genoviz_app.server.jobs import JobPool
 from genoviz_app.server.right_of_way import CORES
 
 N_KEPT_INDEXES = 3
@@ -34,7 +34,7 @@ GRAPH_SOURCE = "graph"
 INDEXES = FileCache(iter_build_file, N_KEPT_INDEXES)
 """The indexes of all files and all tabs."""
 
-BUILDERS = JobThread("genoviz-indexes", way=CORES)
+BUILDERS = JobPool("genoviz-indexes", way=CORES)
 """Builds indexes, while layouts and questions go on."""
 
 
@@ -82,14 +82,16 @@ class MadeOnce:
         """Yield progress, of which the last has what was made; None: another tab makes it."""
         while not self._may_make(owner):
             yield None
-        made = self._made.get(self._key(owner))
+        with self._lock:
+            made = self._made.get(self._key(owner))
         try:
             if made is not None:
                 yield OpeningProgress("Ready", 1.0, made)
                 return
             for progress in self._iter_make(owner):
                 if progress.opened is not None:
-                    self._made[self._key(owner)] = progress.opened
+                    with self._lock:
+                        self._made[self._key(owner)] = progress.opened
                 yield progress
         finally:
             with self._lock:
@@ -125,7 +127,7 @@ class IndexFiles(OpeningFiles):
     """
 
     opened = param.ClassSelector(class_=OpenIndex, allow_None=True, doc="The index that is open.")
-    thread = BUILDERS
+    pool = BUILDERS
 
     def __init__(self, session: Tab, **params: Any) -> None:
         super().__init__(session, **params)

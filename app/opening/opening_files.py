@@ -8,7 +8,7 @@ from typing import Any
 import param
 
 from genoviz_app.opening.files import OpeningProgress, Tab
-from genoviz_app.server.jobs import FILES, Job, JobState, JobThread, describe_problem
+from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_problem
 
 
 class OpeningFiles(param.Parameterized):
@@ -25,7 +25,7 @@ class OpeningFiles(param.Parameterized):
     opening = param.ClassSelector(
         class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
     )
-    thread: JobThread = FILES
+    pool: JobPool = FILES
 
     def __init__(self, session: Tab, **params: Any) -> None:
         super().__init__(**params)
@@ -72,5 +72,5 @@ class OpeningFiles(param.Parameterized):
         self._session.problem = ""
         self.opening = OpeningProgress(f"Opening {title}")
         self._job = self._session.submit(
-            steps, title=f"open {title}", thread=self.thread, follow=self._on_job
+            steps, title=f"open {title}", pool=self.pool, follow=self._on_job
         )

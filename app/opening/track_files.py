@@ -141,7 +141,7 @@ class TrackFiles(param.Parameterized):
         steps, title = self._waiting.popleft()
         self.opening = OpeningProgress(f"Opening {title}")
         self._job = self._session.submit(
-            steps, title=f"open {title}", thread=FILES, follow=self._on_job
+            steps, title=f"open {title}", pool=FILES, follow=self._on_job
         )
 
     def _on_opened(self, opened: TrackFile) -> None:

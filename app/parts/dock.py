@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import panel as pn
@@ -15,16 +15,13 @@ OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
 
 
 class DockPanel(Protocol):
-    """What stands in the dock under a tab of its own."""
+    """What stands in the dock under a tab of its own; a panel may have a method ``poll``, too."""
 
     title: str
     panel: Any
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Take another graph."""
-
-    def poll(self) -> None:
-        """Bring the panel up to date; called some twenty times a second."""
 
 
 class Dock:
@@ -34,6 +31,11 @@ class Dock:
     ----------
     panels
         What the tabs show, in order.
+
+    Attributes
+    ----------
+    poll
+        Brings the panel that is shown up to date; called some twenty times a second.
     """
 
     def __init__(self, panels: Sequence[DockPanel]) -> None:
@@ -97,13 +99,13 @@ class Dock:
                 self._places[shown].append(self._panels[shown].panel)
             for index, place in enumerate(self._places):
                 place.visible = index == shown
+        self.poll: Callable[[], None] = getattr(self._panels[shown], "poll", _rest)
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Give all panels another graph."""
         for panel in self._panels:
             panel.set_graph(graph)
 
-    def poll(self) -> None:
-        """Bring the panels up to date."""
-        for panel in self._panels:
-            panel.poll()
+
+def _rest() -> None:
+    """Nothing changes in this panel by itself."""

@@ -4,28 +4,53 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from typing import Any
 
-from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+import param
+
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_problem
 from genoviz_app.session.session import Session
 
 
-class Question:
+class Question(param.Parameterized):
     """One kind of question; a new one takes the place of the one before.
 
     Parameters
     ----------
     session
-        Whose jobs the answers are, and where problems are told.
+        Whose jobs the answers are, and where problems are told; it hands over the answers when it
+        is polled, also to a panel that is hidden.
     title
         What is asked, for the list of jobs.
     on_answer
-        Called with each answer, from `poll`.
+        Called with each answer.
+    pool
+        Where answers are computed.
+    takes_all
+        Whether ``on_answer`` gets everything that a generator yields, as far as there is time.
     """
 
-    def __init__(self, session: Session, title: str, on_answer: Callable[[Any], None]) -> None:
+    opening = param.ClassSelector(
+        class_=OpeningProgress, allow_None=True, doc="How far the answer is; None when idle."
+    )
+
+    def __init__(
+        self,
+        session: Session,
+        title: str,
+        on_answer: Callable[[Any], None],
+        *,
+        pool: JobPool = FILES,
+        takes_all: bool = False,
+    ) -> None:
+        super().__init__()
         self._session, self._title, self._on_answer = session, title, on_answer
+        self._pool, self._takes_all = pool, takes_all
         self._job: Job | None = None
+        self._n_taken = 0
         self._open_since = 0.0
 
     @property
@@ -38,35 +63,61 @@ class Question:
         """How long an answer has been waited for, also while other questions took the place."""
         return time.monotonic() - self._open_since if self.is_open else 0.0
 
-    def ask(self, answer: Callable[..., Any], *args: Any) -> None:
-        """Have ``answer(*args)`` computed in a job thread.
+    def ask(self, answer: Callable[..., Any], *args: Any, title: str = "") -> None:
+        """Have ``answer(*args)`` computed beside the page.
 
-        Of a generator the last item is the answer; between items it can be taken back.
+        Of a generator the last item is the answer, or the result of the last `Progress`; between
+        items it can be taken back, and others have their turns. None is no answer.
         """
-
-        def steps() -> Iterator[Any]:
-            found = answer(*args)
-            for item in found if isinstance(found, Generator) else (found,):
-                yield (item,)
-
         now = time.monotonic()
         self._open_since = self._open_since if self.is_open else now
         self.drop()
-        self._job = self._session.submit(steps(), title=self._title, thread=FILES)
+        title = title or self._title
+        self._n_taken = 0
+        self._job = self._session.submit(
+            _iter_answer(answer, args), title=title, pool=self._pool, follow=self._on_job
+        )
+        self.opening = OpeningProgress(f"{title[:1].upper()}{title[1:]}")
 
     def drop(self) -> None:
         """Take the question back."""
         if self._job is not None:
             self._job.cancel()
-        self._job = None
+        self._job = self.opening = None
 
-    def poll(self) -> None:
-        """Hand over the answer, if it is here."""
-        job = self._job
-        if job is None or not job.has_ended:
+    def _on_job(self, job: Job) -> None:
+        """Take what the job has come to."""
+        if job is not self._job:  # it was taken back, or another one took its place
             return
-        self._job = None
+        has_ended, n_snapshots, snapshot = job.has_ended, job.n_snapshots, job.snapshot
+        if has_ended:
+            self._job = self.opening = None
         if job.state is JobState.FAILED:
             self._session.problem = describe_problem(job.error)
-        elif job.state is JobState.FINISHED:
-            self._on_answer(job.snapshot[0])
+        elif snapshot is not None:
+            (item,) = snapshot
+            if isinstance(item, Progress):
+                self._on_progress(item, has_ended=has_ended)
+            elif self._takes_all and n_snapshots != self._n_taken:
+                self._n_taken = n_snapshots
+                self._on_answer(item)
+            elif has_ended and not self._takes_all:
+                self._on_answer(item)
+
+    def _on_progress(self, progress: Progress, *, has_ended: bool) -> None:
+        if not has_ended:
+            words = f"{progress.what[:1].upper()}{progress.what[1:]}"
+            self.opening = OpeningProgress(words, progress.fraction)
+        elif progress.result is not None:
+            self._on_answer(progress.result)
+
+
+def _iter_answer(answer: Callable[..., Any], args: tuple) -> Iterator[tuple[Any] | None]:
+    """Yield what a generator yields, or the one answer, each in a tuple; None waits."""
+    found = answer(*args)
+    if isinstance(found, Generator):
+        with closing(found):
+            for item in found:
+                yield None if item is None else (item,)
+    else:
+        yield (found,)

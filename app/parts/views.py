@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import panel as pn
@@ -12,15 +12,12 @@ PATIENCE = 2
 
 
 class View(Protocol):
-    """What stands under a tab."""
+    """What stands under a tab; a view may have a method ``poll``, too."""
 
     title: str
     panel: Any
     is_shown: bool
     has_figure: bool
-
-    def poll(self) -> None:
-        """Bring the view up to date; called some twenty times a second."""
 
 
 class Views:
@@ -30,6 +27,10 @@ class Views:
     ----------
     shown
         Number of the view that is shown.
+    is_settled
+        Whether the browser has that view; until then `settle` is to be called again and again.
+    poll
+        Brings that view up to date; called some twenty times a second.
     panel
         The Panel object.
     """
@@ -79,38 +80,35 @@ class Views:
         """Return the view of a title."""
         return next(view for view in self._views if view.title == title)
 
-    def poll(self) -> None:
-        """Bring the views up to date; called some twenty times a second."""
-        if self.tabs.active is not None and self.tabs.active != self.shown:
-            self._show(self.tabs.active)
-        self._make()
-        for view in self._views:
-            view.poll()
-
     def _on_tab(self, event: Any) -> None:
         if event.new is not None:
             self._show(event.new)
 
-    def _make(self) -> None:
+    def settle(self) -> None:
         """Have the browser make the view that is shown, unless it has it.
 
         A table that is made before its place is there finds no width; and a figure that is made
         while its place appears is measured too early, so figures are made with the page.
         """
         place = self._places[self.shown]
-        if len(place) or not self.panel.visible:
-            return
-        self._waiting += 1
-        if self._waiting > PATIENCE:
-            place.append(self._views[self.shown].panel)
+        if not len(place) and self.panel.visible:
+            self._waiting += 1
+            if self._waiting > PATIENCE:
+                place.append(self._views[self.shown].panel)
+        self.is_settled = bool(len(place))
 
     def _show(self, shown: int) -> None:
         """Show one view; it is made in the browser when it is first shown, and then kept."""
-        self.shown, self._waiting = shown, 0
+        self.shown, self._waiting, self.is_settled = shown, 0, False
+        self.poll: Callable[[], None] = getattr(self._views[shown], "poll", _rest)
         with pn.io.hold():
             for place, (column, view) in enumerate(zip(self._places, self._views, strict=True)):
                 view.is_shown = place == shown
                 column.visible = place == shown
+
+
+def _rest() -> None:
+    """Nothing changes in this view by itself."""
 
 
 def slug_of(title: str) -> str:

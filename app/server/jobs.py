@@ -1,9 +1,11 @@
-"""Where long computations run: one thread that gives every job a slice in turn.
+"""Where long computations run: a few threads that give every tab a slice in turn.
 
 A job is a generator of `genoviz`; each value it yields is a snapshot, and None says that it has
-to wait and gives its turn away. The thread runs a slice of each job, round and round, so that two
-browser tabs are served alike, and keeps the latest snapshot and the error. Nobody is called back:
-whoever is interested looks at the job.
+to wait and gives its turn away. Threads take turns through the tabs, not through the jobs, and run
+one job of a tab at a time: so a tab with a hundred jobs gets as much as one with a single job, what
+the jobs of a tab share needs no lock, and a tab in a long step leaves the other threads to others.
+The latest snapshot and the error are kept. Nobody is called back: whoever is interested looks at
+the job.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -23,6 +25,8 @@ from genoviz_app.server.right_of_way import CORES, RightOfWay
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.002
+N_FILE_THREADS = 4
+"""Others' long steps may take all but one of these, and a short question is still answered."""
 
 
 class JobState(StrEnum):
@@ -40,12 +44,14 @@ ENDED = (JobState.FINISHED, JobState.FAILED, JobState.CANCELLED)
 
 
 class Job:
-    """One generator that a `JobThread` runs.
+    """One generator that a `JobPool` runs.
 
     Attributes
     ----------
     title
         What the job does, for people.
+    owner
+        Whose turns it uses: the tab.
     snapshot
         The latest value that the generator yielded; None before the first.
     n_snapshots
@@ -54,13 +60,16 @@ class Job:
         What stopped the job, when its state is ``failed``.
     """
 
-    def __init__(self, steps: Iterator[Any], thread: JobThread, title: str) -> None:
+    def __init__(
+        self, steps: Iterator[Any], pool: JobPool, title: str, owner: Hashable = None
+    ) -> None:
         self.title = title
+        self.owner = self if owner is None else owner
         self.snapshot: Any = None
         self.n_snapshots = 0
         self.error: Exception | None = None
         self._steps = steps
-        self._thread = thread
+        self._pool = pool
         self._state = JobState.WAITING
         self._is_cancelled = False
         self._is_paused = False
@@ -80,47 +89,50 @@ class Job:
 
     def pause(self) -> None:
         """Stop after the slice that is running; `resume` goes on."""
-        with self._thread.changed:
+        with self._pool.changed:
             if not self.has_ended:
                 self._is_paused = True
                 self._state = JobState.PAUSED
 
     def resume(self) -> None:
         """Go on after `pause`."""
-        with self._thread.changed:
+        with self._pool.changed:
             if self._is_paused and not self.has_ended:
                 self._is_paused = False
                 self._state = JobState.WAITING
-                self._thread.enqueue(self)
+                self._pool.enqueue(self)
 
     def cancel(self) -> None:
         """End the job after the slice that is running; its last snapshot stays."""
-        with self._thread.changed:
+        with self._pool.changed:
             if not self.has_ended:
                 self._is_cancelled = True
-                self._thread.enqueue(self)
+                self._pool.enqueue(self)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job has ended; return whether it has."""
-        with self._thread.changed:
-            return self._thread.changed.wait_for(lambda: self.has_ended, timeout)
+        with self._pool.changed:
+            return self._pool.changed.wait_for(lambda: self.has_ended, timeout)
 
     def run_slice(self, seconds: float) -> None:
-        """Advance the generator for about ``seconds``; only the job thread calls this."""
+        """Advance the generator for about ``seconds``; only a thread of the pool calls this."""
         if self._is_cancelled:
             self._end(JobState.CANCELLED)
             return
         end = time.perf_counter() + seconds
         try:
             while True:
-                with self._thread.way.long():
+                with self._pool.way.long():
                     snapshot = next(self._steps)
                 if snapshot is None:
                     time.sleep(IDLE_SECONDS)
                     return
                 self.snapshot = snapshot
                 self.n_snapshots += 1
-                if self._is_paused or self._is_cancelled or time.perf_counter() >= end:
+                if self._is_cancelled:
+                    self._end(JobState.CANCELLED)
+                    return
+                if self._is_paused or time.perf_counter() >= end:
                     return
         except StopIteration:
             self._end(JobState.FINISHED)
@@ -138,12 +150,12 @@ class Job:
                 close()
         except BaseException:
             log.exception("job %r failed while it was ended", self.title)
-        with self._thread.changed:
+        with self._pool.changed:
             self._state = state
-            self._thread.changed.notify_all()
+            self._pool.changed.notify_all()
 
     def set_running(self, is_running: bool) -> None:
-        """Note whether a slice is running; only the job thread calls this."""
+        """Note whether a slice is running; only a thread of the pool calls this."""
         if not self.has_ended and not self._is_paused:
             self._state = JobState.RUNNING if is_running else JobState.WAITING
 
@@ -153,15 +165,17 @@ class Job:
         return not self.has_ended and (self._is_cancelled or not self._is_paused)
 
 
-class JobThread:
-    """A thread that runs the slices of all its jobs in turn.
+class JobPool:
+    """Threads that run the slices of all their jobs, the owners in turn.
 
     Parameters
     ----------
     name
-        Name of the thread.
+        Name of the threads.
+    n_threads
+        How many owners can have a turn at once; an owner has one at a time.
     slice_seconds
-        How long one job runs before the next has its turn; 0.02 to 0.1 s.
+        How long a job runs before the next has its turn; 0.02 to 0.1 s.
     way
         What each step of a job gives way to.
     """
@@ -170,22 +184,35 @@ class JobThread:
         self,
         name: str = "jobs",
         *,
+        n_threads: int = 1,
         slice_seconds: float = 0.05,
         way: RightOfWay | None = None,
     ) -> None:
         self.name = name
+        self.n_threads = n_threads
         self.slice_seconds = slice_seconds
         self.way = way or RightOfWay()
         self.changed = threading.Condition(threading.RLock())
         self._jobs: list[Job] = []
-        self._queue: deque[Job] = deque()
-        self._current: Job | None = None
-        self._thread: threading.Thread | None = None
+        # The owners whose jobs wait, those first whose turn it is.
+        self._lines: dict[Hashable, deque[Job]] = {}
+        self._current: dict[Hashable, Job] = {}
+        self._threads: list[threading.Thread] = []
         self._is_closed = False
 
-    def submit(self, steps: Iterator[Any], *, title: str = "") -> Job:
-        """Run a generator in turn with the other jobs; returns at once."""
-        job = Job(iter(steps), self, title)
+    def submit(self, steps: Iterator[Any], *, title: str = "", owner: Hashable = None) -> Job:
+        """Run a generator in turn with the jobs of other owners; returns at once.
+
+        Parameters
+        ----------
+        steps
+            The generator.
+        title
+            What the job does, for people.
+        owner
+            Whose turns it uses; None for turns of its own.
+        """
+        job = Job(iter(steps), self, title, owner)
         with self.changed:
             if self._is_closed:
                 raise RuntimeError(f"{self.name} is closed and takes no more jobs")
@@ -194,32 +221,58 @@ class JobThread:
         return job
 
     @property
+    def active(self) -> list[Job]:
+        """The jobs that have a slice running, then those that wait for one, in order of turns."""
+        with self.changed:
+            waiting = (job for line in self._lines.values() for job in line)
+            return [job for job in (*self._current.values(), *waiting) if not job.has_ended]
+
+    @property
     def n_active(self) -> int:
         """Number of jobs that have a slice running or wait for one; paused jobs do not count."""
+        return len(self.active)
+
+    def count_others(self, owner: Hashable) -> int:
+        """Return how many jobs of others run, or wait for a turn before the owner's next."""
         with self.changed:
-            return len(self._queue) + (self._current is not None)
+            n_others = sum(other != owner for other in self._current)
+            for other, line in self._lines.items():
+                if other == owner:
+                    break
+                n_others += len(line)
+        return n_others
 
     def enqueue(self, job: Job) -> None:
-        """Give a job its place in the line, unless it has one."""
+        """Give a job its place in the line of its owner, unless it has one."""
         with self.changed:
-            if job is not self._current and job not in self._queue:
-                self._queue.append(job)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
-                self._thread.start()
-                atexit.register(self.close)
+            line = self._lines.setdefault(job.owner, deque())
+            if job is not self._current.get(job.owner) and job not in line:
+                line.append(job)
+            if not line:
+                del self._lines[job.owner]
+            if len(self._threads) < min(self.n_threads, len(self._lines) + len(self._current)):
+                self._start_thread()
             self.changed.notify_all()
 
     def close(self, timeout: float = 2.0) -> None:
-        """Cancel all jobs and end the thread."""
+        """Cancel all jobs and end the threads."""
         with self.changed:
             self._is_closed = True
             for job in self._jobs:
                 job.cancel()
             self.changed.notify_all()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout)
+        end = time.monotonic() + timeout
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(max(end - time.monotonic(), 0.0))
         atexit.unregister(self.close)
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+        if not self._threads:
+            atexit.register(self.close)
+        self._threads.append(thread)
+        thread.start()
 
     def _run(self) -> None:
         while (job := self._next_job()) is not None:
@@ -231,33 +284,45 @@ class JobThread:
         """Wait for the next job that wants a slice; None when the thread is to end."""
         with self.changed:
             while True:
-                self.changed.wait_for(lambda: self._queue or self._is_closed)
-                if not self._queue:
-                    return None
-                job = self._queue.popleft()
-                if job.can_run:
-                    self._current = job
+                job = self._take_turn()
+                if job is not None:
                     job.set_running(True)
                     return job
+                if self._is_closed and not self._lines:
+                    return None
+                self.changed.wait()
+
+    def _take_turn(self) -> Job | None:
+        """Return the first job of the first owner who has no turn; the owner goes to the end."""
+        for owner in [owner for owner in self._lines if owner not in self._current]:
+            line = self._lines.pop(owner)
+            while line:
+                job = line.popleft()
+                if job.can_run:
+                    self._current[owner] = job
+                    if line:
+                        self._lines[owner] = line
+                    return job
+        return None
 
     def _put_back(self, job: Job) -> None:
         with self.changed:
-            self._current = None
+            del self._current[job.owner]
             if job.can_run:
                 job.set_running(False)
-                self._queue.append(job)
+                self._lines.setdefault(job.owner, deque()).append(job)
             elif job.has_ended:
                 self._jobs = [other for other in self._jobs if other is not job]
             self.changed.notify_all()
 
 
-KERNELS = JobThread("genoviz-kernels", way=CORES)
+KERNELS = JobPool("genoviz-kernels", way=CORES)
 
-"""Layouts and other computations of all tabs."""
+"""Layouts and other computations of all tabs: one at a time, as each takes all cores or the GPU."""
 
-FILES = JobThread("genoviz-files")
+FILES = JobPool("genoviz-files", n_threads=N_FILE_THREADS)
 
-"""Reading and downloading, which would keep the kernels waiting for disks and networks."""
+"""Reading, writing and answers to questions, which would keep the kernels waiting."""
 
 
 def describe_problem(error: Exception | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ from genoviz_app.opening.served_files import (
     safe_name,
 )
 from genoviz_app.opening.track_files import TrackFiles
-from genoviz_app.server.jobs import FILES, KERNELS, Job, JobState, JobThread, describe_problem
+from genoviz_app.server.jobs import FILES, KERNELS, Job, JobPool, JobState, describe_problem
 from genoviz_app.session.address import Region
 
 UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
@@ -108,6 +108,7 @@ class Session(param.Parameterized):
         self._next: deque[str] = deque()
         self._wanted_region: Region | None = None
         self._uploads: Path | None = None
+        self._queued: deque[tuple[str, bytes | str]] = deque()
         self.is_closed = False
         self.tracks = TrackFiles(self)
         self.indexes = IndexFiles(self)
@@ -119,10 +120,10 @@ class Session(param.Parameterized):
         steps: Iterator[Any],
         *,
         title: str,
-        thread: JobThread = KERNELS,
+        pool: JobPool = KERNELS,
         follow: Callable[[Job], None] | None = None,
     ) -> Job:
-        """Run a generator in a job thread; it is cancelled when the tab closes.
+        """Run a generator as a job of this tab; it is cancelled when the tab closes.
 
         Parameters
         ----------
@@ -130,13 +131,13 @@ class Session(param.Parameterized):
             The generator.
         title
             What the job does, for people.
-        thread
+        pool
             Where it runs.
         follow
             Called with the job from `poll` whenever it has come to something new, and when it has
             ended: nothing is asked of a job that stands still.
         """
-        job = thread.submit(steps, title=title)
+        job = pool.submit(steps, title=title, owner=self)
         self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
         if follow is not None:
             self._followed.append(_Followed(job, follow))
@@ -219,6 +220,10 @@ class Session(param.Parameterized):
             steps = self._iter_open_kind(kind, path, title=name)
         self._begin_opening(iter_after_writing(path, content, steps), name)
 
+    def queue_uploads(self, contents: Mapping[str, bytes | str]) -> None:
+        """Open uploaded files one after the other, each once nothing else is being opened."""
+        self._queued.extend(contents.items())
+
     def upload_path(self, name: str) -> Path:
         """Return where an uploaded file is kept until the tab closes."""
         if self._uploads is None:
@@ -282,7 +287,7 @@ class Session(param.Parameterized):
     def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
         self.opening = OpeningProgress(f"Opening {source}")
         self._opening_job = self.submit(
-            steps, title=f"open {source}", thread=FILES, follow=self._on_opening
+            steps, title=f"open {source}", pool=FILES, follow=self._on_opening
         )
         self._is_companion = False
 
@@ -293,7 +298,10 @@ class Session(param.Parameterized):
             if has_ended:
                 self._followed.remove(each)
             each.look(has_ended=has_ended)
-        self.genotypes.poll()
+        if self._queued and self.opening is None:
+            self.open_upload(*self._queued.popleft())
+        if self.genotypes.is_waiting:
+            self.genotypes.poll()
 
     def _on_opening(self, job: Job) -> None:
         if job is not self._opening_job:  # it was cancelled, or another one took its place
@@ -324,6 +332,7 @@ class Session(param.Parameterized):
             self._keep_graph(opened)
 
     def _keep_graph(self, opened: OpenGraph) -> None:
+        self._queued.clear()  # they belong to the graph before
         region = self._wanted_region
         if region is not None and region.path not in opened.graph.path_names:
             self.complain(f"{opened.title} has no path {region.path!r}.")

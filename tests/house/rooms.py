@@ -15,8 +15,8 @@ LIMITS = {
     "files in the largest folder": 30,
     "times that one file name stands": 3,
     "files entered: genoviz count": 33,
-    "files entered: typed k-mer to hits": 34,
-    "files entered: Run to first frame": 42,
+    "files entered: typed k-mer to hits": 22,
+    "files entered: Run to first frame": 26,
     "files entered: GWAS click to analysis": 28,
 }
 

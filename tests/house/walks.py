@@ -20,7 +20,7 @@ from genoviz.cli.main import main
 from genoviz_app.pages.genotypes import GenotypesPage
 from genoviz_app.pages.kmers import KmersPage
 from genoviz_app.pages.pangenome import PangenomePage
-from genoviz_app.server.jobs import JobThread
+from genoviz_app.server.jobs import JobPool
 from genoviz_app.session.session import Session
 from tests.waiting import wait_until
 
@@ -66,7 +66,7 @@ class Walk:
 
     def follow_jobs(self) -> None:
         """Count what the threads of jobs enter, too, which have begun before."""
-        submit = JobThread.submit
+        submit = JobPool.submit
 
         def seen(steps: Iterator[Any], is_mine: bool) -> Iterator[Any]:
             while True:
@@ -80,8 +80,8 @@ class Walk:
                     sys.setprofile(None)
                 yield step
 
-        JobThread.submit = lambda thread, steps, **options: submit(
-            thread, seen(steps, self._is_on), **options
+        JobPool.submit = lambda pool, steps, **options: submit(
+            pool, seen(steps, self._is_on), **options
         )
 
 

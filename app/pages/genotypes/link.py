@@ -82,7 +82,7 @@ class LinkFollower:
         thresholds = self._read(read_thresholds, link.kept, state.thresholds)
         if thresholds != state.thresholds:
             state.keep(thresholds)
-        while state.filtering.is_running:
+        while state.filtering.is_open:
             yield
         self._apply_variant(link.variant)
         self._apply_window(link.window)
@@ -90,7 +90,7 @@ class LinkFollower:
             prediction.request = self._read(read_request, link.blup, prediction.request)
         if any(map(COMPONENT.fullmatch, link.covariates)) and state.components is None:
             panels.samples.components.run()
-        while panels.samples.components.task.is_running:
+        while panels.samples.components.task.is_open:
             yield
         self._apply_covariates(link.covariates)
         self._apply_model(link.model)

@@ -170,10 +170,6 @@ class LongTable:
         if self.listed is not None and not len(place):
             place.append(self.table.place)
 
-    def poll(self) -> None:
-        """Show rows that are ready; called some twenty times a second."""
-        self._listing.poll()
-
     def _ask(self) -> None:
         if self._source is None:
             self._listing.drop()

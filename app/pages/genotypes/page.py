@@ -133,7 +133,8 @@ class GenotypesPage:
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
         self.follower.poll()
-        self.state.poll()
+        if not self.views.is_settled:
+            self.views.settle()
         self.views.poll()
 
     def close(self) -> None:

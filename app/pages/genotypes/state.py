@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_v
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.opening.genotype_files import OpenGenotypes
 from genoviz_app.pages.genotypes.quality.thresholds import Thresholds
-from genoviz_app.pages.genotypes.task import Task
+from genoviz_app.parts.questions import Question
+from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.address import Region
 from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.session import Session
@@ -60,7 +61,7 @@ class GenotypeState(param.Parameterized):
 
     Analyses run on `subject`: all genotypes, or those that the thresholds keep. Indices of samples
     and variants count those of the subject. What was computed is forgotten when the subject
-    changes. A panel makes a `Task` by `new_task` for each long computation of its own.
+    changes. A panel makes a `Question` by `new_question` for each long computation of its own.
 
     Parameters
     ----------
@@ -96,18 +97,18 @@ class GenotypeState(param.Parameterized):
     def __init__(self, session: Session, **params: Any) -> None:
         super().__init__(**params)
         self.session = session
-        self._tasks: list[Task] = []
+        self._questions: list[Question] = []
         self._measured: OpenGenotypes | None = None
-        self.filtering = self.new_task(self._on_kept)
-        self.measuring = Task(session, lambda quality: setattr(self, "quality", quality))
+        self.filtering = self.new_question("applying thresholds", self._on_kept)
+        self.measuring = Question(session, "measuring quality", self._on_quality, pool=KERNELS)
         session.genotypes.param.watch(self._follow_files, ["opened", "phenotypes"])
         self._follow_files()
 
-    def new_task(self, take: Any) -> Task:
-        """Return a task of a panel; it is polled with the state, and ends with the subject."""
-        task = Task(self.session, take)
-        self._tasks.append(task)
-        return task
+    def new_question(self, title: str, on_answer: Callable[[Any], None]) -> Question:
+        """Return a long computation of a panel, which ends with the subject."""
+        question = Question(self.session, title, on_answer, pool=KERNELS)
+        self._questions.append(question)
+        return question
 
     @property
     def subject(self) -> Genotypes | None:
@@ -134,20 +135,18 @@ class GenotypeState(param.Parameterized):
         """Measure the quality of what is open, unless that is done or under way."""
         if self.opened is not None and self._measured is not self.opened:
             self._measured = self.opened
-            self.measuring.run(iter_measure(self.opened.genotypes), "measuring quality")
+            self.measuring.ask(iter_measure, self.opened.genotypes)
 
     def keep(self, thresholds: Thresholds, *, samples: np.ndarray | None = None) -> None:
         """Begin to apply thresholds, to all samples or to some of those that are open."""
         if self.opened is None:
             return
         self.param.update(thresholds=thresholds, only=samples)
-        genotypes = self.opened.genotypes
-        steps = _iter_filter(genotypes, thresholds, samples)
-        self.filtering.run(steps, "applying thresholds")
+        self.filtering.ask(_iter_filter, self.opened.genotypes, thresholds, samples)
 
     def keep_all(self) -> None:
         """Run analyses on everything that is open."""
-        self.filtering.cancel()
+        self.filtering.drop()
         self.param.update(thresholds=Thresholds(), only=None)
         self._change_subject(None)
 
@@ -166,26 +165,23 @@ class GenotypeState(param.Parameterized):
         graph = self.session.opened
         self.session.region = on_graph(graph.graph if graph is not None else None, region)
 
-    def poll(self) -> None:
-        """Take what is ready; called some twenty times a second."""
-        self.measuring.poll()
-        for task in self._tasks:
-            task.poll()
-
     def _follow_files(self, *_events: Any) -> None:
         opened, phenotypes = self.session.genotypes.opened, self.session.genotypes.phenotypes
         is_other = opened is not self.opened
         if is_other:
-            self._end_tasks()
+            self._drop_questions()
         table = None if opened is None or phenotypes is None else phenotypes.table
         changes: dict[str, Any] = {"table": table}
         if table is None or self.trait not in table.numeric_names:
             changes |= {"trait": "", "trait_types": {}, "covariates": ()}
         if is_other:
-            self.measuring.cancel()
+            self.measuring.drop()
             changes |= {"opened": opened, "quality": None, "thresholds": Thresholds()}
             changes |= {"only": None, **_nothing_computed()}
         self.param.update(**changes)
+
+    def _on_quality(self, quality: Quality) -> None:
+        self.quality = quality
 
     def _on_kept(self, kept: FilteredGenotypes) -> None:
         genotypes = self.opened.genotypes
@@ -196,12 +192,12 @@ class GenotypeState(param.Parameterized):
     def _change_subject(self, kept: FilteredGenotypes | None) -> None:
         if kept is self.kept:
             return
-        self._end_tasks()
+        self._drop_questions()
         self.param.update(**{**_nothing_computed(), "kept": kept})
 
-    def _end_tasks(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+    def _drop_questions(self) -> None:
+        for question in self._questions:
+            question.drop()
 
 
 def _nothing_computed() -> dict[str, Any]:

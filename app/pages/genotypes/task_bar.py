@@ -7,8 +7,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.pages.genotypes.task import Task
 from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.questions import Question
 
 
 class TaskBar:
@@ -20,18 +20,18 @@ class TaskBar:
         The Panel object.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, question: Question) -> None:
         self._text = pmui.Typography("", variant="caption", margin=(4, 8, 0, 8))
         self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=(13, 4, 0, 4))
         button = pmui.IconButton(
             icon="close", description="Cancel", size="16px", margin=(0, 8, 0, 4)
         )
-        button.on_click(lambda _: task.cancel())
+        button.on_click(lambda _: question.drop())
         self.panel = pmui.Row(
             self._text, self._bar, button, visible=False, sizing_mode="stretch_width", margin=0,
             height=28,
         )  # fmt: skip
-        task.param.watch(self._show, "opening")
+        question.param.watch(self._show, "opening")
 
     def _show(self, event: Any) -> None:
         progress = event.new

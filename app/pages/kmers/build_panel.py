@@ -54,9 +54,6 @@ class BuildPanel:
         indexes.param.watch(self._show, ["opening", "opened"])
         self._show()
 
-    def poll(self) -> None:
-        """Nothing: the tab follows the index."""
-
     def _show(self, *_events: Any) -> None:
         opening, opened = self._indexes.opening, self._indexes.opened
         if isinstance(opening, BuildingProgress) and opening.report is not None:

@@ -96,7 +96,6 @@ class ChooseKPanel:
 
     def poll(self) -> None:
         """Bring the tab up to date."""
-        self._question.poll()
         if not self.is_shown or self._state.index is None:
             return
         self._repeats.want()

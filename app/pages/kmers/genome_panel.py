@@ -11,10 +11,9 @@ import panel_material_ui as pmui
 from bokeh.events import Tap
 
 from genoviz.model import PathRegion
-from genoviz_app.pages.kmers.asked_list import shorten_kmer
 from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, make_bins
-from genoviz_app.pages.kmers.hits import GenomeAxis, share_place
+from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet, share_place, shorten_kmer
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
@@ -66,6 +65,7 @@ class GenomePanel:
         self._wanted: tuple[float, float] | None = None
         self._is_stale, self._changed_at, self._width = False, 0.0, NO_WIDTH
         self._waiting: GenomeBins | None = None
+        self._hits: HitSet | None = None
         self.figures = GenomeFigures()
         self._turn = Turn(self.figures.hits, self._draw)
         self._bins = Question(state.session, "bins along the genome", self._on_bins)
@@ -106,7 +106,6 @@ class GenomePanel:
     def _listen(self) -> None:
         state = self._state
         state.param.watch(self._follow_index, "index")
-        state.param.watch(lambda _: self._redraw(), "hits")
         state.param.watch(lambda _: self._redraw(), "k")
         state.session.param.watch(lambda _: self._redraw(), "region")
         self.contig.param.watch(lambda _: self.show_whole(), "value")
@@ -157,11 +156,11 @@ class GenomePanel:
 
     def poll(self) -> None:
         """Bring the figures up to date; called some twenty times a second."""
-        self._bins.poll()
         if not self.is_shown or self._axis is None:
             return
         self._repeats.want(self._axis is not None and self._state.index.built.graph is None)
-        if self._repeats.has_changed(self):
+        if self._repeats.has_changed(self) or self._state.hits is not self._hits:
+            self._hits = self._state.hits
             self._redraw()
         if self._is_stale and time.monotonic() - self._changed_at > REST_SECONDS:
             if self._bins.is_open:

@@ -24,6 +24,7 @@ MAX_LOCATED = 20_000_000
 BLOCK = 10_000
 MARGIN = 20
 LONGEST_MATCH = 60
+SHOWN_LETTERS = 28
 MAX_NODES = 6
 COLUMNS = (
     Column("Contig or path", share=4),
@@ -227,6 +228,17 @@ def iter_lines(hits: HitSet, axis: GenomeAxis, *, is_bed: bool) -> Iterator[str]
             head = f"{axis.names[contig]}\t{start}\t{start + k}\t"
             lines.append(head + (f"{name}\t0\t{sign}\n" if is_bed else f"{sign}\t{letters}\n"))
         yield "".join(lines)
+
+
+def shorten_kmer(letters: str) -> str:
+    """Return a k-mer that has room in a line.
+
+    Examples
+    --------
+    >>> shorten_kmer("GATTACA" * 9)
+    'GATTACAGATTACAGATTACAGATTAC…'
+    """
+    return letters if len(letters) <= SHOWN_LETTERS else f"{letters[: SHOWN_LETTERS - 1]}…"
 
 
 __all__ = ["nodes_of", "on_graph", "share_place"]

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError
 from genoviz.model import PathRegion
-from genoviz_app.pages.kmers.asked_list import KmerList, shorten_kmer
+from genoviz_app.pages.kmers.counting import CountAnswer
 from genoviz_app.pages.kmers.hits import (
     BLOCK,
     COLUMNS,
@@ -20,16 +21,70 @@ from genoviz_app.pages.kmers.hits import (
     hit_rows,
     nodes_of,
     share_place,
+    shorten_kmer,
     write_hits,
 )
 from genoviz_app.pages.kmers.state import LONG_SECONDS, KmerState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.questions import Question
-from genoviz_app.parts.remote_table import RemoteTable, TableRows
+from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 
 NO_HITS, NO_KMER = "no hits", "Write a k-mer above: its hits are listed here."
 FINDING = "the hits are being found …"
 ICON: dict[str, Any] = {"size": "20px", "margin": (4, 0, 0, 0)}
+
+LIST_WIDTH = 310
+LIST_COLUMNS = (
+    Column("K-mer", share=5),
+    Column("Name", share=3),
+    Column("Hits", is_number=True, share=2),
+)
+
+
+class KmerList:
+    """A narrow table beside the hits; hidden for a single k-mer."""
+
+    def __init__(self, state: KmerState) -> None:
+        self._state = state
+        self.table = RemoteTable(
+            LIST_COLUMNS, placeholder="Find a k-mer or name", on_row=self._on_row, min_width=50
+        )
+        self.panel = pmui.Column(
+            self.table.panel, width=LIST_WIDTH, sizing_mode="stretch_height", margin=0,
+            visible=False,
+        )  # fmt: skip
+        state.param.watch(self._follow, "answer")
+        self._follow()
+
+    def _follow(self, *_events: Any) -> None:
+        answer = self._state.answer
+        is_list = answer is not None and len(answer.kmers) > 1
+        self.panel.visible = is_list
+        if is_list:
+            self.table.show(list_rows(answer))
+
+    def _on_row(self, row: int) -> None:
+        self._state.chosen = row
+
+
+def list_rows(answer: CountAnswer) -> TableRows:
+    """Return the k-mers as rows, at most as many as a table holds."""
+    kmers = answer.kmers[:MAX_ROWS]
+    letters = [kmer.letters for kmer in kmers]
+    frame = pd.DataFrame(
+        {
+            "K-mer": [shorten_kmer(text) for text in letters],
+            "Name": [kmer.name for kmer in kmers],
+            "Hits": answer.counts[: len(kmers)],
+        }
+    )
+    words = np.array([f"{kmer.name} {kmer.letters}".lower()[:200] for kmer in kmers], dtype=np.str_)
+    more = len(answer.kmers) - len(kmers)
+    note = f"{int(np.count_nonzero(answer.counts)):,} have hits"
+    if more:
+        note = f"the first of {len(answer.kmers):,}, of which {note}"
+    hidden = () if any(kmer.name for kmer in kmers) else ("Name",)
+    return TableRows(frame, words, np.arange(len(kmers)), note, hidden)
 
 
 class HitsPanel:
@@ -97,10 +152,7 @@ class HitsPanel:
         return button
 
     def poll(self) -> None:
-        """Show what has become ready."""
-        self.list.poll()
-        self._rows.poll()
-        self._nodes.poll()
+        """Say that hits are being found, if that takes a while."""
         if self._state.hits is None:
             self.said.object = FINDING if self._state.is_finding else NO_KMER
         elif self._shown is not None and self._shown is not self._state.hits:

@@ -158,8 +158,8 @@ class KmersPage:
         self._watch_building()
         self.query.poll()
         self.state.poll()
-        self.repeats.poll()
-        self.saving.poll()
+        if not self.views.is_settled:
+            self.views.settle()
         self.views.poll()
 
     def close(self) -> None:

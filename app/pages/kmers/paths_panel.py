@@ -148,7 +148,6 @@ class PathsPanel:
 
     def poll(self) -> None:
         """Bring the tab up to date."""
-        self._question.poll()
         answer = self._state.answer
         if self.is_shown and answer is not self._asked:
             self._asked = answer

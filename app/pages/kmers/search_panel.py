@@ -70,7 +70,6 @@ class SearchPanel:
 
     def poll(self) -> None:
         """Bring the tab up to date."""
-        self._question.poll()
         if not self.is_shown:
             return
         kmer, index = self._state.kmer, self._state.index

@@ -91,10 +91,6 @@ class SaveIndex:
         state.param.watch(self._follow, "index")
         self._follow()
 
-    def poll(self) -> None:
-        """Say when the index is written."""
-        self._writing.poll()
-
     def _follow(self, *_events: Any) -> None:
         index = self._state.index
         with pn.io.hold():

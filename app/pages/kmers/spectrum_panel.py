@@ -101,8 +101,6 @@ class SpectrumPanel:
 
     def poll(self) -> None:
         """Bring the tab up to date."""
-        self._spectra.poll()
-        self._behind.poll()
         if not self.is_shown or self._state.index is None:
             return
         if len(self._side) == 1:

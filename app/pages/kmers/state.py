@@ -68,9 +68,7 @@ class KmerState(param.Parameterized):
         return self._finding.is_open or self.is_counting
 
     def poll(self) -> None:
-        """Take the answers that are here."""
-        self._counting.poll()
-        self._finding.poll()
+        """Drop hits once those of another k-mer take long; called some twenty times a second."""
         waited = max(self._counting.seconds_open, self._finding.seconds_open)
         if waited > LONG_SECONDS and self.hits is not None:
             self.hits = None
@@ -138,7 +136,10 @@ class RepeatsOf:
         if is_wanted and index is not None and is_idle:
             self.text = "comparing neighbouring suffixes"
             self._job = self._state.session.submit(
-                REPEATS.iter_make(index.built), title=f"repeats of {index.title}", thread=BUILDERS
+                REPEATS.iter_make(index.built),
+                title="repeats of k-mers",
+                pool=BUILDERS,
+                follow=self._on_job,
             )
 
     def has_changed(self, asker: object) -> bool:
@@ -147,10 +148,9 @@ class RepeatsOf:
         self._seen[id(asker)] = self.value
         return is_new
 
-    def poll(self) -> None:
+    def _on_job(self, job: Job) -> None:
         """Take them when they are ready."""
-        job = self._job
-        if job is None or not job.has_ended:
+        if job is not self._job or not job.has_ended:
             return
         self._job, self.text = None, ""
         if job.state is JobState.FAILED:

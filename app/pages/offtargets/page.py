@@ -155,9 +155,8 @@ class OffTargetsPage:
         """Bring the page up to date; called some twenty times a second."""
         self.graph.poll()
         self._follow_link()
-        self.state.poll()
-        for part in (self.form, self.guides, self.places, self.hits, self.card):
-            part.poll()
+        self.places.poll()
+        self.hits.poll()
 
     def close(self) -> None:
         """Nothing is held beyond the session; the tab is closed."""

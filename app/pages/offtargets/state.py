@@ -87,7 +87,7 @@ class OffTargetState(param.Parameterized):
             steps = iter_search_graph(self.genome, query, self.reference)
         else:
             steps = iter_search(self.genome, query)
-        self._job = self.session.submit(steps, title=title)
+        self._job = self.session.submit(steps, title=title, follow=self._on_job)
         self.step = SearchStep(0.0, 0, 0, 0.0)
 
     def compare(self, reference: str) -> None:
@@ -96,7 +96,8 @@ class OffTargetState(param.Parameterized):
         if self.result is not None and self.result.sites is not None and not self.is_searching:
             self._next_filter = self.filter
             title = f"comparing with {reference or 'no reference'}"
-            self._job = self.session.submit(iter_compare(self.result, reference), title=title)
+            steps = iter_compare(self.result, reference)
+            self._job = self.session.submit(steps, title=title, follow=self._on_job)
             self.step = SearchStep(0.0, 0, len(self.result), 0.0)
 
     def cancel(self) -> None:
@@ -119,15 +120,12 @@ class OffTargetState(param.Parameterized):
         region = region_of(self.result, row)
         self.session.region = on_graph(graph.graph if graph is not None else None, region)
 
-    def poll(self) -> None:
-        """Take what is ready."""
-        self._annotating.poll()
-        self._filtering.poll()
-        job = self._job
-        if job is None:
+    def _on_job(self, job: Job) -> None:
+        """Take what a search has come to."""
+        if job is not self._job:  # it was cancelled, or another one took its place
             return
         if not job.has_ended:
-            if job.snapshot is not None and job.snapshot is not self.step:
+            if job.snapshot is not None:
                 self.step = job.snapshot
             return
         self._job = None

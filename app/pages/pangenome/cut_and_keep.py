@@ -222,8 +222,7 @@ class CutAndKeep:
         self._look()
 
     def poll(self) -> None:
-        """Say how large the part is, once that is known."""
-        self._question.poll()
+        """Measure the part again now and then; called while the panel is shown."""
         now = time.monotonic()
         if now >= self._next_look and not self._question.is_open:
             self._next_look = now + LOOK_SECONDS

@@ -83,9 +83,9 @@ class Downloads:
             sizing_mode="stretch_width",
             margin=(8, 0, 0, 0),
         )
-        self.poll()
+        self.offer()
 
-    def poll(self) -> None:
+    def offer(self) -> None:
         """Offer files only when there is something to save."""
         is_disabled = self._run.snapshot is None
         for button in self.buttons.values():

@@ -194,7 +194,8 @@ class PictureBar:
 
     def poll(self) -> None:
         """Show the legend of the picture, and say what is left out of it."""
-        self.colours.poll()
+        if self.colours.reading is not None:
+            self.colours.poll()
         shown = self._picture.shown
         if shown is None:
             return

@@ -72,6 +72,7 @@ class PangenomePage:
         self._session = session
         self._seen_error: Exception | None = None
         self._seen_notices: tuple = ()
+        self._has_layout = False
         self.view = LayoutView(submit=session.submit, height="100%")
         self.picker = SourcePicker(session)
         self.form = SettingsForm(self.view.run)
@@ -151,12 +152,12 @@ class PangenomePage:
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
         self.view.poll()
-        self.downloads.poll()
-        self.finder.poll()
         self._follower.poll()
-        self._marks.poll()
         self.dock.poll()
         run = self.view.run
+        if self._has_layout is not (run.snapshot is not None):
+            self._has_layout = run.snapshot is not None
+            self.downloads.offer()
         self._show_notices()
         if run.error is not None and run.error is not self._seen_error:
             self._complain(describe_problem(run.error))

@@ -10,7 +10,11 @@ import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.analyses.graph.query.statistics import iter_graph_statistics, layout_distances
+from genoviz.analyses.graph.query.statistics import (
+    StatisticsProgress,
+    iter_graph_statistics,
+    layout_distances,
+)
 from genoviz.analyses.graph.query.statistics_results import GraphStatistics, LayoutDistances
 from genoviz.analyses.graph.query.statistics_rows import StatisticRow, statistics_rows
 from genoviz.model import PangenomeGraph
@@ -18,7 +22,7 @@ from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.histogram_bars import histogram_bars
-from genoviz_app.server.jobs import Job, JobState, describe_problem
+from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.session import Session
 
 NO_GRAPH = "Open a graph to see it in numbers."
@@ -54,9 +58,9 @@ class Statistics:
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._run = session, view.run
         self._graph: PangenomeGraph | None = None
-        self._job: Job | None = None
         self._waits = False
         self.statistics: GraphStatistics | None = None
+        self._counts = Question(session, "statistics", self._on_counts, pool=KERNELS)
         self._distances = Question(session, "link lengths of a layout", self._on_distances)
         self.text = pn.pane.HTML("", stylesheets=[TEXT], sizing_mode="stretch_both", margin=0)
         self.copy_button = CopyButton(text="", label="Copy", margin=(2, 6, 0, 0))
@@ -85,36 +89,27 @@ class Statistics:
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Count another graph, once its first picture is there."""
-        if self._job is not None:
-            self._job.cancel()
+        self._counts.drop()
         self._distances.drop()
-        self._graph, self._job, self.statistics = graph, None, None
+        self._graph, self.statistics = graph, None
         self._waits = graph is not None
         self._show()
 
     def poll(self) -> None:
-        """Take over what is counted; called some twenty times a second."""
-        self._distances.poll()
+        """Count the graph once its first picture is there; called while the panel is shown."""
         if self._waits and (self._run.snapshot is not None or self._run.error is not None):
             self._waits = False
-            self._job = self._session.submit(iter_graph_statistics(self._graph), title="statistics")
-        job = self._job
-        if job is None:
-            return
-        has_ended, progress = job.has_ended, job.snapshot
-        if has_ended:
-            self._job = None
-            if job.state is JobState.FAILED:
-                self._session.problem = describe_problem(job.error)
-            elif job.state is JobState.FINISHED:
-                self.statistics = progress.statistics
-                self._show()
+            self._counts.ask(iter_graph_statistics, self._graph)
 
     def measure_layout(self) -> None:
         """Measure the distances in the layout as it is now."""
         layout = self._run.layout
         if layout is not None and self._graph is not None and self.statistics is not None:
             self._distances.ask(layout_distances, self._graph, layout)
+
+    def _on_counts(self, progress: StatisticsProgress) -> None:
+        self.statistics = progress.statistics
+        self._show()
 
     def _on_distances(self, distances: LayoutDistances) -> None:
         if self.statistics is not None:

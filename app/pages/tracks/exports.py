@@ -117,7 +117,7 @@ class FileJob(param.Parameterized):
     async def _content(self, name: str, write: Writer) -> bytes | None:
         steps = _iter_content(name, write)
         self.opening = OpeningProgress(f"Writing {name}")
-        self._job = job = self._session.submit(steps, title=f"write {name}", thread=FILES)
+        self._job = job = self._session.submit(steps, title=f"write {name}", pool=FILES)
         while not job.has_ended:
             if job.snapshot is not None and job.snapshot.opened is None:
                 self.opening = job.snapshot

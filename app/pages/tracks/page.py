@@ -119,9 +119,6 @@ class TracksPage:
 
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
-        self.tracks.poll()
-        self.depths.poll()
-        self.depth_picker.poll()
         if self._is_changed:
             self._is_changed = False
             self._show_tracks()
@@ -132,7 +129,6 @@ class TracksPage:
         self.tracks.show_path(self.browser.contig)
         self.depths.show_path(self.browser.contig)
         self.navigation.poll()
-        self.dock.poll()
         self.browser.flush()
 
     def close(self) -> None:

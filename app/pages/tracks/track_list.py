@@ -60,11 +60,6 @@ class TrackList:
         opened = self._session.opened
         return None if opened is None else opened.graph
 
-    def poll(self) -> None:
-        """Take over what has become ready."""
-        self._depths.poll()
-        self._places.poll()
-
     def contigs(self) -> dict[str, int]:
         """Return the length of each contig and path that can be shown, in bp.
 

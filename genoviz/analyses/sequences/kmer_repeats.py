@@ -103,8 +103,8 @@ class KmerRepeats:
         self.text = text
         # Compiled once, for arrays that are not written to.
         self.suffix_array, self.lcp = _frozen(suffix_array), _frozen(lcp)
-        self._groups: CanonicalGroups | None = None
-        self._groups_k = 0
+        # What was computed last. Several threads may ask: each is read and set in one step.
+        self._groups: tuple[int, CanonicalGroups] | None = None
         self._track: MultiplicityTrack | None = None
         self._spectrum: KmerSpectrum | None = None
 
@@ -165,15 +165,17 @@ class KmerRepeats:
             n_unique = n_places - int((sizes * counts).sum())
             found = np.append(1, sizes), np.append(n_unique, counts)
             found = tuple(part[found[1] > 0] for part in found)
-        elif k <= MAX_SORTED_K and self._groups_k != k:
+        elif k <= MAX_SORTED_K and not self._has_groups(k):
             short = mark_short(self.text.exceptions, self.text.n_symbols, k)
             packed, n_symbols = self.text.packed, self.text.n_symbols
             found = yield from iter_count_canonical(packed, n_symbols, short, n_places, k)
         else:
             groups = yield from self._iter_canonical_groups(k)
             found = tally(groups.totals[groups.is_first])
-        self._spectrum = KmerSpectrum(k, strand, *(part.astype(np.int64) for part in found))
-        return self._spectrum
+        self._spectrum = spectrum = KmerSpectrum(
+            k, strand, *(part.astype(np.int64) for part in found)
+        )
+        return spectrum
 
     def distinct(self, max_k: int | None = None) -> DistinctKmers:
         """Return how many different and how many unique k-mers there are for each k (forward).
@@ -227,8 +229,8 @@ class KmerRepeats:
         else:
             yield from iter_scatter_sizes(self.suffix_array, self.lcp, k, values)
             clear_short(self.text.exceptions, k, values)
-        self._track = MultiplicityTrack(self.text, k, strand, values)
-        return self._track
+        self._track = track = MultiplicityTrack(self.text, k, strand, values)
+        return track
 
     def multiplicity(
         self, k: int, contig: str | int, start: int, stop: int, strand: KmerStrand = "forward"
@@ -299,14 +301,19 @@ class KmerRepeats:
         return list_kmers(self.text, k, strand, n_all, offset, counts, positions)
 
     def _iter_canonical_groups(self, k: int) -> Generator[float, None, CanonicalGroups]:
-        if self._groups is None or self._groups_k != k:
-            self._groups = None
+        kept = self._groups
+        if kept is None or kept[0] != k:
+            self._groups = kept = None  # they are large
             short = mark_short(self.text.exceptions, self.text.n_symbols, k)
-            self._groups = yield from iter_canonical_groups(
+            groups = yield from iter_canonical_groups(
                 self.text.packed, self.suffix_array, self.lcp, short, k
             )
-            self._groups_k = k
-        return self._groups
+            self._groups = kept = (k, groups)
+        return kept[1]
+
+    def _has_groups(self, k: int) -> bool:
+        kept = self._groups
+        return kept is not None and kept[0] == k
 
     def _select(
         self, k: int, strand: KmerStrand, low: int, high: int, first: int, stop: int

@@ -12,13 +12,13 @@ import pytest
 
 from genoviz.errors import FileFormatError
 from genoviz_app.server import jobs
-from genoviz_app.server.jobs import Job, JobState, JobThread
+from genoviz_app.server.jobs import Job, JobPool, JobState
 from tests.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
 def thread():
-    thread = JobThread("test-jobs", slice_seconds=0.005)
+    thread = JobPool("test-jobs", slice_seconds=0.005)
     yield thread
     thread.close()
 

@@ -6,7 +6,7 @@ import threading
 import time
 
 from genoviz_app.server import right_of_way
-from genoviz_app.server.jobs import JobThread
+from genoviz_app.server.jobs import JobPool
 from genoviz_app.server.right_of_way import RightOfWay
 from tests.waiting import PATIENCE
 
@@ -22,7 +22,7 @@ def test_short_work_never_runs_beside_a_long_step_and_goes_before_the_next(monke
             log.append("long ends")
             yield
 
-    thread = JobThread("test", slice_seconds=0.0, way=way)
+    thread = JobPool("test", slice_seconds=0.0, way=way)
     job = thread.submit(compute())
     for _ in range(5):
         time.sleep(0.013)

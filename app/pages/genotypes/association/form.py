@@ -120,7 +120,7 @@ class AssociationForm:
         self._state = state
         self.design: Design | None = None
         self._asked: Design | None = None
-        self.task = state.new_task(self._on_scan)
+        self.task = state.new_question("association", self._on_scan)
         self.fields = TraitFields(state)
         self.model = pmui.RadioButtonGroup(
             label="", options={"Linear": LINEAR}, value=LINEAR, size="small", margin=(12, 8, 4, 0),
@@ -140,7 +140,7 @@ class AssociationForm:
             "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(10, 8, 0, 4)
         )
         self.run_button.on_click(lambda _: self.run())
-        self.cancel_button.on_click(lambda _: self.task.cancel())
+        self.cancel_button.on_click(lambda _: self.task.drop())
         self.task.param.watch(self._show, "opening")
         state.param.watch(self._follow_trait, ["trait", "trait_types", "table", "opened", "kept"])
         state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
@@ -171,7 +171,7 @@ class AssociationForm:
             covariate_names=design.names,
             model=self.model.value,
         )
-        self.task.run(steps, f"association with {design.trait}")
+        self.task.ask(lambda: steps, title=f"association with {design.trait}")
 
     def _on_scan(self, scan: AssociationScan) -> None:
         self.design = self._asked

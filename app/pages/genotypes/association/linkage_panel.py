@@ -88,7 +88,7 @@ class LinkagePanel:
         self._state = state
         self.near: Neighbourhood | None = None
         self._tables: dict[int, tuple[Any, FeatureTable]] = {}
-        self._asked = Question(state.session, "linkage around a variant", self._take)
+        self._asked = Question(state.session, "linkage around a variant", self._on_near)
         self.region, self.triangle = RegionFigure(), LinkageFigure()
         self._turn = Turn(self.region.plot, self._draw)
         self.window = pmui.Select(
@@ -117,21 +117,17 @@ class LinkagePanel:
         state.session.param.watch(lambda _: self._turn.ask(), "annotation_files")
         state.session.tracks.param.watch(lambda _: self._turn.ask(), "files")
 
-    def poll(self) -> None:
-        """Draw what is ready."""
-        self._asked.poll()
-
     def _follow(self, *_events: Any) -> None:
         state = self._state
         self._asked.drop()
         if state.variant is None or state.subject is None:
-            self._take(None)
+            self._on_near(None)
             return
         self._asked.ask(
             make_neighbourhood, state.subject, state.variant, WINDOWS[self.window.value]
         )
 
-    def _take(self, near: Neighbourhood | None) -> None:
+    def _on_near(self, near: Neighbourhood | None) -> None:
         if near is not None and near.variant != self._state.variant:
             return
         self.near = near

@@ -143,7 +143,6 @@ class ManhattanPanel:
 
     def poll(self) -> None:
         """Bring the figure up to date; called some twenty times a second."""
-        self._dots.poll()
         rests = time.monotonic() - self._changed_at > REST_SECONDS
         if not self._is_stale or not rests or self._dots.is_open or self.track is None:
             return

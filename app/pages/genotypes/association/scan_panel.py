@@ -63,24 +63,20 @@ class QuantilePanel:
         self.quantiles: Quantiles | None = None
         self.figure = QuantileFigure()
         self._turn = Turn(self.figure.plot, self._draw)
-        self._asked = Question(state.session, "quantiles of a scan", self._take)
+        self._asked = Question(state.session, "quantiles of a scan", self._on_quantiles)
         self.figure.plot.on_event(Tap, self._on_tap)
         self.panel = pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=0)
         state.param.watch(self._follow, "scan")
-
-    def poll(self) -> None:
-        """Draw what is ready."""
-        self._asked.poll()
 
     def _follow(self, *_events: Any) -> None:
         scan = self._state.scan
         self._asked.drop()
         if scan is None:
-            self._take(None)
+            self._on_quantiles(None)
         else:
             self._asked.ask(scan_quantiles, scan.minus_log10_p)
 
-    def _take(self, quantiles: Quantiles | None) -> None:
+    def _on_quantiles(self, quantiles: Quantiles | None) -> None:
         self.quantiles = quantiles
         self._turn.ask()
 
@@ -203,10 +199,8 @@ class AssociationPanel:
 
     def poll(self) -> None:
         """Bring the tab up to date; called some twenty times a second."""
-        if not self.is_shown:
-            return
-        for part in (self.manhattan, self.quantiles, self.region, self.table, self.card):
-            part.poll()
+        if self.is_shown:
+            self.manhattan.poll()
 
     @property
     def track(self) -> Track | None:

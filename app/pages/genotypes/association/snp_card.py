@@ -115,11 +115,6 @@ class SnpCard:
         graph, region = self._state.session.opened, self.region
         return None if graph is None or region is None else place_on_graph(graph.graph, region)
 
-    def poll(self) -> None:
-        """Show what is ready."""
-        for question in (self._facts, self._alleles, self._nodes):
-            question.poll()
-
     def show_tracks(self) -> None:
         """Go to the Tracks page."""
         self._state.session.wanted_page = "tracks"

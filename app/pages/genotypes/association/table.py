@@ -123,10 +123,6 @@ class AssociationTable:
         state.param.watch(self._follow, "scan")
         self.panel = self.table.panel
 
-    def poll(self) -> None:
-        """Show rows that are ready."""
-        self.table.poll()
-
     @property
     def listed(self) -> np.ndarray:
         """int64: the variants that are listed, in their order."""

@@ -35,7 +35,7 @@ class PredictionCheck:
         self.result: Any = None
         self.design: Design | None = None
         self._asked: Design | None = None
-        self.task = state.new_task(self._take)
+        self.task = state.new_question("cross-validation", self._on_result)
         self.folds = pmui.Select(label="Folds", options=[2, 3, 5, 10], value=5, **FIELD)
         self.repeats = pmui.Select(label="Repeats", options=[1, 3, 5, 10], value=1, **FIELD)
         self.button = pmui.Button(
@@ -52,7 +52,7 @@ class PredictionCheck:
             "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(6, 0, 8, 0)
         )
         self.button.on_click(lambda _: self.begin())
-        self.cancel_button.on_click(lambda _: self.task.cancel())
+        self.cancel_button.on_click(lambda _: self.task.drop())
         self.task.param.watch(self._show, "opening")
         state.param.watch(self._forget, ["kept", "opened"])
         self.panel = pmui.Column(
@@ -82,9 +82,9 @@ class PredictionCheck:
             folds=self.folds.value,
             repeats=self.repeats.value,
         )
-        self.task.run(steps, f"cross-validation of {design.trait}")
+        self.task.ask(lambda: steps, title=f"cross-validation of {design.trait}")
 
-    def _take(self, result: Any) -> None:
+    def _on_result(self, result: Any) -> None:
         self.design, self.result = self._asked, result
         self._show()
 

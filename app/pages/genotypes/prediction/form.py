@@ -30,15 +30,15 @@ from genoviz_app.pages.genotypes.prediction.blup_steps import (
 )
 from genoviz_app.pages.genotypes.prediction.request_text import SHARE, TOLERANCES
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.pages.genotypes.task import Task
 from genoviz_app.parts.questions import Question
+from genoviz_app.server.jobs import KERNELS
 
 WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
 BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
 
 
-class BlupTask(Task):
-    """A task that can be paused; its snapshots stay."""
+class BlupQuestion(Question):
+    """A question that can be paused; its snapshots stay."""
 
     @property
     def is_paused(self) -> bool:
@@ -70,7 +70,7 @@ class PredictionForm:
     run
         The prediction that was begun last, or None.
     task
-        What runs it.
+        The question that runs it.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -81,7 +81,9 @@ class PredictionForm:
         self._why_none = ""
         self.pedigree_source = ""
         self.run: BlupRun | None = None
-        self.task = BlupTask(state.session, self._on_snapshot)
+        self.task = BlupQuestion(
+            state.session, "prediction", self._on_snapshot, pool=KERNELS, takes_all=True
+        )
         self._reads = Question(state.session, "pedigree", self._on_pedigree)
         self.fields = TraitFields(state)
         for field in (self.fields.trait, self.fields.covariates):
@@ -146,7 +148,7 @@ class PredictionForm:
         )
         self.run_button.on_click(lambda _: self.begin())
         self.pause_button.on_click(lambda _: self.task.pause())
-        self.cancel_button.on_click(lambda _: self.task.cancel())
+        self.cancel_button.on_click(lambda _: self.task.drop())
 
     @property
     def request(self) -> BlupRequest:
@@ -185,12 +187,7 @@ class PredictionForm:
             return
         self.run = run
         state.blup = None
-        self.task.run(run.steps, f"{run.request.method} of {design.trait}")
-
-    def poll(self) -> None:
-        """Take what is ready."""
-        self._reads.poll()
-        self.task.poll()
+        self.task.ask(lambda: run.steps, title=f"{run.request.method} of {design.trait}")
 
     def complain(self, problem: str) -> None:
         """Say what is wrong with the fields."""
@@ -206,7 +203,7 @@ class PredictionForm:
         self._state.blup = snapshot
 
     def _follow_subject(self, *events: Any) -> None:
-        self.task.cancel()
+        self.task.drop()
         self.run = None
         if any(event.name == "opened" for event in events):
             self._is_own_pedigree, self.pedigree_source, self._pedigree_title = True, "", ""
@@ -244,7 +241,7 @@ class PredictionForm:
         self._show()
 
     def _show(self, *_events: Any) -> None:
-        is_running = self.task.is_running
+        is_running = self.task.is_open
         with pn.io.hold():
             self.run_button.disabled = is_running
             self.pause_button.visible = self.cancel_button.visible = is_running
@@ -254,7 +251,7 @@ class PredictionForm:
     def _words(self) -> str:
         state, run = self._state, self.run
         if state.blup is None or run is None:
-            if self.task.is_running:
+            if self.task.is_open:
                 return "Preparing …"
             if state.table is None:
                 return "Open a table of phenotypes at the left to choose a trait."
@@ -267,7 +264,7 @@ class PredictionForm:
             words += ", converged"
         elif self.task.is_paused:
             words += ", paused"
-        elif not self.task.is_running:
+        elif not self.task.is_open:
             words += ", stopped before it had converged"
         n = int(np.isfinite(run.phenotype).sum())
         whom = "animals" if run.request.method in SINGLE_STEP else "samples"

@@ -207,14 +207,12 @@ class PredictionPanel:
 
     def poll(self) -> None:
         """Bring the tab up to date; called some twenty times a second."""
-        self.form.poll()
         if not self.is_shown:
             return
         if not len(self._table_place) and self._turn.is_laid_out:
             self._table_place.append(self.table.panel)  # a table needs a place that is seen
         self.effects.poll()
         self._show_table()
-        self.table.poll()
 
     def _follow(self, *_events: Any) -> None:
         self._turn.ask()
@@ -247,7 +245,7 @@ class PredictionPanel:
     def _show_table(self) -> None:
         """List breeding values, but not those of every iteration."""
         snapshot, run = self._state.blup, self.form.run
-        if snapshot is self._tabled or (snapshot is not None and self.form.task.is_running):
+        if snapshot is self._tabled or (snapshot is not None and self.form.task.is_open):
             return
         self._tabled = snapshot
         self.scatter.mark(None)

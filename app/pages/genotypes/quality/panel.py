@@ -94,8 +94,6 @@ class QualityPanel:
             self._state.want_quality()
             self._make_table()
             self.figures.poll()
-        self.variants.poll()
-        self.samples.poll()
 
     def _follow(self, *_events: Any) -> None:
         self._bar = None

@@ -40,7 +40,7 @@ class ComponentsPanel:
     def __init__(self, state: GenotypeState) -> None:
         self._state = state
         self._wanted: Any = None
-        self.task = state.new_task(self._take)
+        self.task = state.new_question("principal components", self._on_components)
         self.figure = ScatterFigure(self._select)
         self._turn = Turn(self.figure.plot, self._draw)
         self._marks = Turn(self.figure.plot, lambda: self.figure.mark(state.chosen))
@@ -107,9 +107,9 @@ class ComponentsPanel:
             )
             return
         steps = iter_principal_components(subject, n_components=n)
-        self.task.run(steps, "principal components")
+        self.task.ask(lambda: steps)
 
-    def _take(self, components: Any) -> None:
+    def _on_components(self, components: Any) -> None:
         self._state.components = components
 
     def _follow(self) -> None:

@@ -165,7 +165,6 @@ class SampleList:
 
     def poll(self, *, is_shown: bool) -> None:
         """Bring the table up to date; the browser makes it when it is first shown."""
-        self.table.poll()
         if is_shown:
             self.table.make(self._place)
 

@@ -106,7 +106,7 @@ class RelationshipPanel:
         self.view: RelationshipView | None = None
         self._bounds = (0, 0, 0, 0)
         self.minimum = 0.0
-        self.task = state.new_task(self._take)
+        self.task = state.new_question("relationship matrix", self._on_view)
         self._binning = Question(state.session, "cells of a matrix", self._on_cells)
         self._pairing = Question(state.session, "related pairs", self._on_pairs)
         self.matrix = MatrixFigure(self._look, self._choose_places)
@@ -187,18 +187,15 @@ class RelationshipPanel:
             samples = chosen if picked is None else chosen[picked]
         else:
             samples = pick_evenly(subject.n_samples, maximum)
-        self.task.run(iter_relate(subject, self.method.value, samples), "relationship matrix")
+        self.task.ask(iter_relate, subject, self.method.value, samples)
 
     def poll(self, *, is_shown: bool) -> None:
         """Bring the panel up to date."""
-        self._binning.poll()
-        self._pairing.poll()
         self.histogram.poll()
-        self.pairs.poll()
         if is_shown:
             self.pairs.make(self._pairs_place)
 
-    def _take(self, view: RelationshipView) -> None:
+    def _on_view(self, view: RelationshipView) -> None:
         self.view = view
         self._state.relationships = view.matrix
 

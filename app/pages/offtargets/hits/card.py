@@ -117,11 +117,6 @@ class HitCard:
         state.session.param.watch(self._follow_graph, "opened")
         self._follow_graph()
 
-    def poll(self) -> None:
-        """Show facts that are ready."""
-        self._facts.poll()
-        self._nodes.poll()
-
     def light_up(self) -> None:
         """Pick the nodes under the hit."""
         state, opened = self._state, self._state.session.opened

@@ -110,7 +110,6 @@ class PlacesPanel:
 
     def poll(self) -> None:
         """Bring the figure up to date; called some twenty times a second."""
-        self._bins.poll()
         rests = time.monotonic() - self._changed_at > REST_SECONDS
         if not self._is_stale or not rests or self._bins.is_open:
             return

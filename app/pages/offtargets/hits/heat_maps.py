@@ -104,7 +104,6 @@ class MatrixPanel:
 
     def poll(self) -> None:
         """Bring the figure up to date while it is seen."""
-        self._question.poll()
         found = self._state.found
         if self.panel.visible and found is not self._asked:
             self._asked = found

@@ -83,8 +83,7 @@ class HitTable:
         return button
 
     def poll(self) -> None:
-        """Show rows that are ready."""
-        self._rows.poll()
+        """Bring the figures up to date."""
         self.differences.poll()
         self.haplotypes.poll()
 

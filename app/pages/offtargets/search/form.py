@@ -229,11 +229,6 @@ class SearchForm:
         except GenovizError as error:
             self._say(str(error))
 
-    def poll(self) -> None:
-        """Take the guides of a file, or of an example."""
-        self._files.poll()
-        self._picks.poll()
-
     def _on_upload(self, event: Any) -> None:
         if event.new:
             path = self._state.session.upload_path(Path(self.file.filename or "guides.txt").name)

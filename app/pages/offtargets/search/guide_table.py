@@ -82,10 +82,6 @@ class GuideTable:
         state.param.watch(self._follow, ["result", "genes"])
         state.param.watch(self._follow_filter, "filter")
 
-    def poll(self) -> None:
-        """Show rows that are ready."""
-        self._rows.poll()
-
     def _follow(self, *_events: Any) -> None:
         result = self._state.result
         if result is None:

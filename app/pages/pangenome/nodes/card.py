@@ -81,10 +81,6 @@ class NodeCard:
         self._question.drop()
         self._follow_picked()
 
-    def poll(self) -> None:
-        """Show the facts once they are known."""
-        self._question.poll()
-
     def zoom_picture(self) -> None:
         """Show the picked nodes on the layout."""
         if self.facts is not None:

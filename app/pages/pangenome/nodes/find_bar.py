@@ -48,10 +48,6 @@ class FindBar:
         self.field.param.watch(self._search, "enter_pressed")
         self.choices = pmui.FlexBox(visible=False, sizing_mode="stretch_width", margin=(4, 8, 0, 8))
 
-    def poll(self) -> None:
-        """Take what the search has found."""
-        self._question.poll()
-
     def clear(self) -> None:
         """Forget what was found: another graph is open."""
         self._question.drop()

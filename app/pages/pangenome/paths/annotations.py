@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,6 @@ class AnnotationList:
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view
-        self._uploads: deque[tuple[str, bytes]] = deque()
         self.table = RemoteTable(COLUMNS, placeholder="Search name or type", on_row=self._on_row)
         self.path = pmui.TextInput(
             label="Path on the server",
@@ -110,7 +108,6 @@ class AnnotationList:
 
     def set_graph(self, _graph: PangenomeGraph | None) -> None:
         """Another graph is open; its annotations are the session's."""
-        self._uploads.clear()
         self._show()
 
     def open_file(self, path: str) -> None:
@@ -118,11 +115,7 @@ class AnnotationList:
         self._session.open(path)
 
     def poll(self) -> None:
-        """Show what the jobs have found, and open the next upload."""
-        for question in (self._rows, self._names, self._nodes):
-            question.poll()
-        if self._uploads and self._session.opening is None:
-            self._session.open_upload(*self._uploads.popleft())
+        """Tell whether the picture is coloured by annotations; called while this is shown."""
         is_coloured = self._view.picture.choice.mode == "annotation"
         if self.colours.value != is_coloured:
             self.colours.value = is_coloured
@@ -153,8 +146,8 @@ class AnnotationList:
             self.open_file(text)
 
     def _on_upload(self, event: Any) -> None:
-        self._uploads.extend((event.new or {}).items())
         if event.new:
+            self._session.queue_uploads(event.new)
             self.upload.value = {}  # queued now; here it would stay in memory
 
     def _show(self) -> None:

@@ -100,9 +100,7 @@ class PathView:
             self._on_path()
 
     def poll(self) -> None:
-        """Bring the drawing up to date; called some twenty times a second."""
-        for question in (self._contents, self._nodes, self._positions, self._views):
-            question.poll()
+        """Bring the drawing up to date; called some twenty times a second while it is shown."""
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + LOOK_SECONDS

@@ -123,11 +123,6 @@ class PathList:
         self._rows = None
         self._ask()
 
-    def poll(self) -> None:
-        """Take over what has been computed; called some twenty times a second."""
-        for question in (self._listing, self._hiding, self._zooming):
-            question.poll()
-
     @property
     def selected(self) -> list[str]:
         """The names of the selected rows, in the order of the table."""

@@ -157,27 +157,13 @@ class Variation:
         self.reference.param.update(options=names, value=names[0] if names else None)
         self._forget()
 
-    def poll(self) -> None:
-        """Take over what the search has come to; called some twenty times a second."""
-        self._lists.poll()
-        self._details.poll()
-        job = self._job
-        if job is None:
-            return
-        has_ended, progress = job.has_ended, job.snapshot
-        if has_ended:
-            self._job = None
-            self._on_end(job, progress)
-        elif progress is not None:
-            self._show_progress(progress)
-
     def find(self) -> None:
         """Look for the sites along the chosen path."""
         if self._graph is None or not self.reference.value:
             return
         self._forget()
         steps = _iter_found(self._graph, self.reference.value)
-        self._job = self._session.submit(steps, title="variation sites")
+        self._job = self._session.submit(steps, title="variation sites", follow=self._on_job)
         self._show_state()
 
     def cancel(self) -> None:
@@ -235,6 +221,17 @@ class Variation:
             if total:
                 self.bar.value = min(100 * progress.n_done // total, 100)
             self.stage.object = f"<p>{escape(progress.stage)}</p>"
+
+    def _on_job(self, job: Job) -> None:
+        """Take over what the search has come to."""
+        if job is not self._job:  # it was cancelled, or another one took its place
+            return
+        has_ended, progress = job.has_ended, job.snapshot
+        if has_ended:
+            self._job = None
+            self._on_end(job, progress)
+        elif progress is not None:
+            self._show_progress(progress)
 
     def _on_end(self, job: Job, progress: Any) -> None:
         if job.state is JobState.FAILED:

@@ -86,7 +86,7 @@ class ColourBar:
             sx={"whiteSpace": "nowrap", "overflow": "hidden", "justifyContent": "flex-start"},
         )
         self.problem = ""
-        self._reading: Future | None = None
+        self.reading: Future | None = None
         self._fields = {
             self.file: ("table",),
             self.path: ("position",),
@@ -233,14 +233,14 @@ class ColourBar:
     def _on_file(self, _event: Any) -> None:
         content, name, graph = self.file.value, self.file.filename, self._graph
         if content and graph is not None:
-            self._reading = MAKER.submit(_read_table, content, name or "table", graph)
+            self.reading = MAKER.submit(_read_table, content, name or "table", graph)
 
     def poll(self) -> None:
         """Take over a table that was loaded."""
-        reading = self._reading
+        reading = self.reading
         if reading is None or not reading.done():
             return
-        self._reading = None
+        self.reading = None
         error = reading.exception()
         if error is None:
             graph, table = reading.result()

@@ -29,10 +29,6 @@ class SharedMarks:
         self._picture.on_select(self._pick)
         self._follow_region()
 
-    def poll(self) -> None:
-        """Mark the nodes of a new region once they are known."""
-        self._question.poll()
-
     def _pick(self, nodes: np.ndarray) -> None:
         self._session.picked = np.asarray(nodes, np.int64)
 

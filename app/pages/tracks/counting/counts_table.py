@@ -206,10 +206,6 @@ class CountsTable:
         """Offer the tracks that there are."""
         self.fields.follow()
 
-    def poll(self) -> None:
-        """Show the counts once they are there."""
-        self._question.poll()
-
     def count(self) -> None:
         """Begin to count; what cannot be counted is said."""
         self._session.problem = ""

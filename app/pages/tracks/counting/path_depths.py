@@ -151,11 +151,6 @@ class PathDepths:
                 if track.is_waiting:
                     self._ask(graph, path, track)
 
-    def poll(self) -> None:
-        """Take over what has become ready."""
-        for question in [*self._questions.values()]:
-            question.poll()
-
     def _ask(self, graph: PangenomeGraph, path: str, track: Track) -> None:
         def take(data: TrackData) -> None:
             track.data = data
@@ -242,10 +237,6 @@ class DepthPicker:
         self._graph = graph
         self.panel.visible = graph is not None
         self._ask()
-
-    def poll(self) -> None:
-        """Take over what has become ready."""
-        self._question.poll()
 
     def add(self) -> None:
         """Add the track that the fields say; what is wrong is told."""

@@ -106,7 +106,6 @@ def panel(session, state):
 
     def poll():
         session.poll()
-        state.poll()
         panel.poll()
 
     panel.test_poll = poll
@@ -309,7 +308,7 @@ def test_a_constant_trait_is_said_on_the_page(panel, state):
     state.trait = "flat"
     panel.form.run()
     assert "at least two different values" in panel.form.said.object
-    assert not panel.form.task.is_running
+    assert not panel.form.task.is_open
 
 
 def test_a_card_counts_genotypes(state):

@@ -37,7 +37,7 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
 from genoviz_app.pages.genotypes.samples.colours import colour_by
 from genoviz_app.pages.genotypes.samples.relationship_view import bin_means, degree_of
 from genoviz_app.pages.genotypes.state import NOBODY
-from genoviz_app.pages.genotypes.task import Task
+from genoviz_app.parts.questions import Question
 from genoviz_app.plots.quality_histogram import Bins, bin_values
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
@@ -451,9 +451,9 @@ def test_a_computation_is_cancelled(herd):
     herd.state.components = None
     herd.samples.components.run()
     assert task.opening is not None
-    task.cancel()
+    task.drop()
     herd.poll()
-    assert not task.is_running
+    assert not task.is_open
     assert herd.state.components is None
     herd.page.exports.what.value = "Components of samples"
     with pytest.raises(ParameterError, match="not computed yet"):
@@ -469,12 +469,12 @@ def test_a_result_is_taken_even_if_its_progress_was_seen_before(herd):
         while not may_end:
             yield None
 
-    task = Task(herd.session, taken.append)
-    task.run(steps(), "counting")
-    poll_until(task.poll, lambda: task.opening.fraction == 1.0)
+    task = Question(herd.session, "counting", taken.append)
+    task.ask(steps)
+    poll_until(herd.session.poll, lambda: task.opening.fraction == 1.0)
     assert taken == []
     may_end.append(True)
-    poll_until(task.poll, lambda: not task.is_running)
+    poll_until(herd.session.poll, lambda: not task.is_open)
     assert taken == [7]
 
 
@@ -573,7 +573,7 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         form = visit.page.views.view("Prediction").form
         visit.until(lambda visit=visit: visit.state.scan is not None)
         visit.until(
-            lambda visit=visit, form=form: visit.state.blup is not None and not form.task.is_running
+            lambda visit=visit, form=form: visit.state.blup is not None and not form.task.is_open
         )
         assert visit.session.problem == ""
         assert replace(visit.page.link, genotypes=path, variant="") == link
@@ -679,7 +679,7 @@ def test_single_step_learns_from_animals_without_genotypes(visit, folder, tmp_pa
     form.open_pedigree(str(path))
     visit.until(lambda: not form.is_reading)
     form.begin()
-    visit.until(lambda: visit.state.blup is not None and not form.task.is_running)
+    visit.until(lambda: visit.state.blup is not None and not form.task.is_open)
     *_, last = iter_single_step(read_genotypes(folder / "herd.bed"), pedigree, values)
     assert visit.state.blup.breeding_values == pytest.approx(last.breeding_values, abs=1e-6)
     assert f"from {len(ids) + 16} animals" in form.said.object

@@ -44,7 +44,6 @@ def panel(session, bed):
 
     def poll():
         session.poll()
-        state.poll()
         panel.poll()
 
     panel.test_poll = poll
@@ -56,7 +55,7 @@ def panel(session, bed):
 def run(panel):
     panel.form.begin()
     poll_until(panel.test_poll, lambda: panel.state.blup and panel.state.blup.is_converged)
-    poll_until(panel.test_poll, lambda: not panel.form.task.is_running)
+    poll_until(panel.test_poll, lambda: not panel.form.task.is_open)
 
 
 def test_a_prediction_is_run_drawn_and_written(panel, session, tmp_path):
@@ -126,13 +125,13 @@ def test_a_run_can_be_held_and_stopped(panel):
         while True:
             yield None
 
-    panel.form.task.run(forever(), "a long run")
+    panel.form.task.ask(forever)
     panel.form.task.pause()
     assert panel.form.task.is_paused
     assert panel.form.pause_button.label == "Go on"
     panel.form.task.pause()
     assert panel.form.pause_button.label == "Pause"
-    panel.form.task.cancel()
+    panel.form.task.drop()
     assert not panel.form.pause_button.visible
     assert not panel.form.run_button.disabled
 
@@ -160,9 +159,7 @@ def test_parents_of_samples_that_make_no_pedigree_are_told_where_one_is_needed(s
     state = GenotypeState(session)
     panel = PredictionPanel(state)
     session.genotypes.open(str(bed))
-    poll_until(
-        lambda: (session.poll(), state.poll(), panel.poll()), lambda: state.table is not None
-    )
+    poll_until(lambda: (session.poll(), panel.poll()), lambda: state.table is not None)
     assert "pedigree" not in panel.form.said.object
     panel.form.method.value = next(iter(SINGLE_STEP))
     assert "in the .fam file animal " in panel.form.said.object

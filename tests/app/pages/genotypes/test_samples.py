@@ -56,10 +56,10 @@ def test_a_table_that_was_just_made_shows_other_rows_at_once(session, pairs):
     table.make(place)
     assert not len(place)
     table.show(pairs)
-    poll_until(table.poll, lambda: table.listed is not None)
+    poll_until(session.poll, lambda: table.listed is not None)
     table.make(place)
     table.show(pairs, np.array([True, False, False]))
-    poll_until(table.poll, lambda: len(table.listed.rows) == 1)
+    poll_until(session.poll, lambda: len(table.listed.rows) == 1)
     assert len(place) == 1
     assert table.table.table.value["Sample 2"].tolist() == ["b"]
     assert table.said.object == "1 of 3 pairs"
@@ -84,7 +84,7 @@ def test_the_matrix_is_of_the_picked_samples_or_of_some_of_them(
     panel.maximum.value = 10
     state.chosen = chosen
     panel.run()
-    poll_until(state.poll, lambda: panel.view is not None)
+    poll_until(session.poll, lambda: panel.view is not None)
     assert panel.view.samples.tolist() == expected
 
 

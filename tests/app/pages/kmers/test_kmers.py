@@ -202,7 +202,7 @@ def test_bins_have_every_hit_and_the_counts_of_every_place(opened, contig):
     built = opened.state.index.built
     axis, hits = GenomeAxis.of(built), find_hits(built, Kmer("ACG"), "both")
     panel = opened.views.view("Along the genome")
-    panel.is_shown = True
+    opened.views.show("Along the genome")
     wait(opened, lambda: panel._repeats.value is not None)
     length = axis.total if contig < 0 else int(axis.lengths[contig])
     view = GenomeView(contig, 0.0, float(length), 60)
@@ -507,6 +507,7 @@ def test_hits_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
 
 def test_rows_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
     panel, is_free = opened.views.view("Hits"), threading.Event()
+    opened.views.show("Hits")
     ask(opened, "GATTACA")
     wait(opened, lambda: len(panel.table.table.value) == len(places("GATTACA")))
 

@@ -118,7 +118,10 @@ def test_the_path_view_turns_to_the_path_that_has_annotations(listed):
     assert path_view.path.value == "ref"
     listed.panel.open_file(str(listed.folder / "a.bed"))
     poll_until(listed.poll, lambda: path_view.path.value == "alt")
-    poll_until(path_view.poll, lambda: path_view.track._sources["boxes"].data["name"])
+    poll_until(
+        lambda: (listed.poll(), path_view.poll()),
+        lambda: path_view.track._sources["boxes"].data["name"],
+    )
     boxes = path_view.track._sources["boxes"].data
     assert boxes["name"] == ["gene", "start"]
     assert boxes["left"].tolist() == [4, 0]

@@ -34,7 +34,11 @@ def kept(session, graph_file, tmp_path):
 
 
 def wait_for(kept, text):
-    poll_until(kept.panel.poll, lambda: text in kept.panel.size.object)
+    def poll():
+        kept.session.poll()
+        kept.panel.poll()
+
+    poll_until(poll, lambda: text in kept.panel.size.object)
 
 
 def download(kept, kind):

@@ -11,7 +11,7 @@ from genoviz.samples import get_sample
 from genoviz_app.pages.pangenome.layout.controls import RunControls
 from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
 from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
-from genoviz_app.server.jobs import JobThread
+from genoviz_app.server.jobs import JobPool
 from tests.app.conftest import poll_until
 
 
@@ -22,7 +22,7 @@ def sample():
 
 @pytest.fixture
 def run(sample):
-    thread = JobThread("test-layout", slice_seconds=0.005)
+    thread = JobPool("test-layout", slice_seconds=0.005)
     run = LayoutRun(LayoutSettings(backend="cpu", n_iterations=6), thread.submit)
     run.is_paced = False
     run.set_graph(sample)
@@ -59,7 +59,7 @@ def test_a_paused_run_stands_still_and_goes_on(run):
     poll_until(run.poll, lambda: run.snapshot.n_updates > 0)
     run.pause()
     assert run.state is RunState.PAUSED
-    poll_until(run.poll, lambda: run._job._thread.n_active == 0)
+    poll_until(run.poll, lambda: run._job._pool.n_active == 0)
     run.poll()
     version = run.version
     for _ in range(5):

@@ -16,7 +16,7 @@ from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.frames import FrameLoop
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel
-from genoviz_app.server.jobs import JobThread
+from genoviz_app.server.jobs import JobPool
 from tests.app.conftest import poll_until
 from tests.app.pages.pangenome.test_frames import Document, Renderer, unpacked
 
@@ -97,7 +97,7 @@ def tab(graph, monkeypatch):
     renderer = Renderer()
     monkeypatch.setattr(frames, "RENDERER", renderer)
     monkeypatch.setattr(live_picture, "RENDERER", renderer)
-    thread = JobThread("test-picture")
+    thread = JobPool("test-picture")
     run = LayoutRun(LayoutSettings(backend="cpu"), thread.submit)
     run.set_graph(graph)
     poll_until(run.poll, lambda: run.snapshot is not None)

@@ -94,8 +94,8 @@ def shown(session, graph):
 
 def pick(shown, *nodes):
     shown.session.picked = np.array(nodes, np.int64)
-    poll_until(shown.card.poll, lambda: shown.card.facts is not None)
-    poll_until(shown.card.poll, lambda: shown.card.facts.nodes.tolist() == list(nodes))
+    poll_until(shown.session.poll, lambda: shown.card.facts is not None)
+    poll_until(shown.session.poll, lambda: shown.card.facts.nodes.tolist() == list(nodes))
 
 
 def test_a_picked_node_is_described_and_a_row_is_the_region(shown):

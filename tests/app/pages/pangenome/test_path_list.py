@@ -45,9 +45,9 @@ def open_list(session):
             session.opened = OpenGraph("x", "x", graph)
         view.set_graph(graph)
         paths.set_graph(graph)
-        paths.view = view
+        paths.view, paths.session = view, session
         if graph is not None and graph.n_paths:
-            poll_until(paths.poll, lambda: len(paths.table.value) > 0)
+            poll_until(paths.session.poll, lambda: len(paths.table.value) > 0)
         return paths
 
     return open_list
@@ -106,7 +106,7 @@ def test_a_search_leaves_rows_and_selection_means_these(open_list):
 def test_rows_may_be_groups_of_paths(open_list, by, rows):
     paths = open_list(small_graph())
     paths.group_by.value = by
-    poll_until(paths.poll, lambda: names(paths) == list(rows))
+    poll_until(paths.session.poll, lambda: names(paths) == list(rows))
     found = paths.table.value[["paths", "length", "steps"]].to_numpy().tolist()
     assert found == [list(row) for row in rows.values()]
 
@@ -117,7 +117,7 @@ def test_only_the_selected_are_drawn_and_all_again(open_list):
     paths.table.selection = [1, 3]
     assert not paths.buttons["solo"].disabled
     press(paths, "solo")
-    poll_until(paths.poll, lambda: "only" in paths.told)
+    poll_until(paths.session.poll, lambda: "only" in paths.told)
     assert paths.told["only"].tolist() == [0, 2, 4]
     assert paths.table.value["shown"].tolist() == ["", "•", "", "•"]
     assert paths.selected == ["A#2#chr1", "B#1#chr2"]
@@ -130,11 +130,11 @@ def test_only_the_selected_are_drawn_and_all_again(open_list):
 def test_a_hidden_group_takes_the_nodes_that_it_alone_has(open_list):
     paths = open_list(small_graph())
     paths.group_by.value = "sample"
-    poll_until(paths.poll, lambda: names(paths) == ["A", "B"])
+    poll_until(paths.session.poll, lambda: names(paths) == ["A", "B"])
     paths.told.clear()
     paths.table.selection = [0]
     press(paths, "hide")
-    poll_until(paths.poll, lambda: "only" in paths.told)
+    poll_until(paths.session.poll, lambda: "only" in paths.told)
     assert paths.told["only"].tolist() == [0, 3, 4]
 
 
@@ -171,7 +171,7 @@ def test_the_view_goes_to_the_nodes_of_the_selected(open_list):
     paths = open_list(small_graph())
     paths.table.selection = [1]
     press(paths, "zoom")
-    poll_until(paths.poll, lambda: "zoom" in paths.told)
+    poll_until(paths.session.poll, lambda: "zoom" in paths.told)
     assert paths.told["zoom"].tolist() == [0, 2]
 
 
@@ -187,7 +187,7 @@ def test_ten_thousand_paths_are_listed_a_page_at_a_time(open_list):
     paths.search.value_input = "ctg99"
     assert paths.said.object == "111 of 10,000 paths"
     paths.group_by.value = "sample"
-    poll_until(paths.poll, lambda: "1,000 samples" in paths.said.object)
+    poll_until(paths.session.poll, lambda: "1,000 samples" in paths.said.object)
 
 
 def test_real_haplotypes_are_listed_by_sample(open_list):
@@ -197,10 +197,10 @@ def test_real_haplotypes_are_listed_by_sample(open_list):
     assert paths.table.value["length"].tolist() == graph.path_lengths.tolist()
     paths.group_by.value = "sample"
     samples = {name.split("#")[0] for name in graph.path_names}
-    poll_until(paths.poll, lambda: set(names(paths)) == samples)
+    poll_until(paths.session.poll, lambda: set(names(paths)) == samples)
     paths.told.clear()
     paths.table.selection = [names(paths).index("grch38")]
     press(paths, "solo")
-    poll_until(paths.poll, lambda: "only" in paths.told)
+    poll_until(paths.session.poll, lambda: "only" in paths.told)
     path = next(i for i, name in enumerate(graph.path_names) if name.startswith("grch38#"))
     assert paths.told["only"].tolist() == np.unique(graph.path_steps(path) >> 1).tolist()

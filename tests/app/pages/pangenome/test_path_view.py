@@ -23,11 +23,11 @@ def opened(session, graph):
     view = LayoutView(submit=session.submit)
     session.opened = OpenGraph("small", "small", graph)
     view.set_graph(graph)
-    marks, panel = SharedMarks(session, view), PathView(session, view)
+    _, panel = SharedMarks(session, view), PathView(session, view)
     panel.set_graph(graph)
 
     def poll():
-        marks.poll()
+        session.poll()
         panel.poll()
 
     poll_until(poll, lambda: panel.track.content is not None)

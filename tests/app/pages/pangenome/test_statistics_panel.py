@@ -22,6 +22,7 @@ def opened(session, graph):
     panel = Statistics(session, view)
 
     def poll():
+        session.poll()
         view.run.poll()
         panel.poll()
 
@@ -55,7 +56,7 @@ def test_the_layout_is_measured_as_it_is_now(opened):
 
 def test_another_graph_drops_what_is_being_counted(opened):
     opened.panel.set_graph(opened.graph)
-    poll_until(opened.poll, lambda: opened.panel._job is not None or opened.panel.statistics)
+    poll_until(opened.poll, lambda: opened.panel._counts.is_open or opened.panel.statistics)
     opened.panel.set_graph(None)
     for _ in range(5):
         opened.poll()

@@ -57,7 +57,7 @@ def opened(session, graph):
 
 def find(opened):
     opened.panel.find_button.clicks += 1
-    poll_until(opened.panel.poll, lambda: opened.panel.sites is not None)
+    poll_until(opened.session.poll, lambda: opened.panel.sites is not None)
 
 
 def marks_of(opened):
@@ -88,7 +88,7 @@ def test_sites_are_listed_in_the_coordinates_of_the_contig(opened):
 def test_a_click_zooms_publishes_the_region_and_shows_the_alleles(opened):
     find(opened)
     opened.panel.choose(1)
-    poll_until(opened.panel.poll, lambda: opened.panel.detail is not None)
+    poll_until(opened.session.poll, lambda: opened.panel.detail is not None)
     assert opened.session.region == PathRegion("R#1#c:1000-1053", 10, 40)
     assert opened.looked_at == [[3, 5, 6]]
     mark = marks_of(opened)[SITE_COLOUR]
@@ -105,13 +105,13 @@ def test_a_click_zooms_publishes_the_region_and_shows_the_alleles(opened):
 def test_an_allele_is_pointed_out_until_another_site_is_chosen(opened):
     find(opened)
     opened.panel.choose(0)
-    poll_until(opened.panel.poll, lambda: opened.panel.detail is not None)
+    poll_until(opened.session.poll, lambda: opened.panel.detail is not None)
     opened.panel.mark_allele(1)
     assert marks_of(opened)[ALLELE_COLOUR].nodes.tolist() == [2]
     assert marks_of(opened)[ALLELE_COLOUR].label == "allele 2"
     first = opened.panel.detail
     opened.panel.choose(1)
-    poll_until(opened.panel.poll, lambda: opened.panel.detail is not first)
+    poll_until(opened.session.poll, lambda: opened.panel.detail is not first)
     assert ALLELE_COLOUR not in marks_of(opened)
 
 
@@ -128,7 +128,7 @@ def test_walks_that_read_the_same_are_one_row_and_are_pointed_out_together(sessi
     find(opened)
     assert shown(opened)["Alleles"].tolist() == [2]
     panel.choose(0)
-    poll_until(panel.poll, lambda: panel.detail is not None)
+    poll_until(opened.session.poll, lambda: panel.detail is not None)
     assert marks_of(opened)[SITE_COLOUR].nodes.tolist() == [0, 1, 2, 3, 4, 5]
     frame = panel.alleles.table.value
     assert frame["Sequence"].tolist() == ["TA", "TC"]
@@ -143,12 +143,12 @@ def test_kind_and_size_choose_what_is_listed_and_saved(opened, tmp_path, monkeyp
     find(opened)
     panel = opened.panel
     panel.min_size.value = 2
-    poll_until(panel.poll, lambda: len(shown(opened)) == 1)
+    poll_until(opened.session.poll, lambda: len(shown(opened)) == 1)
     assert shown(opened)["Kind"].tolist() == ["deletion"]
     assert len(saved(panel, tmp_path)) == 2
     panel.min_size.value = 0
     panel.kind.value = int(SiteKind.SNP)
-    poll_until(panel.poll, lambda: shown(opened)["Kind"].tolist() == ["SNP"])
+    poll_until(opened.session.poll, lambda: shown(opened)["Kind"].tolist() == ["SNP"])
     assert saved(panel, tmp_path)[1].startswith("R#1#c\t1005\t1006\t>1>4\tSNP\t")
     monkeypatch.setattr("genoviz_app.pages.pangenome.paths.variation.MAX_SAVED", 0)
     with pytest.raises(ParameterError, match="a table of 1 sites is too large"):
@@ -168,14 +168,14 @@ def saved(panel, folder):
 def test_stretches_without_a_site_can_be_looked_at_and_saved(opened, tmp_path):
     find(opened)
     opened.panel.kind.value = NO_SITE
-    poll_until(opened.panel.poll, lambda: shown(opened)["Kind"].tolist() == ["no site"])
+    poll_until(opened.session.poll, lambda: shown(opened)["Kind"].tolist() == ["no site"])
     assert "Alleles" in opened.panel.table.table.hidden_columns
     name, write = opened.panel._prepare_file()
     assert name == "R_1_c_1000-1053.no-sites.bed"
     write(tmp_path / name)
     assert (tmp_path / name).read_text() == "R#1#c\t1043\t1047\n"
     opened.panel.choose(0)
-    poll_until(opened.panel.poll, lambda: opened.panel.detail is not None)
+    poll_until(opened.session.poll, lambda: opened.panel.detail is not None)
     assert opened.looked_at == [[6, 7, 8]]
     assert "a cycle, an inversion or a tip" in opened.panel.about.object
 
@@ -183,7 +183,7 @@ def test_stretches_without_a_site_can_be_looked_at_and_saved(opened, tmp_path):
 def test_another_reference_or_graph_forgets_what_was_found(opened):
     find(opened)
     opened.panel.choose(0)
-    poll_until(opened.panel.poll, lambda: opened.panel.detail is not None)
+    poll_until(opened.session.poll, lambda: opened.panel.detail is not None)
     opened.panel.reference.value = "A#1#c"
     assert opened.panel.sites is None
     assert marks_of(opened) == {}
@@ -191,7 +191,7 @@ def test_another_reference_or_graph_forgets_what_was_found(opened):
     find(opened)
     assert shown(opened)["Kind"].tolist() == ["SNP", "insertion"]
     opened.panel.choose(1)
-    poll_until(opened.panel.poll, lambda: opened.panel.detail is not None)
+    poll_until(opened.session.poll, lambda: opened.panel.detail is not None)
     assert opened.session.region == PathRegion("A#1#c", 9, 11), "an empty allele has its neighbours"
     opened.panel.set_graph(None)
     assert NO_GRAPH in opened.panel.words.object
@@ -212,7 +212,7 @@ def test_a_search_can_be_cancelled_and_its_problems_are_told(opened, monkeypatch
 
     monkeypatch.setattr("genoviz_app.pages.pangenome.paths.variation.iter_find_sites", fail)
     panel.find()
-    poll_until(panel.poll, lambda: opened.session.problem)
+    poll_until(opened.session.poll, lambda: opened.session.problem)
     assert "not enough memory" in opened.session.problem
     assert panel.find_button.visible
 

@@ -278,10 +278,15 @@ def test_a_graphs_paths_have_their_depth_and_files_on_their_contig(session, page
     (tmp_path / "on.bed").write_text("ref\t2\t5\tpiece\n")
     open_files(session, page, tmp_path / "on.bed")
     session.opened = OpenGraph("", "small", graph)
-    poll_until(page.poll, lambda: all(track.data is not None for track in page.tracks))
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: all(track.data is not None for track in page.tracks))
     page.navigation.go("ref")
     depths = page.tracks.tracks[0]
-    poll_until(page.poll, lambda: depths.data is not None and bool(drawn_rows(page)))
+    poll_until(poll, lambda: depths.data is not None and bool(drawn_rows(page)))
     found = drawn_summary(page, depths.title)
     values = np.repeat(found.mean, np.diff(found.edges))
     assert values.tolist() == [2, 2, 2, 2, 1, 1, 2]
