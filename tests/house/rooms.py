@@ -16,7 +16,7 @@ LIMITS = {
     "times that one file name stands": 3,
     "files entered: genoviz count": 33,
     "files entered: typed k-mer to hits": 22,
-    "files entered: Run to first frame": 26,
+    "files entered: Run to first frame": 30,
     "files entered: GWAS click to analysis": 28,
 }
 
