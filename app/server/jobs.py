@@ -87,8 +87,14 @@ class Job:
         """Whether the job is finished, failed or cancelled."""
         return self._state in ENDED
 
+    @property
+    def is_held(self) -> bool:
+        """Whether a pause has come into effect: the slice that was running then has ended."""
+        with self._pool.changed:
+            return self._is_paused and not self._pool.is_running(self)
+
     def pause(self) -> None:
-        """Stop after the slice that is running; `resume` goes on."""
+        """Stop after the slice that is running (`is_held`); `resume` goes on."""
         with self._pool.changed:
             if not self.has_ended:
                 self._is_paused = True
@@ -241,6 +247,10 @@ class JobPool:
                     break
                 n_others += len(line)
         return n_others
+
+    def is_running(self, job: Job) -> bool:
+        """Tell whether a slice of a job is running."""
+        return job is self._current.get(job.owner)
 
     def enqueue(self, job: Job) -> None:
         """Give a job its place in the line of its owner, unless it has one."""

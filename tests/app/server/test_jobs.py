@@ -113,6 +113,28 @@ def test_a_paused_job_stands_still_and_goes_on(thread):
     assert job.snapshot >= n_snapshots  # it went on, it did not start again
 
 
+def test_a_pause_holds_when_the_slice_under_way_has_ended(thread):
+    began, goes_on = threading.Event(), threading.Event()
+
+    def steps():
+        began.set()
+        assert goes_on.wait(PATIENCE)
+        yield 1
+        yield 2
+
+    job = thread.submit(steps())
+    assert began.wait(PATIENCE)
+    assert not job.is_held
+    job.pause()
+    assert not job.is_held
+    goes_on.set()
+    wait_until(lambda: job.is_held)
+    assert (job.state, job.snapshot) == ("paused", 1)
+    job.resume()
+    assert job.wait(PATIENCE)
+    assert not job.is_held
+
+
 @pytest.mark.parametrize("is_paused", [False, True])
 def test_a_cancelled_job_closes_its_generator_and_frees_the_thread(thread, is_paused):
     closed_in = []

@@ -25,6 +25,7 @@ STATE_TEXT = {
     RunState.READY: "Ready to run",
     RunState.LOADED: "Read from a file",
     RunState.RUNNING: "Running",
+    RunState.PAUSING: "Pausing",
     RunState.PAUSED: "Paused",
     RunState.STOPPED: "Stopped",
     RunState.FINISHED: "Finished",
@@ -90,10 +91,9 @@ class RunControls:
         with pn.io.hold():
             self.run_button.disabled = not has_graph or state.is_active
             self.pause_button.disabled = not state.is_active
-            is_paused = state is RunState.PAUSED
             self.pause_button.param.update(
-                label="Resume" if is_paused else "Pause",
-                icon="play_arrow" if is_paused else "pause",
+                label="Resume" if state.can_resume else "Pause",
+                icon="play_arrow" if state.can_resume else "pause",
             )
             self.stop_button.disabled = not state.is_active
             self.reheat_button.disabled = (
@@ -108,7 +108,7 @@ class RunControls:
         self.poll()
 
     def _pause_or_resume(self) -> None:
-        if self._run.state is RunState.PAUSED:
+        if self._run.state.can_resume:
             self._run.resume()
         else:
             self._run.pause()

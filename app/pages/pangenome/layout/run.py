@@ -31,6 +31,7 @@ class RunState(StrEnum):
     READY = "ready"
     LOADED = "loaded"
     RUNNING = "running"
+    PAUSING = "pausing"
     PAUSED = "paused"
     STOPPED = "stopped"
     FINISHED = "finished"
@@ -39,7 +40,12 @@ class RunState(StrEnum):
     @property
     def is_active(self) -> bool:
         """Whether a layout is under way."""
-        return self in (RunState.RUNNING, RunState.PAUSED)
+        return self is RunState.RUNNING or self.can_resume
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether a layout was paused; while it is pausing, its last slice goes on."""
+        return self in (RunState.PAUSING, RunState.PAUSED)
 
 
 class Submit(Protocol):
@@ -137,14 +143,15 @@ class LayoutRun:
             self._start(self._iter_layout(start=layout, first_iteration=first))
 
     def pause(self) -> None:
-        """Hold the run after the slice that is under way."""
+        """Hold the run after the slice that is under way; until then it is pausing."""
         if self._job is not None and self.state is RunState.RUNNING:
             self._job.pause()
-            self._set_state(RunState.PAUSED)
+            self._set_state(RunState.PAUSING)
+            self.poll()
 
     def resume(self) -> None:
         """Go on after a pause."""
-        if self._job is not None and self.state is RunState.PAUSED:
+        if self._job is not None and self.state.can_resume:
             self._marks.clear()
             self._job.resume()
             self._set_state(RunState.RUNNING)
@@ -230,13 +237,17 @@ class LayoutRun:
         job = self._job
         if job is None:
             return
-        has_ended, snapshot = job.has_ended, job.snapshot
+        # The snapshot is read last: none comes after the end, nor while the job is held.
+        has_ended, is_held = job.has_ended, job.is_held
+        snapshot = job.snapshot
         if snapshot is not None and snapshot is not self.snapshot:
             self.snapshot = snapshot
             self.version += 1
             self._mark(snapshot)
         if has_ended:
             self._on_end(job)
+        elif is_held and self.state is RunState.PAUSING:
+            self._set_state(RunState.PAUSED)
 
     def _mark(self, snapshot: LayoutSnapshot) -> None:
         now = time.perf_counter()

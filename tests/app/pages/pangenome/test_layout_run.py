@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,7 @@ from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
 from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.server.jobs import JobPool
 from tests.app.conftest import poll_until
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +62,9 @@ def test_a_paused_run_stands_still_and_goes_on(run):
     run.run()
     poll_until(run.poll, lambda: run.snapshot.n_updates > 0)
     run.pause()
-    assert run.state is RunState.PAUSED
-    poll_until(run.poll, lambda: run._job._pool.n_active == 0)
-    run.poll()
+    poll_until(run.poll, lambda: run.state is RunState.PAUSED)
     version = run.version
+    assert run._job._pool.submit(iter([1])).wait(PATIENCE)
     for _ in range(5):
         run.poll()
     assert run.version == version
@@ -72,6 +75,35 @@ def test_a_paused_run_stands_still_and_goes_on(run):
     run.stop()
     assert run.state is RunState.STOPPED
     assert run.snapshot.n_updates > n_updates, "the positions stay"
+
+
+def test_a_run_is_paused_when_its_last_step_has_ended_and_is_shown(run):
+    began, goes_on = threading.Event(), threading.Event()
+    first = run.snapshot
+
+    def steps():
+        yield first
+        began.set()
+        assert goes_on.wait(PATIENCE)
+        yield replace(first, iteration=2)
+        raise AssertionError("it is paused")
+
+    run._iter_layout = steps
+    controls = RunControls(run)
+    run.run()
+    assert began.wait(PATIENCE)
+    run.pause()
+    run.poll()
+    controls.poll()
+    assert run.state is RunState.PAUSING
+    assert "Pausing" in controls.numbers.object
+    assert controls.pause_button.label == "Resume"
+    goes_on.set()
+    poll_until(run.poll, lambda: run.state is RunState.PAUSED)
+    assert run.snapshot.iteration == 2
+    controls.poll()
+    assert "Paused" in controls.numbers.object
+    assert "2 of " in controls.numbers.object
 
 
 def test_reheating_starts_from_the_present_layout_a_third_into_the_schedule(run):
