@@ -30,6 +30,9 @@ FLAGS = [
     *(["--no-sandbox"] if os.geteuid() == 0 else []),
 ]
 ONE_TRY = 8
+LONGEST_TRY = 60
+# One test, with its repetitions: some waits that end only when something is broken.
+LONGEST_TEST = 1800
 # How many times slower a tab is to be than it could (CHROMIUM_SLOWDOWN=6 make test).
 SLOWDOWN = os.environ.get("CHROMIUM_SLOWDOWN")
 # The coloured pixel nearest to the middle; words and lines are grey.
@@ -52,13 +55,32 @@ NODE_PIXEL = """(canvas) => {
 }"""
 
 
-def pytest_collection_modifyitems(items):
-    """All tests of this folder need a browser, and say so where there is none."""
+N_FAILURES = pytest.StashKey[int]()
+
+
+def pytest_collection_modifyitems(config, items):
+    """All tests of this folder need a browser, and say so where there is none.
+
+    A browser is at times too busy for a test; so a failure counts when it comes three times.
+    """
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="no Chromium here (CHROMIUM names one)"))
+            if config.pluginmanager.hasplugin("rerunfailures"):
+                item.add_marker(pytest.mark.flaky(reruns=2))
+            if config.pluginmanager.hasplugin("timeout"):
+                item.add_marker(pytest.mark.timeout(LONGEST_TEST))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Count what has failed, for the tabs that tests share."""
+    report = yield
+    if report.failed:
+        item.config.stash[N_FAILURES] = item.config.stash.get(N_FAILURES, 0) + 1
+    return report
 
 
 @pytest.fixture(scope="package")
@@ -89,14 +111,59 @@ def slow_down(page):
     tools.send("Emulation.setCPUThrottlingRate", {"rate": float(SLOWDOWN)})
 
 
+class Tabs:
+    """Tabs that are closed together."""
+
+    def __init__(self, person):
+        self._person, self._pages = person, []
+
+    def new_page(self):
+        page = self._person.new_page()
+        self._pages.append(page)
+        return page
+
+    def close(self):
+        for page in self._pages:
+            page.close()
+        self._pages.clear()
+
+
+class SharedTabs:
+    """Tabs that tests use one after the other; after a test that failed they are opened anew."""
+
+    def __init__(self, person, stash):
+        self._tabs, self._stash = Tabs(person), stash
+        self._visits, self._n_failures = {}, 0
+
+    def get(self, name, open_tab):
+        """Return the visit of a name, which ``open_tab(page)`` opens when there is none."""
+        n_failures = self._stash.get(N_FAILURES, 0)
+        if n_failures != self._n_failures:
+            self.close()
+            self._n_failures = n_failures
+        if name not in self._visits:
+            self._visits[name] = open_tab(self._tabs.new_page())
+        return self._visits[name]
+
+    def close(self):
+        self._visits.clear()
+        self._tabs.close()
+
+
 @pytest.fixture
 def tabs(person):
     """Makes tabs, all closed when the test ends."""
-    others = person.pages
-    yield person
-    for page in person.pages:
-        if page not in others:
-            page.close()
+    tabs = Tabs(person)
+    yield tabs
+    tabs.close()
+
+
+@pytest.fixture(scope="module")
+def shared_tabs(person, request):
+    """Keeps the tabs that the tests of a module share."""
+    shared = SharedTabs(person, request.config.stash)
+    yield shared
+    shared.close()
 
 
 @contextmanager
@@ -155,6 +222,20 @@ def tracks_url(tmp_path_factory):
         yield url
 
 
+def wait_in(page, condition, seconds=PATIENCE):
+    """Wait in the browser's own time, so that its events go on."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            if condition():
+                return
+        except Exception:
+            if time.monotonic() > end:
+                raise
+        assert time.monotonic() < end, "the condition did not come about"
+        page.wait_for_timeout(50)
+
+
 class Visit:
     """A page of the dashboard, and what it asked for and complained of."""
 
@@ -181,29 +262,70 @@ class Visit:
             self.errors.append(message.text)
 
     def until(self, condition, seconds=PATIENCE):
-        """Wait in the browser's own time, so that its events go on."""
-        end = time.monotonic() + seconds
+        """Wait until something is so, whatever goes wrong before."""
+        wait_in(self.page, condition, seconds)
+
+    def insist(self, act, condition):
+        """Do the same until a condition comes about: what is made anew swallows a click or key.
+
+        Each try waits longer than the one before, for a machine may be slow to answer.
+        """
+        end = time.monotonic() + PATIENCE
+        seconds = ONE_TRY
         while True:
+            self.page.set_default_timeout(1000 * seconds)
             try:
-                if condition():
-                    return
+                act()
+                return self.until(condition, seconds)
             except Exception:
                 if time.monotonic() > end:
                     raise
-            assert time.monotonic() < end, "the condition did not come about"
-            self.page.wait_for_timeout(50)
+            finally:
+                self.page.set_default_timeout(1000 * PATIENCE)
+            if self._holds(condition):
+                return None
+            seconds = min(2 * seconds, LONGEST_TRY)
 
-    def insist(self, act, condition):
-        """Do the same until a condition comes about: what is made anew swallows a click or key."""
+    def _holds(self, condition):
+        try:
+            return condition()
+        except Exception:
+            return False
 
-        def once_more():
-            act()
-            self.until(condition, seconds=ONE_TRY)
-            return True
+    def show_tab(self, name, number=0):
+        """Open a tab of the page by its name."""
+        tab = self.page.get_by_role("tab", name=name, exact=True).nth(number)
+        self.insist(tab.click, lambda: tab.get_attribute("aria-selected") == "true")
 
-        self.page.set_default_timeout(1000 * ONE_TRY)
-        self.until(once_more)
-        self.page.set_default_timeout(1000 * PATIENCE)
+    def saved(self, press):
+        """Press a button that saves, and once more where nothing comes; give the download."""
+        from playwright.sync_api import TimeoutError as NothingCame
+
+        try:
+            with self.page.expect_download(timeout=1000 * PATIENCE / 2) as download:
+                press()
+        except NothingCame:
+            with self.page.expect_download() as download:
+                press()
+        return download.value
+
+    def run_for_long(self):
+        """Begin a layout that does not end while a test looks at it."""
+        field = self.page.get_by_role("textbox", name=re.compile("^Iterations"))
+        if not field.is_visible():
+            self.insist(self.page.get_by_role("button", name="Parameters").click, field.is_visible)
+
+        def run():
+            field.fill("100000")
+            field.press("Enter")
+            self.button("Run").click()
+
+        # A field that is just coming up may not hear of Enter; the run is then a short one.
+        self.insist(run, lambda: self.number("Iteration").endswith(" of 100000"))
+
+    def stop(self):
+        """End the layout."""
+        self.insist(self.button("Stop").click, lambda: self.number("State") == "Stopped")
 
     def button(self, label):
         return self.page.get_by_role("button", name=re.compile(f"^{label}"))
@@ -263,17 +385,13 @@ class Visit:
                 return
 
 
-@pytest.fixture(scope="module")
-def visit(person, dashboard_url):
+@pytest.fixture
+def visit(shared_tabs, dashboard_url):
     """A tab that the tests of a module use one after the other."""
-    visit = Visit(person.new_page(), dashboard_url)
-    yield visit
-    visit.page.close()
+    return shared_tabs.get("visit", lambda page: Visit(page, dashboard_url))
 
 
-@pytest.fixture(scope="module")
-def still_visit(person, dashboard_url):
+@pytest.fixture
+def still_visit(shared_tabs, dashboard_url):
     """A tab for tests that do not run a layout."""
-    visit = Visit(person.new_page(), dashboard_url)
-    yield visit
-    visit.page.close()
+    return shared_tabs.get("still_visit", lambda page: Visit(page, dashboard_url))

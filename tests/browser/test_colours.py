@@ -10,28 +10,35 @@ import pytest
 from genoviz.analyses.figures import FigureOptions, figure_bytes, make_figure
 from genoviz.analyses.graph.picture.colouring import ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from tests.browser.conftest import wait_in
 from tests.graphs import make_graph
 
 
 def test_selected_paths_are_coloured_and_drawn_alone(visit):
     visit.until(lambda: visit.n_painted > 0)
     page = visit.page
-    page.get_by_role("tab", name="Paths").click()
+    visit.show_tab("Paths")
     boxes = page.locator(".tabulator-row input[type=checkbox]")
     visit.until(lambda: boxes.count() > 2)
     for row in range(2):
         said = page.get_by_text(f"12 paths, {row + 1} selected")
         visit.insist(boxes.nth(row).click, said.is_visible)
-    page.get_by_role("button", name="Give each a colour of its own").click()
     legend = page.locator(".legend")
-    visit.until(lambda: "Only on one of 2 paths" in legend.inner_text())
+    visit.insist(
+        page.get_by_role("button", name="Give each a colour of its own").click,
+        lambda: "Only on one of 2 paths" in legend.inner_text(),
+    )
     visit.settle()
     before = visit.picture()
-    page.get_by_role("button", name="Hide all others").click()
-    visit.until(lambda: page.get_by_text("12 paths, 2 selected, 10 hidden").is_visible())
+    visit.insist(
+        page.get_by_role("button", name="Hide all others").click,
+        page.get_by_text("12 paths, 2 selected, 10 hidden").is_visible,
+    )
     visit.until(lambda: visit.picture() != before)
-    page.get_by_role("button", name="Show all nodes again").click()
-    visit.until(lambda: page.get_by_text("12 paths, 2 selected").is_visible())
+    visit.insist(
+        page.get_by_role("button", name="Show all nodes again").click,
+        page.get_by_text("12 paths, 2 selected", exact=True).is_visible,
+    )
     assert visit.errors == []
 
 
@@ -40,10 +47,15 @@ def test_a_table_of_values_colours_the_picture(visit, tmp_path):
     table = tmp_path / "values.csv"
     table.write_text("node,coverage\n" + "".join(f"{n},{n}\n" for n in range(1, 200)))
     page = visit.page
-    page.get_by_label("Colour by").click()
-    page.get_by_text("Own table").click()
-    page.locator("input[type=file][accept*='.csv']").set_input_files(table)
-    visit.until(lambda: "coverage" in page.locator(".legend").inner_text())
+    field = page.locator("input[type=file][accept*='.csv']")
+    legend = page.locator(".legend")
+
+    def choose():
+        page.get_by_label("Colour by").click()
+        page.get_by_text("Own table").click()
+
+    visit.insist(choose, lambda: field.count() == 1)
+    visit.insist(lambda: field.set_input_files(table), lambda: "coverage" in legend.inner_text())
     assert visit.errors == []
 
 
@@ -72,18 +84,21 @@ def test_a_saved_page_zooms_and_names_nodes_without_a_server(tabs, saved_page):
     box = page.locator("canvas").bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     tip, bar = page.locator("#tip"), page.locator("#bar span")
-    # Node 2 lies 10 bp above the middle of the other two, and there its name is told.
-    for y in np.arange(-120, 120, 4):
+
+    def tip_at(y):
         page.mouse.move(middle[0], middle[1] + float(y))
-        if tip.is_visible():
-            break
-    assert tip.inner_text() == "2\n20 bp"
-    page.wait_for_timeout(100)
+        page.wait_for_timeout(20)
+        return tip.inner_text() if tip.is_visible() else ""
+
+    # Node 2 lies 10 bp above the middle of the other two, and there its name is told.
+    def first_tip():
+        return next(filter(None, (tip_at(y) for y in np.arange(-120, 120, 4))), "")
+
+    wait_in(page, lambda: first_tip() == "2\n20 bp")
+    wait_in(page, lambda: re.fullmatch(r"[\d.]+ bp", bar.inner_text()))
     before = bar.inner_text()
     for _ in range(4):
         page.get_by_role("button", name="Zoom in").click()
-    page.wait_for_timeout(200)
-    assert re.fullmatch(r"[\d.]+ bp", before)
-    assert float(bar.inner_text().split()[0]) < float(before.split()[0])
+    wait_in(page, lambda: float(bar.inner_text().split()[0]) < float(before.split()[0]))
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert errors == []

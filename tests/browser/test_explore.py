@@ -36,10 +36,6 @@ DRAG_TOOL = """
 """
 
 
-def open_tab(visit, name):
-    visit.page.get_by_role("tab", name=name, exact=True).click()
-
-
 def track_ranges(visit):
     return visit.page.evaluate(
         """() => {
@@ -61,15 +57,22 @@ def track_box(visit):
     )
 
 
+def has_its_place(visit):
+    """Tell whether the drawing stays where it is."""
+    before = track_box(visit)
+    visit.page.wait_for_timeout(500)
+    return track_box(visit) == before and before[2] > 0
+
+
 def test_a_gene_in_the_list_is_zoomed_to_and_is_the_region_of_the_path(exploring):
     visit = exploring
     whole = visit.width
-    open_tab(visit, "Annotations")
+    visit.show_tab("Annotations")
     gene = visit.page.locator(".tabulator-row", has_text="GENE2")
     visit.until(lambda: gene.count() == 1)
     visit.insist(gene.click, lambda: "4000-4800" in visit.page.url)
     visit.until(lambda: visit.width < 0.9 * whole)
-    open_tab(visit, "Path")
+    visit.show_tab("Path")
     visit.until(lambda: "4,000 to 4,800 (800 bp)" in visit.page.locator(".readout").inner_text())
     visit.until(lambda: "GENE2" in str(visit.page.evaluate(NAMES)))
 
@@ -77,21 +80,27 @@ def test_a_gene_in_the_list_is_zoomed_to_and_is_the_region_of_the_path(exploring
 def test_a_stretch_drawn_on_the_path_is_the_region_and_the_wheel_zooms(exploring):
     visit = exploring
     visit.until(lambda: track_ranges(visit)[1] > 1)
-    visit.page.wait_for_timeout(500)
-    left, top, width, height = track_box(visit)
-    visit.page.get_by_role("button", name="Select", exact=True).click()
-    visit.until(lambda: visit.page.evaluate(DRAG_TOOL) == "BoxSelectTool")
-    visit.page.mouse.move(left + 0.25 * width, top + 0.3 * height)
-    visit.page.mouse.down()
-    visit.page.mouse.move(left + 0.4 * width, top + 0.3 * height, steps=4)
-    visit.page.mouse.move(left + 0.5 * width, top + 0.3 * height, steps=4)
-    visit.page.mouse.up()
-    visit.until(lambda: "region=" in visit.page.url)
+    visit.until(lambda: has_its_place(visit))
+    visit.insist(
+        visit.page.get_by_role("button", name="Select", exact=True).click,
+        lambda: visit.page.evaluate(DRAG_TOOL) == "BoxSelectTool",
+    )
+
+    def draw_box():
+        left, top, width, height = track_box(visit)
+        visit.page.mouse.move(left + 0.25 * width, top + 0.3 * height)
+        visit.page.mouse.down()
+        visit.page.mouse.move(left + 0.4 * width, top + 0.3 * height, steps=4)
+        visit.page.mouse.move(left + 0.5 * width, top + 0.3 * height, steps=4)
+        visit.page.mouse.up()
+
+    visit.insist(draw_box, lambda: "region=" in visit.page.url)
     start, end = map(int, re.search(r":(\d+)-(\d+)", visit.page.url).groups())
     length = track_ranges(visit)[1]
     assert abs(start - 0.25 * length) < 0.02 * length
     assert abs(end - 0.5 * length) < 0.02 * length
     before = track_ranges(visit)
+    left, top, width, height = track_box(visit)
     visit.page.mouse.move(left + 0.4 * width, top + 0.3 * height)
     visit.page.mouse.wheel(0, -300)
     visit.until(lambda: track_ranges(visit)[1] - track_ranges(visit)[0] < 0.9 * before[1])
@@ -99,9 +108,13 @@ def test_a_stretch_drawn_on_the_path_is_the_region_and_the_wheel_zooms(exploring
 
 def test_a_clicked_node_is_inspected_and_its_visit_leads_to_the_path(exploring):
     visit = exploring
-    visit.page.mouse.click(*visit.node_place())
-    open_tab(visit, "Inspect")
-    visit.until(lambda: visit.page.get_by_text(re.compile(r"^Node \S+$")).count() == 1)
+    named = visit.page.get_by_text(re.compile(r"^Node \S+$"))
+
+    def inspect():
+        visit.page.mouse.click(*visit.node_place())
+        visit.show_tab("Inspect")
+
+    visit.insist(inspect, lambda: named.count() == 1)
     rows = visit.page.locator(".tabulator-row")
     visit.until(lambda: rows.count() > 0)
     visit.insist(rows.first.click, lambda: "region=" in visit.page.url)

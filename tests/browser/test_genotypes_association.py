@@ -36,10 +36,12 @@ class GenotypesVisit(Visit):
         button = self.page.locator("button", has_text=re.compile(f"{name}$"))
         button.locator("visible=true").first.click()
 
+    def press_until(self, name, text):
+        """Press a button until the page says something."""
+        self.insist(lambda: self.press(name), lambda: self.says(text))
+
     def download(self, name):
-        with self.page.expect_download() as download:
-            self.press(name)
-        return download.value.path().read_text()
+        return self.saved(lambda: self.press(name)).path().read_text()
 
     @property
     def rows(self):
@@ -62,28 +64,23 @@ def query(tmp_path_factory):
 def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit = GenotypesVisit(tabs.new_page(), dashboard_url, f"{query}&tab=association")
     visit.until(lambda: visit.says("milk"))
-    visit.press("Run")
-    visit.until(lambda: visit.says("400 variants tested in 120 samples"), 90)
-    visit.until(lambda: visit.says("β per copy of A1"), 60)
-    visit.press("Top variants")
-    visit.until(lambda: visit.rows.count() > 1)
+    visit.press_until("Run", "400 variants tested in 120 samples")
+    visit.until(lambda: visit.says("β per copy of A1"))
+    visit.insist(lambda: visit.press("Top variants"), lambda: visit.rows.count() > 1)
     name = visit.rows.nth(1).locator(".tabulator-cell:visible").first.inner_text()
     visit.insist(visit.rows.nth(1).click, lambda: "region=" in visit.page.url)
     card = visit.page.locator("h4:visible", has_text=re.compile(rf"^{re.escape(name)}\b"))
     visit.until(lambda: card.count() == 1)
     assert len(visit.download("TSV").splitlines()) == 401
 
-    visit.page.get_by_role("tab", name="Prediction").click()
+    visit.show_tab("Prediction")
     visit.until(lambda: visit.says("Heritability"))
-    visit.press("Run")
-    visit.until(lambda: visit.says("converged"), 90)
-    visit.press("Cross-validate")
-    visit.until(lambda: visit.says("Accuracy 0."), 90)
+    visit.press_until("Run", "converged")
+    visit.press_until("Cross-validate", "Accuracy 0.")
     assert visit.download("Values").startswith("rank\tfamily\tsample\t")
 
-    visit.page.get_by_role("tab", name="Association").click()
-    visit.press("Show on tracks")
-    visit.until(lambda: "page=tracks" in visit.page.url)
+    visit.show_tab("Association")
+    visit.insist(lambda: visit.press("Show on tracks"), lambda: "page=tracks" in visit.page.url)
     assert visit.errors == []
 
 

@@ -25,8 +25,7 @@ def canvas(still_visit):
     # A picture at rest is no answer to the click, which may come later; another width is.
     zoom_in(visit, visit.place(), times=1)
     width = visit.width
-    visit.button("Fit to view").click()
-    visit.until(lambda: visit.width > width)
+    visit.insist(visit.button("Fit to view").click, lambda: visit.width > width)
     visit.page.mouse.move(5, 5)
     visit.settle()
     return visit
@@ -53,16 +52,14 @@ def test_dragging_moves_the_picture_by_as_many_pixels(canvas):
     canvas.page.mouse.down()
     canvas.page.mouse.move(x + 50, y + 20)
     canvas.page.mouse.move(x + 100, y + 40)
-    moved = canvas.view
-    canvas.page.mouse.up()
     box = canvas.canvas.bounding_box()
     x_scale = (before[1] - before[0]) / box["width"]
     y_scale = (before[3] - before[2]) / box["height"]
-    assert np.subtract(moved, before) == pytest.approx(
-        [-100 * x_scale, -100 * x_scale, 40 * y_scale, 40 * y_scale], rel=1e-6
-    )
+    by = pytest.approx([-100 * x_scale, -100 * x_scale, 40 * y_scale, 40 * y_scale], rel=1e-6)
+    canvas.until(lambda: np.subtract(canvas.view, before) == by)
+    canvas.page.mouse.up()
     canvas.until(lambda: canvas.n_painted > n_painted)
-    assert canvas.view == moved
+    assert np.subtract(canvas.view, before) == by
 
 
 def test_the_wheel_zooms_at_the_pointer(canvas):
@@ -115,17 +112,20 @@ def test_hovering_names_the_node_and_leaving_takes_the_name_away(canvas):
     x, y = canvas.node_place()
     canvas.page.mouse.move(x - 30, y)
     canvas.page.mouse.move(x, y)
-    canvas.until(lambda: canvas.noted("hover"))
-    assert re.match(r"Node \d+\n[\d,]+ bp\nDepth [\d,]+ steps?", canvas.noted("hover"))
+    said = re.compile(r"Node \d+\n[\d,]+ bp\nDepth [\d,]+ steps?")
+    canvas.until(lambda: said.match(canvas.noted("hover")))
     canvas.page.mouse.move(5, 5)
     canvas.until(lambda: canvas.noted("hover") == "")
 
 
 def test_a_click_picks_the_node_and_escape_lets_go(canvas):
-    assert n_pixels(canvas, PICKED) == 0
-    canvas.page.mouse.click(*canvas.node_place())
-    canvas.page.mouse.move(5, 5)
-    canvas.until(lambda: n_pixels(canvas, PICKED) > 0)
+    canvas.until(lambda: n_pixels(canvas, PICKED) == 0)
+
+    def pick():
+        canvas.page.mouse.click(*canvas.node_place())
+        canvas.page.mouse.move(5, 5)
+
+    canvas.insist(pick, lambda: n_pixels(canvas, PICKED) > 0)
     canvas.canvas.focus()
     canvas.page.keyboard.press("Escape")
     canvas.until(lambda: n_pixels(canvas, PICKED) == 0)
@@ -148,19 +148,22 @@ def test_a_box_drawn_with_shift_picks_the_nodes_in_it(canvas):
 
 
 def test_the_small_map_shows_where_one_is_and_goes_elsewhere(canvas):
-    assert canvas.noted("map") == ""
+    canvas.until(lambda: canvas.noted("map") == "")
     fitted = canvas.view
     zoom_in(canvas, canvas.node_place(), times=4)
     canvas.until(lambda: canvas.noted("map"))
-    place = json.loads(canvas.noted("map"))
-    box = canvas.canvas.bounding_box()
-    canvas.page.mouse.click(
-        box["x"] + place["left"] + 0.25 * place["width"],
-        box["y"] + place["top"] + 0.5 * place["height"],
-    )
+
+    def click_on_map():
+        place, box = json.loads(canvas.noted("map")), canvas.canvas.bounding_box()
+        canvas.page.mouse.click(
+            box["x"] + place["left"] + 0.25 * place["width"],
+            box["y"] + place["top"] + 0.5 * place["height"],
+        )
+
     middle = lambda: (canvas.view[0] + canvas.view[1]) / 2  # noqa: E731
     expected = fitted[0] + 0.25 * (fitted[1] - fitted[0])
-    canvas.until(lambda: abs(middle() - expected) < 0.05 * (fitted[1] - fitted[0]))
+    is_there = lambda: abs(middle() - expected) < 0.05 * (fitted[1] - fitted[0])  # noqa: E731
+    canvas.insist(click_on_map, is_there)
     assert canvas.width < 0.3 * (fitted[1] - fitted[0])
     canvas.canvas.focus()
     canvas.page.keyboard.press("Home")
@@ -168,7 +171,7 @@ def test_the_small_map_shows_where_one_is_and_goes_elsewhere(canvas):
 
 
 def test_near_by_there_are_shapes_and_names(canvas):
-    assert canvas.noted("shapes") == "0"
+    canvas.until(lambda: canvas.noted("shapes") == "0")
     zoom_in(canvas, canvas.node_place(), times=4)
     canvas.until(lambda: 0 < int(canvas.noted("shapes")) < 1000)
     canvas.until(lambda: int(canvas.noted("labels")) > 0)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from tests.browser.test_tracks_page import TracksVisit
 
 
-def go_and_rest(visit, text, ends):
-    visit.go_to(text, ends)
-    visit.until(lambda: f"c1:{ends[0] - 1}-{ends[1]}" in visit.page.url)
-
-
 def test_back_and_forward_walk_through_the_regions(tabs, tracks_url):
     visit = TracksVisit(tabs.new_page(), tracks_url)
-    go_and_rest(visit, "c1:1,001-3,000", (1001, 3000))
-    go_and_rest(visit, "c1:5,001-9,000", (5001, 9000))
-    go_and_rest(visit, "c1:20,001-30,000", (20_001, 30_000))
+    visit.rest_at("c1:1,001-3,000", (1001, 3000))
+    visit.rest_at("c1:5,001-9,000", (5001, 9000))
+    visit.rest_at("c1:20,001-30,000", (20_001, 30_000))
     visit.page.go_back()
     visit.until(lambda: visit.ends == (5001, 9000))
     visit.page.go_back()
@@ -29,10 +24,10 @@ def test_back_and_forward_walk_through_the_regions(tabs, tracks_url):
 
 def test_back_goes_to_the_page_before(tabs, tracks_url):
     visit = TracksVisit(tabs.new_page(), tracks_url)
-    go_and_rest(visit, "c1:1,001-3,000", (1001, 3000))
-    visit.page.get_by_role("button", name="Pangenome").click()
-    visit.until(lambda: visit.button("Run").is_visible())
+    visit.rest_at("c1:1,001-3,000", (1001, 3000))
+    pangenome = visit.page.get_by_role("button", name="Pangenome")
+    visit.insist(pangenome.click, visit.button("Run").is_visible)
     visit.until(lambda: "page=" not in visit.page.url)
     visit.page.go_back()
     visit.until(lambda: visit.page.get_by_label("Region or feature").is_visible())
-    assert visit.ends == (1001, 3000)
+    visit.until(lambda: visit.ends == (1001, 3000))

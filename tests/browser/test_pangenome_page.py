@@ -6,7 +6,7 @@ import json
 import re
 import urllib.request
 
-from playwright.sync_api import TimeoutError as NothingCame
+import pytest
 
 from tests.browser.conftest import Visit, served
 from tests.conftest import ROOT
@@ -18,14 +18,28 @@ def is_local(url):
     return re.match(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:", url) is not None
 
 
-# The first test needs a tab in which nothing has run; the others run the layout once more.
+@pytest.fixture
+def running(shared_tabs, dashboard_url):
+    """A tab in which a layout runs that does not end by itself."""
+    visit = shared_tabs.get("running", lambda page: Visit(page, dashboard_url))
+    visit.run_for_long()
+    yield visit
+    visit.stop()
+
+
+def run_to_the_end(visit):
+    """Run a layout, which a slow browser may not see running."""
+    was_run = {"Running", "Finished"}
+    visit.insist(visit.button("Run").click, lambda: visit.number("State") in was_run)
+    visit.until(lambda: visit.number("State") == "Finished")
+
+
+# The first test needs a tab in which nothing has run; another one runs the layout once more.
 def test_a_layout_unfolds_its_stress_falls_and_nothing_leaves_the_machine(visit):
     visit.until(lambda: visit.n_painted > 0)
     assert visit.number("State") == "Ready to run"
     start, n_painted = visit.picture(), visit.n_painted
-    visit.button("Run").click()
-    visit.until(lambda: visit.number("State") == "Running")
-    visit.until(lambda: visit.number("State") == "Finished")
+    run_to_the_end(visit)
     assert visit.number("Iteration") == "30 of 30"
     assert visit.stress < 1
     assert visit.n_painted - n_painted > 1, "pictures of iterations, as many as the machine can"
@@ -34,10 +48,9 @@ def test_a_layout_unfolds_its_stress_falls_and_nothing_leaves_the_machine(visit)
     assert [url for url in visit.requests if not is_local(url)] == []
 
 
-def test_zooming_keeps_the_view_while_the_layout_runs_and_fit_shows_all(visit):
+def test_zooming_keeps_the_view_while_the_layout_runs_and_fit_shows_all(running):
+    visit = running
     visit.until(lambda: visit.n_painted > 0)
-    visit.button("Run").click()
-    visit.until(lambda: visit.number("State") == "Running")
     visit.page.mouse.move(*visit.place())
     before = visit.width
     visit.page.mouse.wheel(0, -400)
@@ -45,52 +58,59 @@ def test_zooming_keeps_the_view_while_the_layout_runs_and_fit_shows_all(visit):
     zoomed, n_painted = visit.view, visit.n_painted
     visit.until(lambda: visit.n_painted > n_painted)
     assert visit.view == zoomed
-    visit.until(lambda: visit.number("State") == "Finished")
+    assert visit.number("State") == "Running"
+    visit.stop()
+    assert visit.view == zoomed
+    visit.settle()
     n_painted = visit.n_painted
+    visit.page.mouse.move(*visit.place())
     visit.page.mouse.wheel(0, -200)
     visit.until(lambda: visit.n_painted > n_painted)  # sharp again, though nothing runs
     own = visit.width
-    visit.button("Fit to view").click()
-    visit.until(lambda: visit.width > own)
+    visit.insist(visit.button("Fit to view").click, lambda: visit.width > own)
 
 
-def test_pause_holds_the_layout_and_resume_goes_on(visit):
-    visit.button("Run").click()
-    visit.until(lambda: visit.number("State") == "Running")
-    visit.button("Pause").click()
-    visit.until(lambda: visit.number("State") == "Paused")
-    visit.page.wait_for_timeout(300)
+def test_pause_holds_the_layout_and_resume_goes_on(running):
+    visit = running
+
+    def is_in(state):
+        return lambda: visit.number("State") == state
+
+    visit.until(lambda: int(visit.number("Iteration").split()[0]) > 0)
+    visit.insist(visit.button("Pause").click, is_in("Paused"))
     iteration = visit.number("Iteration")
-    visit.page.wait_for_timeout(500)
+    visit.page.wait_for_timeout(1000)
+    assert visit.number("State") == "Paused"
     assert visit.number("Iteration") == iteration
-    visit.button("Resume").click()
-    visit.until(lambda: visit.number("State") == "Finished")
+    visit.insist(visit.button("Resume").click, is_in("Running"))
+    visit.until(lambda: visit.number("Iteration") != iteration)
 
 
 def test_a_bad_file_is_one_sentence_and_the_page_lives_on(still_visit, tmp_path):
     visit = still_visit
     bad = tmp_path / "bad.gfa"
     bad.write_text(BAD_GFA)
-    inputs = visit.page.locator("input[type=file]")
-    n_others = inputs.count()  # tables of colours have one too, further down the page
-    visit.page.get_by_role("tab", name="Upload").click()
-    visit.until(lambda: inputs.count() > n_others)
-    inputs.first.set_input_files(bad)
+    # Tables of colours have an input too, further down the page, which takes other files.
+    field = visit.page.locator("input.filepond--browser")
+    visit.show_tab("Upload")
     message = visit.page.get_by_text("bad.gfa, line 2: ")
-    visit.until(lambda: message.count() == 1)
+    visit.insist(lambda: field.set_input_files(bad), lambda: message.count() == 1)
     assert "\n" not in message.inner_text()
-    assert visit.button("Run").is_enabled()
+    visit.until(visit.button("Run").is_enabled)
 
 
 def test_a_file_is_opened_by_path_and_the_link_opens_it_again(tabs, dashboard_url, tmp_path):
     visit = Visit(tabs.new_page(), dashboard_url)
     path = tmp_path / "two.gfa"
     path.write_text("S\ta\tACGT\nS\tb\tAC\nP\tp\ta+,b+\t*\n")
-    visit.page.get_by_role("tab", name="Server").click()
+    visit.show_tab("Server")
     field = visit.page.get_by_label("Path on the server")
-    field.fill(str(path))
-    field.press("Enter")
-    visit.until(lambda: visit.page.get_by_text("two.gfa").count() > 0)
+
+    def open_it():
+        field.fill(str(path))
+        field.press("Enter")
+
+    visit.insist(open_it, lambda: visit.page.get_by_text("two.gfa").count() > 0)
     visit.until(lambda: "two.gfa" in visit.page.url)
     again = Visit(tabs.new_page(), visit.page.url)
     again.until(lambda: again.page.get_by_text("two.gfa").count() > 0)
@@ -102,45 +122,31 @@ def test_two_tabs_are_served_alike_and_a_closed_one_frees_its_job(tabs, dashboar
             return json.load(answer)["running"]
 
     endless = Visit(tabs.new_page(), dashboard_url)
-    endless.page.get_by_role("button", name="Parameters").click()
-    field = endless.page.get_by_role("textbox", name=re.compile("^Iterations"))
-
-    def run():
-        field.fill("100000")
-        field.press("Enter")
-        endless.button("Run").click()
-
-    # A field that is just coming up may not hear of Enter; the run is then the usual, short one.
-    endless.insist(run, lambda: endless.number("Iteration").endswith(" of 100000"))
+    endless.run_for_long()
     short = visit
-    short.button("Run").click()
-    short.until(lambda: short.number("State") == "Running")
-    short.until(lambda: short.number("State") == "Finished")
-    assert n_running() == 1
+    run_to_the_end(short)
+    short.until(lambda: n_running() == 1)
+    assert endless.number("State") == "Running"
     endless.page.close()
     short.until(lambda: n_running() == 0)
 
 
 def test_the_whole_header_is_in_view(still_visit):
-    theme = still_visit.page.get_by_label("Toggle theme").bounding_box()
-    assert 0 < theme["x"] + theme["width"] <= still_visit.page.viewport_size["width"]
+    page = still_visit.page
 
+    def is_in_view():
+        box = page.get_by_label("Toggle theme").bounding_box()
+        return 0 < box["x"] + box["width"] <= page.viewport_size["width"]
 
-def saved(visit, name):
-    """Click a button that saves, and once more where nothing comes, as a person would."""
-    try:
-        with visit.page.expect_download(timeout=120_000) as download:
-            visit.button(re.escape(name)).click()
-    except NothingCame:
-        with visit.page.expect_download() as download:
-            visit.button(re.escape(name)).click()
-    return download.value
+    still_visit.until(is_in_view)
 
 
 def test_what_is_made_can_be_saved(still_visit):
     visit = still_visit
     visit.until(lambda: visit.n_painted > 0)
-    visit.page.get_by_role("button", name="Save").click()
+    first = visit.button(re.escape(".lay (odgi)"))
+    if not first.is_visible():
+        visit.insist(visit.page.get_by_role("button", name="Save").click, first.is_visible)
     starts = {
         ".lay (odgi)": b"",
         ".tsv (odgi)": b"idx\t",
@@ -150,7 +156,7 @@ def test_what_is_made_can_be_saved(still_visit):
         "HTML": b"<!doctype html>",
     }
     for name, start in starts.items():
-        download = saved(visit, name)
+        download = visit.saved(visit.button(re.escape(name)).click)
         suffix = name.split()[0].lower().lstrip(".")
         assert download.suggested_filename == f"simulated.{suffix}"
         content = download.path().read_bytes()

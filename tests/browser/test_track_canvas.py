@@ -48,9 +48,16 @@ class CanvasVisit(Visit):
         return box["x"] + x * box["width"], box["y"] + y
 
     def show_whole(self):
-        self.canvas.focus()
-        self.page.keyboard.press("Home")
-        self.until(lambda: self.ends == [0, LENGTH])
+        self.press("Home", lambda: self.ends == [0, LENGTH])
+
+    def press(self, key, condition):
+        """Press a key on the canvas until something is so."""
+
+        def act():
+            self.canvas.focus()
+            self.page.keyboard.press(key)
+
+        self.insist(act, condition)
 
     def cell(self, name):
         cell = self.page.locator(".tracks .margin .row", has_text=name)
@@ -83,21 +90,14 @@ def query(tmp_path_factory):
     return "?page=tracks" + "".join(f"&track={folder / name}" for name in texts)
 
 
-@pytest.fixture(scope="module")
-def still_canvas(person, tracks_url, query):
-    """A tab in which nothing but the view changes."""
-    visit = CanvasVisit(person.new_page(), tracks_url, query)
-    yield visit
-    visit.page.close()
-
-
 @pytest.fixture
-def canvas(still_canvas):
-    """That tab, with the whole contig in view."""
-    still_canvas.show_whole()
-    still_canvas.settle()
-    yield still_canvas
-    assert still_canvas.errors == []
+def canvas(shared_tabs, tracks_url, query):
+    """A tab in which nothing but the view changes, with the whole contig in view."""
+    visit = shared_tabs.get("canvas", lambda page: CanvasVisit(page, tracks_url, query))
+    visit.show_whole()
+    visit.settle()
+    yield visit
+    assert visit.errors == []
 
 
 @pytest.fixture
@@ -115,8 +115,8 @@ def test_wheel_drag_box_and_keys_move_the_view(canvas):
     position = canvas.ends[0] + 0.25 * whole
     mouse.wheel(0, -600)
     canvas.until(lambda: canvas.width < 0.5 * whole)
-    assert canvas.ends[0] + 0.25 * canvas.width == pytest.approx(position, abs=0.01 * whole)
     start, end = canvas.ends
+    assert start + 0.25 * (end - start) == pytest.approx(position, abs=0.01 * whole)
     mouse.down()
     mouse.move(*canvas.at(0.05, 40), steps=5)
     canvas.until(lambda: canvas.ends[0] == pytest.approx(start + 0.2 * (end - start), rel=0.02))
@@ -130,8 +130,7 @@ def test_wheel_drag_box_and_keys_move_the_view(canvas):
     canvas.page.keyboard.up("Shift")
     canvas.until(lambda: canvas.width == pytest.approx(0.2 * (end - start), rel=0.03))
     canvas.show_whole()
-    canvas.page.keyboard.press("+")
-    canvas.until(lambda: canvas.width < LENGTH)
+    canvas.press("+", lambda: canvas.width < LENGTH)
     painted = canvas.n_painted
     canvas.page.keyboard.press("ArrowRight")
     canvas.until(lambda: canvas.n_painted > painted)
@@ -141,60 +140,87 @@ def test_the_strip_above_brings_the_view_to_a_place(canvas):
     canvas.page.mouse.move(*canvas.at(0.5, 40))
     canvas.page.mouse.wheel(0, -1200)
     canvas.until(lambda: canvas.width < 0.3 * LENGTH)
-    box = canvas.page.locator("canvas.overview").bounding_box()
-    canvas.page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 35)
-    canvas.until(lambda: abs(sum(canvas.ends) / 2 - 0.8 * LENGTH) < 0.02 * LENGTH)
+
+    def click_on_strip():
+        box = canvas.page.locator("canvas.overview").bounding_box()
+        canvas.page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 35)
+
+    canvas.insist(click_on_strip, lambda: abs(sum(canvas.ends) / 2 - 0.8 * LENGTH) < 0.02 * LENGTH)
 
 
 def test_a_click_on_a_feature_says_what_it_is(canvas):
     place = canvas.at((22_000 - canvas.ends[0]) / canvas.width, 9)
     card = canvas.page.locator(".tracks .card.pinned")
     canvas.insist(lambda: canvas.page.mouse.click(*place), card.is_visible)
-    assert "ABC1" in card.inner_text()
-    assert "20,001 to 24,000 (4,000 bp)" in card.inner_text()
-    card.get_by_role("button", name="Show it whole").click()
-    canvas.until(lambda: canvas.ends == [19_600, 24_400])
-    canvas.canvas.focus()
-    canvas.page.keyboard.press("Escape")
-    canvas.until(lambda: not card.is_visible())
+    canvas.until(lambda: "ABC1" in card.inner_text())
+    canvas.until(lambda: "20,001 to 24,000 (4,000 bp)" in card.inner_text())
+    show = card.get_by_role("button", name="Show it whole")
+    canvas.insist(show.click, lambda: canvas.ends == [19_600, 24_400])
+    canvas.press("Escape", lambda: not card.is_visible())
 
 
 def test_names_are_dragged_into_another_order_or_into_one_lane(own_canvas):
     canvas = own_canvas
-    canvas.drag_name("reads.bed", "genes.bed", 0.1)
-    canvas.until(lambda: canvas.names()[0] == "reads.bed")
-    canvas.drag_name("b.bedgraph", "a.bedgraph", 0.5)
+    canvas.insist(
+        lambda: canvas.drag_name("reads.bed", "genes.bed", 0.1),
+        lambda: canvas.names()[0] == "reads.bed",
+    )
     shared = ["a.bedgraph", "b.bedgraph"]
-    canvas.until(lambda: canvas.lanes() == [["reads.bed"], ["genes.bed"], shared])
-    canvas.page.mouse.move(
-        *canvas.at(0.1, canvas.cell("a.bedgraph")["y"] - canvas.at(0, 0)[1] + 20)
+    canvas.insist(
+        lambda: canvas.drag_name("b.bedgraph", "a.bedgraph", 0.5),
+        lambda: canvas.lanes() == [["reads.bed"], ["genes.bed"], shared],
     )
     values = canvas.page.locator(".tracks .margin .value")
-    canvas.until(lambda: [text.split()[0] for text in values.all_inner_texts()[2:]] == ["2.5", "4"])
+
+    def point():
+        y = canvas.cell("a.bedgraph")["y"] - canvas.at(0, 0)[1] + 20
+        for x in (0.11, 0.1):
+            canvas.page.mouse.move(*canvas.at(x, y))
+
+    canvas.insist(
+        point, lambda: [text.split()[0] for text in values.all_inner_texts()[2:]] == ["2.5", "4"]
+    )
 
 
 def test_tracks_are_hidden_shown_made_higher_and_taken_away(own_canvas):
     canvas = own_canvas
-    cell = canvas.cell("a.bedgraph")
-    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + 20)
-    canvas.button("Hide a.bedgraph").click()
-    canvas.until(lambda: "a.bedgraph" not in canvas.names())
-    canvas.page.locator(".hidden-tracks button", has_text="a.bedgraph").click()
-    canvas.until(lambda: "a.bedgraph" in canvas.names())
-    cell = canvas.cell("b.bedgraph")
-    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + cell["height"] - 2)
-    canvas.page.mouse.down()
-    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + cell["height"] + 38, steps=4)
-    canvas.page.mouse.up()
-    canvas.until(lambda: abs(canvas.cell("b.bedgraph")["height"] - cell["height"] - 40) <= 2)
-    canvas.page.mouse.move(cell["x"] + 60, cell["y"] + 20)
-    canvas.button("Take b.bedgraph away").click()
-    canvas.until(lambda: "b.bedgraph" not in canvas.names())
+
+    def press_on(name, button):
+        cell = canvas.cell(name)
+        canvas.page.mouse.move(cell["x"] + 60, cell["y"] + 20)
+        canvas.button(button).click()
+
+    canvas.insist(
+        lambda: press_on("a.bedgraph", "Hide a.bedgraph"),
+        lambda: "a.bedgraph" not in canvas.names(),
+    )
+    hidden = canvas.page.locator(".hidden-tracks button", has_text="a.bedgraph")
+    canvas.insist(hidden.click, lambda: "a.bedgraph" in canvas.names())
+    higher = canvas.cell("b.bedgraph")["height"] + 40
+
+    def drag_edge():
+        cell = canvas.cell("b.bedgraph")
+        canvas.page.mouse.move(cell["x"] + 60, cell["y"] + cell["height"] - 2)
+        canvas.page.mouse.down()
+        canvas.page.mouse.move(cell["x"] + 60, cell["y"] + higher - 2, steps=4)
+        canvas.page.mouse.up()
+
+    canvas.insist(drag_edge, lambda: abs(canvas.cell("b.bedgraph")["height"] - higher) <= 2)
+    canvas.insist(
+        lambda: press_on("b.bedgraph", "Take b.bedgraph away"),
+        lambda: "b.bedgraph" not in canvas.names(),
+    )
 
 
 def test_the_canvas_follows_the_theme(canvas):
     ground = """(canvas) => [...canvas.getContext("2d").getImageData(400, 2, 1, 1).data]"""
-    assert max(canvas.canvas.evaluate(ground)[:3]) < 60
-    canvas.page.get_by_role("button", name=re.compile("theme", re.IGNORECASE)).first.click()
-    canvas.until(lambda: canvas.page.locator(".tracks").get_attribute("data-theme") == "light")
-    assert min(canvas.canvas.evaluate(ground)[:3]) > 200
+    toggle = canvas.page.get_by_role("button", name=re.compile("theme", re.IGNORECASE)).first
+
+    def is_it(theme):
+        values = canvas.canvas.evaluate(ground)[:3]
+        is_painted = max(values) < 60 if theme == "dark" else min(values) > 200
+        return is_painted and canvas.page.locator(".tracks").get_attribute("data-theme") == theme
+
+    canvas.until(lambda: is_it("dark"))
+    canvas.insist(toggle.click, lambda: is_it("light"))
+    canvas.insist(toggle.click, lambda: is_it("dark"))

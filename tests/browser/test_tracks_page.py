@@ -34,45 +34,60 @@ class TracksVisit(Visit):
         """Type a region until it is shown: what the view writes meanwhile takes its place."""
         self.insist(lambda: self.go(text), lambda: self.ends == ends)
 
+    def rest_at(self, text, ends):
+        """Type a region until it is shown and the page has come to rest there."""
+        self.go_to(text, ends)
+        self.until(lambda: f"c1:{ends[0] - 1}-{ends[1]}" in self.page.url)
+
     def middle(self):
         box = self.page.locator("canvas.track-canvas").bounding_box()
         return box["x"] + box["width"] / 2, box["y"] + 60
 
 
-@pytest.fixture(scope="module")
-def tracks(person, tracks_url):
+@pytest.fixture
+def tracks(shared_tabs, tracks_url):
     """A tab that all tests use one after the other."""
-    visit = TracksVisit(person.new_page(), tracks_url)
-    yield visit
-    visit.page.close()
+    return shared_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
 
 
 def test_a_gene_a_region_zoom_drag_and_back(tracks):
     shows_gene = lambda: tracks.ends[0] < 20_001 < 24_000 < tracks.ends[1] < 30_000  # noqa: E731
     tracks.insist(lambda: tracks.go("abc1"), shows_gene)
-    tracks.go_to("c1:30,001-40,000", (30_001, 40_000))
-    tracks.page.wait_for_timeout(1200)
-    tracks.button("Zoom in").click()
-    tracks.until(lambda: tracks.ends == (32_501, 37_500))
+
+    def zoom():
+        tracks.rest_at("c1:30,001-40,000", (30_001, 40_000))
+        tracks.button("Zoom in").click()
+
+    tracks.insist(zoom, lambda: tracks.ends == (32_501, 37_500))
     tracks.page.mouse.move(*tracks.middle())
     tracks.page.mouse.wheel(0, -300)
     tracks.until(lambda: tracks.ends[1] - tracks.ends[0] < 4800)
-    before = tracks.ends
+    zoomed = tracks.ends
     x, y = tracks.middle()
     tracks.page.mouse.move(x, y)
     tracks.page.mouse.down()
     tracks.page.mouse.move(x - 150, y, steps=6)
     tracks.page.mouse.up()
-    tracks.until(lambda: tracks.ends[0] > before[0])
-    tracks.page.wait_for_timeout(1200)
-    tracks.button("Back to").click()
-    tracks.until(lambda: tracks.ends != before)
+    tracks.until(lambda: tracks.ends[0] > zoomed[0])
+    tracks.until(lambda: stands_still(tracks))
+    dragged = tracks.ends
+    tracks.insist(tracks.button("Back to").click, lambda: tracks.ends != dragged)
     assert tracks.errors == []
 
 
+def stands_still(tracks):
+    """Tell whether the view stays where it is."""
+    before = tracks.ends
+    tracks.page.wait_for_timeout(1000)
+    return tracks.ends == before
+
+
 def test_what_was_not_found_stays_in_the_field_to_be_mended(tracks):
-    tracks.go("c7:1-50")
-    tracks.until(lambda: tracks.page.get_by_text("there is no contig 'c7'").count() > 0)
+    tracks.rest_at("c1:1-9000", (1, 9000))
+    said = tracks.page.get_by_text("there is no contig 'c7'")
+    tracks.insist(
+        lambda: tracks.go("c7:1-50"), lambda: tracks.region == "c7:1-50" and said.count() > 0
+    )
     tracks.page.wait_for_timeout(600)
     assert tracks.region == "c7:1-50"
     tracks.go_to("c1:1001..3000", (1001, 3000))
@@ -84,32 +99,38 @@ def test_the_link_opens_the_same_view_again(tracks, tabs):
     tracks.until(lambda: "region=c1:1000-3000" in tracks.page.url)
     again = TracksVisit(tabs.new_page(), tracks.page.url)
     again.until(lambda: again.ends == (1001, 3000))
-    assert again.page.get_by_text("reads.bed").count() > 0
+    again.until(lambda: again.page.get_by_text("reads.bed").count() > 0)
 
 
 def test_values_under_the_pointer_are_those_of_all_tracks(tracks):
     tracks.go_to("c1:60,001-60,500", (60_001, 60_500))
-    tracks.page.wait_for_timeout(500)
-    tracks.page.mouse.move(*tracks.middle())
     values = tracks.page.locator(".margin .value")
-    tracks.until(lambda: "XYZ2" in values.nth(1).inner_text())
-    assert values.nth(2).inner_text().startswith("7")
+
+    def point():
+        x, y = tracks.middle()
+        for step in (1, 0):
+            tracks.page.mouse.move(x + step, y)
+
+    tracks.insist(point, lambda: "XYZ2" in values.nth(1).inner_text())
+    tracks.until(lambda: values.nth(2).inner_text().startswith("7"))
 
 
 def test_counts_of_the_view(tracks):
     tracks.go_to("c1:20,001-24,000", (20_001, 24_000))
-    tracks.page.get_by_role("button", name="Count", exact=True).click()
     cells = tracks.page.locator(".tabulator-row .tabulator-cell")
-    tracks.until(lambda: "genes.bed" in cells.all_inner_texts())
+    tracks.insist(
+        tracks.page.get_by_role("button", name="Count", exact=True).click,
+        lambda: "genes.bed" in cells.all_inner_texts(),
+    )
 
 
 def test_pages_are_switched_and_come_back(tracks):
     tracks.go_to("c1:1,001-3,000", (1001, 3000))
-    tracks.until(lambda: tracks.ends == (1001, 3000))
-    tracks.page.get_by_role("button", name="Pangenome").click()
-    tracks.until(lambda: tracks.button("Run").is_visible())
+    pangenome, back = (
+        tracks.page.get_by_role("button", name=name) for name in ("Pangenome", "Tracks")
+    )
+    tracks.insist(pangenome.click, tracks.button("Run").is_visible)
     tracks.until(lambda: "page=" not in tracks.page.url)
-    tracks.page.get_by_role("button", name="Tracks").click()
-    tracks.until(lambda: tracks.page.get_by_label("Region or feature").is_visible())
-    assert tracks.ends == (1001, 3000)
+    tracks.insist(back.click, tracks.page.get_by_label("Region or feature").is_visible)
+    tracks.until(lambda: tracks.ends == (1001, 3000))
     assert [url for url in tracks.requests if "127.0.0.1" not in url and "://" in url] == []

@@ -37,8 +37,11 @@ MAKE = """async () => {
   view.rerender_()
   for (const n of [3, 2]) {  // at once, and when the table is made
     source.data = rows(n)
-    await new Promise((then) => setTimeout(then, 500))
-    counts.push(view.shadow_el.querySelectorAll(".tabulator-row").length)
+    const count = () => view.shadow_el.querySelectorAll(".tabulator-row").length
+    for (let i = 0; count() !== n && i < 1200; i += 1) {
+      await new Promise((then) => setTimeout(then, 50))
+    }
+    counts.push(count())
   }
   view.remove()
   return {failed, counts}
@@ -46,7 +49,7 @@ MAKE = """async () => {
 
 
 def test_changes_reach_a_table_that_is_being_made(visit):
-    visit.page.get_by_role("tab", name="Paths").click()
+    visit.show_tab("Paths")
     visit.until(lambda: visit.page.locator(".tabulator-row").count() > 5)
     made = visit.page.evaluate(MAKE)
     assert made == {"failed": [], "counts": [3, 2]}
