@@ -77,6 +77,10 @@ class Dashboard:
             sx={"&, & *": {"overflow": "hidden", "textOverflow": "ellipsis",
                            "whiteSpace": "nowrap", "margin": 0}},
         )  # fmt: skip
+        self.waiting = pmui.Typography(
+            "", variant="caption", margin=(0, 12, 0, 0), align="center", visible=False,
+            sx={"&, & *": {"whiteSpace": "nowrap", "margin": 0}},
+        )  # fmt: skip
         self.root = pmui.Page(
             title="genoviz",
             favicon=str(FAVICON),
@@ -85,6 +89,7 @@ class Dashboard:
                 self.title,
                 self.deck.header,
                 pn.layout.HSpacer(),
+                self.waiting,
                 self._backend_badge(),
             ],
             sidebar=[self.deck.sidebar],
@@ -109,6 +114,7 @@ class Dashboard:
             self.root.busy = pn.rx(False)
         self.session.param.watch(self._show_problem, "problem")
         self.session.param.watch(self._show_opened, "opened")
+        self.session.param.watch(self._show_waiting, "waiting")
 
     def open_first(self) -> None:
         """Open what the link names, or else the first file or sample."""
@@ -182,6 +188,10 @@ class Dashboard:
         self.problem.param.update(
             object=plain_text(event.new), visible=bool(event.new), closed=False
         )
+
+    def _show_waiting(self, event: Any) -> None:
+        words = event.new
+        self.waiting.param.update(object=words or self.waiting.object, visible=bool(words))
 
     def _show_opened(self, event: Any) -> None:
         self.title.object = plain_text(event.new.title) if event.new else ""

@@ -21,6 +21,8 @@ from genoviz_app.server.jobs import Job, JobPool
 from genoviz_app.server.setup import SETTINGS
 
 N_KEPT_GRAPHS = 4
+OPENING = "open a file"
+"""What everybody may know of the job."""
 
 MAX_SHOWN = 200
 
@@ -277,6 +279,7 @@ class Tab(Protocol):
         title: str,
         pool: JobPool = ...,
         follow: Callable[[Job], None] | None = None,
+        about: str = "",
     ) -> Job:
         """Run a generator as a job; it is cancelled when the tab closes."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import param
 
-from genoviz_app.opening.files import OpeningProgress, Tab
+from genoviz_app.opening.files import OPENING, OpeningProgress, Tab
 from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_problem
 
 
@@ -72,5 +72,5 @@ class OpeningFiles(param.Parameterized):
         self._session.problem = ""
         self.opening = OpeningProgress(f"Opening {title}")
         self._job = self._session.submit(
-            steps, title=f"open {title}", pool=self.pool, follow=self._on_job
+            steps, title=OPENING, pool=self.pool, follow=self._on_job, about=f"open {title}"
         )

@@ -12,6 +12,7 @@ import param
 
 from genoviz.samples import iter_get_sample
 from genoviz_app.opening.files import (
+    OPENING,
     FileCache,
     OpeningProgress,
     Tab,
@@ -141,7 +142,7 @@ class TrackFiles(param.Parameterized):
         steps, title = self._waiting.popleft()
         self.opening = OpeningProgress(f"Opening {title}")
         self._job = self._session.submit(
-            steps, title=f"open {title}", pool=FILES, follow=self._on_job
+            steps, title=OPENING, pool=FILES, follow=self._on_job, about=f"open {title}"
         )
 
     def _on_opened(self, opened: TrackFile) -> None:

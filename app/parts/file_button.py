@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import io
 import tempfile
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import panel_material_ui as pmui
 
-from genoviz.errors import GenovizError
-from genoviz_app.server.jobs import describe_problem
+from genoviz.errors import GenovizError, ParameterError
+from genoviz_app.server.jobs import Job, JobPool, JobState, describe_problem
 from genoviz_app.session.session import Session
 
-Writer = Callable[[Path], None]
+Writer = Callable[[Path], Any]
+"""Writes a file to a path, or returns a generator that does."""
 
-WRITER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-write")
-"""Writes the files of all tabs."""
+WRITERS = JobPool("genoviz-write", n_threads=2)
+"""Writes the files of all tabs, while their questions are answered."""
+POLL_SECONDS = 0.05
 
 
 class FileButton(pmui.FileDownload):
@@ -33,7 +34,7 @@ class FileButton(pmui.FileDownload):
 def file_button(
     session: Session, label: str, prepare: Callable[[], tuple[str, Writer]], **options: Any
 ) -> FileButton:
-    """Return a button; a press makes the file in the writers' thread.
+    """Return a button; a press makes the file beside the page.
 
     Parameters
     ----------
@@ -42,12 +43,14 @@ def file_button(
     """
 
     async def make() -> io.BytesIO | None:
-        loop = asyncio.get_running_loop()
         try:
             name, write = prepare()
-            content = await loop.run_in_executor(WRITER, write_to_bytes, name, write)
+            job = session.submit(iter_content(name, write), title="write a file", pool=WRITERS)
+            content = await result_of(job)
         except GenovizError as error:
             session.problem = f"The file was not made: {describe_problem(error)}"
+            return None
+        if content is None:
             return None
         button.filename = name
         return io.BytesIO(content)
@@ -60,12 +63,48 @@ def file_button(
     return button
 
 
-def write_to_bytes(name: str, write: Writer) -> bytes:
-    """Return what is written to a file of that name."""
+async def result_of(job: Job, show: Callable[[Any], None] = lambda _: None) -> Any:
+    """Return the last snapshot of a job, None if it was cancelled; those before are shown.
+
+    Raises
+    ------
+    ParameterError
+        If it failed; the error says why in a sentence.
+    """
+    while not job.has_ended:
+        show(job.snapshot)
+        await asyncio.sleep(POLL_SECONDS)
+    if job.state is JobState.FAILED:
+        raise ParameterError(describe_problem(job.error))
+    return job.snapshot if job.state is JobState.FINISHED else None
+
+
+def iter_content(name: str, write: Writer, *, max_bytes: int | None = None) -> Iterator[Any]:
+    """Write a file of that name, and yield its steps, and what was written as the last.
+
+    Raises
+    ------
+    ParameterError
+        If it has more bytes than that.
+    """
     with tempfile.TemporaryDirectory(prefix="genoviz-download-") as folder:
         path = Path(folder) / name
-        write(path)
-        return path.read_bytes()
+        steps = write(path)
+        if isinstance(steps, Generator):
+            yield from steps
+        n_bytes = path.stat().st_size
+        if max_bytes is not None and n_bytes > max_bytes:
+            raise ParameterError(
+                f"{name} has {n_bytes / 1e6:,.0f} MB, a download has at most "
+                f"{max_bytes / 1e6:,.0f} MB; save the view, or longer bins"
+            )
+        yield path.read_bytes()
+
+
+def write_to_bytes(name: str, write: Writer) -> bytes:
+    """Return what is written to a file of that name."""
+    *_, content = iter_content(name, write)
+    return content
 
 
 def file_stem(text: str) -> str:

@@ -66,8 +66,8 @@ class Question(param.Parameterized):
     def ask(self, answer: Callable[..., Any], *args: Any, title: str = "") -> None:
         """Have ``answer(*args)`` computed beside the page.
 
-        Of a generator the last item is the answer, or the result of the last `Progress`; between
-        items it can be taken back, and others have their turns. None is no answer.
+        Of a generator the answer is what it returns, or else its last item, or the result of the
+        last `Progress`. Between items it can be taken back, and others have their turns.
         """
         now = time.monotonic()
         self._open_since = self._open_since if self.is_open else now
@@ -75,7 +75,11 @@ class Question(param.Parameterized):
         title = title or self._title
         self._n_taken = 0
         self._job = self._session.submit(
-            _iter_answer(answer, args), title=title, pool=self._pool, follow=self._on_job
+            _iter_answer(answer, args),
+            title=self._title,
+            pool=self._pool,
+            follow=self._on_job,
+            about=title,
         )
         self.opening = OpeningProgress(f"{title[:1].upper()}{title[1:]}")
 
@@ -117,7 +121,17 @@ def _iter_answer(answer: Callable[..., Any], args: tuple) -> Iterator[tuple[Any]
     found = answer(*args)
     if isinstance(found, Generator):
         with closing(found):
-            for item in found:
-                yield None if item is None else (item,)
-    else:
-        yield (found,)
+            found = yield from _iter_wrapped(found)
+        if found is None:
+            return
+    yield (found,)
+
+
+def _iter_wrapped(steps: Generator) -> Generator[tuple[Any] | None, None, Any]:
+    """Yield the items of a generator, and return what it returns."""
+    while True:
+        try:
+            item = next(steps)
+        except StopIteration as end:
+            return end.value
+        yield None if item is None else (item,)

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Hashable, Iterator
 from enum import StrEnum
 from typing import Any
+from weakref import WeakSet
 
 from genoviz.errors import GenovizError
 from genoviz_app.server.right_of_way import CORES, RightOfWay
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS = 0.002
 N_FILE_THREADS = 4
 """Others' long steps may take all but one of these, and a short question is still answered."""
+PATIENCE = 0.5
+"""How many seconds a job waits for its turn before that is said."""
 
 
 class JobState(StrEnum):
@@ -49,7 +52,9 @@ class Job:
     Attributes
     ----------
     title
-        What the job does, for people.
+        What the job does, for everybody.
+    about
+        What it does in detail, for the log.
     owner
         Whose turns it uses: the tab.
     snapshot
@@ -61,9 +66,14 @@ class Job:
     """
 
     def __init__(
-        self, steps: Iterator[Any], pool: JobPool, title: str, owner: Hashable = None
+        self,
+        steps: Iterator[Any],
+        pool: JobPool,
+        title: str,
+        owner: Hashable = None,
+        about: str = "",
     ) -> None:
-        self.title = title
+        self.title, self.about = title, about or title
         self.owner = self if owner is None else owner
         self.snapshot: Any = None
         self.n_snapshots = 0
@@ -73,6 +83,7 @@ class Job:
         self._state = JobState.WAITING
         self._is_cancelled = False
         self._is_paused = False
+        self._waits_since = time.perf_counter()
 
     def __repr__(self) -> str:
         return f"Job({self.title!r}, {self.state}, {self.n_snapshots} snapshots)"
@@ -92,6 +103,14 @@ class Job:
         """Whether a pause has come into effect: the slice that was running then has ended."""
         with self._pool.changed:
             return self._is_paused and not self._pool.is_running(self)
+
+    @property
+    def n_before(self) -> int:
+        """How many jobs of others it waits for, once that takes longer than usual; else 0."""
+        waits = self._state is JobState.WAITING and not self._is_cancelled
+        if not waits or time.perf_counter() - self._waits_since < PATIENCE:
+            return 0
+        return self._pool.count_others(self.owner)
 
     def pause(self) -> None:
         """Stop after the slice that is running (`is_held`); `resume` goes on."""
@@ -145,7 +164,7 @@ class Job:
         except BaseException as error:  # a panic of compiled code is no Exception
             self.error = error
             if not isinstance(error, GenovizError):
-                log.exception("job %r failed", self.title)
+                log.exception("job %r failed", self.about)
             self._end(JobState.FAILED)
 
     def _end(self, state: JobState) -> None:
@@ -155,7 +174,7 @@ class Job:
             if close is not None:
                 close()
         except BaseException:
-            log.exception("job %r failed while it was ended", self.title)
+            log.exception("job %r failed while it was ended", self.about)
         with self._pool.changed:
             self._state = state
             self._pool.changed.notify_all()
@@ -164,11 +183,15 @@ class Job:
         """Note whether a slice is running; only a thread of the pool calls this."""
         if not self.has_ended and not self._is_paused:
             self._state = JobState.RUNNING if is_running else JobState.WAITING
+            self._waits_since = time.perf_counter()
 
     @property
     def can_run(self) -> bool:
         """Whether the job wants a slice now."""
         return not self.has_ended and (self._is_cancelled or not self._is_paused)
+
+
+POOLS: WeakSet[JobPool] = WeakSet()
 
 
 class JobPool:
@@ -205,8 +228,11 @@ class JobPool:
         self._current: dict[Hashable, Job] = {}
         self._threads: list[threading.Thread] = []
         self._is_closed = False
+        POOLS.add(self)
 
-    def submit(self, steps: Iterator[Any], *, title: str = "", owner: Hashable = None) -> Job:
+    def submit(
+        self, steps: Iterator[Any], *, title: str = "", owner: Hashable = None, about: str = ""
+    ) -> Job:
         """Run a generator in turn with the jobs of other owners; returns at once.
 
         Parameters
@@ -214,11 +240,13 @@ class JobPool:
         steps
             The generator.
         title
-            What the job does, for people.
+            What the job does; everybody may see it, so it names no file.
         owner
             Whose turns it uses; None for turns of its own.
+        about
+            What it does in detail, for the log; the title by default.
         """
-        job = Job(iter(steps), self, title, owner)
+        job = Job(iter(steps), self, title, owner, about)
         with self.changed:
             if self._is_closed:
                 raise RuntimeError(f"{self.name} is closed and takes no more jobs")
@@ -239,9 +267,11 @@ class JobPool:
         return len(self.active)
 
     def count_others(self, owner: Hashable) -> int:
-        """Return how many jobs of others run, or wait for a turn before the owner's next."""
+        """Return how many jobs of others have turns before an owner's next; 0 while it has one."""
         with self.changed:
-            n_others = sum(other != owner for other in self._current)
+            if owner in self._current:
+                return 0
+            n_others = len(self._current)
             for other, line in self._lines.items():
                 if other == owner:
                     break

@@ -16,17 +16,26 @@ from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.server.doors import LOOPBACK, Doors, own_names
 from genoviz_app.server.event_loop import loop_lag
-from genoviz_app.server.jobs import FILES, KERNELS
+from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 
 
 class StatusHandler(RequestHandler):
-    """Answers with the number of jobs that run or wait for their turn, and the loop's lag."""
+    """Answers with the jobs that run or wait for their turn, and the loop's lag."""
 
     def get(self) -> None:
-        """Write what runs, what is opened, and how late the event loop comes, in milliseconds."""
+        """Write how many jobs there are and what they do, and the loop's lag in milliseconds.
+
+        Titles of jobs name no files, traits or people.
+        """
         lag = {name: round(1000 * wait, 1) for name, wait in asdict(loop_lag()).items()}
-        self.write({"running": KERNELS.n_active, "opening": FILES.n_active, "loop_lag": lag})
+        numbers = {"running": KERNELS.n_active, "opening": FILES.n_active, "loop_lag": lag}
+        jobs = [
+            {"title": job.title, "state": job.state}
+            for pool in sorted(POOLS, key=lambda pool: pool.name)
+            for job in pool.active
+        ]
+        self.write(numbers | {"jobs": jobs})
 
 
 UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024

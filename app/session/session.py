@@ -23,6 +23,7 @@ from genoviz_app.opening.companions import (
     iter_place_annotations,
 )
 from genoviz_app.opening.files import (
+    OPENING,
     FileCache,
     OpenGraph,
     OpeningProgress,
@@ -43,6 +44,7 @@ from genoviz_app.opening.served_files import (
     safe_name,
 )
 from genoviz_app.opening.track_files import TrackFiles
+from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import FILES, KERNELS, Job, JobPool, JobState, describe_problem
 from genoviz_app.session.address import Region
 
@@ -87,6 +89,7 @@ class Session(param.Parameterized):
     opening = param.ClassSelector(
         class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
     )
+    waiting = param.String(doc="For how many jobs of others a job waits; empty when for none.")
     problem = param.String(doc="What went wrong last, as one sentence; empty when nothing.")
     region = param.ClassSelector(class_=Region, allow_None=True, doc="The stretch that pages show.")
     highlights = param.ClassSelector(class_=tuple, default=(), doc="Regions that pages highlight.")
@@ -122,6 +125,7 @@ class Session(param.Parameterized):
         title: str,
         pool: JobPool = KERNELS,
         follow: Callable[[Job], None] | None = None,
+        about: str = "",
     ) -> Job:
         """Run a generator as a job of this tab; it is cancelled when the tab closes.
 
@@ -130,14 +134,16 @@ class Session(param.Parameterized):
         steps
             The generator.
         title
-            What the job does, for people.
+            What the job does; everybody may see it, so it names no file.
         pool
             Where it runs.
         follow
             Called with the job from `poll` whenever it has come to something new, and when it has
             ended: nothing is asked of a job that stands still.
+        about
+            What it does in detail, for the log.
         """
-        job = pool.submit(steps, title=title, owner=self)
+        job = pool.submit(steps, title=title, owner=self, about=about)
         self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
         if follow is not None:
             self._followed.append(_Followed(job, follow))
@@ -287,7 +293,7 @@ class Session(param.Parameterized):
     def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
         self.opening = OpeningProgress(f"Opening {source}")
         self._opening_job = self.submit(
-            steps, title=f"open {source}", pool=FILES, follow=self._on_opening
+            steps, title=OPENING, pool=FILES, follow=self._on_opening, about=f"open {source}"
         )
         self._is_companion = False
 
@@ -298,6 +304,8 @@ class Session(param.Parameterized):
             if has_ended:
                 self._followed.remove(each)
             each.look(has_ended=has_ended)
+        n_before = max((job.n_before for job in self._jobs), default=0)
+        self.waiting = f"waiting for {n_words(n_before, 'other job')}" if n_before else ""
         if self._queued and self.opening is None:
             self.open_upload(*self._queued.popleft())
         if self.genotypes.is_waiting:

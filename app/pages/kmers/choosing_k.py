@@ -104,7 +104,7 @@ class ChooseKPanel:
             self.said.object = self._repeats.text
         elif (id(repeats), self.max_k.value) != self._asked:
             self._asked = (id(repeats), self.max_k.value)
-            self._question.ask(repeats.distinct, self.max_k.value)
+            self._question.ask(repeats.iter_distinct, self.max_k.value)
 
     def _follow_index(self, *_events: Any) -> None:
         self._question.drop()

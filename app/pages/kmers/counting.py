@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.sequences.kmer_queries import count_kmers, iter_count_kmers
 from genoviz.analyses.sequences.kmers import Kmer, parse_kmers
-from genoviz.analyses.sequences.pangenome_queries import count_per_path
+from genoviz.analyses.sequences.pangenome_queries import iter_count_per_path
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.model.sequences.bases import reverse_complement
 from genoviz_app.opening.index_data import BuiltIndex
@@ -46,10 +47,8 @@ class CountAnswer:
     problem: str = ""
 
 
-def iter_count_text(
-    built: BuiltIndex, text: str, strand: str
-) -> Generator[CountAnswer | None, None, None]:
-    """Yield None while k-mers are counted, then their counts, or why there are none."""
+def iter_count_text(built: BuiltIndex, text: str, strand: str) -> Generator[Any, None, CountAnswer]:
+    """Return the counts of k-mers, or why there are none; yields now and then."""
     try:
         _check_length(text)
         kmers = parse_kmers(text)
@@ -64,9 +63,8 @@ def iter_count_text(
         elif strand == "both":
             forward = yield from _count(built, kmers, "forward")
     except GenovizError as error:
-        yield CountAnswer(strand=strand, problem=str(error))
-        return
-    yield CountAnswer(kmers, strand, counts, np.minimum(forward, counts), min(seconds))
+        return CountAnswer(strand=strand, problem=str(error))
+    return CountAnswer(kmers, strand, counts, np.minimum(forward, counts), min(seconds))
 
 
 def _check_length(text: str) -> None:
@@ -79,15 +77,16 @@ def _check_length(text: str) -> None:
 
 def _count(
     built: BuiltIndex, kmers: Sequence[Kmer], strand: str
-) -> Generator[None, None, np.ndarray]:
+) -> Generator[Any, None, np.ndarray]:
     """Return the hits of k-mers on all contigs, or on all paths of a graph; stop now and then."""
     if built.pangenome is not None:
-        return count_per_path(built.pangenome, kmers, strand=strand).sum(axis=1)
+        counts = yield from iter_count_per_path(built.pangenome, kmers, strand=strand)
+        return counts.sum(axis=1)
     if len(kmers) == 1:
         return count_kmers(built.index, kmers, strand=strand)
     for step in iter_count_kmers(built.index, kmers, strand=strand):
         if step.counts is None:
-            yield
+            yield step
     return step.counts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,15 +68,15 @@ def choose_bins(view: GenomeView, length: int) -> tuple[np.ndarray, int]:
     return np.minimum(edges, length)[np.r_[True, np.minimum(edges, length)[1:] > edges[:-1]]], size
 
 
-def make_bins(
+def iter_make_bins(
     axis: GenomeAxis,
     view: GenomeView,
     hits: HitSet | None,
     repeats: KmerRepeats | None,
     k: int,
     strand: KmerStrand = "forward",
-) -> GenomeBins:
-    """Return what figures show of a view."""
+) -> Generator[float, None, GenomeBins]:
+    """Return what figures show of a view; yields what share of the counting is done."""
     is_whole = view.contig < 0
     length = axis.total if is_whole else int(axis.lengths[view.contig])
     edges, size = choose_bins(view, length)
@@ -83,7 +84,8 @@ def make_bins(
     hit_columns = _hit_columns(hits, edges, shift, axis, view) if hits is not None else None
     count_columns = None
     if repeats is not None and k <= repeats.longest_stretch:
-        mean, high = bin_counts(repeats.track(k, strand), axis, view.contig, edges)
+        track = yield from repeats.iter_track(k, strand)
+        mean, high = bin_counts(track, axis, view.contig, edges)
         count_columns = _count_columns(mean, high, edges, axis, view)
     return GenomeBins(view, size, hit_columns, count_columns)
 

@@ -12,7 +12,7 @@ from bokeh.events import Tap
 
 from genoviz.model import PathRegion
 from genoviz_app.pages.kmers.choosing_k import KField
-from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, make_bins
+from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, iter_make_bins
 from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet, share_place, shorten_kmer
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
 from genoviz_app.parts.questions import Question
@@ -170,7 +170,7 @@ class GenomePanel:
             view = self.view
             if view.start < view.end:
                 self._bins.ask(
-                    make_bins, self._axis, view, self._state.hits, repeats, self._state.k,
+                    iter_make_bins, self._axis, view, self._state.hits, repeats, self._state.k,
                     self._strand,
                 )  # fmt: skip
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from genoviz.analyses.sequences.kmer_hits import locate_kmer
+from genoviz.analyses.sequences.kmer_hits import iter_locate_kmers
 from genoviz.analyses.sequences.kmers import Kmer
-from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
+from genoviz.analyses.sequences.pangenome_queries import iter_locate_on_paths
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.opening.index_data import BuiltIndex
 from genoviz_app.parts.remote_table import Column, TableRows
@@ -117,13 +118,15 @@ class HitSet:
         return len(self.ids)
 
 
-def find_hits(built: BuiltIndex, kmer: Kmer, strand: str) -> HitSet:
-    """Return the hits of a k-mer."""
+def iter_find_hits(built: BuiltIndex, kmer: Kmer, strand: str) -> Generator[Any, None, HitSet]:
+    """Return the hits of a k-mer; yields now and then."""
     if built.pangenome is not None:
-        found = locate_on_paths(built.pangenome, kmer, strand=strand, limit=MAX_LOCATED)
+        found = yield from iter_locate_on_paths(
+            built.pangenome, kmer, strand=strand, limit=MAX_LOCATED
+        )
         ids, nodes = found.paths, (found.node_offsets, found.nodes)
     else:
-        found = locate_kmer(built.index, kmer, strand=strand, limit=MAX_LOCATED)
+        found = yield from iter_locate_kmers(built.index, [kmer], strand=strand, limit=MAX_LOCATED)
         ids, nodes = found.contig_ids, (None, None)
     joint, strands = GenomeAxis.of(built).offsets[ids] + found.starts, found.strands
     forward, reverse = (np.sort(joint[strands == sign]) for sign in (1, -1))
@@ -199,14 +202,18 @@ def _context(built: BuiltIndex, contig: int, start: int, k: int, strand: int) ->
     )
 
 
-def write_hits(path: Path, hits: HitSet, axis: GenomeAxis) -> None:
-    """Write all hits that were located: TSV with a header, or BED6; both 0-based, half-open."""
+def iter_write_hits(path: Path, hits: HitSet, axis: GenomeAxis) -> Iterator[int]:
+    """Write all hits that were located: TSV with a header, or BED6; both 0-based, half-open.
+
+    Yields now and then.
+    """
     with path.open("w", encoding="utf-8") as file:
         if hits.is_cut:
             file.write(f"# the first {len(hits)} of {hits.n_hits} hits\n")
         if path.suffix == ".tsv":
             file.write(HEAD)
-        file.writelines(iter_lines(hits, axis, is_bed=path.suffix == ".bed"))
+        for lines in iter_lines(hits, axis, is_bed=path.suffix == ".bed"):
+            yield file.write(lines)
 
 
 def iter_lines(hits: HitSet, axis: GenomeAxis, *, is_bed: bool) -> Iterator[str]:

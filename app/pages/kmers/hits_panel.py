@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from genoviz_app.pages.kmers.hits import (
     GenomeAxis,
     HitSet,
     hit_rows,
+    iter_write_hits,
     nodes_of,
     share_place,
     shorten_kmer,
-    write_hits,
 )
 from genoviz_app.pages.kmers.state import LONG_SECONDS, KmerState
 from genoviz_app.parts.file_button import file_button, file_stem
@@ -154,7 +153,9 @@ class HitsPanel:
     def poll(self) -> None:
         """Say that hits are being found, if that takes a while."""
         if self._state.hits is None:
-            self.said.object = FINDING if self._state.is_finding else NO_KMER
+            waiting = self._state.session.waiting
+            words = f"{FINDING} {waiting}" if waiting else FINDING
+            self.said.object = words if self._state.is_finding else NO_KMER
         elif self._shown is not None and self._shown is not self._state.hits:
             if self._rows.seconds_open > LONG_SECONDS:
                 self._clear(FINDING)
@@ -250,7 +251,6 @@ class HitsPanel:
         if hits is None or index is None:
             raise GenovizError("there are no hits; write a k-mer first")
 
-        def write(path: Path) -> None:
-            write_hits(path, hits, GenomeAxis.of(index.built))
-
-        return f"{file_stem(hits.kmer.letters[:40])}.{kind}", write
+        axis = GenomeAxis.of(index.built)
+        name = f"{file_stem(hits.kmer.letters[:40])}.{kind}"
+        return name, lambda path: iter_write_hits(path, hits, axis)

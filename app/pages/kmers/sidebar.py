@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.io.sequences.fm_index import write_fm_index
+from genoviz.io.sequences.fm_index import iter_write_fm_index
 from genoviz_app.opening.files import resolve_below
 from genoviz_app.opening.index_data import INDEX_ENDING
 from genoviz_app.opening.index_files import OpenIndex
@@ -117,7 +118,7 @@ class SaveIndex:
             self._state.session.problem = f"The index was not saved: {error}."
             return
         self.said.object = "Saving …"
-        self._writing.ask(write_and_say, index, path)
+        self._writing.ask(iter_write_and_say, index, path)
 
     def _on_written(self, words: str) -> None:
         self.said.object = words
@@ -127,16 +128,14 @@ class SaveIndex:
         if index is None or index.built.graph is not None:
             raise GenovizError("no index of sequences is open")
 
-        def write(path: Path) -> None:
-            write_fm_index(index.built.index, path)
-
-        return f"{file_stem(index.title)}{INDEX_ENDING}", write
+        name = f"{file_stem(index.title)}{INDEX_ENDING}"
+        return name, lambda path: iter_write_fm_index(index.built.index, path)
 
 
-def write_and_say(index: OpenIndex, path: Path) -> str:
-    """Write an index, and return what to say of it."""
+def iter_write_and_say(index: OpenIndex, path: Path) -> Generator[Any, None, str]:
+    """Write an index, and return what to say of it; yields how far it is."""
     try:
-        write_fm_index(index.built.index, path)
+        yield from iter_write_fm_index(index.built.index, path)
         size = path.stat().st_size
     except OSError as error:
         raise GenovizError(f"{path} cannot be written: {error.strerror}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ class SpectrumPanel:
         wanted = (id(repeats), self._state.k, self.mode.value)
         if wanted != self._asked:
             self._asked = wanted
-            self._spectra.ask(repeats.spectrum, self._state.k, self.mode.value)
+            self._spectra.ask(repeats.iter_spectrum, self._state.k, self.mode.value)
 
     def _follow_index(self, *_events: Any) -> None:
         self._spectra.drop()
@@ -168,7 +169,7 @@ class SpectrumPanel:
         low, high = self.bins[first][0], self.bins[last][1]
         self._range = (low, high)
         n = sum(row[2] for row in self.bins[first : last + 1])
-        self._behind.ask(kmers_behind, repeats, self.spectrum.k, low, high, n, self.mode.value)
+        self._behind.ask(iter_kmers_behind, repeats, self.spectrum.k, low, high, n, self.mode.value)
 
     def _on_behind(self, found: tuple[list[str], TableRows]) -> None:
         self.kmers = found[0]
@@ -191,10 +192,11 @@ class SpectrumPanel:
         return f"spectrum_k{spectrum.k}.tsv", write
 
 
-def kmers_behind(
+def iter_kmers_behind(
     repeats: KmerRepeats, k: int, low: int, high: int, n: int, strand: str
-) -> tuple[list[str], TableRows]:
-    """Return the k-mers that occur so often, and rows of them."""
+) -> Generator[float, None, tuple[list[str], TableRows]]:
+    """Return the k-mers that occur so often, and rows of them; yields what share is done."""
+    yield from repeats.iter_spectrum(k, strand)  # kept for the next step, if it was another's
     found = repeats.kmers_with(k, low, high, limit=BEHIND, strand=strand)
     letters = list(found.kmers)
     gc = [100 * (text.count("G") + text.count("C")) / max(len(text), 1) for text in letters]

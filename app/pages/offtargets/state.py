@@ -95,7 +95,7 @@ class OffTargetState(param.Parameterized):
         self.reference = reference
         if self.result is not None and self.result.sites is not None and not self.is_searching:
             self._next_filter = self.filter
-            title = f"comparing with {reference or 'no reference'}"
+            title = "comparing off-targets with a reference"
             steps = iter_compare(self.result, reference)
             self._job = self.session.submit(steps, title=title, follow=self._on_job)
             self.step = SearchStep(0.0, 0, len(self.result), 0.0)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import tempfile
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import panel_material_ui as pmui
 
@@ -26,7 +25,8 @@ from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.graph.layout_files import write_layout
 from genoviz_app.pages.pangenome.layout.run import LayoutRun
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
-from genoviz_app.parts.file_button import WRITER, FileButton
+from genoviz_app.parts.file_button import WRITERS, FileButton, result_of
+from genoviz_app.server.jobs import Job, describe_problem
 
 MAX_DOWNLOAD_NODES = 5_000_000
 SIZES = {
@@ -49,6 +49,8 @@ class Downloads:
         Returns a short name of the open graph, for the names of files.
     complain
         Gets one sentence when a file cannot be made.
+    submit
+        Runs the generator that makes a file, whose title is given too.
     """
 
     def __init__(
@@ -58,9 +60,10 @@ class Downloads:
         *,
         get_name: Callable[[], str],
         complain: Callable[[str], None],
+        submit: Callable[..., Job] = WRITERS.submit,
     ) -> None:
         self._run, self._picture = run, picture
-        self._get_name, self._complain = get_name, complain
+        self._get_name, self._complain, self._submit = get_name, complain, submit
         wide = {"size": "small", "sizing_mode": "stretch_width", "margin": (0, 0, 10, 0)}
         self.size = pmui.Select(
             label="Size of pictures", options=SIZES, value=(2400, 192.0), **wide
@@ -104,13 +107,15 @@ class Downloads:
     def _button(self, label: str, ending: str, make: Callable[[str], bytes]) -> FileButton:
         async def prepare() -> io.BytesIO | None:
             button.filename = f"{_file_stem(self._get_name())}{ending}"
-            loop = asyncio.get_running_loop()
             try:
-                content = await loop.run_in_executor(WRITER, partial(make, ending))
+                content = await result_of(self._submit(steps(), title="write a file"))
             except GenovizError as error:
-                self._complain(f"The file was not made: {error}.")
+                self._complain(f"The file was not made: {describe_problem(error)}")
                 return None
-            return io.BytesIO(content)
+            return None if content is None else io.BytesIO(content)
+
+        def steps() -> Iterator[Any]:
+            yield make(ending)
 
         button = FileButton(
             callback=prepare,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -28,6 +29,7 @@ from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks
 from genoviz_app.pages.pangenome.statistics import Statistics
 from genoviz_app.parts.dock import Dock
+from genoviz_app.parts.file_button import WRITERS
 from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.opening_bar import OpeningBar
@@ -81,6 +83,7 @@ class PangenomePage:
             self.view.picture,
             get_name=self._name,
             complain=self._complain,
+            submit=partial(session.submit, pool=WRITERS),
         )
         self.finder = FindBar(session, self.view)
         self._follower = LinkFollower(session, self.view)

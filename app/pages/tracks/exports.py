@@ -5,9 +5,7 @@ A file that takes a while is made by a job, with progress, and can be stopped.
 
 from __future__ import annotations
 
-import asyncio
 import io
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,12 +29,17 @@ from genoviz_app.pages.tracks.track_values import (
     iter_write_bins,
     iter_write_features,
 )
-from genoviz_app.parts.file_button import FileButton, file_stem
+from genoviz_app.parts.file_button import (
+    WRITERS,
+    FileButton,
+    file_stem,
+    iter_content,
+    result_of,
+)
 from genoviz_app.parts.opening_bar import OpeningBar
-from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+from genoviz_app.server.jobs import Job, describe_problem
 from genoviz_app.session.session import Session
 
-POLL_SECONDS = 0.05
 MAX_BYTES = 300_000_000
 Steps = Iterator[OpeningProgress]
 Writer = Callable[[Path], Steps]
@@ -115,31 +118,14 @@ class FileJob(param.Parameterized):
         return io.BytesIO(content)
 
     async def _content(self, name: str, write: Writer) -> bytes | None:
-        steps = _iter_content(name, write)
+        steps = iter_content(name, write, max_bytes=MAX_BYTES)
         self.opening = OpeningProgress(f"Writing {name}")
-        self._job = job = self._session.submit(steps, title=f"write {name}", pool=FILES)
-        while not job.has_ended:
-            if job.snapshot is not None and job.snapshot.opened is None:
-                self.opening = job.snapshot
-            await asyncio.sleep(POLL_SECONDS)
-        if job.state is JobState.FAILED:
-            raise ParameterError(describe_problem(job.error))
-        return job.snapshot.opened if job.state is JobState.FINISHED else None
+        self._job = self._session.submit(steps, title="write a file", pool=WRITERS)
+        return await result_of(self._job, self._show)
 
-
-def _iter_content(name: str, write: Writer) -> Steps:
-    """Yield progress; the last has what was written."""
-    with tempfile.TemporaryDirectory(prefix="genoviz-download-") as folder:
-        path = Path(folder) / name
-        yield from write(path)
-        n_bytes = path.stat().st_size
-        if n_bytes > MAX_BYTES:
-            raise ParameterError(
-                f"{name} has {n_bytes / 1e6:,.0f} MB, a download has at most "
-                f"{MAX_BYTES / 1e6:,.0f} MB; save the view, or longer bins"
-            )
-        content = path.read_bytes()
-    yield OpeningProgress("Ready", 1.0, content)
+    def _show(self, progress: Any) -> None:
+        if isinstance(progress, OpeningProgress):
+            self.opening = progress
 
 
 class Exports:

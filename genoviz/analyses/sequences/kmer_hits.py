@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import REVERSE, iter_branches
+from genoviz.analyses.sequences.kmer_groups import finish
 from genoviz.analyses.sequences.kmer_packing import Kmers, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import searcher_of
@@ -17,6 +19,7 @@ from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.sequences.fm_index import FMIndex
 
+_SLICE_ROWS = 1 << 20
 MAX_SORTED = 50_000_000
 """Of a k-mer with more hits than this, a part is given in the order of the suffix array."""
 
@@ -151,14 +154,39 @@ def locate_kmers(
 
     Parameters as `locate_kmer`; ``limit`` and ``offset`` are for the hits of all k-mers together.
     """
+    return finish(
+        iter_locate_kmers(
+            index,
+            kmers,
+            strand=strand,
+            limit=limit,
+            offset=offset,
+            max_branches=max_branches,
+            backend=backend,
+        )
+    )
+
+
+def iter_locate_kmers(
+    index: FMIndex,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    limit: int | None = None,
+    offset: int = 0,
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> Generator[float, None, KmerHits]:
+    """Return what `locate_kmers` does; yields the share that is done, 0 to 1."""
     check_option("strand", strand, get_args(KmerStrands))
     if offset < 0 or (limit is not None and limit < 0):
         raise ParameterError(f"limit is {limit} and offset {offset}, need 0 or more")
-    found = _find_ranges(index, kmers, strand, max_branches, backend)
+    found = yield from _iter_find_ranges(index, kmers, strand, max_branches, backend)
     n_hits = int(found.sizes.sum())
     last = n_hits if limit is None else min(offset + limit, n_hits)
     first = min(offset, last)
-    kmer_ids, positions, strands, is_sorted = _locate(index, found, first, last, backend)
+    located = _iter_locate(index, found, first, last, backend)
+    kmer_ids, positions, strands, is_sorted = yield from located
     if strand == "canonical":
         strands = np.where(found.is_turned[kmer_ids], -strands, strands).astype(np.int8)
     places = index.text.locate(positions)
@@ -222,9 +250,9 @@ class _Ranges:
     is_turned: np.ndarray
 
 
-def _find_ranges(
+def _iter_find_ranges(
     index: FMIndex, kmers: Kmers, strand: KmerStrands, max_branches: int, backend: Backend
-) -> _Ranges:
+) -> Generator[float, None, _Ranges]:
     queries = pack_queries(kmers)
     searcher = searcher_of(index, backend, queries.n)
     is_turned = np.zeros(queries.n, bool)
@@ -244,6 +272,7 @@ def _find_ranges(
     ):
         signs = np.where(found.sides == REVERSE, -1, 1).astype(np.int8)
         parts.append((found.rows, found.numbers, signs))
+        yield 0.0
     is_turned[queries.ambiguous.numbers] = queries.ambiguous.is_turned()
     rows = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
     kmer_ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
@@ -268,9 +297,9 @@ def _is_less(words: np.ndarray, others: np.ndarray) -> np.ndarray:
     return is_less
 
 
-def _locate(
+def _iter_locate(
     index: FMIndex, found: _Ranges, first: int, last: int, backend: Backend
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+) -> Generator[float, None, tuple[np.ndarray, np.ndarray, np.ndarray, bool]]:
     """Return k-mers, text positions and strands of some hits, and whether they are in order."""
     hit_ends = np.cumsum(found.sizes)
     low = int(np.searchsorted(hit_ends, first, side="right"))
@@ -290,7 +319,11 @@ def _locate(
     shifts = rows[:, 0] - np.cumsum(sizes) + sizes
     expanded = np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))
     searcher = searcher_of(index, backend, len(expanded))
-    positions = searcher.locate(expanded)
+    parts = []
+    for start in range(0, max(len(expanded), 1), _SLICE_ROWS):
+        parts.append(searcher.locate(expanded[start : start + _SLICE_ROWS]))
+        yield start / max(len(expanded), 1)
+    positions = parts[0] if len(parts) == 1 else np.concatenate(parts)
     if not is_sorted:
         return np.repeat(kmer_ids, sizes), positions, np.repeat(strands, sizes), False
     # One integer says k-mer, position and strand, and sorts fast.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -12,6 +12,7 @@ from numba import njit
 from genoviz.analyses.graph.query.hit_nodes import find_nodes
 from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import BOTH, FORWARD, REVERSE, iter_branches
+from genoviz.analyses.sequences.kmer_groups import finish
 from genoviz.analyses.sequences.kmer_packing import Kmers, PackedQueries, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
@@ -187,6 +188,22 @@ def count_per_path(
     ParameterError
         As `count_kmers`, and if a k-mer is too long.
     """
+    return finish(
+        iter_count_per_path(
+            pangenome, kmers, strand=strand, max_branches=max_branches, backend=backend
+        )
+    )
+
+
+def iter_count_per_path(
+    pangenome: PangenomeIndex,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> Generator[int, None, np.ndarray]:
+    """Return what `count_per_path` does; yields how many places each batch has."""
     check_option("strand", strand, get_args(KmerStrands))
     kmers = [kmers] if isinstance(kmers, str | bytes) else kmers
     counts = np.zeros((len(kmers), pangenome.graph.n_paths), np.int64)
@@ -196,6 +213,7 @@ def count_per_path(
             hits.kmers, hits.units, hits.sides, strand == "forward",
             paths.offsets, paths.paths, paths.counts, pangenome.shared.is_turned, counts,
         )  # fmt: skip
+        yield len(hits.units)
     return counts
 
 
@@ -237,6 +255,30 @@ def locate_on_paths(
     ParameterError
         As `count_per_path`, or if ``limit`` or ``offset`` is negative.
     """
+    return finish(
+        iter_locate_on_paths(
+            pangenome,
+            kmer,
+            strand=strand,
+            limit=limit,
+            offset=offset,
+            max_branches=max_branches,
+            backend=backend,
+        )
+    )
+
+
+def iter_locate_on_paths(
+    pangenome: PangenomeIndex,
+    kmer: str | bytes | Kmer,
+    *,
+    strand: KmerStrands = "both",
+    limit: int | None = None,
+    offset: int = 0,
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> Generator[int, None, PathHits]:
+    """Return what `locate_on_paths` does; yields how many places each batch has."""
     check_option("strand", strand, get_args(KmerStrands))
     if offset < 0 or (limit is not None and limit < 0):
         raise ParameterError(f"limit is {limit} and offset {offset}, need to be 0 or more")
@@ -244,7 +286,10 @@ def locate_on_paths(
     k = len(letters)
     if strand == "canonical":
         letters = _first_strand(letters)
-    parts = list(iter_unit_hits(pangenome, [letters], max_branches, backend))
+    parts = []
+    for hits in iter_unit_hits(pangenome, [letters], max_branches, backend):
+        parts.append(hits)
+        yield len(hits.units)
     ends = np.cumsum([_count_places(pangenome, hits, strand) for hits in parts], dtype=np.int64)
     n_hits = int(ends[-1]) if parts else 0
     stop = n_hits if limit is None else min(n_hits, offset + limit)
@@ -254,6 +299,7 @@ def locate_on_paths(
     strands = np.empty(len(paths), np.int8)
     for hits, end, n in zip(parts, ends.tolist(), np.diff(ends, prepend=0), strict=True):
         _fill_places(pangenome, hits, k, strand, end - int(n) - first, paths, starts, strands)
+        yield int(n)
     if is_sorted:
         order = np.lexsort([starts, paths])[offset:stop]
         paths, starts, strands = paths[order], starts[order], strands[order]

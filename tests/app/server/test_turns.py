@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 
+from genoviz_app.parts.file_button import WRITERS, file_button, iter_content
 from genoviz_app.parts.questions import Question
+from genoviz_app.server import jobs
 from genoviz_app.server.jobs import FILES, N_FILE_THREADS, JobPool, JobState
+from genoviz_app.server.serving import StatusHandler
 from genoviz_app.session.session import Session
 from tests.waiting import PATIENCE, wait_until
 
@@ -165,12 +171,78 @@ def test_others_that_are_before_an_owner_are_counted(make_gate):
     assert gate.entered.wait(PATIENCE)
     pool.submit(iter([1]), owner="two", title="second")
     third = pool.submit(iter([1]), owner="three", title="third")
-    assert [pool.count_others(owner) for owner in ("one", "two", "three")] == [2, 1, 2]
+    assert [pool.count_others(owner) for owner in ("one", "two", "three")] == [0, 1, 2]
     assert [job.title for job in pool.active] == ["", "second", "third"]
     running.cancel()
     gate.opened.set()
     assert third.wait(PATIENCE)
     pool.close()
+
+
+@pytest.fixture
+def crowd(make_session, make_gate):
+    """Gates that questions of as many tabs as there are threads stand at."""
+    gates = [make_gate() for _ in range(N_FILE_THREADS)]
+    for gate in gates:
+        ask(make_session(), gate.stand)
+    for gate in gates:
+        assert gate.entered.wait(PATIENCE)
+    return gates
+
+
+def test_a_tab_says_for_how_many_others_it_waits(make_session, crowd, monkeypatch):
+    monkeypatch.setattr(jobs, "PATIENCE", 0.0)
+    late = make_session()
+    _, answers = ask(late, lambda: "at last")
+    wait_until(lambda: late.waiting, late.poll)
+    assert late.waiting == f"waiting for {N_FILE_THREADS} other jobs"
+    for gate in crowd:
+        gate.opened.set()
+    assert await_answer(late, answers) == "at last"
+    late.poll()
+    assert late.waiting == ""
+
+
+def test_a_tab_that_waits_for_its_own_jobs_waits_for_no_others(make_session, crowd, monkeypatch):
+    monkeypatch.setattr(jobs, "PATIENCE", 0.0)
+    crowd[0].opened.set()
+    own, second = Gate(), Gate()
+    session = make_session()
+    ask(session, own.stand)
+    assert own.entered.wait(PATIENCE)
+    ask(session, second.stand)
+    session.poll()
+    assert session.waiting == ""
+    own.opened.set()
+    second.opened.set()
+
+
+def test_the_status_lists_jobs_without_names_of_files(make_session, crowd):
+    """Whoever can ask for it learns how busy the server is, and not what others open."""
+    session = make_session()
+    session.open("/data/secret.gfa")
+    question = Question(session, "association", lambda _: None)
+    question.ask(lambda: None, title="association with a secret trait")
+    written = []
+    StatusHandler.get(SimpleNamespace(write=written.append))
+    listed = [(job["title"], job["state"]) for job in written[0]["jobs"]]
+    assert listed.count(("a question", "running")) == N_FILE_THREADS
+    assert ("open a file", "waiting") in listed
+    assert ("association", "waiting") in listed
+    assert "secret" not in json.dumps(written)
+
+
+def test_a_file_is_written_while_that_of_another_tab_stands_in_a_step(make_session, make_gate):
+    gate, slow = make_gate(), make_session()
+    steps = iter_content("slow.txt", lambda _path: gate.stand())
+    job = slow.submit(steps, title="write a file", pool=WRITERS)
+    assert gate.entered.wait(PATIENCE)
+    button = file_button(
+        make_session(), "TSV", lambda: ("a.tsv", lambda path: path.write_text("a"))
+    )
+    asyncio.run(button._async_sync_data())
+    assert button.filename == "a.tsv"
+    assert not job.has_ended
 
 
 def test_the_threads_of_questions_outnumber_one():

@@ -159,7 +159,7 @@ class PathDepths:
 
         if id(track) not in self._questions:
             self._questions[id(track)] = Question(
-                self._session, f"{track.title} along a path", take
+                self._session, "depth of paths along a path", take
             )
         wanted = self._of_track[id(track)][1]
         self._questions[id(track)].ask(_depth_of, graph, path, wanted)
