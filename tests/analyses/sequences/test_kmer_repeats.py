@@ -325,3 +325,21 @@ def test_counts_in_slices_are_those_in_one_go(monkeypatch, k):
             np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     counts = [len(count_all(texts, size, "forward")) for size in (1, k)]
     assert found["distinct", "forward"][1].n_distinct[[0, k - 1]].tolist() == counts
+
+
+class Raced(KmerRepeats):
+    """Somebody else asks for another k as soon as something was computed: it is not kept."""
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, None if name in ("_groups", "_track", "_spectrum") else value)
+
+
+@pytest.mark.parametrize("strand", STRANDS)
+@pytest.mark.parametrize("k", [3, 40])
+def test_threads_that_ask_for_different_ks_get_their_own_answers(k, strand):
+    alone = repeats_of(FIXTURES[5])
+    raced = Raced(alone.text, alone.suffix_array, alone.lcp)
+    found, expected = raced.spectrum(k, strand), alone.spectrum(k, strand)
+    assert found.multiplicities.tolist() == expected.multiplicities.tolist()
+    assert found.n_kmers.tolist() == expected.n_kmers.tolist()
+    assert raced.track(k, strand).values.tolist() == alone.track(k, strand).values.tolist()

@@ -18,7 +18,8 @@ from genoviz.analyses.offtargets.cuts import cut_sites
 from genoviz.analyses.offtargets.differences import KINDS
 from genoviz.analyses.offtargets.scores import cctop_scores, mit_scores
 from genoviz.errors import GenovizError
-from genoviz.io.offtargets.output import HitFormat, HitTable, write_tables
+from genoviz.io.offtargets.output import HitFormat, HitTable, iter_rows, write_tables
+from genoviz.io.text.writer import iter_write_text
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of, short_kind
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
@@ -69,7 +70,7 @@ def export_buttons(
             if ending in FIGURES.values():
                 view = shown_view()
                 return name, lambda path: write_figure(path, found, view)
-            return name, lambda path: write_found(path, found)
+            return name, lambda path: iter_write_found(path, found)
 
         return prepare
 
@@ -79,8 +80,11 @@ def export_buttons(
     ]
 
 
-def write_found(path: Path, found: FoundHits) -> None:
-    """Write all hits that are listed, in their order; the ending of the name tells how."""
+def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:
+    """Write all hits that are listed, in their order; the ending of the name tells how.
+
+    Yields the path now and then.
+    """
     result, ending = found.result, path.suffix.removeprefix(".")
     query = result.query
     form: HitFormat = ending
@@ -92,7 +96,12 @@ def write_found(path: Path, found: FoundHits) -> None:
         if ending in TABLES:
             columns = columns_of(found, rows, hits)
         tables.append(HitTable(hits, [query.guides[number].name for number in ids], columns))
-    write_tables(tables, path, format=form)
+        yield path
+    if form == "parquet":
+        write_tables(tables, path, format=form)
+        return
+    for _ in iter_write_text(path, iter_rows(tables, form)):
+        yield path
 
 
 def _iter_groups(

@@ -29,7 +29,7 @@ from genoviz_app.pages.offtargets import OffTargetsPage
 from genoviz_app.pages.offtargets.hits.alignment_html import dots_html, stacked_html
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES
 from genoviz_app.pages.offtargets.hits.card import card_html, flank_of
-from genoviz_app.pages.offtargets.hits.exports import caption_of, write_figure, write_found
+from genoviz_app.pages.offtargets.hits.exports import caption_of, iter_write_found, write_figure
 from genoviz_app.pages.offtargets.hits.figures import PlacesPanel, make_cells
 from genoviz_app.pages.offtargets.hits.filter import HitFilter, filter_hits
 from genoviz_app.pages.offtargets.hits.listed_rows import BLOCK, hit_rows
@@ -281,7 +281,7 @@ def test_guides_of_several_lengths_are_those_of_searches_of_one_length(genome, t
     assert kinds.counts.sum() == n_kinds
     found = filter_hits(mixed, HitFilter(), HitOrder())
     assert hit_rows(found, 0).frame["Cut"][0] == 20_017
-    write_found(tmp_path / "hits.tsv", found)
+    list(iter_write_found(tmp_path / "hits.tsv", found))
     assert len((tmp_path / "hits.tsv").read_text().splitlines()) == len(mixed) + 1
     with pytest.raises(ParameterError, match="18 and 19 and 20 nt"):
         _ = mixed.query.patterns
@@ -308,7 +308,7 @@ def test_hits_have_genes_and_are_filtered_by_class(result, tmp_path):
     assert "exon of TARGET" in card_html(result, row, flank_of(result, row, 5), genes)
     far = int(np.flatnonzero(on_first & ~in_target)[0])
     assert " bp away" in card_html(result, far, flank_of(result, far, 5), genes)
-    write_found(tmp_path / "hits.tsv", found)
+    list(iter_write_found(tmp_path / "hits.tsv", found))
     lines = (tmp_path / "hits.tsv").read_text().splitlines()
     names = "cut_site cfd mit cctop seed_mismatches gene gene_distance class"
     assert lines[0].endswith(names.replace(" ", "\t"))
@@ -467,7 +467,7 @@ def test_progress_is_told_with_the_right_number(step, words):
 def test_listed_hits_become_files(result, tmp_path):
     found = filter_hits(result, HitFilter(guide=0, mismatches=(0, 1)), HitOrder())
     for ending in ("tsv", "csv", "bed", "txt", "parquet"):
-        write_found(tmp_path / f"hits.{ending}", found)
+        list(iter_write_found(tmp_path / f"hits.{ending}", found))
     for ending, start in (("svg", b"<svg"), ("png", b"\x89PNG")):
         write_figure(tmp_path / f"hits.{ending}", found, None)
         assert (tmp_path / f"hits.{ending}").read_bytes().startswith(start)

@@ -30,7 +30,7 @@ from genoviz_app.pages.offtargets.hits.card import (
     flank_of,
     haplotypes_html,
 )
-from genoviz_app.pages.offtargets.hits.exports import write_found
+from genoviz_app.pages.offtargets.hits.exports import iter_write_found
 from genoviz_app.pages.offtargets.hits.filter import HitFilter, filter_hits
 from genoviz_app.pages.offtargets.hits.heat_maps import make_matrix
 from genoviz_app.pages.offtargets.hits.listed_rows import hit_rows
@@ -231,7 +231,7 @@ def test_a_guide_without_a_site_has_no_worst(gfa):
 
 def test_files_have_haplotypes_and_reference(result, tmp_path):
     found = filter_hits(result, HitFilter(guide=0, mismatches=(0, 1)), HitOrder())
-    write_found(tmp_path / "hits.tsv", found)
+    list(iter_write_found(tmp_path / "hits.tsv", found))
     header, *lines = (tmp_path / "hits.tsv").read_text().splitlines()
     tables = [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
     assert [table["haplotypes"] for table in tables] == [
@@ -241,7 +241,7 @@ def test_files_have_haplotypes_and_reference(result, tmp_path):
     is_present = [table["in_reference"] == "1" for table in tables]
     assert is_present == [words == "yes" for words in result.sites.reference_words(found.rows)]
     for ending in ("bed", "txt", "csv"):
-        write_found(tmp_path / f"hits.{ending}", found)
+        list(iter_write_found(tmp_path / f"hits.{ending}", found))
         assert len((tmp_path / f"hits.{ending}").read_text().splitlines()) >= len(found)
 
 
