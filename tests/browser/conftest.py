@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -193,7 +193,8 @@ def served(*arguments):
             time.sleep(0.05)
         yield f"http://127.0.0.1:{found[1]}{found[2] or '/'}", lines
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait(PATIENCE)
         reader.join(PATIENCE)
         process.stdout.close()

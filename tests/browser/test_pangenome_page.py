@@ -9,7 +9,6 @@ import urllib.request
 import pytest
 
 from tests.browser.conftest import Visit, served
-from tests.conftest import ROOT
 
 BAD_GFA = "S\ts1\tACGT\nL\ts1\t+\ts9\t+\t0M\n"
 
@@ -164,9 +163,8 @@ def test_what_is_made_can_be_saved(still_visit):
         assert len(content) > 500
 
 
-def test_served_by_panel_the_second_visit_is_like_the_first(tabs):
-    arguments = ("-m", "panel", "serve", str(ROOT / "app"), "--port", "0")
-    with served(*arguments) as (url, lines):
+def test_the_second_visit_to_a_server_is_like_the_first(tabs):
+    with served("-m", "genoviz_app", "--no-show", "--port", "0") as (url, lines):
         for _ in range(2):
             visit = Visit(tabs.new_page(), url)
             visit.until(lambda visit=visit: visit.n_painted > 0)
