@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -15,6 +16,8 @@ from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.graph.gfa import iter_read_gfa
 from genoviz.model import PangenomeGraph
 from genoviz.samples import Sample, iter_get_sample, list_samples
+from genoviz_app.opening.apart import READERS, iter_apart
+from genoviz_app.opening.memory import MEMORY, graph_bytes
 from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
 from genoviz_app.server.jobs import Job, JobPool
@@ -77,14 +80,24 @@ class FileCache:
         Called with a path; yields progress, of which the last has what was opened.
     n_kept
         How many contents are kept that nobody has open.
+    estimate
+        Called with a path; returns how many bytes of memory opening it takes, about.
+    is_apart
+        Called with a path; tells whether a server reads it in a process of its own.
     """
 
     _all: ClassVar[weakref.WeakSet[FileCache]] = weakref.WeakSet()
 
     def __init__(
-        self, iter_content: Callable[[Path], Iterator[OpeningProgress]], n_kept: int
+        self,
+        iter_content: Callable[[Path], Iterator[OpeningProgress]],
+        n_kept: int,
+        *,
+        estimate: Callable[[Path], int] = lambda _: 0,
+        is_apart: Callable[[Path], bool] = lambda _: True,
     ) -> None:
         self._all.add(self)
+        self._estimate, self._is_apart = estimate, is_apart
         self._iter_content = iter_content
         self._contents: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
         self._kept: OrderedDict[tuple, Any] = OrderedDict()
@@ -101,14 +114,44 @@ class FileCache:
             content = self._contents.get(key)
         try:
             if content is None:
-                for progress in self._iter_content(path):
-                    content = progress.opened
-                    yield replace(progress, opened=None)
+                content = yield from self._iter_open(path)
             self._keep(key, content)
         finally:
             with self._lock:
                 self._being_read.discard(key)
         yield content
+
+    def _iter_open(self, path: Path) -> Generator[OpeningProgress | None, None, Any]:
+        """Return the content of a file that has its memory until nobody has the content."""
+        needed = 0
+        with contextlib.suppress(OSError, GenovizError):  # its reader says what is wrong with it
+            needed = self._estimate(path)
+        claim = MEMORY.claim(path, needed, self.forget_all)
+        content = None
+        try:
+            if READERS.are_apart and self._is_apart(path):
+                steps = iter_apart(self._iter_content, path, max_bytes=claim.max_bytes)
+            else:
+                steps = self._iter_content(path)
+            for progress in steps:
+                if progress is None:
+                    yield None
+                    continue
+                content = progress.opened
+                yield replace(progress, opened=None)
+        finally:
+            if content is None:
+                claim.release()
+            else:
+                weakref.finalize(content, claim.release)
+        return content
+
+    @classmethod
+    def forget_all(cls) -> None:
+        """Keep nothing that nobody has open, whatever the cache."""
+        for cache in tuple(cls._all):
+            with cache._lock:
+                cache._kept.clear()
 
     @classmethod
     def forget_below(cls, folder: Path) -> None:
@@ -138,7 +181,7 @@ class GraphCache(FileCache):
     """Graphs by file."""
 
     def __init__(self, n_kept: int = N_KEPT_GRAPHS) -> None:
-        super().__init__(_iter_graph, n_kept)
+        super().__init__(_iter_graph, n_kept, estimate=graph_bytes)
 
 
 def _iter_graph(path: Path) -> Iterator[OpeningProgress]:

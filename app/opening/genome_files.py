@@ -26,6 +26,7 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.opening.index_files import BUILDERS, GRAPH_SOURCE, OpenIndex
+from genoviz_app.opening.memory import sequences_bytes
 from genoviz_app.opening.opening_files import OpeningFiles
 
 N_KEPT_GENOMES = 3
@@ -98,7 +99,7 @@ def sequences_of(text: IndexText) -> Sequences:
     return Sequences(tuple(map(str, text.contig_names)), offsets, bases, np.asarray(text.masked))
 
 
-GENOMES = FileCache(iter_read_genome, N_KEPT_GENOMES)
+GENOMES = FileCache(iter_read_genome, N_KEPT_GENOMES, estimate=sequences_bytes(3))
 """The genomes of all files and all tabs."""
 
 

@@ -17,6 +17,7 @@ from genoviz.model.genotypes.phenotypes import RowOrderError
 from genoviz.samples import iter_get_sample
 from genoviz_app.opening.files import FileCache, OpeningProgress, Tab, check_path, find_sample
 from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
+from genoviz_app.opening.memory import genotypes_bytes, table_bytes
 from genoviz_app.opening.opening_files import OpeningFiles
 
 if TYPE_CHECKING:
@@ -97,11 +98,18 @@ def _iter_table(path: Path) -> Iterator[OpeningProgress]:
     yield OpeningProgress("Ready", 1.0, read_phenotypes(path))
 
 
-GENOTYPES = FileCache(_iter_genotypes, N_KEPT_GENOTYPES)
+def _is_apart(path: Path) -> bool:
+    """PLINK's genotypes are mapped, not read."""
+    return path.suffix not in PARTS[".bed"]
+
+
+GENOTYPES = FileCache(
+    _iter_genotypes, N_KEPT_GENOTYPES, estimate=genotypes_bytes, is_apart=_is_apart
+)
 """The genotypes of all tabs."""
 
 
-TABLES = FileCache(_iter_table, N_KEPT_TABLES)
+TABLES = FileCache(_iter_table, N_KEPT_TABLES, estimate=table_bytes)
 """The tables of phenotypes of all tabs."""
 
 

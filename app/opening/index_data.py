@@ -17,6 +17,7 @@ from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index
 from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.fm_index import FMIndex
+from genoviz_app.opening.apart import READERS, iter_apart
 from genoviz_app.opening.files import OpeningProgress
 
 READING = "Reading"
@@ -120,17 +121,21 @@ class BuiltIndex:
         return self.index.n_bytes
 
 
-def iter_build_file(path: Path) -> Iterator[BuildingProgress]:
+def iter_build_file(path: Path) -> Iterator[BuildingProgress | None]:
     """Build the index of a FASTA or 2bit file, or read one; the last has the `BuiltIndex`."""
     if is_fm_index(path):
         yield from _iter_read_index(path)
         return
     start, sequences = time.perf_counter(), None
-    for progress in iter_read_sequences(path):
-        sequences = progress.sequences
+    # The building runs kernels, which take turns with those of all tabs; the reading does not.
+    reading = iter_apart(_iter_sequences, path) if READERS.are_apart else _iter_sequences(path)
+    for progress in reading:
+        if progress is None:
+            yield None
+            continue
+        sequences = progress.opened
         report = BuildReport({READING: time.perf_counter() - start}, stage=READING)
-        fraction = progress.n_bytes / max(progress.n_bytes_total, 1)
-        yield BuildingProgress(f"Reading {path.name}", fraction, report=report)
+        yield BuildingProgress(progress.text, progress.fraction, report=report)
     reading = {READING: time.perf_counter() - start}
     for progress in iter_build_fm_index(sequences):
         report = _report_of(progress, reading, sequences.total_length)
@@ -138,6 +143,12 @@ def iter_build_file(path: Path) -> Iterator[BuildingProgress]:
         if progress.index is not None:
             built = BuiltIndex(progress.index, report, notes=sequences.notes)
         yield BuildingProgress(_say(progress), progress.fraction, built, report)
+
+
+def _iter_sequences(path: Path) -> Iterator[OpeningProgress]:
+    for progress in iter_read_sequences(path):
+        fraction = progress.n_bytes / max(progress.n_bytes_total, 1)
+        yield OpeningProgress(f"Reading {path.name}", fraction, progress.sequences)
 
 
 def _iter_read_index(path: Path) -> Iterator[BuildingProgress]:

@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import param
 
 from genoviz.analyses.sequences.kmer_repeats import iter_kmer_repeats
+from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
+from genoviz.io.sequences.fm_index import is_fm_index
 from genoviz.samples import iter_get_sample
 from genoviz_app.opening.files import (
     FileCache,
@@ -23,6 +25,7 @@ from genoviz_app.opening.files import (
     iter_after_writing,
 )
 from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
+from genoviz_app.opening.memory import sequences_bytes
 from genoviz_app.opening.opening_files import OpeningFiles
 from genoviz_app.server.jobs import JobPool
 from genoviz_app.server.right_of_way import CORES
@@ -31,7 +34,14 @@ N_KEPT_INDEXES = 3
 GRAPH_SOURCE = "graph"
 """What a link calls the index of the graph that is open."""
 
-INDEXES = FileCache(iter_build_file, N_KEPT_INDEXES)
+
+def _estimate(path: Path) -> int:
+    """Return what an index takes: 11 bytes a base while it is built; one that is read is mapped."""
+    return min(path.stat().st_size, MAX_BYTES_IN_MEMORY) if is_fm_index(path) else BUILDING(path)
+
+
+BUILDING = sequences_bytes(11)
+INDEXES = FileCache(iter_build_file, N_KEPT_INDEXES, estimate=_estimate, is_apart=lambda _: False)
 """The indexes of all files and all tabs."""
 
 BUILDERS = JobPool("genoviz-indexes", way=CORES)

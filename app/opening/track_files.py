@@ -20,12 +20,13 @@ from genoviz_app.opening.files import (
     find_sample,
     iter_after_writing,
 )
+from genoviz_app.opening.memory import track_bytes
 from genoviz_app.opening.track_data import TrackData, iter_read_track
 from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
 
 N_KEPT_TRACKS = 12
 
-TRACKS = FileCache(iter_read_track, N_KEPT_TRACKS)
+TRACKS = FileCache(iter_read_track, N_KEPT_TRACKS, estimate=track_bytes)
 """The tracks of all tabs."""
 
 

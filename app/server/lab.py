@@ -63,6 +63,7 @@ KEYS: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "groups": {"people": TEXTS, "folders": TEXTS},
     "limits": {
         "upload_megabytes": (_is_number(0, 10**6), "a whole number from 0 to 1000000"),
+        "memory_gigabytes": (_is_number(1, 10**5), "a whole number from 1 to 100000"),
     },
 }
 """Sections and their keys: what a value is checked by, and what is needed. ``groups`` has a section
@@ -95,6 +96,8 @@ class Lab:
         What cookies are signed with.
     upload_megabytes
         How much may be uploaded in one tab.
+    memory_gigabytes
+        How much memory open files may take together; None for a share of the machine's.
     """
 
     address: str = ADDRESS
@@ -110,6 +113,7 @@ class Lab:
     oauth: OAuth | None = None
     secret: str = ""
     upload_megabytes: int = UPLOAD_MEGABYTES
+    memory_gigabytes: int | None = None
 
     @property
     def is_limited(self) -> bool:
@@ -196,6 +200,7 @@ class _Reader:
             oauth=self._oauth(),
             secret=self._secret(people.get("secret_file")),
             upload_megabytes=limits.get("upload_megabytes", UPLOAD_MEGABYTES),
+            memory_gigabytes=limits.get("memory_gigabytes"),
         )
         self._check(lab)
         return lab

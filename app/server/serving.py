@@ -14,6 +14,7 @@ from tornado.web import RequestHandler
 
 from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
+from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, own_names
 from genoviz_app.server.event_loop import loop_lag
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
@@ -58,6 +59,7 @@ def serve(
     hosts: Sequence[str] = (),
     origins: Sequence[str] = (),
     lab: Path | None = None,
+    memory_gigabytes: int | None = None,
 ) -> None:
     """Serve the dashboard until interrupted, and print its address.
 
@@ -104,10 +106,12 @@ def serve(
         hosts=(*given.hosts, *hosts),
         origins=(*given.origins, *origins),
         offer=paths,
+        memory_gigabytes=memory_gigabytes or given.memory_gigabytes,
     )
     if given.is_limited and not (given.folders or given.groups):
         given = replace(given, folders=tuple({Path.cwd(), *(path.parent for path in paths)}))
     offer_files(given)
+    READERS.start()
     server = make_server(given, show=show)
     names = own_names(given.address)
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
@@ -133,6 +137,8 @@ def offer_files(lab: Lab) -> None:
     SETTINGS.files = group_files(others)
     SETTINGS.folders, SETTINGS.groups = lab.folders, lab.groups
     SETTINGS.offered, SETTINGS.is_limited = lab.offer, lab.is_limited
+    if lab.memory_gigabytes is not None:
+        SETTINGS.memory = lab.memory_gigabytes * 10**9
 
 
 def make_server(lab: Lab, *, show: bool) -> Any:

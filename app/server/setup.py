@@ -13,6 +13,7 @@ from typing import Any
 from bokeh.util.warnings import BokehUserWarning
 
 from genoviz.io.files.reading_rules import RULES
+from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.doors import Doors, TabOwner
 from genoviz_app.server.event_loop import LOOP_LAG
@@ -50,6 +51,8 @@ class ServerSettings:
     is_limited
         Whether files may be read in these folders only, which is not needed on a server that only
         this machine can reach.
+    memory
+        How many bytes of memory open files may take together; None for a share of the machine's.
     """
 
     files: tuple[ServedGraph, ...] = ()
@@ -60,6 +63,7 @@ class ServerSettings:
     groups: tuple[tuple[frozenset[str], tuple[Path, ...]], ...] = ()
     offered: tuple[Path, ...] = ()
     is_limited: bool = False
+    memory: int | None = None
 
     def may_read(self, person: str) -> tuple[Path, ...]:
         """Return the folders, and single files, that somebody may read; empty for no limit."""
@@ -88,6 +92,8 @@ def current_person() -> str:
 def prepare_server() -> None:
     """Prepare this process for serving; calling it again does nothing."""
     RULES.snapshots = True
+    there = machine_memory()
+    MEMORY.total = SETTINGS.memory or (int(SERVER_SHARE * there) if there else None)
     RULES.max_ratio, RULES.max_line_bytes = MAX_RATIO, MAX_LINE_BYTES
     send_small_frames_at_once()
     keep_styles_here()

@@ -80,6 +80,15 @@ def serve(
             "names, and end.",
         ),
     ] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="GB",
+            help="How much memory open files may take together, and one of them half of it; 60 % "
+            "of the machine's by default. A file that does not fit is refused before it is read.",
+        ),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
     ] = True,
@@ -96,7 +105,7 @@ def serve(
                 value if context.get_parameter_source(name).name == "COMMANDLINE" else None
                 for name, value in (("port", port), ("address", address))
             )
-        others = {"hosts": host, "origins": origin, "lab": lab}
+        others = {"hosts": host, "origins": origin, "lab": lab, "memory_gigabytes": memory}
         others = {name: value for name, value in others.items() if value}
         serve_app(files or [], port=port, address=address, show=browser, **others)
     except ModuleNotFoundError as error:

@@ -181,7 +181,7 @@ class _Gauge:
         if most is not None and tight:
             self._refuse(
                 f"holds {show_bytes(self._n_bytes)} of text in its first {show_bytes(position)}, "
-                f"more than {most:,} times as much, as no genomic file does",
+                f"more than {most:,} times as much (no genomic file does)",
                 "max_ratio",
             )
         most = RULES.max_line_bytes

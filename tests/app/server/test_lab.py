@@ -95,6 +95,7 @@ WRONG = [
     ("[groups.a]\npeople = ['ada']\nfolders = ['mice']", "nobody who logs in"),
     ("[oauth]\nprovider = 'github'", "[oauth] needs key"),
     ("[limits]\nupload_megabytes = -1", "[limits] upload_megabytes is -1"),
+    ("[limits]\nmemory_gigabytes = 0", "[limits] memory_gigabytes is 0"),
     (
         "[oauth]\nprovider = 'x'\nkey = 'k'\nsecret_file = 'oauth.key'\nredirect = 'r'\nallow = []",
         "[oauth] provider is 'x'; one of",

@@ -1,0 +1,214 @@
+"""How much memory the files that are open may take, told before one is read.
+
+What opening a file needs is estimated from its size, its kind and its first lines, generously; it
+is taken from the server's budget until nobody has the file open any more. A file that does not fit
+is refused, in a sentence with the numbers. The process that reads it may take no more than is free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from genoviz.errors import FileFormatError
+from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
+from genoviz.io.files.file_bytes import read_start
+from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
+from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
+from genoviz.io.text.text_file import show_bytes
+
+SERVER_SHARE = 0.6
+"""Share of this machine's memory that open files may take, unless the server is told another."""
+
+FILE_SHARE = 0.5
+"""Share of that which one file may take."""
+
+_CGROUPS = ("memory.max", "memory/memory.limit_in_bytes", "memory.limit_in_bytes")
+_SAMPLE_BYTES = 1 << 20
+_N_PARTS, _PART_BYTES = 64, 16 << 10
+_COMPRESSED_SAMPLE_BYTES = 1 << 16
+_MAX_RATIO = 1_032  # of gzip
+
+
+class Claim:
+    """Memory that the opening of a file has been given."""
+
+    def __init__(self, budget: MemoryBudget, n_bytes: int, max_bytes: int | None) -> None:
+        self._budget, self.n_bytes, self.max_bytes = budget, n_bytes, max_bytes
+
+    def release(self) -> None:
+        """Give it back; a second time does nothing."""
+        self._budget.give_back(self)
+
+
+class MemoryBudget:
+    """The memory that all open files share.
+
+    Attributes
+    ----------
+    total
+        How many bytes there are; None for no limit.
+    """
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+        self._claims: set[Claim] = set()
+        self._lock = threading.RLock()  # a claim may be given back by a collection in the midst
+
+    @property
+    def taken(self) -> int:
+        """How many bytes the files that are open, or being opened, take."""
+        with self._lock:
+            return sum(claim.n_bytes for claim in self._claims)
+
+    def claim(self, path: Path, needed: int, make_room: Callable[[], None]) -> Claim:
+        """Take memory for a file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        needed
+            How many bytes its opening takes, about.
+        make_room
+            Called once if they are not free: forgets files that nobody has open.
+
+        Raises
+        ------
+        FileFormatError
+            If they are not free; says how many are.
+        """
+        if self.total is None:
+            return Claim(self, needed, None)
+        most = int(self.total * FILE_SHARE)
+        if needed > most:
+            raise FileFormatError(
+                path,
+                f"needs about {show_bytes(needed)} of memory to be opened, and one file may take "
+                f"{show_bytes(most)}, half of what this server has for files; a larger --memory "
+                "raises both",
+            )
+        if self.total - self.taken < needed:
+            make_room()
+        with self._lock:
+            free = self.total - self.taken
+            if free < needed:
+                raise FileFormatError(
+                    path,
+                    f"needs about {show_bytes(needed)} of memory to be opened, and "
+                    f"{show_bytes(max(free, 0))} of the {show_bytes(self.total)} that this server "
+                    "has for files are free; close files in this tab or others first, or give the "
+                    "server a larger --memory",
+                )
+            claim = Claim(self, needed, max(needed, min(most, free)))
+            self._claims.add(claim)
+        return claim
+
+    def give_back(self, claim: Claim) -> None:
+        """Take the memory of a claim back."""
+        with self._lock:
+            self._claims.discard(claim)
+
+
+MEMORY = MemoryBudget()
+"""That of this server."""
+
+
+def machine_memory() -> int | None:
+    """Return how many bytes this process may use: those of the machine, or of its cgroup."""
+    found = []
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in _CGROUPS:
+        with contextlib.suppress(OSError, ValueError):  # "max" is no number
+            text = Path("/sys/fs/cgroup", name).read_text(encoding="ascii")
+            found.append(int(text))
+    return min(found, default=None)
+
+
+def limit_memory(max_bytes: int | None) -> None:
+    """Let this process take so much memory of its own beyond what it has, where systems can."""
+    if max_bytes is None or not sys.platform.startswith("linux"):
+        return
+    import resource
+
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    taken = 1024 * int(status.partition("VmData:")[2].split()[0])
+    resource.setrlimit(resource.RLIMIT_DATA, (taken + max_bytes, resource.RLIM_INFINITY))
+
+
+def text_bytes(path: Path) -> int:
+    """Return how long the text of a file is, about: as its first part is compressed."""
+    n_bytes = path.stat().st_size
+    n_packed = min(n_bytes, _COMPRESSED_SAMPLE_BYTES)
+    with path.open("rb") as file:
+        if file.read(2) != b"\x1f\x8b":
+            return n_bytes
+    return n_bytes * max(len(read_start(path, _MAX_RATIO * n_packed)), 1) // n_packed
+
+
+def count_lines(path: Path) -> int:
+    """Return how many lines a text has, about: they are as long as those of its first part."""
+    sample = read_start(path, _SAMPLE_BYTES)
+    return text_bytes(path) * (sample.count(b"\n") + 1) // max(len(sample), 1)
+
+
+def graph_bytes(path: Path) -> int:
+    """Return what opening a graph takes: 60 bytes a node, and its text for bases and steps.
+
+    Nodes are counted in parts of the file, all over it; of a compressed one, all of the first part
+    has as many as half of the text.
+    """
+    n_bytes = text_bytes(path)
+    if n_bytes == path.stat().st_size:
+        sample = _spread_sample(path)
+        n_nodes = sample.count(b"\nS\t") * n_bytes // max(len(sample), 1)
+    else:
+        sample = read_start(path, _SAMPLE_BYTES)
+        n_nodes = sample.count(b"\nS\t") * n_bytes // max(2 * len(sample), 1)
+    return 60 * n_nodes + n_bytes + min(n_bytes, MAX_BYTES_IN_MEMORY)
+
+
+def _spread_sample(path: Path) -> bytes:
+    """Return parts of a file from its beginning to its end."""
+    n_bytes, parts = path.stat().st_size, []
+    with path.open("rb") as file:
+        for part in range(_N_PARTS):
+            file.seek(max(n_bytes - _PART_BYTES, 0) * part // (_N_PARTS - 1))
+            parts.append(file.read(_PART_BYTES))
+    return b"".join(parts)
+
+
+def track_bytes(path: Path) -> int:
+    """Return what opening a track takes: features with names take most, by far."""
+    kind = find_kind(path)
+    if kind in ("bed", "gff"):
+        return 1_100 * count_lines(path)
+    if kind in ROW_FORMATS or kind == "sam":
+        return 200 * count_lines(path)
+    return 20 * path.stat().st_size
+
+
+def sequences_bytes(factor: int) -> Callable[[Path], int]:
+    """Return what estimates so many bytes for each base of sequences."""
+    return lambda path: factor * text_bytes(path)
+
+
+def genotypes_bytes(path: Path) -> int:
+    """Return what opening genotypes takes: those of PLINK are mapped, others packed."""
+    if path.suffix in ENDINGS:
+        bed, bim, fam = plink_paths(path)
+        small = min(bed.stat().st_size, MAX_BYTES_IN_MEMORY)
+        return small + 6 * (text_bytes(bim) + text_bytes(fam))
+    if path.suffix in (".npy", ".npz", ".pgen", ".parquet", ".bcf"):
+        return 6 * path.stat().st_size
+    return 600 * count_lines(path) + text_bytes(path) // 8
+
+
+def table_bytes(path: Path) -> int:
+    """Return what opening a table of phenotypes takes."""
+    return 20 * text_bytes(path)

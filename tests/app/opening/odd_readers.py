@@ -1,0 +1,42 @@
+"""Readers that do what readers of damaged files may do, for processes that load nothing else."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.reading_rules import RULES
+from genoviz_app.opening.files import OpeningProgress
+
+
+def die(path):
+    yield OpeningProgress("Reading", 0.5)
+    if path.name.isdigit():
+        os.kill(os.getpid(), int(path.name))
+    os._exit(3)
+
+
+def take_memory(path):
+    yield OpeningProgress("Reading", 0.1)
+    kept = [np.ones(1 << 20, np.uint8) for _ in range(int(path.name))]
+    yield OpeningProgress("Ready", 1.0, np.array([len(kept)]))
+
+
+def fail(path):
+    yield OpeningProgress("Reading", 0.1)
+    if path.name == "format":
+        raise FileFormatError(path, "has none, needs one", line=7)
+    if path.name == "parameter":
+        raise ParameterError("k is 0, needs 1")
+    raise RuntimeError("nobody expected this")
+
+
+def go_on(path):
+    while True:
+        yield OpeningProgress(str(os.getpid()), 0.1)
+
+
+def rules(path):
+    yield OpeningProgress("Ready", 1.0, np.array([RULES.snapshots, RULES.max_ratio == 77]))

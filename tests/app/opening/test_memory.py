@@ -1,0 +1,159 @@
+"""A file that does not fit into the server's memory is refused before it is read."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+
+import numpy as np
+import pytest
+
+from genoviz.errors import FileFormatError
+from genoviz_app.opening import memory
+from genoviz_app.opening.files import FileCache, OpeningProgress
+from genoviz_app.opening.memory import (
+    MEMORY,
+    count_lines,
+    genotypes_bytes,
+    graph_bytes,
+    machine_memory,
+    text_bytes,
+    track_bytes,
+)
+
+MB = 10**6
+
+
+class Content:
+    """What was read."""
+
+
+def read(path):
+    yield OpeningProgress("Reading")
+    yield OpeningProgress("Ready", 1.0, Content())
+
+
+@pytest.fixture
+def cache(monkeypatch):
+    """A cache whose files need as many megabytes as their names say, of 100."""
+    FileCache.forget_all()
+    gc.collect()
+    monkeypatch.setattr(MEMORY, "total", 100 * MB)
+    monkeypatch.setattr(MEMORY, "_claims", set())
+    return FileCache(read, n_kept=5, estimate=lambda path: MB * int(path.name.split(".")[0]))
+
+
+@pytest.fixture
+def open_file(cache, tmp_path):
+    def open_file(name):
+        (tmp_path / name).open("a").close()
+        *_, content = cache.iter_read(tmp_path / name)
+        return content
+
+    return open_file
+
+
+def test_files_that_are_open_take_their_share_until_nobody_has_them(open_file):
+    one, other = open_file("40.a"), open_file("45.b")
+    assert MEMORY.taken == 85 * MB
+    words = (
+        r"^20\.c: needs about 20 MB of memory to be opened, and 15 MB of the 100 MB that this "
+        r"server has for files are free; close files in this tab or others first, or give the "
+        r"server a larger --memory$"
+    )
+    with pytest.raises(FileFormatError, match=words):
+        open_file("20.c")
+    assert open_file("40.a") is one
+    del one
+    assert open_file("20.c") is not None
+    assert other is not None
+    assert MEMORY.taken == 65 * MB
+
+
+def test_one_file_may_not_take_it_all(open_file):
+    words = "60.a: needs about 60 MB of memory to be opened, and one file may take 50 MB, half of"
+    with pytest.raises(FileFormatError, match=words):
+        open_file("60.a")
+    assert MEMORY.taken == 0
+
+
+def test_what_nobody_has_open_makes_room(open_file):
+    for name in ("40.a", "40.b", "40.c", "40.d"):
+        open_file(name)
+    assert MEMORY.taken <= 80 * MB
+
+
+def test_memory_is_given_back_when_an_opening_fails_or_is_given_up(cache, tmp_path, monkeypatch):
+    path = tmp_path / "40.a"
+    path.touch()
+    steps = cache.iter_read(path)
+    next(steps)
+    assert MEMORY.taken == 40 * MB
+    steps.close()
+    assert MEMORY.taken == 0
+
+    def fail(path):
+        yield OpeningProgress("Reading")
+        raise FileFormatError(path, "is none")
+
+    monkeypatch.setattr(cache, "_iter_content", fail)
+    with pytest.raises(FileFormatError, match="is none"):
+        list(cache.iter_read(path))
+    assert MEMORY.taken == 0
+
+
+def test_a_process_may_take_what_is_free_but_not_more_than_one_file_may(cache, tmp_path):
+    claims = [MEMORY.claim(tmp_path / "a", 40 * MB, cache.forget_all) for _ in range(2)]
+    assert [claim.max_bytes for claim in claims] == [50 * MB, 50 * MB]
+    claims.append(MEMORY.claim(tmp_path / "a", 10 * MB, cache.forget_all))
+    assert claims[-1].max_bytes == 20 * MB
+    for claim in claims:
+        claim.release()
+        claim.release()
+    assert MEMORY.taken == 0
+
+
+def test_without_a_budget_nothing_is_refused(open_file, monkeypatch):
+    monkeypatch.setattr(MEMORY, "total", None)
+    assert open_file("99999.a") is not None
+
+
+def test_the_memory_of_a_container_counts(monkeypatch, tmp_path):
+    there = machine_memory()
+    assert there > 100 * MB
+    (tmp_path / "limit").write_text("123456\n")
+    (tmp_path / "none").write_text("max\n")
+    monkeypatch.setattr(memory, "_CGROUPS", (tmp_path / "none",))
+    assert machine_memory() >= there
+    monkeypatch.setattr(memory, "_CGROUPS", (tmp_path / "none", tmp_path / "limit"))
+    assert machine_memory() == 123_456
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_text_is_measured_by_its_first_part(tmp_path, pack):
+    numbers = np.random.default_rng(1).integers(0, 10**9, 100_000)
+    text = "".join(f"chr1\t{n}\t{n + 5}\n" for n in numbers).encode()
+    path = tmp_path / "a.bed"
+    path.write_bytes(pack(text))
+    assert text_bytes(path) == pytest.approx(len(text), rel=0.05)
+    assert count_lines(path) == pytest.approx(100_000, rel=0.05)
+    # Read by itself, it takes 770 bytes a row (Linux, NumPy 2.4).
+    assert 0.9e8 < track_bytes(path) < 1.3e8
+
+
+def test_nodes_of_a_graph_are_counted_all_over_the_file(tmp_path):
+    path = tmp_path / "a.gfa"
+    segments = "".join(f"S\t{k}\tA\n" for k in range(100_000))
+    path.write_text(segments)
+    alone = graph_bytes(path)
+    assert alone > 60 * 100_000
+    steps = ",".join(f"{k}+" for k in range(100_000))
+    path.write_text(segments + "".join(f"P\tp{k}\t{steps}\t*\n" for k in range(20)))
+    assert graph_bytes(path) < alone + 2.2 * 20 * len(steps)
+
+
+def test_genotypes_that_are_mapped_take_little(tmp_path):
+    for ending, n_bytes in ((".bed", 10**9), (".bim", 1000), (".fam", 1000)):
+        with (tmp_path / f"a{ending}").open("wb") as file:
+            file.truncate(n_bytes)
+    assert genotypes_bytes(tmp_path / "a.bim") < 80 * MB
