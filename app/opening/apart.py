@@ -86,8 +86,8 @@ class Readers:
 
     @property
     def are_loaded(self) -> bool:
-        """Whether the first process can begin at once."""
-        return not self._loading.is_alive()
+        """Whether the first process can begin at once, or none is to."""
+        return self._loading is None or not self._loading.is_alive()
 
     def begin(self, function: Callable[..., None], *arguments: Any) -> Any:
         """Return a process that runs a function."""
@@ -125,6 +125,8 @@ class _Found:
 def iter_apart(steps: Steps, path: Path, *, max_bytes: int | None = None) -> Iterator[Any]:
     """Yield the progress of opening a file in a process of its own; None while there is none.
 
+    Where files are not opened apart, it is that of opening it here.
+
     Parameters
     ----------
     steps
@@ -156,13 +158,22 @@ def iter_apart(steps: Steps, path: Path, *, max_bytes: int | None = None) -> Ite
                     READERS.reload()
                     while not READERS.are_loaded:
                         yield None
-                    process = READERS.begin(*arguments)
+                    process = _begin_again(path, arguments)
             try:
                 yield from _follow(path, process, receiver, file)
                 process.join(_LAST_SECONDS)
             finally:
                 process.kill()
                 process.join()
+
+
+def _begin_again(path: Path, arguments: tuple) -> Any:
+    try:
+        return READERS.begin(*arguments)
+    except (OSError, EOFError) as error:
+        raise FileFormatError(
+            path, f"cannot be read: the server cannot start a process for it ({error!r})"
+        ) from error
 
 
 def _follow(path: Path, process: Any, receiver: Connection, file: io.FileIO) -> Iterator[Any]:

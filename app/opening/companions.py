@@ -11,7 +11,9 @@ from genoviz.io.graph.layout_files import read_layout
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Annotations, GraphLayout, PangenomeGraph
 from genoviz.model.intervals.annotations import join_annotations
+from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.memory import MEMORY
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +63,24 @@ def iter_open_annotations(
     *,
     source: str = "",
     title: str,
-) -> Iterator[OpeningProgress]:
+) -> Iterator[OpeningProgress | None]:
     """Open annotations beside others; a file that is open already is read anew.
 
     The last progress has all of them.
     """
     yield OpeningProgress(f"Reading the annotations {title}")
-    file = AnnotationFile(source, title, read_annotations(path))
+    for progress in iter_apart(_iter_annotations, path, max_bytes=MEMORY.max_file):
+        if progress is None:
+            yield None
+        else:
+            annotations = progress.opened
+    file = AnnotationFile(source, title, annotations)
     kept = [other for other in others if (other.source, other.title) != (source, title)]
     yield from iter_place_annotations(graph, (*kept, file))
+
+
+def _iter_annotations(path: Path) -> Iterator[OpeningProgress]:
+    yield OpeningProgress("Ready", 1.0, read_annotations(path))
 
 
 def iter_place_annotations(

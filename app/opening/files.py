@@ -16,7 +16,7 @@ from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.graph.gfa import iter_read_gfa
 from genoviz.model import PangenomeGraph
 from genoviz.samples import Sample, iter_get_sample, list_samples
-from genoviz_app.opening.apart import READERS, iter_apart
+from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.memory import MEMORY, graph_bytes
 from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
@@ -129,7 +129,7 @@ class FileCache:
         claim = MEMORY.claim(path, needed, self.forget_all)
         content = None
         try:
-            if READERS.are_apart and self._is_apart(path):
+            if self._is_apart(path):
                 steps = iter_apart(self._iter_content, path, max_bytes=claim.max_bytes)
             else:
                 steps = self._iter_content(path)

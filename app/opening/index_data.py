@@ -17,8 +17,9 @@ from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index
 from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.fm_index import FMIndex
-from genoviz_app.opening.apart import READERS, iter_apart
+from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.memory import MEMORY
 
 READING = "Reading"
 INDEX_ENDING = ".gvfm"
@@ -128,8 +129,7 @@ def iter_build_file(path: Path) -> Iterator[BuildingProgress | None]:
         return
     start, sequences = time.perf_counter(), None
     # The building runs kernels, which take turns with those of all tabs; the reading does not.
-    reading = iter_apart(_iter_sequences, path) if READERS.are_apart else _iter_sequences(path)
-    for progress in reading:
+    for progress in iter_apart(_iter_sequences, path, max_bytes=MEMORY.max_file):
         if progress is None:
             yield None
             continue

@@ -65,6 +65,11 @@ class MemoryBudget:
         with self._lock:
             return sum(claim.n_bytes for claim in self._claims)
 
+    @property
+    def max_file(self) -> int | None:
+        """How many bytes one file may take; None for no limit."""
+        return None if self.total is None else int(self.total * FILE_SHARE)
+
     def claim(self, path: Path, needed: int, make_room: Callable[[], None]) -> Claim:
         """Take memory for a file.
 
@@ -82,9 +87,9 @@ class MemoryBudget:
         FileFormatError
             If they are not free; says how many are.
         """
-        if self.total is None:
+        most = self.max_file
+        if most is None:
             return Claim(self, needed, None)
-        most = int(self.total * FILE_SHARE)
         if needed > most:
             raise FileFormatError(
                 path,
