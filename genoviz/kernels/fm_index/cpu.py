@@ -49,10 +49,23 @@ WALKS = 256
 BLOCK = 4096
 FEW = 2048
 MAX_FLAGGED = 1 << (FLAG_BITS - 2)
-NO_WORDS, NO_POSITIONS = np.empty(0, np.uint64), np.empty(0, np.int64)
-NO_TEXT = (False, NO_WORDS, NO_POSITIONS, NO_POSITIONS, NO_WORDS, 0)
 NO_COUNTS = np.empty(0, np.int64)
 NO_RANGES = {np.dtype(t): np.empty((0, 2), t) for t in (np.uint32, np.int64)}
+
+
+def _fixed(array):
+    """Return a view that is not written, so that one compiled loop serves memory and files."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+NO_WORDS, NO_POSITIONS = _fixed(np.empty(0, np.uint64)), _fixed(np.empty(0, np.int64))
+# The samples are of the type of the table, as they are where there is a text.
+NO_TEXT = {
+    dtype: (False, NO_WORDS, _fixed(np.empty(0, dtype)), NO_POSITIONS, NO_WORDS, 0)
+    for dtype in NO_RANGES
+}
 
 
 # Ranks: lines are flat here, and so are super_counts ---------------------------------------------
@@ -133,12 +146,12 @@ def find_row_ranges(
 ):
     """Fill the rows that begin with each k-mer."""
     _find(
-        (lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)),
+        (_fixed(lines.reshape(-1)), _fixed(super_counts.reshape(-1)), np.uint64(super_shift)),
         n_symbols,
-        start_table,
+        _fixed(start_table),
         words,
         lengths,
-        NO_TEXT,
+        NO_TEXT[start_table.dtype],
         row_ranges,
         NO_COUNTS,
     )
@@ -159,14 +172,15 @@ def count_kmers(
     counts,
 ):
     """Fill how many rows begin with each k-mer."""
-    text = NO_TEXT
+    text = NO_TEXT[start_table.dtype]
     if sample_rate == 1 and len(words) > FEW and len(exceptions) <= MAX_FLAGGED:
         flags, flag_shift = flag_exceptions(exceptions, n_symbols)
-        text = (True, packed, samples, exceptions, flags, flag_shift)
+        arrays = (_fixed(array) for array in (packed, samples, exceptions, flags))
+        text = (True, *arrays, flag_shift)
     _find(
-        (lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)),
+        (_fixed(lines.reshape(-1)), _fixed(super_counts.reshape(-1)), np.uint64(super_shift)),
         n_symbols,
-        start_table,
+        _fixed(start_table),
         words,
         lengths,
         text,
@@ -182,8 +196,9 @@ def _find(index, n_symbols, start_table, words, lengths, text, row_ranges, count
 
 @njit(nogil=True, cache=True)
 def _find_few(index, n_symbols, start_table, words, lengths, text, row_ranges, counts):
-    n = len(words)
-    _find_block(index, n_symbols, start_table, words, lengths, text, 0, n, row_ranges, counts)
+    # A plain 0 would be a type of its own, for which Numba compiles the loop once more.
+    begin, end = np.int64(0), len(words)
+    _find_block(index, n_symbols, start_table, words, lengths, text, begin, end, row_ranges, counts)
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -366,8 +381,8 @@ def extend_branches(
     """Fill the rows of branches with the letters wanted, by the base of the last one."""
     extend = _extend_few_branches if len(branch_kmers) <= FEW else _extend_many_branches
     extend(
-        (lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)),
-        start_table,
+        (_fixed(lines.reshape(-1)), _fixed(super_counts.reshape(-1)), np.uint64(super_shift)),
+        _fixed(start_table),
         (sets, set_ends, n_taken, n_wanted),
         branch_kmers,
         branch_ranges,
@@ -471,12 +486,12 @@ def locate_rows(
 ):
     """Fill the text position of each row."""
     arguments = (
-        lines.reshape(-1),
-        super_counts.reshape(-1),
+        _fixed(lines.reshape(-1)),
+        _fixed(super_counts.reshape(-1)),
         np.uint64(super_shift),
-        exceptions,
-        exception_ids,
-        samples,
+        _fixed(exceptions),
+        _fixed(exception_ids),
+        _fixed(samples),
         np.uint64(sample_rate.bit_length() - 1),
         rows,
         positions,
@@ -500,7 +515,7 @@ def _locate_few(
         samples,
         rate_bits,
         rows,
-        0,
+        np.int64(0),
         len(rows),
         positions,
     )
@@ -618,10 +633,10 @@ def invert_bwt(
 ):
     """Write the symbols of each chain from its end to its start."""
     _invert(
-        lines.reshape(-1),
-        super_counts.reshape(-1),
+        _fixed(lines.reshape(-1)),
+        _fixed(super_counts.reshape(-1)),
         np.uint64(super_shift),
-        exception_ids,
+        _fixed(exception_ids),
         chain_rows,
         chain_starts,
         chain_ends,

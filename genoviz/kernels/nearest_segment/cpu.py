@@ -12,13 +12,18 @@ from genoviz.kernels.nearest_segment import BLOCK_SIZE, Aim
 
 def nearest_segment(coordinates, boxes, aim: Aim) -> tuple[int, float]:
     """Return the number and the distance of the nearest segment; -1 if none is near enough."""
-    segment, square = _nearest_segment(coordinates, boxes, aim)
+    # One compiled loop serves arrays that may be written and others, and any numbers.
+    coordinates = coordinates.view()
+    coordinates.flags.writeable = False
+    segment, square = _nearest_segment(coordinates, boxes, Aim(*map(float, aim)))
     return (int(segment), math.sqrt(square)) if segment >= 0 else (-1, math.inf)
 
 
 @njit(nogil=True, cache=True)
 def _nearest_segment(coordinates, boxes, aim):
-    first_block, first_square = -1, np.inf
+    # Plain numbers would be types of their own, for which Numba compiles the loop once more.
+    none = np.int64(-1)
+    first_block, first_square = none, np.inf
     for block in range(boxes.shape[0]):
         square = _box_square(boxes[block], aim)
         if square < first_square:
@@ -26,8 +31,8 @@ def _nearest_segment(coordinates, boxes, aim):
     max_square = aim.max_distance * aim.max_distance
     if first_block < 0 or first_square > max_square:
         return -1, np.inf
-    _, best_square = _search_block(coordinates, first_block, aim, -1, max_square)
-    best = -1
+    _, best_square = _search_block(coordinates, first_block, aim, none, max_square)
+    best = none
     for block in range(boxes.shape[0]):
         if _box_square(boxes[block], aim) <= best_square:
             best, best_square = _search_block(coordinates, block, aim, best, best_square)

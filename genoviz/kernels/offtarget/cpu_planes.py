@@ -76,7 +76,7 @@ def find_densely(
         fits, few = _aligned_zeros(LANES), _aligned_zeros(LANES)
         no_list = np.empty(0, np.uint64)
         room = positions[block], guide_ids[block], mismatches[block], counts[block]
-        n = 0
+        n = np.int64(0)
         for word in range(first, stop, LANES):
             _read_valid(valid, word, stop, fits)
             if not _any_bit(fits):
@@ -115,7 +115,7 @@ def find_pam_first(
         starts = np.zeros(STARTS_AT_ONCE + 4 * n_fours + 64, np.uint64)
         windows, others = _aligned_zeros(64 * LANES), _aligned_zeros(64 * LANES)
         room = positions[block], guide_ids[block], mismatches[block], counts[block]
-        n = n_starts = 0
+        n = n_starts = np.int64(0)
         has_others = False
         for word in range(first, stop, LANES):
             _read_valid(valid, word, stop, fits)
@@ -131,8 +131,9 @@ def find_pam_first(
                 _fill_rows(windows, others, has_others, span, masks, row_keys, rows)
                 _mark_first(n_starts, is_listed)
                 n = _search_rows(
-                    rows, letters, n_groups, is_listed, few, max_mismatches, room, n, 0, starts
-                )
+                    rows, letters, n_groups, is_listed, few, max_mismatches, room, n, np.int64(0),
+                    starts,
+                )  # fmt: skip
                 n_starts = 0
                 has_others = _has_others(other, word, span_start)
         n_found[block] = n

@@ -70,6 +70,9 @@ def _raster(ink, coordinates, values, grids, shape, boxes, stride):
     n_pixels = shape[0] * shape[1]
     pixels = np.empty(n_workers * n_pixels * (CELL if ink == SUM else 1), dtype=np.uint32)
     sums = pixels.view(np.float64) if ink == SUM else np.empty(0)
+    # One compiled loop serves arrays that may be written and others.
+    coordinates = coordinates.view()
+    coordinates.flags.writeable = False
     arguments = ink, coordinates, values, table, boxes, stride, work, pixels, sums, n_pixels
     if n_workers == 1:
         _draw_blocks(*arguments, n_workers, 0)
@@ -95,7 +98,7 @@ def _draw_blocks_in_parallel(
             sums,
             n_pixels,
             n_workers,
-            worker,
+            np.int64(worker),
         )
 
 

@@ -228,7 +228,7 @@ def _part_ended(marks, near, words, first, last, start, width, mask, spare):
             position = words[i] & mask
             distance = np.uint64(_distance(marks, np.int64(position) + start))
             words[i] = distance << np.uint64(n_bits) | (mask - position)
-        sort_words(words, first, first + n, spare, 0)
+        sort_words(words, first, first + n, spare, np.int64(0))
         for i in range(first, first + n):
             words[i] = mask - (words[i] & mask)
     return n
