@@ -22,7 +22,7 @@ from tests.waiting import PATIENCE
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GPU_EXTRAS = ("cuda12", "cuda13")
-CONDA_NAMES = {"playwright": "playwright-python"}
+CONDA_NAMES = {"playwright": "playwright-python", "prometheus-client": "prometheus_client"}
 PACKAGE_OF_IMPORT = {
     "PIL": "pillow",
     "cuda": "cupy-cuda12x",

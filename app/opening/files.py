@@ -22,6 +22,7 @@ from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
 from genoviz_app.server.jobs import Job, JobPool
 from genoviz_app.server.setup import SETTINGS
+from genoviz_app.server.watching import record
 
 N_KEPT_GRAPHS = 4
 OPENING = "open a file"
@@ -256,6 +257,7 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
         )
     if folders:
         _check_companions(path, folders)
+    record("opened", person=getattr(folders, "person", ""), file=str(path))
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -14,6 +15,13 @@ import panel_material_ui as pmui
 from genoviz.errors import GenovizError, ParameterError
 from genoviz_app.server.jobs import Job, JobPool, JobState, describe_problem
 from genoviz_app.session.session import Session
+
+NUMBER = rb"[\d.]*(?:[eE][+-]?\d+)?|inf|nan"
+FORMULA = {
+    ".csv": re.compile(rb"""(?:(?<=[\n\r,"])|\A)(?=[=@]|[+-](?!(?:%b)(?:[\n\r,"]|\Z)))""" % NUMBER),
+    ".tsv": re.compile(rb"(?:(?<=[\n\r\t])|\A)(?=[=@]|[+-](?!(?:%b)(?:[\n\r\t]|\Z)))" % NUMBER),
+}
+"""Where a cell begins that a spreadsheet would compute; strands and numbers are none."""
 
 Writer = Callable[[Path], Any]
 """Writes a file to a path, or returns a generator that does."""
@@ -98,13 +106,25 @@ def iter_content(name: str, write: Writer, *, max_bytes: int | None = None) -> I
                 f"{name} has {n_bytes / 1e6:,.0f} MB, a download has at most "
                 f"{max_bytes / 1e6:,.0f} MB; save the view, or longer bins"
             )
-        yield path.read_bytes()
+        yield plain_cells(name, path.read_bytes())
 
 
 def write_to_bytes(name: str, write: Writer) -> bytes:
     """Return what is written to a file of that name."""
     *_, content = iter_content(name, write)
     return content
+
+
+def plain_cells(name: str, content: bytes) -> bytes:
+    r"""Return a table whose cells no spreadsheet takes for formulas; other files as they are.
+
+    Examples
+    --------
+    >>> plain_cells("a.csv", b"name,strand,score\n=cmd(),+,-1.5\n")
+    b"name,strand,score\n'=cmd(),+,-1.5\n"
+    """
+    formula = FORMULA.get(Path(name).suffix.lower())
+    return content if formula is None else formula.sub(b"'", content)
 
 
 def file_stem(text: str) -> str:

@@ -23,6 +23,7 @@ from tornado.web import Application, RequestHandler
 
 from genoviz.errors import ParameterError
 from genoviz_app.parts.words import shorten
+from genoviz_app.server.watching import record
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("", "0.0.0.0", "::")
@@ -231,6 +232,8 @@ class _Refused(Matcher):
     def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
         """Return the sentence for the handler, or None for a request that may pass."""
         sentence = self._doors.refusal(request)
+        if sentence:
+            record("refused", address=request.remote_ip or "", why=sentence)
         return {"target_kwargs": {"sentence": sentence}} if sentence else None
 
 

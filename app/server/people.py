@@ -22,6 +22,7 @@ from tornado.web import RequestHandler, decode_signed_value
 
 from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz.io.files.replace_file import replace_file
+from genoviz_app.server.watching import record
 
 COOKIE = "user"  # as Panel's handlers of OAuth call it
 LOGIN, LOGOUT = "/login", "/logout"
@@ -252,6 +253,8 @@ class LoginHandler(SafeCookies, RequestHandler):
         loop = asyncio.get_running_loop()
         is_right = await loop.run_in_executor(WORKER, is_password, password[:1000], kept)
         self.people.note(name, is_right=is_right)
+        event = "logged in" if is_right else "wrong password"
+        record(event, person=name, address=self.request.remote_ip or "")
         if not is_right:
             self.set_status(403)
             self.get("This name and this password do not belong together.")
@@ -283,6 +286,14 @@ def safe_place(text: str, prefix: str = "") -> str:
     return text if is_ours else home
 
 
+class ErrorPage:
+    """What is shown where those who vouch for people do not; used as Panel uses its own."""
+
+    def render(self, *, error_msg: str = "", **_others: Any) -> str:
+        """Return the page."""
+        return f"<!DOCTYPE html><title>genoviz</title><p>{escape(error_msg)}</p>"
+
+
 class Provider(AuthProvider):
     """Tells Bokeh who somebody is, and where to log in."""
 
@@ -311,7 +322,6 @@ class Provider(AuthProvider):
         oauth = self.people.oauth
         if oauth is None:
             return type("Login", (LoginHandler,), {"people": self.people})
-        from jinja2 import Template as Page
         from panel import config
         from panel.auth import AUTH_PROVIDERS
 
@@ -319,8 +329,7 @@ class Provider(AuthProvider):
         config.oauth_key, config.oauth_secret = oauth.key, oauth.secret
         config.oauth_redirect_uri = oauth.redirect
         config.oauth_expiry = DAYS
-        error = Page("<!DOCTYPE html><title>genoviz</title><p>{{ error_msg | e }}</p>")
-        names = {"people": self.people, "_login_endpoint": LOGIN, "_error_template": error}
+        names = {"people": self.people, "_login_endpoint": LOGIN, "_error_template": ErrorPage()}
         return type("Login", (SafeCookies, AUTH_PROVIDERS[oauth.provider]), names)
 
     @property

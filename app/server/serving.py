@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import secrets
+import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tornado.ioloop import PeriodicCallback
+from tornado.ioloop import IOLoop, PeriodicCallback
 from tornado.web import RequestHandler
 
 from genoviz.errors import GenovizError
@@ -17,8 +21,10 @@ from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, own_names
 from genoviz_app.server.event_loop import loop_lag
+from genoviz_app.server.headers import SafeHeaders
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
+from genoviz_app.server.watching import Health, write_events
 
 
 class StatusHandler(RequestHandler):
@@ -48,6 +54,12 @@ UNUSED_SESSION_MILLISECONDS = 3000
 CHECK_SESSIONS_MILLISECONDS = 1000
 
 INTERRUPT_MILLISECONDS = 1000
+
+STOP_SECONDS, TELL_SECONDS = 5.0, 0.5
+
+STOPPING = (
+    "The server is being stopped. Reload this page in a minute: its address has what is open."
+)
 
 
 def serve(
@@ -112,11 +124,18 @@ def serve(
         given = replace(given, folders=tuple({Path.cwd(), *(path.parent for path in paths)}))
     offer_files(given)
     READERS.start()
-    server = make_server(given, show=show)
+    if lab is not None:
+        write_events()
+    health = Health()
+    server = make_server(given, health, show=show)
     names = own_names(given.address)
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
     print(f"genoviz is at http://{host}:{server.port}{given.prefix}", flush=True)  # noqa: T201
     server.start()
+    with suppress(NotImplementedError):  # where there are no such signals
+        server.io_loop.asyncio_loop.add_signal_handler(
+            signal.SIGTERM, server.io_loop.add_callback, end_jobs_and_stop, server.io_loop, health
+        )
     PeriodicCallback(take_back_interrupts, INTERRUPT_MILLISECONDS).start()
     server.io_loop.start()
 
@@ -141,7 +160,7 @@ def offer_files(lab: Lab) -> None:
         SETTINGS.memory = lab.memory_gigabytes * 10**9
 
 
-def make_server(lab: Lab, *, show: bool) -> Any:
+def make_server(lab: Lab, health: Health, *, show: bool) -> Any:
     """Return Panel's server, which listens already and answers nobody yet."""
     import panel as pn
 
@@ -168,7 +187,7 @@ def make_server(lab: Lab, *, show: bool) -> Any:
             start=False,
             liveness=True,
             verbose=False,
-            extra_patterns=[("/status", StatusHandler)],
+            extra_patterns=[("/status", StatusHandler), *health.patterns],
             ico_path=str(FAVICON),
             websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
             unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,
@@ -179,11 +198,38 @@ def make_server(lab: Lab, *, show: bool) -> Any:
             include_headers=[],
             include_cookies=[],
             http_server_kwargs={"max_body_size": MAX_BODY},
+            transforms=[SafeHeaders],
             **login,
         )
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise GenovizError(f"port {lab.port} is taken; another is needed, or 0") from error
         raise GenovizError(f"{lab.address} cannot be listened at: {error.strerror}") from error
-    close_doors(server, doors)
+    health.watch(close_doors(server, doors))
     return server
+
+
+async def end_jobs_and_stop(loop: IOLoop, health: Health) -> None:
+    """Tell all tabs, end the jobs at their next slice, and then the loop."""
+    if health.is_stopping:
+        return
+    health.is_stopping = True
+    tell_tabs(health.tornado, STOPPING)
+    running = asyncio.get_running_loop()
+    ends = [running.run_in_executor(None, pool.close, STOP_SECONDS) for pool in (KERNELS, FILES)]
+    await asyncio.gather(*ends, asyncio.sleep(TELL_SECONDS))
+    loop.stop()
+
+
+def tell_tabs(tornado: Any, sentence: str) -> None:
+    """Show a sentence in all tabs of a server."""
+    from panel.io.state import set_curdoc, state
+
+    def tell(document: Any) -> None:
+        with set_curdoc(document):
+            if state.notifications is not None:
+                state.notifications.warning(sentence, duration=0)
+
+    for path in tornado.app_paths:
+        for session in tornado.get_sessions(path):
+            session.document.add_next_tick_callback(partial(tell, session.document))

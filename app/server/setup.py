@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterable
 from contextvars import Context
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,24 @@ NOWHERE = Path("/dev/null")
 
 MAX_RATIO = 400
 MAX_LINE_BYTES = 8 << 30
+
+
+class Reach(tuple):
+    """The folders and files that somebody may read.
+
+    Attributes
+    ----------
+    person
+        Who it is; "" where nobody logs in.
+    """
+
+    person: str
+
+    def __new__(cls, paths: Iterable[Path], person: str = "") -> Reach:
+        """Return the paths as a tuple that knows whose they are."""
+        reach = super().__new__(cls, paths)
+        reach.person = person
+        return reach
 
 
 @dataclass
@@ -71,7 +90,7 @@ class ServerSettings:
             return ()
         groups = (folders for people, folders in self.groups if person in people)
         found = (*self.folders, *(folder for folders in groups for folder in folders))
-        return (*found, *self.offered) or (NOWHERE,)
+        return Reach((*found, *self.offered) or (NOWHERE,), person)
 
 
 SETTINGS = ServerSettings()
@@ -107,12 +126,16 @@ def prepare_server() -> None:
     )
 
 
-def close_doors(server: Any, doors: Doors) -> None:
-    """Have all requests to a server pass its doors, and its tabs know for whom they are."""
+def close_doors(server: Any, doors: Doors) -> Any:
+    """Have all requests to a server pass its doors, and its tabs know for whom they are.
+
+    Returns Bokeh's application, behind these doors.
+    """
     tornado = server._tornado  # Bokeh has no public name for it; Panel uses this one too
     doors.close(tornado)
     for context in tornado.applications.values():
         context.application.add(TabOwner(doors.person_of))
+    return tornado
 
 
 def send_small_frames_at_once() -> bool:

@@ -30,8 +30,8 @@ def lab(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
     for name in ("open/a.gfa", "open/sub/b.gfa", "secret/s.gfa", "open-not/n.gfa"):
         (tmp_path / name).write_text(GFA)
-    (tmp_path / "secret" / "passwd").write_text(f"{SECRET}:root:/root:/bin/sh\n")
-    (tmp_path / "open" / "passwd").write_text(f"{SECRET}:root:/root:/bin/sh\n")
+    (tmp_path / "secret" / "passwd").write_text(f"{SECRET}:root:/:/bin/sh\n")
+    (tmp_path / "open" / "passwd").write_text(f"{SECRET}:root:/:/bin/sh\n")
     (tmp_path / "open" / "link.gfa").symlink_to("../secret/s.gfa")
     (tmp_path / "open" / "passwd.gfa").symlink_to("passwd")
     (tmp_path / "open" / "far.gfa").symlink_to(tmp_path / "secret" / "passwd")
@@ -46,7 +46,7 @@ OUT_OF_REACH = [
     *("secret/s.gfa", "open/../secret/s.gfa", "./open/./../secret/s.gfa","sub/../secret/s.gfa"),
     *("open/link.gfa", "open/way/s.gfa", "open/far.gfa", "open/gone.gfa", "open/sub/../way/s.gfa"),
     *("open-not/n.gfa", "~/s.gfa", "~root/.bashrc", "/etc/passwd", "//etc/passwd"),
-    *("/proc/self/environ", "/proc/self/cwd/secret/s.gfa", "/proc/self/root/etc/passwd"),
+    *("/proc/self/environ", "/proc/self/cwd/secret/s.gfa", "/proc/1/cwd/etc/passwd"),
     *("/dev/fd/0", "/proc/self/mem", "/proc/1/cmdline", "/sys/kernel/version", "/dev/zero", "/"),
     *("secret", "..", ".", "../", "open/..", "  /etc/passwd  ", "/etc/passwd\n", "\t/etc/shadow"),
     *("open/sub/../../open/../secret/s.gfa", "open//..//secret//s.gfa", "/etc/ssl/private/a.key"),

@@ -285,6 +285,55 @@ def test_the_server_speaks_of_no_more_than_is_asked(port):
     assert "localhost" not in text
 
 
+@pytest.mark.parametrize(
+    "path", ["/", "/status", "/static/js/bokeh.min.js", "/nowhere", "/refused"]
+)
+def test_every_answer_tells_browsers_what_may_run(port, path):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection.request(
+        "GET", path, headers={"Host": "evil.example" if path == "/refused" else "localhost"}
+    )
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    policy = dict(
+        part.split(" ", 1) for part in answer.getheader("Content-Security-Policy").split("; ")
+    )
+    assert policy["default-src"] == "'none'"
+    assert policy["frame-ancestors"] == "'self'"
+    assert "unsafe-inline" not in policy["script-src"]
+    assert not {"*", "https:", "http:", "data:"} & set(policy["script-src"].split())
+    assert not any("://" in value for value in policy.values())
+    assert answer.getheader("X-Content-Type-Options") == "nosniff"
+    assert answer.getheader("Referrer-Policy") == "same-origin"
+    assert answer.getheader("X-Frame-Options") == "SAMEORIGIN"
+    assert answer.getheader("Server") is None
+
+
+def test_the_scripts_of_a_page_are_marked_and_nothing_in_them_is():
+    from genoviz_app.server.headers import mark_scripts, policy_of
+
+    page = mark_scripts(
+        b'<script src="data:text/javascript;base64,YSgp"></script>'
+        b'<script type="application/json">{"x": "<script>"}</script>'
+        b"<p>a</p><script\nsrc></script >",
+        "N",
+    )
+    assert page == (
+        b'<script nonce="N">a()</script>'
+        b'<script nonce="N" type="application/json">{"x": "<script>"}</script><p>a</p>'
+        b'<script nonce="N"\nsrc></script>'
+    )
+    assert "'nonce-N'" in policy_of("N")
+    assert "nonce" not in policy_of()
+
+
+def test_the_mark_is_another_one_for_each_page(port):
+    marks = {re.search('nonce="([^"]+)"', ask(port, "/")[1])[1] for _ in range(2)}
+    assert len(marks) == 2
+    assert min(map(len, marks)) > 20
+
+
 @pytest.mark.parametrize("name", ["", "a b", "http://lab", "lab:80", "lab/x", "a,b", "[::1"])
 def test_what_is_no_name_of_a_host_is_said_at_the_start(name):
     with pytest.raises(ParameterError, match="is not the name of a host"):

@@ -235,3 +235,22 @@ def test_a_page_of_the_server_is_gone_back_to():
     assert safe_place("/?page=kmers&file=a.gfa") == "/?page=kmers&file=a.gfa"
     assert safe_place("/lab/?page=kmers", "/lab") == "/lab/?page=kmers"
     assert safe_place("/other/", "/lab") == "/lab/"
+
+
+def test_a_provider_of_oauth_sets_cookies_as_the_login_page_does(folder):
+    pytest.importorskip("panel")
+    from genoviz_app.server.people import LOGIN, ErrorPage, SafeCookies
+
+    lab = lab_of(
+        folder,
+        "[files]\nfolders = ['graphs']\n[oauth]\nprovider = 'github'\nkey = 'k'\n"
+        "secret_file = 'oauth.key'\nredirect = 'https://lab/login'\nallow = ['ada']\n",
+    )
+    assert lab.oauth.secret == "hidden"
+    assert lab.people.is_listed("ada")
+    assert not lab.people.is_listed("mallory")
+    handler = lab.people.provider().login_handler
+    assert issubclass(handler, SafeCookies)
+    assert handler.set_cookie is SafeCookies.set_cookie
+    assert handler._login_endpoint == LOGIN
+    assert "<script>" not in ErrorPage().render(error_msg="<script>")

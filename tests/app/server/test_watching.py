@@ -1,0 +1,172 @@
+"""A server tells its health, its numbers and who did what; stopped, it ends by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from genoviz_app.server import watching
+from genoviz_app.server.people import add_person
+from tests.app.conftest import GFA
+from tests.app.server.test_doors import ask
+from tests.app.server.test_people import PASSWORD, log_in
+from tests.browser.conftest import served
+from tests.conftest import ROOT
+from tests.waiting import PATIENCE, wait_until
+
+LAB = """
+[server]
+port = 0
+prefix = "/lab"
+[files]
+folders = ["."]
+offer = ["a.gfa"]
+[people]
+passwords = "people.txt"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab")
+    (folder / "a.gfa").write_text(GFA)
+    (folder / "lab.toml").write_text(LAB)
+    add_person(folder / "people.txt", "ada", PASSWORD)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lab(folder):
+    """The port of a lab's server, and the lines it writes."""
+    arguments = ("-m", "genoviz", "serve", "--no-browser", "--lab", str(folder / "lab.toml"))
+    with served(*arguments) as (url, lines):
+        yield int(re.search(r":(\d+)/lab", url)[1]), lines
+
+
+def test_a_server_is_healthy_and_says_so_without_a_login(lab):
+    port, _ = lab
+    status, text = ask(port, "/lab/healthz")
+    assert (status, json.loads(text)) == (200, {"status": "ok"})
+    assert ask(port, "/lab/healthz", hosts=["evil.example"])[0] == 403
+
+
+def numbers_of(port):
+    parser = pytest.importorskip("prometheus_client.parser")
+    status, text = ask(port, "/lab/metrics")
+    assert status == 200
+    families = parser.text_string_to_metric_families(text)
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_the_numbers_are_those_of_the_server(lab):
+    port, _ = lab
+    before = numbers_of(port)
+    assert before["process_resident_memory_bytes",] > 10_000_000
+    assert before["genoviz_jobs", "kernels"] == 0
+    wait_until(lambda: numbers_of(port)["genoviz_loop_lag_seconds_count",] > 2)
+    assert ask(port, "/lab/", hosts=["evil.example"])[0] == 403
+    after = numbers_of(port)
+    name = "genoviz_events_total"
+    assert after[name, "refused"] == before[name, "refused"] + 1
+    assert after["genoviz_tabs",] >= 0
+    assert before[name, "error"] == 0
+
+
+def test_events_are_lines_of_json_that_say_who_and_not_what(lab, folder):
+    port, lines = lab
+    assert log_in(port, "ada", "wrong-password").status == 403
+    assert log_in(port, "ada").status == 302
+    ask(port, "/lab/", hosts=["evil.example"])
+
+    def events():
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    wait_until(lambda: any(event["event"] == "refused" for event in events()))
+    found = {event["event"]: event for event in events()}
+    assert found["logged in"]["person"] == found["wrong password"]["person"] == "ada"
+    assert "evil.example" in found["refused"]["why"]
+    assert all({"time", "event"} <= event.keys() for event in events())
+    text = "".join(lines)
+    assert PASSWORD not in text
+    assert "wrong-password" not in text
+
+
+def test_a_name_cannot_make_a_line_of_its_own(caplog):
+    watching.EVENTS.addHandler(caplog.handler)
+    caplog.set_level("INFO", watching.EVENTS.name)
+    try:
+        watching.record("opened", person="ada", file='x\n{"event": "logged in"}' + "y" * 1000)
+    finally:
+        watching.EVENTS.removeHandler(caplog.handler)
+    line = caplog.records[-1].getMessage()
+    assert "\n" not in line
+    assert len(line) < 1000
+    assert json.loads(line)["event"] == "opened"
+
+
+def test_the_file_that_somebody_opens_is_recorded(tmp_path):
+    from genoviz_app.opening.files import check_path
+    from genoviz_app.server.setup import Reach
+
+    path = tmp_path / "a.gfa"
+    path.write_text(GFA)
+    before = watching.COUNTS["opened"]
+    check_path(str(path), Reach((tmp_path,), "ada"))
+    assert watching.COUNTS["opened"] == before + 1
+
+
+def test_a_server_that_is_told_to_stop_ends_by_itself(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "genoviz", "serve", "--no-browser", "--port", "0"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        line = process.stdout.readline()
+        port = int(re.search(r":(\d+)", line)[1])
+        assert ask(port, "/")[0] == 200  # a tab is open
+        assert json.loads(ask(port, "/healthz")[1]) == {"status": "ok"}
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+        assert "Traceback" not in errors
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_the_tabs_are_told_and_the_jobs_ended(monkeypatch):
+    import asyncio
+
+    from genoviz_app.server import serving
+
+    done = []
+
+    class Pool:
+        def close(self, seconds):
+            done.append(("closed", seconds))
+
+    class Loop:
+        def stop(self):
+            done.append("stopped")
+
+    monkeypatch.setattr(serving, "KERNELS", Pool())
+    monkeypatch.setattr(serving, "FILES", Pool())
+    monkeypatch.setattr(serving, "TELL_SECONDS", 0)
+    monkeypatch.setattr(serving, "tell_tabs", lambda _tornado, sentence: done.append(sentence))
+    health = watching.Health()
+    asyncio.run(serving.end_jobs_and_stop(Loop(), health))
+    assert done == [serving.STOPPING, ("closed", 5.0), ("closed", 5.0), "stopped"]
+    assert health.is_stopping
+    asyncio.run(serving.end_jobs_and_stop(Loop(), health))
+    assert len(done) == 4  # a second signal changes nothing
