@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import panel as pn
 import panel_material_ui as pmui
+
+from genoviz_app.server.setup import SETTINGS
 
 UPLOAD_MEGABYTES = 500
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 4, 0)}
@@ -41,11 +44,42 @@ def open_button(on_click: Callable[[Any], None]) -> pmui.Button:
     return button
 
 
-def upload_field(
-    take: Callable[[dict[str, Any]], None], *, multiple: bool = False
-) -> pn.widgets.FileDropper:
+class UploadField(pn.widgets.FileDropper):
+    """A place to drop files, which takes no more of one tab than the server allows.
+
+    The browser has limits of its own, which a person can change there.
+    """
+
+    _taken: ClassVar[WeakKeyDictionary] = WeakKeyDictionary()
+
+    def _process_event(self, event: Any) -> None:
+        data = event.data.get("data")
+        if data is not None and not self._may_take(len(data)):
+            self._file_buffer.clear()
+            if pn.state.notifications is not None:
+                pn.state.notifications.error(too_much(SETTINGS.upload_megabytes), duration=0)
+            return
+        if event.data.get("chunk", 1) == 1 or event.data["name"] in self._file_buffer:
+            super()._process_event(event)  # what follows a piece that was refused is refused too
+
+    def _may_take(self, n_bytes: int) -> bool:
+        tab = pn.state.curdoc or self
+        total = self._taken.get(tab, 0) + n_bytes
+        self._taken[tab] = total
+        return total <= SETTINGS.upload_megabytes * 1_000_000
+
+
+def too_much(megabytes: int) -> str:
+    """Return what a person is told who has uploaded too much."""
+    return (
+        f"More than {megabytes:,} MB were uploaded in this tab, and the server takes no more. "
+        "Put the file where the server can read it and open it by its path, or use a new tab."
+    )
+
+
+def upload_field(take: Callable[[dict[str, Any]], None], *, multiple: bool = False) -> UploadField:
     """Return the place to drop files; ``take`` gets their contents by their names."""
-    field = pn.widgets.FileDropper(
+    field = UploadField(
         multiple=multiple, max_file_size=f"{UPLOAD_MEGABYTES}MB", layout="compact", height=92,
         **WIDE,
     )  # fmt: skip

@@ -19,9 +19,8 @@ from tornado.web import RequestHandler
 from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.opening.apart import READERS
-from genoviz_app.server.doors import LOOPBACK, Doors, own_names
+from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
 from genoviz_app.server.event_loop import loop_lag
-from genoviz_app.server.headers import SafeHeaders
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 from genoviz_app.server.watching import Health, write_events
@@ -158,6 +157,7 @@ def offer_files(lab: Lab) -> None:
     SETTINGS.offered, SETTINGS.is_limited = lab.offer, lab.is_limited
     if lab.memory_gigabytes is not None:
         SETTINGS.memory = lab.memory_gigabytes * 10**9
+    SETTINGS.upload_megabytes = lab.upload_megabytes
 
 
 def make_server(lab: Lab, health: Health, *, show: bool) -> Any:
@@ -216,7 +216,7 @@ async def end_jobs_and_stop(loop: IOLoop, health: Health) -> None:
     health.is_stopping = True
     tell_tabs(health.tornado, STOPPING)
     running = asyncio.get_running_loop()
-    ends = [running.run_in_executor(None, pool.close, STOP_SECONDS) for pool in (KERNELS, FILES)]
+    ends = [running.run_in_executor(None, pool.close, STOP_SECONDS) for pool in tuple(POOLS)]
     await asyncio.gather(*ends, asyncio.sleep(TELL_SECONDS))
     loop.stop()
 

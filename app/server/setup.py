@@ -72,6 +72,8 @@ class ServerSettings:
         this machine can reach.
     memory
         How many bytes of memory open files may take together; None for a share of the machine's.
+    upload_megabytes
+        How much may be uploaded in one tab.
     """
 
     files: tuple[ServedGraph, ...] = ()
@@ -83,6 +85,7 @@ class ServerSettings:
     offered: tuple[Path, ...] = ()
     is_limited: bool = False
     memory: int | None = None
+    upload_megabytes: int = 500
 
     def may_read(self, person: str) -> tuple[Path, ...]:
         """Return the folders, and single files, that somebody may read; empty for no limit."""

@@ -14,7 +14,7 @@ from typing import Any
 from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
-from genoviz_app.server.jobs import FILES, KERNELS
+from genoviz_app.server.jobs import POOLS
 
 EVENTS = logging.getLogger("genoviz.events")
 TICK_SECONDS = 0.25
@@ -80,15 +80,15 @@ class MetricsHandler(RequestHandler):
 
     def get(self) -> None:
         """Write the numbers."""
-        registry = self._health.registry
-        if registry is None:
+        numbers = self._health.numbers
+        if numbers is None:
             self.set_status(501)
             self.finish("Metrics need prometheus-client, which is not installed.\n")
             return
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
-        self.finish(generate_latest(registry))
+        self.finish(generate_latest(numbers))
 
 
 class Health:
@@ -100,28 +100,28 @@ class Health:
         Whether the server takes nobody any more.
     tornado
         Bokeh's application, which knows its tabs; set once it listens.
-    registry
-        Prometheus's registry of the numbers; None where its client is not installed.
+    numbers
+        Prometheus's collection of them; None where its client is not installed.
     """
 
     def __init__(self) -> None:
         self.is_stopping = False
         self.tornado: Any = None
-        self.registry: Any = None
+        self.numbers: Any = None
         self._lag: Any = None
         self._due = 0.0
         try:
             from prometheus_client import CollectorRegistry, Histogram, ProcessCollector
         except ModuleNotFoundError:
             return
-        self.registry = CollectorRegistry()
-        self.registry.register(self)
-        ProcessCollector(registry=self.registry)
+        self.numbers = CollectorRegistry()
+        self.numbers.register(self)
+        ProcessCollector(registry=self.numbers)
         self._lag = Histogram(
             "genoviz_loop_lag_seconds",
             "How late the event loop comes to what is due",
             buckets=LAGS,
-            registry=self.registry,
+            registry=self.numbers,
         )
 
     @property
@@ -151,9 +151,9 @@ class Health:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         yield GaugeMetricFamily("genoviz_tabs", "Tabs that are open", value=self.n_tabs)
-        jobs = GaugeMetricFamily("genoviz_jobs", "Jobs that run or wait", labels=["kind"])
-        for kind, pool in (("kernels", KERNELS), ("files", FILES)):
-            jobs.add_metric([kind], pool.n_active)
+        jobs = GaugeMetricFamily("genoviz_jobs", "Jobs that run or wait", labels=["pool"])
+        for pool in sorted(POOLS, key=lambda pool: pool.name):
+            jobs.add_metric([pool.name], pool.n_active)
         yield jobs
         events = CounterMetricFamily("genoviz_events", "What happened", labels=["event"])
         for event in sorted({"error", "opened", "refused", *COUNTS}):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from genoviz.errors import ParameterError
-from genoviz_app.server.doors import Doors, own_names
+from genoviz_app.server.doors import Doors, mark_scripts, own_names, policy_of
 from tests.browser.conftest import served
 from tests.waiting import PATIENCE
 
@@ -311,8 +311,6 @@ def test_every_answer_tells_browsers_what_may_run(port, path):
 
 
 def test_the_scripts_of_a_page_are_marked_and_nothing_in_them_is():
-    from genoviz_app.server.headers import mark_scripts, policy_of
-
     page = mark_scripts(
         b'<script src="data:text/javascript;base64,YSgp"></script>'
         b'<script type="application/json">{"x": "<script>"}</script>'

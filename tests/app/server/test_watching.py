@@ -72,7 +72,7 @@ def test_the_numbers_are_those_of_the_server(lab):
     port, _ = lab
     before = numbers_of(port)
     assert before["process_resident_memory_bytes",] > 10_000_000
-    assert before["genoviz_jobs", "kernels"] == 0
+    assert before["genoviz_jobs", "genoviz-kernels"] == 0
     wait_until(lambda: numbers_of(port)["genoviz_loop_lag_seconds_count",] > 2)
     assert ask(port, "/lab/", hosts=["evil.example"])[0] == 403
     after = numbers_of(port)
@@ -160,8 +160,7 @@ def test_the_tabs_are_told_and_the_jobs_ended(monkeypatch):
         def stop(self):
             done.append("stopped")
 
-    monkeypatch.setattr(serving, "KERNELS", Pool())
-    monkeypatch.setattr(serving, "FILES", Pool())
+    monkeypatch.setattr(serving, "POOLS", [Pool(), Pool()])
     monkeypatch.setattr(serving, "TELL_SECONDS", 0)
     monkeypatch.setattr(serving, "tell_tabs", lambda _tornado, sentence: done.append(sentence))
     health = watching.Health()

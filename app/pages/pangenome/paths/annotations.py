@@ -16,6 +16,7 @@ from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.marks import NodeLabel
 from genoviz_app.parts.annotation_colours import colours_of
 from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.picker_fields import UploadField
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
@@ -69,7 +70,7 @@ class AnnotationList:
         self.add_button = pmui.Button(
             label="Add", size="small", variant="outlined", margin=(10, 0, 0, 0)
         )
-        self.upload = pn.widgets.FileDropper(
+        self.upload = UploadField(
             multiple=True,
             max_file_size=f"{UPLOAD_MEGABYTES}MB",
             layout="compact",
