@@ -1,4 +1,7 @@
-"""A server for `bench_tabs`, which tells what its tabs cost: ``python -m benchmarks.tabs_server``.
+"""A server for `bench_tabs`, which tells what its tabs cost.
+
+``python -m benchmarks.tabs_server [SECONDS]`` prints its address; SECONDS is how long a page is
+kept that nobody looks at, if not as long as `serve` keeps it.
 
 ``/tabs`` answers with the dashboards that live, the memory and the processor time of the process.
 """
@@ -6,12 +9,14 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 
 import psutil
 from tornado.web import RequestHandler
 
 from genoviz_app.dashboard import Dashboard
+from genoviz_app.server import serving
 from genoviz_app.server.lab import Lab
 from genoviz_app.server.serving import make_server, offer_files
 
@@ -32,6 +37,8 @@ class TabsHandler(RequestHandler):
 
 def main() -> None:
     """Serve until terminated."""
+    for seconds in sys.argv[1:]:
+        serving.UNUSED_SESSION_MILLISECONDS = int(1000 * float(seconds))
     lab = Lab(port=0)
     offer_files(lab)
     server = make_server(lab, show=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from genoviz.model import PangenomeGraph
 from genoviz_app.parts.styles import CARD
 
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
+FIRST_WAIT_SECONDS, NEXT_WAIT_SECONDS = 3.0, 0.5
 
 
 class DockPanel(Protocol):
@@ -29,19 +31,21 @@ class Dock:
 
     Parameters
     ----------
-    panels
-        What the tabs show, in order.
-
-    Attributes
-    ----------
-    poll
-        Brings the panel that is shown up to date; called some twenty times a second.
+    kinds
+        Classes of what the tabs show, in order.
+    make
+        Makes the panel of a class: when it is first shown, or else when there is time for it.
     """
 
-    def __init__(self, panels: Sequence[DockPanel]) -> None:
-        self._panels = tuple(panels)
+    def __init__(
+        self, kinds: Sequence[type[DockPanel]], make: Callable[[type[DockPanel]], DockPanel]
+    ) -> None:
+        self._kinds, self._make = tuple(kinds), make
+        self._panels: dict[int, DockPanel] = {}
+        self._graph: PangenomeGraph | None = None
+        self._next_making = time.monotonic() + FIRST_WAIT_SECONDS
         self.tabs = pmui.TabMenu(
-            items=[{"label": panel.title} for panel in panels],
+            items=[{"label": kind.title} for kind in self._kinds],
             active=0,
             variant="scrollable",
             sizing_mode="stretch_width",
@@ -60,7 +64,7 @@ class Dock:
         self.fold_button.on_click(lambda _: self.fold(not self.is_folded))
         self.is_folded = False
         self._places = [
-            pmui.Column(sizing_mode="stretch_both", margin=0, visible=False) for _ in panels
+            pmui.Column(sizing_mode="stretch_both", margin=0, visible=False) for _ in kinds
         ]
         self.panel = pmui.Paper(
             self.fold_button,
@@ -83,9 +87,7 @@ class Dock:
 
     def show(self, kind: type[DockPanel]) -> None:
         """Bring the panel of a kind to the front."""
-        self.tabs.active = next(
-            index for index, panel in enumerate(self._panels) if isinstance(panel, kind)
-        )
+        self.tabs.active = self._kinds.index(kind)
 
     def _on_tab(self, event: Any) -> None:
         if event.new is not None:
@@ -94,17 +96,37 @@ class Dock:
 
     def _show_tab(self, shown: int) -> None:
         """Show one panel; it is made in the browser when it is first shown, and then kept."""
+        panel = self._panel(shown)
         with pn.io.hold():
             if not len(self._places[shown]):
-                self._places[shown].append(self._panels[shown].panel)
+                self._places[shown].append(panel.panel)
             for index, place in enumerate(self._places):
                 place.visible = index == shown
-        self.poll: Callable[[], None] = getattr(self._panels[shown], "poll", _rest)
+        self._poll_shown = getattr(panel, "poll", _rest)
+
+    def _panel(self, index: int) -> DockPanel:
+        if index not in self._panels:
+            panel = self._panels[index] = self._make(self._kinds[index])
+            if self._graph is not None:
+                panel.set_graph(self._graph)
+        return self._panels[index]
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Give all panels another graph."""
-        for panel in self._panels:
+        self._graph = graph
+        for panel in self._panels.values():
             panel.set_graph(graph)
+
+    def poll(self) -> None:
+        """Bring the panel that is shown up to date; called some twenty times a second."""
+        self._poll_shown()
+
+    def make_ready(self) -> None:
+        """Make a panel that is missing, now and then; called while the tab is looked at."""
+        now = time.monotonic()
+        if now >= self._next_making and len(self._panels) < len(self._kinds):
+            self._next_making = now + NEXT_WAIT_SECONDS
+            self._panel(next(i for i in range(len(self._kinds)) if i not in self._panels))
 
 
 def _rest() -> None:

@@ -1,15 +1,20 @@
-"""The event loop that answers all browsers: how late it comes to what is due."""
+"""The event loop that answers all browsers: how late it is, and turns for what holds it."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from bokeh.application.handlers.handler import Handler
 from tornado.ioloop import IOLoop
 
 TICK_SECONDS = 0.1
 REMEMBERED_SECONDS = 300.0
+BETWEEN_TURNS_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,63 @@ class LoopLag:
         self.note(time.monotonic() - self._due)
         self._set_timer()
 
+
+class Turns:
+    """Has work that holds the loop done piece by piece, with everything else in between.
+
+    Pieces of one tab that has begun go before those of others, so that the first who came need not
+    wait until the last is served.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._is_set = False
+
+    def take(self, piece: Callable[[], object], *, goes_on: bool = False) -> None:
+        """Have a piece of work done in a turn of its own.
+
+        Parameters
+        ----------
+        piece
+            What holds the loop.
+        goes_on
+            Whether it goes on with something that has begun, and goes before all others.
+        """
+        (self._waiting.appendleft if goes_on else self._waiting.append)(piece)
+        self._set_timer()
+
+    async def wait(self) -> None:
+        """Come back when it is one's turn."""
+        turn = asyncio.get_running_loop().create_future()
+        self.take(lambda: turn.done() or turn.set_result(None))
+        await turn
+
+    def _set_timer(self) -> None:
+        if self._waiting and not self._is_set:
+            self._is_set = True
+            IOLoop.current().call_later(BETWEEN_TURNS_SECONDS, self._do_next)
+
+    def _do_next(self) -> None:
+        self._is_set = False
+        try:
+            self._waiting.popleft()()
+        finally:
+            self._set_timer()
+
+
+class TabByTab(Handler):
+    """Lets pages that are asked for at the same time be made one after another."""
+
+    def modify_document(self, doc: Any) -> None:
+        """Leave the page as it is."""
+
+    async def on_session_created(self, session_context: Any) -> None:  # noqa: ARG002
+        """Wait for a turn, before the page is made."""
+        await TURNS.wait()
+
+
+TURNS = Turns()
+"""Turns of this server's loop."""
 
 LOOP_LAG = LoopLag()
 """The lag of this server's loop, measured from its first tab on."""

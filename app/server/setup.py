@@ -17,7 +17,7 @@ from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.doors import Doors, TabOwner
-from genoviz_app.server.event_loop import LOOP_LAG
+from genoviz_app.server.event_loop import LOOP_LAG, TabByTab
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +138,7 @@ def close_doors(server: Any, doors: Doors) -> Any:
     doors.close(tornado)
     for context in tornado.applications.values():
         context.application.add(TabOwner(doors.person_of))
+        context.application.add(TabByTab())
     return tornado
 
 

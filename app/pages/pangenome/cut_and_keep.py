@@ -218,6 +218,7 @@ class CutAndKeep:
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Take another graph, of which nothing is kept yet."""
         self._graph = graph
+        self._suggest()
         self._offer_places()
         self._look()
 

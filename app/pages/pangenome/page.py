@@ -88,7 +88,7 @@ class PangenomePage:
         self.finder = FindBar(session, self.view)
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
-        self.dock = Dock([panel(session, self.view) for panel in DOCK_PANELS])
+        self.dock = Dock(DOCK_PANELS, lambda kind: kind(session, self.view))
         self.view.picture.on_click(lambda _: self.dock.show(NodeCard))
         self.view.picture.on_select(lambda nodes: self.dock.show(NodeCard) if len(nodes) else None)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
@@ -165,6 +165,10 @@ class PangenomePage:
         if run.error is not None and run.error is not self._seen_error:
             self._complain(describe_problem(run.error))
         self._seen_error = run.error
+
+    def make_ready(self) -> None:
+        """Make what is not shown yet, bit by bit."""
+        self.dock.make_ready()
 
     def _show_notices(self) -> None:
         run = self.view.run

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from genoviz_app.server.event_loop import Lag, LoopLag
+from genoviz_app.server.event_loop import Lag, LoopLag, Turns
 from tests.waiting import PATIENCE
 
 
@@ -51,3 +51,42 @@ def test_a_loop_that_is_held_is_late():
 
     asyncio.run(hold())
     assert lag.measure().longest >= 0.2
+
+
+def test_turns_come_one_by_one_and_what_has_begun_goes_first():
+    turns, done = Turns(), []
+
+    async def work():
+        def piece(name, n_left):
+            done.append(name)
+            loop = asyncio.get_running_loop()
+            loop.call_soon(done.append, "else")
+            if n_left:
+                turns.take(lambda: piece(name, n_left - 1), goes_on=True)
+
+        turns.take(lambda: piece("a", 2))
+        turns.take(lambda: piece("b", 1))
+        async with asyncio.timeout(PATIENCE):
+            await turns.wait()
+            done.append("last")
+            while len(done) < 11:
+                await asyncio.sleep(0.001)
+
+    asyncio.run(work())
+    assert done == ["a", "else", "a", "else", "a", "else", "b", "else", "b", "else", "last"]
+
+
+def test_a_turn_that_fails_or_is_given_up_does_not_stop_the_others(caplog):
+    turns = Turns()
+
+    async def work():
+        given_up = asyncio.create_task(turns.wait())
+        await asyncio.sleep(0)
+        given_up.cancel()
+        turns.take(lambda: 1 / 0)
+        async with asyncio.timeout(PATIENCE):
+            await turns.wait()
+        return given_up
+
+    assert asyncio.run(work()).cancelled()
+    assert "ZeroDivisionError" in caplog.text
