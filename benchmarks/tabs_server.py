@@ -19,6 +19,7 @@ from genoviz_app.dashboard import Dashboard
 from genoviz_app.server import serving
 from genoviz_app.server.lab import Lab
 from genoviz_app.server.serving import make_server, offer_files
+from genoviz_app.server.watching import Health
 
 
 class TabsHandler(RequestHandler):
@@ -41,7 +42,7 @@ def main() -> None:
         serving.UNUSED_SESSION_MILLISECONDS = int(1000 * float(seconds))
     lab = Lab(port=0)
     offer_files(lab)
-    server = make_server(lab, show=False)
+    server = make_server(lab, Health(), show=False)
     server._tornado.add_handlers(r".*", [("/tabs", TabsHandler)])
     print(f"serving at http://127.0.0.1:{server.port}", flush=True)
     server.start()
