@@ -134,6 +134,10 @@ class Job:
                 self._is_cancelled = True
                 self._pool.enqueue(self)
 
+    def cancel_unbegun(self) -> None:
+        """End a job that no thread will ever run."""
+        self._end(JobState.CANCELLED)
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job has ended; return whether it has."""
         with self._pool.changed:
@@ -235,6 +239,8 @@ class JobPool:
     ) -> Job:
         """Run a generator in turn with the jobs of other owners; returns at once.
 
+        Once the pool is closed, as a server that ends has closed it, the job is cancelled.
+
         Parameters
         ----------
         steps
@@ -249,9 +255,10 @@ class JobPool:
         job = Job(iter(steps), self, title, owner, about)
         with self.changed:
             if self._is_closed:
-                raise RuntimeError(f"{self.name} is closed and takes no more jobs")
-            self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
-            self.enqueue(job)
+                job.cancel_unbegun()
+            else:
+                self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
+                self.enqueue(job)
         return job
 
     @property
