@@ -84,6 +84,7 @@ def serve(
         int | None,
         typer.Option(
             min=1,
+            max=100_000,
             metavar="GB",
             help="How much memory open files may take together, and one of them half of it; 60 % "
             "of the machine's by default. A file that does not fit is refused before it is read.",
