@@ -1,4 +1,4 @@
-"""A server for `bench_tabs`, which tells what its tabs cost.
+"""A server for `tab_costs`, which tells what its tabs cost.
 
 ``python -m benchmarks.tabs_server [SECONDS]`` prints its address; SECONDS is how long a page is
 kept that nobody looks at, if not as long as `serve` keeps it.

@@ -1,4 +1,4 @@
-"""What a tab costs the server: ``python -m benchmarks.bench_tabs``.
+"""What a tab costs the server: ``python -m benchmarks.tab_costs``.
 
 Processor time of a page and of a tab with its sample, memory of each, and how long the server
 answers nobody while twenty tabs are opened at once.
