@@ -29,7 +29,7 @@ with contextlib.suppress(ImportError):
 
 # A GPU machine may have the kernels' packages alone.
 HAS_PANEL = importlib.util.find_spec("panel") is not None
-collect_ignore = [] if HAS_PANEL else ["app", "browser", "test_house.py"]
+collect_ignore = [] if HAS_PANEL else ["app", "browser", "soak", "test_house.py"]
 
 
 def pytest_report_header() -> list[str]:

@@ -1,0 +1,1 @@
+"""Many people at once, for a long time: ``python -m tests.soak``."""

@@ -1,0 +1,230 @@
+"""A day on a server: its files, its people, what befalls it, and what is left of it at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from tornado.httpclient import AsyncHTTPClient
+
+from tests.conftest import ROOT
+from tests.soak.people import Designer, Diary, Person, Reader, Searcher, Wanderer
+from tests.waiting import PATIENCE
+
+STATUS_SECONDS = 0.1
+SETTLE_SECONDS = 40
+TROUBLE = re.compile(r"Traceback|ERROR|CRITICAL")
+
+
+@dataclass(frozen=True)
+class Day:
+    """What was measured.
+
+    Attributes
+    ----------
+    seconds
+        How long each kind of act took, in s.
+    status_seconds
+        How long ``/status`` took to answer, ten times a second: the event loop's lag.
+    megabytes
+        Memory of the server and its children after all first tabs were closed once, at most, and
+        after all were closed at the end.
+    errors, log
+        What went wrong, and the lines of the server's log that tell of trouble.
+    """
+
+    seconds: dict[str, list[float]]
+    status_seconds: list[float]
+    megabytes: tuple[float, float, float]
+    errors: list[str]
+    log: list[str]
+
+    def lines(self) -> Iterator[str]:
+        """Yield a table of it."""
+        yield f"{'':28}{'n':>7}{'p50':>9}{'p95':>9}{'p99':>9}{'max':>9}"
+        clicks = (times for kind, times in self.seconds.items() if is_click(kind))
+        everything = [seconds for times in clicks for seconds in times]
+        rows = {**self.seconds, "every click": everything, "/status": self.status_seconds}
+        for kind, times in rows.items():
+            if times:
+                shown = (share(times, 50), share(times, 95), share(times, 99), max(times))
+                yield f"{kind:28}{len(times):7}" + "".join(f"{1000 * s:6.0f} ms" for s in shown)
+        yield "memory: first {:.0f} MB, most {:.0f} MB, last {:.0f} MB".format(*self.megabytes)
+        yield f"errors: {len(self.errors)}, in the log: {len(self.log)}"
+        yield from self.errors
+        yield from self.log
+
+
+def is_click(kind: str) -> bool:
+    """Return whether an act is a click, rather than to come for the first time."""
+    return kind not in ("open a tab", "see a page first")
+
+
+def share(values: list[float], percent: int) -> float:
+    """Return a percentile."""
+    if len(values) == 1:
+        return values[0]
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+
+
+def write_files(folder: Path, *, n_bases: int, n_rows: int) -> None:
+    """Write what the people open: a genome, tracks and genotypes."""
+    numbers = random.Random(5)
+    bases = "".join(numbers.choices("ACGT", k=n_bases))
+    for name in ("genome", "other"):
+        lines = (bases[at : at + 80] for at in range(0, n_bases, 80))
+        (folder / f"{name}.fa").write_text(f">{name}\n" + "\n".join(lines) + "\n")
+    starts = sorted(numbers.randrange(0, 99_000) for _ in range(n_rows))
+    rows = "".join(f"c1\t{start}\t{start + 100}\tr\t0\t+\n" for start in starts)
+    (folder / "reads.bed").write_text(rows)
+    write_plink(folder / "srv", n_samples=400, n_variants=3000)
+
+
+def write_plink(prefix: Path, *, n_samples: int, n_variants: int) -> None:
+    """Write genotypes in place, as ``plink --make-bed`` does."""
+    numbers = random.Random(n_variants)
+    width = (n_samples + 3) // 4
+    codes = bytes(numbers.choices((0xFF, 0xFA, 0xEB, 0xAE, 0xBE, 0x8B), k=width * n_variants))
+    prefix.with_suffix(".bed").write_bytes(b"\x6c\x1b\x01" + codes)
+    prefix.with_suffix(".bim").write_text(
+        "".join(f"1\tsnp{n}\t0\t{100 * n + 1}\tA\tC\n" for n in range(n_variants))
+    )
+    prefix.with_suffix(".fam").write_text(
+        "".join(
+            f"f{n}\ts{n}\t0\t0\t{1 + n % 2}\t{numbers.gauss(0, 1):.3f}\n" for n in range(n_samples)
+        )
+    )
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[tuple[subprocess.Popen, str, list[str]]]:
+    """Serve the dashboard; give the process, its address and its log as it grows."""
+    with (folder / "server.log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "genoviz", "serve", "--no-browser", "--port", "0"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        end = time.monotonic() + PATIENCE
+        while not (found := re.search(r"https?://\S+:\d+", (folder / "server.log").read_text())):
+            assert process.poll() is None, "the server ended"
+            assert time.monotonic() < end, "the server did not start"
+            time.sleep(0.1)
+        yield process, f"{found[0]}/", folder / "server.log"
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(PATIENCE)
+
+
+async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: int) -> Day:
+    """Let people work on a server while files change and browsers die; return what was measured."""
+    write_files(folder, n_bases=n_bases, n_rows=3000)
+    with server(folder) as (process, url, log):
+        diary, first = Diary(), Diary()
+        first.end = 0.0  # everybody comes once and goes, so that what is made once is there
+        await asyncio.gather(*(person.live() for person in people(url, folder, first, 5)))
+        await asyncio.sleep(min(SETTLE_SECONDS, seconds))
+        memory = Memory(process.pid)
+        before = memory.now()
+        diary.end = time.monotonic() + seconds
+        watching = [
+            asyncio.create_task(job)
+            for job in (watch_status(url, diary), memory.watch(), rewrite(folder, diary, seconds))
+        ]
+        everybody = [
+            asyncio.create_task(person.live()) for person in people(url, folder, diary, n_people)
+        ]
+        await asyncio.gather(kill_a_browser(url, diary), *everybody)
+        for task in watching:
+            task.cancel()
+        await asyncio.sleep(min(SETTLE_SECONDS, seconds))
+        assert process.poll() is None, f"the server ended with {process.poll()}"
+        after = memory.now()
+    status = diary.seconds.pop("/status", [])
+    trouble = [line for line in log.read_text().splitlines() if TROUBLE.search(line)]
+    errors = [*first.errors, *diary.errors]
+    return Day(dict(diary.seconds), status, (before, memory.most, after), errors, trouble)
+
+
+def people(url: str, folder: Path, diary: Diary, n_people: int) -> list[Person]:
+    """Return people of all kinds in turn."""
+    kinds = [
+        (Designer, {"file": "simulated"}),
+        (Searcher, {"page": "kmers", "sequences": str(folder / "genome.fa")}),
+        (Reader, {"page": "tracks", "tracks": str(folder / "reads.bed")}),
+        (Wanderer, {"file": "simulated", "genotypes": str(folder / "srv.bed")}),
+        (Searcher, {"page": "kmers", "sequences": str(folder / "other.fa")}),
+    ]
+    chosen = (kinds[n % len(kinds)] for n in range(n_people))
+    return [kind(url, query, diary, seed) for seed, (kind, query) in enumerate(chosen)]
+
+
+class Memory:
+    """Memory of a process and its children, in MB."""
+
+    def __init__(self, pid: int) -> None:
+        self._process, self.most = psutil.Process(pid), 0.0
+
+    def now(self) -> float:
+        """Return what is in memory now."""
+        total = 0
+        for process in (self._process, *self._process.children(recursive=True)):
+            try:
+                total += process.memory_info().rss
+            except psutil.NoSuchProcess:
+                continue
+        self.most = max(self.most, total / 1e6)
+        return total / 1e6
+
+    async def watch(self) -> None:
+        """Look each second."""
+        while True:
+            self.now()
+            await asyncio.sleep(1)
+
+
+async def watch_status(url: str, diary: Diary) -> None:
+    """Ask for the status ten times a second."""
+    while True:
+        start = time.perf_counter()
+        try:
+            answer = await AsyncHTTPClient().fetch(
+                f"{url}status", connect_timeout=PATIENCE, request_timeout=PATIENCE
+            )
+            json.loads(answer.body)
+        except Exception as error:
+            diary.errors.append(f"/status: {error}")
+        diary.seconds["/status"].append(time.perf_counter() - start)
+        await asyncio.sleep(STATUS_SECONDS)
+
+
+async def rewrite(folder: Path, diary: Diary, seconds: float) -> None:
+    """Write files anew in place while they are open, now shorter, now longer."""
+    for number in range(1_000_000):
+        await asyncio.sleep(min(60, seconds / 4))
+        write_plink(folder / "srv", n_samples=400, n_variants=(40, 3000)[number % 2])
+        rows = (10, 3000)[number % 2]
+        (folder / "reads.bed").write_text("c1\t5\t500\tr\t0\t+\n" * rows)
+
+
+async def kill_a_browser(url: str, diary: Diary) -> None:
+    """Open a tab, begin to work, and be gone without a word."""
+    person = Designer(url, {"file": "simulated"}, Diary(), 99)
+    await asyncio.wait_for(person.open_and_vanish(), PATIENCE)

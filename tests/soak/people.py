@@ -1,0 +1,215 @@
+"""What people do all day, each a tab: every act is measured from the hand to what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.soak.tab import CANVAS, Tab
+
+PAGES = ("Tracks", "K-mers", "Off-targets", "Genotypes", "Pangenome")
+SWITCH = "Another page with the same files"
+THINKING_SECONDS = 0.5
+CHUNK = 10_000_000
+
+
+class Diary:
+    """What happened to everybody.
+
+    Attributes
+    ----------
+    seconds
+        How long each kind of act took, from the hand to what is shown.
+    errors
+        What went wrong, each a sentence.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.errors: list[str] = []
+        self.end = float("inf")
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the day is not over."""
+        return time.monotonic() < self.end
+
+
+class Person:
+    """Somebody with one tab open.
+
+    Parameters
+    ----------
+    url
+        Address of the server.
+    query
+        What the link opens.
+    diary
+        Where acts are noted.
+    seed
+        Of the person's whims.
+    """
+
+    def __init__(self, url: str, query: dict[str, Any], diary: Diary, seed: int) -> None:
+        self.url, self.query, self.diary = url, "?" + urlencode(query, doseq=True), diary
+        self.whim = random.Random(seed)
+        self.tab: Tab | None = None
+
+    async def live(self) -> None:
+        """Open a tab, act until the day is over, and close it."""
+        name = type(self).__name__
+        try:
+            start = time.perf_counter()
+            self.tab = await Tab.open(self.url, self.query)
+            await self.begin()
+            self.diary.seconds["open a tab"].append(time.perf_counter() - start)
+            await self.act()
+            while self.diary.goes_on:
+                await asyncio.sleep(THINKING_SECONDS * (0.5 + self.whim.random()))
+                await self.act()
+        except Exception as error:
+            self.diary.errors.append(f"{name}: {type(error).__name__}: {error}")
+        finally:
+            if self.tab is not None:
+                self.diary.errors += [f"{name}: {error}" for error in self.tab.errors]
+                await self.tab.close()
+
+    async def open_and_vanish(self) -> None:
+        """Begin to work, and be gone without a word, as when a browser is killed."""
+        self.tab = await Tab.open(self.url, self.query)
+        await self.begin()
+        await self.act()
+        self.tab.vanish()
+
+    async def begin(self) -> None:
+        """Come to where the acts can begin."""
+
+    async def act(self) -> None:
+        """Do one thing, and note how long it took."""
+
+    async def measure(self, kind: str, hand: Any, is_shown: Callable[[], Any]) -> None:
+        """Note the time from a hand's deed (an awaitable) to what it shows."""
+        start = time.perf_counter()
+        await hand
+        await self.tab.until(is_shown)
+        self.diary.seconds[kind].append(time.perf_counter() - start)
+
+    async def say_hello(self, kind: str, **more: Any) -> str:
+        """Let a canvas tell its size; return its id."""
+        canvas = await self.tab.wait_for(kind)
+        await self.tab.answer(canvas, {"kind": "hello", **more})
+        await self.tab.until(lambda: self.tab.n_frames > 0)
+        return canvas
+
+    def next_frame(self) -> Callable[[], bool]:
+        """Return whether another picture has come since now."""
+        n_frames = self.tab.n_frames
+        return lambda: self.tab.n_frames > n_frames
+
+
+class Designer(Person):
+    """Runs layouts and zooms while they run."""
+
+    async def begin(self) -> None:
+        width, height = CANVAS
+        size = {"width": width, "height": height, "bounds": [0, width, 0, height], "moves": 0}
+        self.canvas = await self.say_hello("GraphCanvas", **size)
+        self.run = await self.tab.wait_for("Button", label="Run")
+        self.n_moves = 0
+
+    async def act(self) -> None:
+        tab = self.tab
+        if not tab.parts[self.run].get("disabled"):
+            is_taken = lambda: tab.parts[self.run].get("disabled")  # noqa: E731
+            await self.measure("run a layout", tab.click(self.run), is_taken)
+        self.n_moves += 1
+        width, height = CANVAS
+        x, y = self.whim.uniform(0, 50_000), self.whim.uniform(-5000, 5000)
+        span = 10 ** self.whim.uniform(2, 5)
+        view = {
+            "kind": "view", "width": width, "height": height, "moves": self.n_moves,
+            "bounds": [x, x + span, y, y + span * height / width],
+        }  # fmt: skip
+        await self.measure("zoom a layout", tab.answer(self.canvas, view), self.next_frame())
+
+
+class Searcher(Person):
+    """Types k-mers."""
+
+    async def begin(self) -> None:
+        self.field = await self.tab.wait_for("TextAreaInput", label="K-mers")
+        await self.tab.until(self.says("Write a k-mer"))
+
+    def says(self, words: str) -> Callable[[], bool]:
+        """Return whether the page says something of the k-mer."""
+        return lambda: any(words in str(part.get("text")) for part in self.tab.parts.values())
+
+    async def act(self) -> None:
+        kmer = "".join(self.whim.choices("ACGT", k=self.whim.randint(4, 11)))
+        hand = self.tab.set(self.field, value_input=kmer)
+        await self.measure("type a k-mer", hand, self.says("class=&quot;hits&quot;"))
+        await self.tab.set(self.field, value_input="")
+        await self.tab.until(self.says("Write a k-mer"))
+
+
+class Reader(Person):
+    """Drags tracks along a contig."""
+
+    async def begin(self) -> None:
+        place = {"contig": "", "bounds": [0, 1], "width": CANVAS[0], "moves": 0}
+        self.canvas = await self.say_hello("TrackCanvas", **place)
+        self.n_moves = 0
+
+    async def act(self) -> None:
+        self.n_moves += 1
+        start = self.whim.uniform(0, 90_000)
+        bounds = [start, start + self.whim.uniform(1000, 10_000)]
+        view = {
+            "kind": "view", "contig": "c1", "bounds": bounds, "width": CANVAS[0],
+            "moves": self.n_moves,
+        }  # fmt: skip
+        await self.measure("drag tracks", self.tab.answer(self.canvas, view), self.next_frame())
+
+
+class Wanderer(Person):
+    """Goes from page to page."""
+
+    async def begin(self) -> None:
+        self.switch = await self.tab.wait_for("RadioButtonGroup", description=SWITCH)
+        self.seen: set[str] = set()
+        self.turn = 0
+
+    async def act(self) -> None:
+        title = PAGES[self.turn % len(PAGES)]
+        self.turn += 1
+        kind = "come back to a page" if title in self.seen else "see a page first"
+        self.seen.add(title)
+        n_messages = self.tab.n_changes
+        hand = self.tab.set(self.switch, value=title)
+        await self.measure(kind, hand, lambda: self.tab.n_changes > n_messages)
+
+
+async def upload(person: Person, path: Path) -> None:
+    """Hand a file over in pieces, as the browser does."""
+    tab = person.tab
+    tabs = await tab.wait_for("Tabs")
+    names = [part for part in tab.parts if tab.parts[part]["name"] == "Tabs1"]
+    for part in names or [tabs]:
+        await tab.set(part, active=1)
+    dropper = await tab.wait_for("panel.models.file_dropper.FileDropper")
+    content = path.read_bytes()
+    pieces = [content[at : at + CHUNK] for at in range(0, len(content), CHUNK)]
+    for number, piece in enumerate(pieces, 1):
+        data = {
+            "name": path.name, "type": "text/plain", "chunk": number,
+            "total_chunks": len(pieces),
+            "data": {"type": "bytes", "data": base64.b64encode(piece).decode()},
+        }  # fmt: skip
+        await tab.tell(dropper, "upload_event", data)
