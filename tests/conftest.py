@@ -37,7 +37,7 @@ def pytest_report_header() -> list[str]:
     unit = "with" if has_amx() else "without"
     lines = [f"commit {commit()}; {processor()}, {unit} a matrix unit (AMX); {graphics_card()}"]
     if not HAS_PANEL:
-        left_out = "tests/app, tests/browser and tests/test_house.py are left out"
+        left_out = "tests/app, tests/browser, tests/soak and tests/test_house.py are left out"
         lines.append(f"Panel is not installed: {left_out}")
     return lines
 
