@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 from bokeh.themes import Theme
 from panel.io.callbacks import PeriodicCallback
-from panel.io.state import set_curdoc
 from panel.util import edit_readonly
 
 from genoviz.backend import describe_backend
@@ -24,7 +21,6 @@ from genoviz_app.pages import PAGES
 from genoviz_app.parts.address_bar import AddressBar
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.unfinished_views import UNFINISHED_VIEWS
-from genoviz_app.server.event_loop import TURNS
 from genoviz_app.server.setup import (
     SETTINGS,
     current_person,
@@ -61,15 +57,12 @@ class Dashboard:
     def __init__(self, query: str = "") -> None:
         slugs = tuple(page.slug for page in PAGES)
         self.address = Address.parse(query, pages=slugs)
-        self._document = pn.state.curdoc
         self._polling: PeriodicCallback | None = None
         self._next_link = 0.0
         self._visited = Visited()
         self.bar = AddressBar(self._revisit)
         self.session = Session(files=SETTINGS.files, folders=SETTINGS.may_read(current_person()))
-        self.deck = PageDeck(
-            self.session, self.address.page or default_page(self.address), go_on=self._go_on
-        )
+        self.deck = PageDeck(self.session, self.address.page or default_page(self.address))
         self.problem = pmui.Alert(
             "",
             severity="error",
@@ -123,32 +116,6 @@ class Dashboard:
         self.session.param.watch(self._show_opened, "opened")
         self.session.param.watch(self._show_waiting, "waiting")
 
-    def load(self) -> None:
-        """Build the first page step by step, and open what the link names; for a server's tab."""
-        TURNS.take(partial(self._in_tab, self._load_step))
-
-    def _load_step(self) -> None:
-        for _ in self.deck.iter_build():
-            self._go_on(self._load_step)
-            return
-        self.open_first()
-
-    def _go_on(self, step: Callable[[], None]) -> None:
-        """Do the next step of something in a turn of its own; at once where there is no server."""
-        if self._document is None:
-            step()
-        else:
-            TURNS.take(partial(self._in_tab, step), goes_on=True)
-
-    def _in_tab(self, step: Callable[[], None]) -> None:
-        if self.session.is_closed:
-            return
-        self._document.add_next_tick_callback(partial(self._at_home, step))
-
-    def _at_home(self, step: Callable[[], None]) -> None:
-        with set_curdoc(self._document):
-            step()
-
     def open_first(self) -> None:
         """Open what the link names, or else the first file or sample."""
         link = self.address
@@ -191,7 +158,7 @@ class Dashboard:
 
     def poll(self) -> None:
         """Bring the tab up to date with its jobs."""
-        if self.session.is_closed or not self.deck.is_built:
+        if self.session.is_closed:
             return
         self.session.poll()
         self.deck.poll()
@@ -319,7 +286,7 @@ def make_tab() -> Any:
     dashboard = Dashboard(pn.state.location.search if pn.state.location else "")
     pn.state.on_session_destroyed(dashboard.close)
     pn.state.on_session_destroyed(forget_tab)
-    pn.state.onload(dashboard.load)
+    pn.state.onload(dashboard.open_first)
     dashboard.start_polling()
     return dashboard.root
 

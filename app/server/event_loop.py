@@ -83,27 +83,15 @@ class LoopLag:
 
 
 class Turns:
-    """Has work that holds the loop done piece by piece, with everything else in between.
-
-    Pieces of one tab that has begun go before those of others, so that the first who came need not
-    wait until the last is served.
-    """
+    """Has work that holds the loop done piece by piece, with everything else in between."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], object]] = deque()
         self._is_set = False
 
-    def take(self, piece: Callable[[], object], *, goes_on: bool = False) -> None:
-        """Have a piece of work done in a turn of its own.
-
-        Parameters
-        ----------
-        piece
-            What holds the loop.
-        goes_on
-            Whether it goes on with something that has begun, and goes before all others.
-        """
-        (self._waiting.appendleft if goes_on else self._waiting.append)(piece)
+    def take(self, piece: Callable[[], object]) -> None:
+        """Have a piece of work that holds the loop done in a turn of its own."""
+        self._waiting.append(piece)
         self._set_timer()
 
     async def wait(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import panel as pn
-import panel_material_ui as pmui
 import pytest
 
 from genoviz.analyses.graph.picture.colouring import ColourChoice
@@ -13,9 +12,8 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import GraphLayout
 from genoviz.samples import get_sample, list_samples
 from genoviz_app.dashboard import Dashboard
-from genoviz_app.page_deck import PageDeck
 from genoviz_app.pages import PAGES
-from genoviz_app.pages.pangenome.page import LinkFollower, PangenomePage
+from genoviz_app.pages.pangenome.page import LinkFollower
 from genoviz_app.session.address import Region
 from genoviz_app.session.session import OpenGraph, Session
 from tests.app.conftest import poll_until
@@ -243,30 +241,3 @@ def test_a_link_to_tracks_opens_them_and_their_region_and_no_graph(tmp_path):
     assert dashboard.page.link.region == Region("c1", 20, 120)
     assert not dashboard.problem.visible
     dashboard.close()
-
-
-def test_a_page_is_built_step_by_step_and_whole_once_it_is_asked_for():
-    steps = []
-    session = Session()
-    deck = PageDeck(session, go_on=steps.append)
-    building = deck.iter_build()
-    next(building)
-    deck.show("tracks")
-    assert not deck.is_built
-    assert len(steps) == 1
-    deck.poll()
-    while steps:
-        steps.pop()()
-    assert deck.is_built
-    tracks = deck.page
-    assert tracks.slug == "tracks"
-    deck.show("pangenome")
-    steps.clear()
-    first = deck.page  # all at once
-    assert deck.is_built
-    assert first.slug == "pangenome"
-    (shown,) = (part for part in deck.content if part.visible)
-    whole = PangenomePage(Session())
-    assert len(shown.select()) == len(pmui.Column(*whole.messages, whole.content).select())
-    deck.close()
-    session.close()

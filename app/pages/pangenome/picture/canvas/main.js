@@ -25,6 +25,9 @@ const STYLE = `
   box-shadow: inset 0 0 0 2px #56b4e9; }
 `;
 
+// Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
+let nSent = 0;
+
 export function render({ model }) {
   const frame = document.createElement("div");
   frame.className = "picture";
@@ -39,7 +42,6 @@ export function render({ model }) {
   const help = makeHelp(HELP);
   frame.append(style, canvas, ring, help);
 
-  let nSent = 0;
   const send = (message) => {
     nSent += 1;
     model.answer = { ...message, message: nSent };

@@ -83,6 +83,9 @@ function make(kind, className) {
   return element;
 }
 
+// Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
+let nSent = 0;
+
 export function render({ model }) {
   const root = make("div", "tracks");
   const style = document.createElement("style");
@@ -105,7 +108,6 @@ export function render({ model }) {
   body.append(margin, lanes);
   root.append(style, top, body, help);
 
-  let nSent = 0;
   const send = (message) => {
     nSent += 1;
     model.answer = { ...message, message: nSent };
