@@ -59,16 +59,22 @@ def test_a_gene_a_region_zoom_drag_and_back(tracks):
         tracks.button("Zoom in").click()
 
     tracks.insist(zoom, lambda: tracks.ends == (32_501, 37_500))
-    tracks.page.mouse.move(*tracks.middle())
-    tracks.page.mouse.wheel(0, -300)
-    tracks.until(lambda: tracks.ends[1] - tracks.ends[0] < 4800)
+
+    def turn_the_wheel():
+        tracks.page.mouse.move(*tracks.middle())
+        tracks.page.mouse.wheel(0, -300)
+
+    tracks.insist(turn_the_wheel, lambda: tracks.ends[1] - tracks.ends[0] < 4800)
     zoomed = tracks.ends
-    x, y = tracks.middle()
-    tracks.page.mouse.move(x, y)
-    tracks.page.mouse.down()
-    tracks.page.mouse.move(x - 150, y, steps=6)
-    tracks.page.mouse.up()
-    tracks.until(lambda: tracks.ends[0] > zoomed[0])
+
+    def drag():
+        x, y = tracks.middle()
+        tracks.page.mouse.move(x, y)
+        tracks.page.mouse.down()
+        tracks.page.mouse.move(x - 150, y, steps=6)
+        tracks.page.mouse.up()
+
+    tracks.insist(drag, lambda: tracks.ends[0] > zoomed[0])
     tracks.until(lambda: stands_still(tracks))
     dragged = tracks.ends
     tracks.insist(tracks.button("Back to").click, lambda: tracks.ends != dragged)
