@@ -56,7 +56,7 @@ def open_content(
         If the file is missing, empty, no regular file, cannot be read, or changes while it is; or
         if there is no room for the copy.
     """
-    try:
+    with _told_of(path):
         _check_regular(path)
         with path.open("rb", buffering=0) as file:
             before = _state(os.fstat(file.fileno()))
@@ -70,11 +70,6 @@ def open_content(
             if _state(os.fstat(file.fileno())) != before:
                 raise changed(path)
             return content
-    except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(path, f"cannot be read: {reason}") from error
 
 
 @contextlib.contextmanager
@@ -89,7 +84,7 @@ def open_for_library(path: Path) -> Iterator[Path]:
     if not RULES.snapshots:
         yield path
         return
-    try:
+    with _told_of(path):
         _check_regular(path)
         with path.open("rb", buffering=0) as file:
             before = _state(os.fstat(file.fileno()))
@@ -97,10 +92,6 @@ def open_for_library(path: Path) -> Iterator[Path]:
             if _state(os.fstat(file.fileno())) != before:
                 copy.close()
                 raise changed(path)
-    except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
     with copy:
         yield Path(f"/dev/fd/{copy.fileno()}")
 
@@ -116,17 +107,25 @@ def finish(steps: Generator[Progress, None, object]) -> object:
 
 def file_state(path: Path) -> State:
     """Return what changes when a file does: its size, its time, and which file it is."""
-    try:
+    with _told_of(path):
         return _state(path.stat())
-    except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
 
 
 def changed(path: Path) -> FileFormatError:
     """Return the error of a file that is not any more what it was."""
     return FileFormatError(path, "changed while it was read; open it again once it is complete")
+
+
+@contextlib.contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read what stands in the way."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(path, f"cannot be read: {reason}") from error
 
 
 def _state(status: os.stat_result) -> State:

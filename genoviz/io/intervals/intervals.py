@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.io.files.content import finish
 from genoviz.io.intervals.big_files import read_big_file
 from genoviz.io.intervals.index_files import (
     TEXT_ENDINGS,
@@ -179,7 +180,7 @@ def read_interval_rows(
     kind = find_kind(path, kind)
     if kind not in ROW_FORMATS:
         raise ParameterError(f"{path.name} is {kind}, needs to be BED, bedGraph or GFF")
-    return _finish(_parse(path, kind, names=names, lines=True))
+    return finish(_parse(path, kind, names=names, lines=True))
 
 
 def to_region(region: Region, contigs: Iterable[str]) -> PathRegion:
@@ -254,14 +255,6 @@ def _within(intervals: Intervals, region: Region) -> Intervals:
         none = intervals.select(np.empty(0, np.int64))
         return replace(none, notes=(*intervals.notes, note))
     return intervals.within(region.path, region.start, region.end)
-
-
-def _finish(reading: Generator[Any, None, IntervalRows]) -> IntervalRows:
-    while True:
-        try:
-            next(reading)
-        except StopIteration as done:
-            return done.value
 
 
 @dataclass(frozen=True, eq=False)
