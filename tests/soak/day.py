@@ -110,8 +110,8 @@ def write_plink(prefix: Path, *, n_samples: int, n_variants: int) -> None:
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[tuple[subprocess.Popen, str, list[str]]]:
-    """Serve the dashboard; give the process, its address and its log as it grows."""
+def server(folder: Path) -> Iterator[tuple[subprocess.Popen, str, Path]]:
+    """Serve the dashboard; give the process, its address and the file of its log."""
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "genoviz", "serve", "--no-browser", "--port", "0"],
@@ -146,12 +146,12 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
         diary.end = time.monotonic() + seconds
         watching = [
             asyncio.create_task(job)
-            for job in (watch_status(url, diary), memory.watch(), rewrite(folder, diary, seconds))
+            for job in (watch_status(url, diary), memory.watch(), rewrite(folder, seconds))
         ]
         everybody = [
             asyncio.create_task(person.live()) for person in people(url, folder, diary, n_people)
         ]
-        await asyncio.gather(kill_a_browser(url, diary), *everybody)
+        await asyncio.gather(kill_a_browser(url), *everybody)
         for task in watching:
             task.cancel()
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
@@ -215,7 +215,7 @@ async def watch_status(url: str, diary: Diary) -> None:
         await asyncio.sleep(STATUS_SECONDS)
 
 
-async def rewrite(folder: Path, diary: Diary, seconds: float) -> None:
+async def rewrite(folder: Path, seconds: float) -> None:
     """Write files anew in place while they are open, now shorter, now longer."""
     for number in range(1_000_000):
         await asyncio.sleep(min(60, seconds / 4))
@@ -224,7 +224,7 @@ async def rewrite(folder: Path, diary: Diary, seconds: float) -> None:
         (folder / "reads.bed").write_text("c1\t5\t500\tr\t0\t+\n" * rows)
 
 
-async def kill_a_browser(url: str, diary: Diary) -> None:
+async def kill_a_browser(url: str) -> None:
     """Open a tab, begin to work, and be gone without a word."""
     person = Designer(url, {"file": "simulated"}, Diary(), 99)
     await asyncio.wait_for(person.open_and_vanish(), PATIENCE)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import random
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.soak.tab import CANVAS, Tab
+from benchmarks.tab_client import CANVAS, Tab
 
 PAGES = ("Tracks", "K-mers", "Off-targets", "Genotypes", "Pangenome")
 SWITCH = "Another page with the same files"
 THINKING_SECONDS = 0.5
-CHUNK = 10_000_000
 
 
 class Diary:
@@ -194,22 +191,3 @@ class Wanderer(Person):
         n_messages = self.tab.n_changes
         hand = self.tab.set(self.switch, value=title)
         await self.measure(kind, hand, lambda: self.tab.n_changes > n_messages)
-
-
-async def upload(person: Person, path: Path) -> None:
-    """Hand a file over in pieces, as the browser does."""
-    tab = person.tab
-    tabs = await tab.wait_for("Tabs")
-    names = [part for part in tab.parts if tab.parts[part]["name"] == "Tabs1"]
-    for part in names or [tabs]:
-        await tab.set(part, active=1)
-    dropper = await tab.wait_for("panel.models.file_dropper.FileDropper")
-    content = path.read_bytes()
-    pieces = [content[at : at + CHUNK] for at in range(0, len(content), CHUNK)]
-    for number, piece in enumerate(pieces, 1):
-        data = {
-            "name": path.name, "type": "text/plain", "chunk": number,
-            "total_chunks": len(pieces),
-            "data": {"type": "bytes", "data": base64.b64encode(piece).decode()},
-        }  # fmt: skip
-        await tab.tell(dropper, "upload_event", data)
