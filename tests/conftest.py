@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from genoviz.backend import cuda_is_available
+from genoviz.io.files.reading_rules import RULES, ReadingRules
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,14 @@ with contextlib.suppress(ImportError):
 
     settings.register_profile("genoviz", deadline=None, max_examples=MAX_EXAMPLES)
     settings.load_profile("genoviz")
+
+
+@pytest.fixture(autouse=True)
+def _rules_of_a_command():
+    """Let a test that makes a page, and so a server of its process, change no other one's rules."""
+    RULES.__dict__.update(vars(ReadingRules()))
+    yield
+    RULES.__dict__.update(vars(ReadingRules()))
 
 
 # A GPU machine may have the kernels' packages alone.

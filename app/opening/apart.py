@@ -22,6 +22,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -45,6 +46,7 @@ PRELOADED = "genoviz_app.opening.loaded_readers"
 
 _PATIENCE = 0.005
 _LAST_SECONDS = 0.1
+_PAUSES = (0.05, 0.5, 2.0)
 _ALIGNMENT = 64
 
 Steps = Callable[[Path], Iterator[Any]]
@@ -67,15 +69,16 @@ class Readers:
 
     def start(self) -> None:
         """Open files apart from now on, where the system can; the readers load meanwhile."""
+        if "forkserver" not in multiprocessing.get_all_start_methods():
+            return
         with self._lock:
-            if self._loading is not None or "forkserver" not in (
-                multiprocessing.get_all_start_methods()
-            ):
-                return
-            self._context = multiprocessing.get_context("forkserver")
-            self._context.set_forkserver_preload([PRELOADED])
+            is_first = self._context is None
+            if is_first:
+                self._context = multiprocessing.get_context("forkserver")
+                self._context.set_forkserver_preload([PRELOADED])
             self.are_apart = True
-        self.reload()
+        if is_first:
+            self.reload()
 
     def reload(self) -> None:
         """Load the readers, unless that is under way."""
@@ -101,11 +104,18 @@ class Readers:
         return self._context.Pipe(duplex=False)
 
     def _load(self) -> None:
-        try:
-            self.begin(_do_nothing).join()
-        except (OSError, EOFError):
-            log.exception("files are opened in the server's own process: no other can be started")
-            self.are_apart = False
+        for seconds in _PAUSES:
+            try:
+                self.begin(_do_nothing).join()
+            except (OSError, EOFError) as error:  # as while an earlier one is being ended
+                found = error
+                time.sleep(seconds)
+            else:
+                return
+        log.error(
+            "files are opened in the server's own process: no other can be started (%r)", found
+        )
+        self.are_apart = False
 
 
 _STARTING = threading.Lock()

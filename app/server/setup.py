@@ -110,13 +110,18 @@ def current_person() -> str:
         return ""
 
 
-@cache
 def prepare_server() -> None:
-    """Prepare this process for serving; calling it again does nothing."""
+    """Prepare this process for serving: how it reads files, and its libraries."""
     RULES.snapshots = True
+    RULES.max_ratio, RULES.max_line_bytes = MAX_RATIO, MAX_LINE_BYTES
     there = machine_memory()
     MEMORY.total = SETTINGS.memory or (int(SERVER_SHARE * there) if there else None)
-    RULES.max_ratio, RULES.max_line_bytes = MAX_RATIO, MAX_LINE_BYTES
+    _prepare_libraries()
+
+
+@cache
+def _prepare_libraries() -> None:
+    """Prepare Bokeh, Panel and the log; calling it again does nothing."""
     send_small_frames_at_once()
     keep_styles_here()
     # A browser repeats models that it shows late, in a tab or a section that is opened.

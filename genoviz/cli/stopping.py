@@ -119,16 +119,16 @@ def run_stoppable(function: Callable[[], Any]) -> Any:
 
 
 def _stop(worker: threading.Thread, is_done: threading.Event) -> None:
-    """Interrupt a thread; note it if that is of no use, and tidy up in its place."""
+    """Interrupt a thread; note it if that is of no use, and tidy up what it left."""
     with _silent_about_interrupts():
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(worker.ident), ctypes.py_object(KeyboardInterrupt)
         )
         with contextlib.suppress(BaseException):  # a second signal ends the waiting
             is_done.wait(GRACE_SECONDS)
-    if is_done.is_set():
-        return
-    _stuck.add(is_done)
+    if not is_done.is_set():
+        _stuck.add(is_done)
+    # A thread that has ended may have been interrupted in the midst of its own tidying.
     from genoviz.io.files.replace_file import remove_open_parts
 
     for tidy in (*reversed(_tidying), remove_open_parts):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz_app.opening.memory import MEMORY
 from genoviz_app.session.session import Session
 from tests.waiting import wait_until
 
@@ -21,6 +22,11 @@ L\ts3\t+\ts4\t+\t0M
 P\tref\ts1+,s2+,s4+\t*
 P\talt\ts1+,s3+,s4+\t*
 """
+
+
+@pytest.fixture(autouse=True)
+def _memory_of_no_server(monkeypatch):
+    monkeypatch.setattr(MEMORY, "total", None)
 
 
 @pytest.fixture

@@ -135,19 +135,19 @@ def _open_part(target: Path) -> Iterator[BinaryIO]:
     """Open a part of a file, which becomes that file at the end of the block."""
     prefix = _part_prefix(target)
     _sweep(target.parent, prefix)
-    part, file = _create(target.parent, prefix)
+    part = target.parent / f"{prefix}{_unique()}{_ENDING}"
+    # An interrupt may come between any two lines: what is noted before it is made, and until it is
+    # gone, is found by `remove_open_parts`.
     _open_parts.add(part)
     try:
-        with file:
+        with _create(part) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
             part.replace(target)
         _sync_folder(target.parent)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
     finally:
+        part.unlink(missing_ok=True)
         _open_parts.discard(part)
 
 
@@ -156,6 +156,7 @@ def remove_open_parts() -> None:
     for part in list(_open_parts):
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+            _open_parts.discard(part)
 
 
 def _part_prefix(target: Path) -> str:
@@ -181,14 +182,13 @@ def _unique() -> str:
     return uuid.uuid4().hex[:8]
 
 
-def _create(folder: Path, prefix: str) -> tuple[Path, BinaryIO]:
-    """Return a new part and the file, which is locked until it is closed."""
+def _create(part: Path) -> BinaryIO:
+    """Return a new file, which is locked until it is closed."""
     while True:
-        part = folder / f"{prefix}{_unique()}{_ENDING}"
         file = part.open("xb")
         _lock(file, waits=True)
         if part.exists():  # else a sweep by another process came before the lock
-            return part, file
+            return file
         file.close()
 
 

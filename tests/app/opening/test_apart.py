@@ -157,6 +157,24 @@ def test_readers_are_loaded_anew_when_their_process_is_gone():
     os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
     opened, _ = finish(iter_apart(_iter_graph, get_sample("simulated")))
     assert opened.n_nodes > 0
+    assert READERS.are_apart
+
+
+def test_readers_are_loaded_when_they_could_not_be_at_first(monkeypatch):
+    begin, n_refused = READERS.begin, 2
+
+    def begin_at_the_third_time(function, *arguments):
+        nonlocal n_refused
+        if n_refused > 0:
+            n_refused -= 1
+            raise ConnectionResetError
+        return begin(function, *arguments)
+
+    monkeypatch.setattr(READERS, "begin", begin_at_the_third_time)
+    READERS.reload()
+    wait_until(lambda: READERS.are_loaded)
+    assert n_refused == 0
+    assert READERS.are_apart
 
 
 def test_what_the_processes_are_forked_from_has_no_threads_of_libraries():

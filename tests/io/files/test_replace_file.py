@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.replace_file import replace_file
+from genoviz.io.files import replace_file as module
+from genoviz.io.files.replace_file import remove_open_parts, replace_file
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE
 
 WRITER = """
 import sys
-from genoviz.io.files.replace_file import replace_file
+from genoviz.io.files import replace_file as module
+from genoviz.io.files.replace_file import remove_open_parts, replace_file
 
 with replace_file(sys.argv[1]) as file:
     file.write(b"half")
@@ -146,6 +148,48 @@ def test_an_error_leaves_the_old_file(tmp_path):
         fail()
     assert path.read_bytes() == b"old"
     assert parts(tmp_path) == []
+
+
+# A file that is interrupted while it is opened is closed by nobody but the garbage collector.
+@pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_between_any_two_lines_leaves_nothing_that_is_not_removed(tmp_path):
+    """A signal's interrupt comes anywhere, such as between a part's making and its note."""
+    path, n_interrupts = tmp_path / "file", 0
+    path.write_bytes(b"old")
+    while interrupted_at_line(n_interrupts, lambda: write(path, b"new")):
+        n_interrupts += 1
+        remove_open_parts()
+        assert parts(tmp_path) == []
+        assert path.read_bytes() in (b"old", b"new")
+    assert n_interrupts > 20
+    assert path.read_bytes() == b"new"
+    assert module._open_parts == set()
+
+
+def interrupted_at_line(number: int, function) -> bool:
+    """Interrupt a function before a line of `replace_file`'s module; False if it has fewer."""
+    n_lines = 0
+
+    def trace(frame, event, _argument):
+        nonlocal n_lines
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        if event == "line":
+            n_lines += 1
+            if n_lines > number:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 def test_what_is_open_already_is_written_on(tmp_path):
