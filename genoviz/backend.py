@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import platform
+import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -19,10 +21,21 @@ from genoviz.errors import BackendError, ParameterError
 Backend = Literal["auto", "cpu", "cuda"]
 BACKENDS: tuple[str, ...] = ("auto", "cpu", "cuda")
 
+_GPU_IS_LOST = threading.Event()
+
+
+def cuda_is_available() -> bool:
+    """Tell whether CuPy is installed and sees a GPU that has not failed."""
+    return not gpu_is_lost() and _sees_gpu()
+
+
+def gpu_is_lost() -> bool:
+    """Tell whether the GPU has failed for good: a process that has lost it does not get it back."""
+    return _GPU_IS_LOST.is_set()
+
 
 @cache
-def cuda_is_available() -> bool:
-    """Tell whether CuPy is installed and sees a GPU."""
+def _sees_gpu() -> bool:
     try:
         import cupy
     except ImportError:
@@ -45,6 +58,11 @@ def resolve_backend(backend: Backend = "auto") -> Literal["cpu", "cuda"]:
     if cuda_is_available():
         return "cuda"
     if backend == "cuda":
+        if gpu_is_lost():
+            raise BackendError(
+                "the GPU has failed and is not used any more by this process; choose backend "
+                "'cpu', or start it again"
+            )
         raise BackendError(
             "backend 'cuda' needs an NVIDIA GPU and CuPy, and none can be used here; "
             "install genoviz[cuda12] or genoviz[cuda13], or choose backend 'cpu'"
@@ -90,10 +108,42 @@ def describe_backend(backend: Backend = "auto") -> str:
 
         n_threads = numba.config.NUMBA_NUM_THREADS
         return f"CPU, {n_threads} {'thread' if n_threads == 1 else 'threads'}"
+    return f"GPU {_gpu_name()}"
+
+
+@cache
+def _gpu_name() -> str:
     import cupy
 
-    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    return f"GPU {properties['name'].decode()}"
+    return cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+
+
+def explain_gpu_failure(error: BaseException | None) -> str:
+    """Return what an error of CuPy means, as one sentence; "" for any other error.
+
+    If the GPU answers no more, ``"auto"`` means the CPU from now on.
+    """
+    if not type(error).__module__.startswith("cupy"):
+        return ""
+    import cupy
+
+    try:
+        cupy.cuda.runtime.deviceSynchronize()
+    except Exception:  # whatever a driver throws whose GPU is gone
+        _GPU_IS_LOST.set()
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        return (
+            f"The GPU has failed ({reason}): what it was computing is lost, all else goes on, and "
+            "what is started from now on runs on the CPU."
+        )
+    if isinstance(error, MemoryError):
+        with contextlib.suppress(Exception):  # it is as full as before
+            cupy.get_default_memory_pool().free_all_blocks()
+        return (
+            "There is not enough memory on the GPU for this: wait until others' jobs have ended, "
+            "or choose the CPU."
+        )
+    return ""
 
 
 def describe_machine() -> str:

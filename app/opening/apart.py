@@ -26,7 +26,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from multiprocessing import reduction
+from multiprocessing import forkserver, reduction, util
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,8 @@ class Readers:
                 self.begin(_do_nothing).join()
             except (OSError, EOFError) as error:  # as while an earlier one is being ended
                 found = error
+                if isinstance(error, FileNotFoundError):
+                    _end_unreachable()
                 time.sleep(seconds)
             else:
                 return
@@ -122,6 +124,14 @@ _STARTING = threading.Lock()
 
 READERS = Readers()
 """Those of this server."""
+
+
+def _end_unreachable() -> None:
+    """End the process that openings are forked from, as its socket was removed with its folder."""
+    Path(util.get_temp_dir()).mkdir(mode=0o700, parents=True, exist_ok=True)
+    server = forkserver._forkserver  # there is no public name for it
+    with contextlib.suppress(AttributeError, TypeError, OSError):
+        os.kill(server._forkserver_pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)

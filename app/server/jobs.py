@@ -11,6 +11,7 @@ the job.
 from __future__ import annotations
 
 import atexit
+import errno
 import logging
 import threading
 import time
@@ -20,7 +21,8 @@ from enum import StrEnum
 from typing import Any
 from weakref import WeakSet
 
-from genoviz.errors import GenovizError
+from genoviz.backend import explain_gpu_failure
+from genoviz.errors import BackendError, GenovizError
 from genoviz_app.server.right_of_way import CORES, RightOfWay
 
 log = logging.getLogger(__name__)
@@ -166,7 +168,8 @@ class Job:
         except StopIteration:
             self._end(JobState.FINISHED)
         except BaseException as error:  # a panic of compiled code is no Exception
-            self.error = error
+            failure = explain_gpu_failure(error)
+            self.error = BackendError(failure) if failure else error
             if not isinstance(error, GenovizError):
                 log.exception("job %r failed", self.about)
             self._end(JobState.FAILED)
@@ -379,5 +382,7 @@ def describe_problem(error: Exception | None) -> str:
         return text if text.endswith((".", "!", "?")) else f"{text}."
     if isinstance(error, MemoryError):
         return "There is not enough memory on the server for this."
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "There is no room left for this on the server's disk."
     name = type(error).__name__
     return f"Something unexpected went wrong ({name}); the server's log has the details."

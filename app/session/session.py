@@ -232,7 +232,8 @@ class Session(param.Parameterized):
 
     def upload_path(self, name: str) -> Path:
         """Return where an uploaded file is kept until the tab closes."""
-        if self._uploads is None:
+        if self._uploads is None or not self._uploads.is_dir():
+            self._forget_uploads()  # of a folder that somebody else has removed
             self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
         return self._uploads / safe_name(name) if name else self._uploads
 
@@ -370,6 +371,9 @@ class Session(param.Parameterized):
         for job in self._jobs:
             job.cancel()
         self._jobs, self._followed = [], []
+        self._forget_uploads()
+
+    def _forget_uploads(self) -> None:
         if self._uploads is not None:
             shutil.rmtree(self._uploads, ignore_errors=True)
             FileCache.forget_below(self._uploads)

@@ -25,8 +25,10 @@ P\talt\ts1+,s3+,s4+\t*
 
 
 @pytest.fixture(autouse=True)
-def _memory_of_no_server(monkeypatch):
-    monkeypatch.setattr(MEMORY, "total", None)
+def _memory_of_no_server():
+    with pytest.MonkeyPatch.context() as patch:  # a test's own patches end when they always did
+        patch.setattr(MEMORY, "total", None)
+        yield
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Protocol
 
+import numpy as np
+
 from genoviz.analyses.graph.layout.path_sgd import LayoutSnapshot, iter_path_sgd_layout
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
-from genoviz.backend import array_module
+from genoviz.backend import array_module, gpu_is_lost
 from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.server.jobs import Job, JobState
@@ -172,6 +174,13 @@ class LayoutRun:
             self._job = self._submit(islice(self._iter_layout(), 1), title="start of a layout")
             self._is_start = True
 
+    def lose_positions(self, error: Exception) -> None:
+        """Begin anew where the latest positions were on a GPU that has failed."""
+        snapshot = self.snapshot
+        if gpu_is_lost() and not (snapshot is None or isinstance(snapshot.coordinates, np.ndarray)):
+            self.reset()
+            self.error = error
+
     def load(self, layout: GraphLayout) -> None:
         """Show a layout that was computed before, and sample its stress."""
         self._cancel()
@@ -261,6 +270,7 @@ class LayoutRun:
         self.error = job.error
         if job.state is JobState.FAILED:
             self._set_state(RunState.FAILED)
+            self.lose_positions(job.error)
         elif not was_start and self.state is not RunState.LOADED:
             self._set_state(RunState.FINISHED)
 

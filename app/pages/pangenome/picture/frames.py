@@ -22,6 +22,8 @@ import numpy as np
 import panel as pn
 
 from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.backend import explain_gpu_failure
+from genoviz.errors import BackendError
 from genoviz_app.pages.pangenome.picture.frame import Frame, Palette, frame_message
 from genoviz_app.pages.pangenome.picture.graph_canvas import GraphCanvas, Message
 from genoviz_app.plots.graph_picture import empty_image, index_image, streamed_picture
@@ -70,9 +72,10 @@ class FrameLoop:
         has_news: Callable[[], bool] = lambda: False,
         on_shown: Callable[[Frame], None] = lambda _frame: None,
         on_moved: Callable[[], None] = lambda: None,
+        on_failed: Callable[[Exception], None] = lambda _error: None,
     ) -> None:
         self._draw, self._has_news = draw, has_news
-        self._on_shown, self._on_moved = on_shown, on_moved
+        self._on_shown, self._on_moved, self._on_failed = on_shown, on_moved, on_failed
         self.view = GraphCanvas(sizing_mode="stretch_both", min_height=240, margin=0)
         for kind, handler in {
             "hello": self._on_hello,
@@ -151,7 +154,12 @@ class FrameLoop:
 
     def _make(self, width: int, height: int, own_view: Viewport | None) -> Ready | None:
         """Draw a frame and make its message; runs in a render thread."""
-        frame = self._draw(width, height, own_view)
+        try:
+            frame = self._draw(width, height, own_view)
+        except Exception as error:
+            if failure := explain_gpu_failure(error):
+                raise BackendError(failure) from error
+            raise
         if frame is None:
             return None
         message = frame_message(frame, with_palette=frame.palette != self._sent_palette)
@@ -170,6 +178,7 @@ class FrameLoop:
         error = future.exception()
         if error is not None:
             log.error("a frame could not be drawn", exc_info=error)
+            self._on_failed(error)
         elif future.result() is not None:
             self._ready = future.result()
         self.pump()
@@ -220,7 +229,9 @@ class NotebookFrames:
         has_news: Callable[[], bool],
         on_shown: Callable[[Frame], None],
         on_moved: Callable[[], None],
+        on_failed: Callable[[Exception], None],
     ) -> None:
+        del on_failed  # whoever runs the cell sees the error
         self._draw, self._has_news = draw, has_news
         self._on_shown, self._on_moved = on_shown, on_moved
         self._pipe = hv.streams.Pipe(data=0)

@@ -82,6 +82,7 @@ class LivePicture:
             has_news=self._has_news,
             on_shown=self._on_shown,
             on_moved=self._on_moved,
+            on_failed=run.lose_positions,
         )
         if isinstance(self.frames, FrameLoop):
             self.pane = self.frames.view
