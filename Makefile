@@ -4,7 +4,7 @@
 # make mutants  plants small bugs, one at a time, and writes into docs/mutants.md which the tests see
 #               (hours; it goes on where it was. MUTANTS="--jobs 8", and see MUTANTS=--help)
 # make stamps   writes the lines by which Numba compiles a file anew when what it calls has changed
-# make pins     writes constraints.txt anew from what .venv holds
+# make pins     writes constraints.txt anew from what .venv holds, and the hashes of what a server needs
 # make clean    removes .venv and all caches
 #
 # PYTHON names the interpreter (>= 3.11). What an earlier call installed is used without a network.
@@ -49,6 +49,7 @@ pins: $(TEST)
 	$(BIN)/python -m pip freeze --exclude-editable | grep -v -i -e '^cupy' -e '^nvidia' > .venv/pins
 	grep -i -e '^cupy' -e '^nvidia' constraints.txt >> .venv/pins
 	LC_ALL=C sort -f .venv/pins > constraints.txt
+	$(BIN)/python -m tests.pins
 
 clean:
 	rm -rf .venv .mutants .pytest_cache .ruff_cache .hypothesis build dist *.egg-info

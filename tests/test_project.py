@@ -17,7 +17,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import genoviz
+from tests import pins as writer
 from tests.conftest import ROOT
+from tests.pins import HASHED
 from tests.waiting import PATIENCE
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -64,6 +66,41 @@ def test_constraints_are_plain_pins():
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.!+]+", line)] == []
     assert len(lines) == len(pins())
+
+
+HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}")
+
+
+def hashed_pins(name: str) -> dict[str, tuple[str, str]]:
+    """Return version and marker by package; there are lines of pins and hashes, and no others."""
+    found = {}
+    for entry in (ROOT / name).read_text().replace(" \\\n", "\0").splitlines():
+        pin, *hashes = entry.split("\0")
+        assert hashes
+        assert [each for each in hashes if not HASH.fullmatch(each)] == []
+        package, version, marker = re.fullmatch(r"([\w.-]+)==([\w.!+]+)(?: ; (.+))?", pin).groups()
+        found[canonicalize_name(package)] = version, marker or ""
+    return found
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_writerwith_hashes_are_those_of_the_constraints(name):
+    found = hashed_pins(name)
+    assert {package: version for package, (version, _) in found.items()} == {
+        package: pins()[package] for package in found
+    }
+    served = hashed_pins("requirements-hashed.txt")
+    for requirement in requirements(extras=[extra for extra in HASHED[name] if extra]):
+        _, marker = (found | served)[canonicalize_name(requirement.name)]
+        assert marker == str(requirement.marker or "")
+
+
+def test_all_that_a_server_needs_has_hashes(monkeypatch):
+    monkeypatch.setattr(
+        writer, "_ask_pip", lambda *_: pytest.skip("not all of it is installed here")
+    )
+    extras = HASHED["requirements-hashed.txt"]
+    assert writer.needed(extras).keys() - hashed_pins("requirements-hashed.txt").keys() == set()
 
 
 @pytest.mark.parametrize("requirement", requirements(extras=ALL_EXTRAS), ids=str)

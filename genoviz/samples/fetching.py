@@ -82,8 +82,14 @@ def _bundled_path(sample: Sample) -> Path:
     path = samples_folder() / sample.file_name
     names = [file.file_name for file in (sample, *sample.companions)]
     if not all(path.with_name(name).exists() for name in names):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        MAKERS[sample.name](path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            MAKERS[sample.name](path)
+        except OSError as error:
+            raise DownloadError(
+                f"sample {sample.name!r} was not made: {path.parent} cannot be written: "
+                f"{error.strerror or error}"
+            ) from error
     return path
 
 
