@@ -92,7 +92,7 @@ def _needs_of(name: str) -> list[str]:
 
 def index_address() -> str:
     """Return the address of the index that pip is set up with."""
-    chosen = os.environ.get("PIP_INDEX_URL") or _ask_pip("config", "get", "global.index-url")
+    chosen = os.environ.get("PIP_INDEX_URL") or _ask_pip("config", "get", "global.index_url")
     found = chosen or re.search(r"default\s+(\w+://\S+)\)", _ask_pip("install", "--help"))
     if not found:
         raise SystemExit("pip does not say which index it is set up with")

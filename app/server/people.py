@@ -41,7 +41,7 @@ NOT_LISTED = "{person} is not among the people of this server; ask who runs it."
 LOGIN_PAGE = Template(
     """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>genoviz: log in</title>
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
 <style>
 body { background: #121212; color: #eee; font: 16px system-ui, sans-serif;
        display: grid; place-items: center; min-height: 95vh; margin: 0 }

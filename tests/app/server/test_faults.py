@@ -200,7 +200,7 @@ def test_readers_are_loaded_where_no_cache_can_be_written(monkeypatch, tmp_path)
     (tmp_path / "file").touch()
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "file" / "cache"))
     monkeypatch.setattr(fetching, "BUNDLED_FOLDER", tmp_path)  # as in an installed wheel
-    with pytest.raises(GenovizError, match="sample 'reads' was not made: .* cannot be written"):
+    with pytest.raises(GenovizError, match=r"sample 'reads' was not made: .* cannot be written"):
         get_sample("reads")
     loaded_readers.read_samples()
 
