@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import panel as pn
@@ -44,29 +44,45 @@ def open_button(on_click: Callable[[Any], None]) -> pmui.Button:
     return button
 
 
-class UploadField(pn.widgets.FileDropper):
-    """A place to drop files, which takes no more of one tab than the server allows.
+_TAKEN: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""Bytes that were uploaded, by tab."""
+
+
+def may_take(field: Any, n_bytes: int) -> bool:
+    """Count what comes from a browser, and tell whether its tab may upload so much.
 
     The browser has limits of its own, which a person can change there.
     """
+    tab = pn.state.curdoc or field
+    total = _TAKEN[tab] = _TAKEN.get(tab, 0) + n_bytes
+    if total <= SETTINGS.upload_megabytes * 1_000_000:
+        return True
+    if pn.state.notifications is not None:
+        pn.state.notifications.error(too_much(SETTINGS.upload_megabytes), duration=0)
+    return False
 
-    _taken: ClassVar[WeakKeyDictionary] = WeakKeyDictionary()
+
+class UploadField(pn.widgets.FileDropper):
+    """A place to drop files, which takes no more of one tab than the server allows."""
 
     def _process_event(self, event: Any) -> None:
         data = event.data.get("data")
-        if data is not None and not self._may_take(len(data)):
+        if data is not None and not may_take(self, len(data)):
             self._file_buffer.clear()
-            if pn.state.notifications is not None:
-                pn.state.notifications.error(too_much(SETTINGS.upload_megabytes), duration=0)
             return
         if event.data.get("chunk", 1) == 1 or event.data["name"] in self._file_buffer:
             super()._process_event(event)  # what follows a piece that was refused is refused too
 
-    def _may_take(self, n_bytes: int) -> bool:
-        tab = pn.state.curdoc or self
-        total = self._taken.get(tab, 0) + n_bytes
-        self._taken[tab] = total
-        return total <= SETTINGS.upload_megabytes * 1_000_000
+
+class UploadButton(pmui.FileInput):
+    """A button that takes a file of the person's, counted as what is dropped is."""
+
+    def _process_chunk(self, msg: dict[str, Any]) -> None:
+        if not may_take(self, len(msg["data"])):
+            self._file_buffer.clear()
+            self._buffer.clear()
+        elif msg["chunk"] == 1 or msg["name"] in self._file_buffer:
+            super()._process_chunk(msg)
 
 
 def too_much(megabytes: int) -> str:

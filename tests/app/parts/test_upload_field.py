@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import panel as pn
@@ -9,8 +10,9 @@ import pytest
 from bokeh.document import Document
 from panel.io.state import set_curdoc
 
-from genoviz_app.parts.picker_fields import UploadField, too_much, upload_field
+from genoviz_app.parts.picker_fields import UploadButton, UploadField, too_much, upload_field
 from genoviz_app.server.setup import SETTINGS
+from tests.conftest import ROOT
 
 
 @pytest.fixture
@@ -74,3 +76,36 @@ def test_pieces_of_a_file_that_never_began_are_no_error(told):
         field = UploadField()
         send(field, "a.gfa", 10, 10, first=2)
         assert field.value == {}
+
+
+def press(button, name, *sizes):
+    """Send a file in pieces, as the browser does for a button."""
+    for number, size in enumerate(sizes, start=1):
+        button._handle_msg(
+            {"status": "upload_event", "name": name, "chunk": number, "total_chunks": len(sizes),
+             "mime_type": "text/csv", "data": b"x" * size}
+        )  # fmt: skip
+    button._flush_buffer()
+
+
+def test_what_a_button_takes_counts_with_what_is_dropped(told):
+    with set_curdoc(Document()):
+        button = UploadButton()
+        press(button, "a.csv", 300_000, 300_000)
+        assert (button.filename, len(button.value)) == ("a.csv", 600_000)
+        taken = {}
+        send(upload_field(taken.update), "b.gfa", 600_000)
+        assert taken == {}
+        press(button, "c.csv", 1)
+    assert button.value is None
+    assert set(told) == {too_much(1)}
+    with set_curdoc(Document()):
+        button = UploadButton()
+        press(button, "a.csv", 600_000, 600_000)
+        assert button.value is None
+
+
+def test_no_page_takes_files_by_a_field_that_does_not_count():
+    for path in (ROOT / "app").rglob("*.py"):
+        fields = re.findall(r"(?:FileInput|FileDropper)\b", path.read_text())
+        assert len(fields) == (2 if path.name == "picker_fields.py" else 0), path

@@ -30,6 +30,7 @@ from genoviz_app.pages.genotypes.prediction.blup_steps import (
 )
 from genoviz_app.pages.genotypes.prediction.request_text import SHARE, TOLERANCES
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question
 from genoviz_app.server.jobs import KERNELS
 
@@ -117,7 +118,7 @@ class PredictionForm:
             label="Pedigree on the server", placeholder="/data/mice.ped.csv", visible=False,
             description="A table of animal, sire and dam, or a .fam file. Enter opens it.", **WIDE,
         )  # fmt: skip
-        self.pedigree_file = pmui.FileInput(
+        self.pedigree_file = UploadButton(
             label="Upload: animal, sire, dam", accept=".csv,.tsv,.txt,.ped,.fam,.gz",
             size="small", variant="text", margin=(4, 0, 0, 0), visible=False,
         )  # fmt: skip

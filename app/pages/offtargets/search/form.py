@@ -29,6 +29,7 @@ from genoviz_app.pages.offtargets.search.words import (
     result_words,
 )
 from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question
 
 OWN = "own"
@@ -137,7 +138,7 @@ class SearchForm:
             label="Example", icon="casino", size="small", variant="text", margin=(2, 0),
             description="Example: five protospacers of the genome, from places by chance",
         )  # fmt: skip
-        self.file = pmui.FileInput(
+        self.file = UploadButton(
             label="Guides from a file", accept=".txt,.csv,.tsv,.fa,.fasta,.gz", size="small",
             variant="text", margin=(2, 0), directory=False,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.picker_fields import UploadButton
 
 NO_REFERENCE = "None"
 TAKE, TAKE_OTHER = "Search the open graph", "Search {} instead"
@@ -157,7 +158,7 @@ class GenePicker:
             label="Genes on the server", placeholder="/data/genes.gff3.gz",
             description="GFF3, GTF or BED, also .gz. Enter opens it.", margin=(10, 0, 0, 0), **wide,
         )  # fmt: skip
-        self.upload = pmui.FileInput(
+        self.upload = UploadButton(
             label="Upload genes", accept=FORMATS, size="small", variant="text", margin=(2, 0),
             directory=False,
         )  # fmt: skip

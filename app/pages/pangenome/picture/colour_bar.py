@@ -21,6 +21,7 @@ from genoviz.model.graph.node_table import NodeTable
 from genoviz_app.pages.pangenome.paths.choice import choose_paths, listed_names
 from genoviz_app.pages.pangenome.picture.colouring import MAKER
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
+from genoviz_app.parts.picker_fields import UploadButton
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class ColourBar:
         )
         self.annotate_by = pmui.Select(label="Colours from", options=ANNOTATE_BY, value="", **WIDE)
         self.column = pmui.Select(label="Column", options=[], **WIDE)
-        self.file = pmui.FileInput(
+        self.file = UploadButton(
             label="Load",
             accept=".csv,.tsv,.txt,.gz",
             description="CSV or TSV: the first column names nodes, the others hold values, colours "

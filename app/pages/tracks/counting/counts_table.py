@@ -32,6 +32,7 @@ from genoviz_app.pages.tracks.places import write_place
 from genoviz_app.pages.tracks.track import Track, by_title
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.file_button import file_button
+from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.session.session import Session
@@ -79,7 +80,7 @@ class CountFields:
             label="BED or GFF file", placeholder="/data/regions.bed", size="small", width=190,
             visible=False, margin=(8, 8, 0, 0),
         )  # fmt: skip
-        self.upload = pmui.FileInput(
+        self.upload = UploadButton(
             label="Choose", size="small", visible=False, margin=(10, 8, 0, 0)
         )
         self.against = pmui.Select(
