@@ -30,6 +30,8 @@ TEST := .venv/installed-test$(if $(TEST_EXTRA),-$(TEST_EXTRA))
 app: $(APP)
 	@exec $(BIN)/python -m genoviz serve --no-browser --port $(PORT) $(FILES)
 
+# The programs that the tests start, some hundreds, need not compile the same sources each.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

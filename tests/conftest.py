@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import os
 import platform
@@ -85,32 +86,67 @@ def graphics_card() -> str:
 # Several processes take a file of tests after the other, and of these files a test.
 OF_LONG_TESTS = ("tests/test_docs.py", "tests/test_notebooks.py")
 MAX_CORES = 4
+# Browsers wait most of the time: two are driven at once, each through about half of the files.
+BROWSERS = {"tests/browser": 0, "tests/browser of data": 1}
+OF_DATA = ("genotypes", "history", "kmers", "offtargets", "track", "tracks")
+
+
+def of_browser(file: str) -> str:
+    """Return the name of the browser in which a file's tests are, or nothing."""
+    folder, _, name = file.rpartition("/")
+    if folder != "tests/browser":
+        return ""
+    return list(BROWSERS)[name.split("_")[1].removesuffix(".py") in OF_DATA]
+
+
+def place_in_order(file: str) -> int:
+    """Browsers first, which take longest, then what starts programs; small files end the run."""
+    if browser := of_browser(file):
+        return BROWSERS[browser]
+    folder = file.rpartition("/")[0]
+    return len(BROWSERS) + (folder not in ("tests", "tests/soak"))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Return a process for the browser, which waits most of the time, and some for the rest."""
+    """Return a process more than cores, for what waits."""
     return 1 + min(os.cpu_count() or 1, MAX_CORES)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Share out files, the single tests of some files, and all of the browser as one."""
+    """Share out files, the single tests of some files, and all of a browser as one."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            if file.startswith("tests/browser/"):
-                return "tests/browser"
-            return nodeid if file in OF_LONG_TESTS else file
+            return of_browser(file) or (nodeid if file in OF_LONG_TESTS else file)
 
     return Scheduling(config, log)
 
 
+# Modules and tests stay until the end: to look through them for garbage again and again took a
+# fifth of the time of the dashboard's tests. Of what a test leaves behind more comes together.
+OBJECTS_BEFORE_A_COLLECTION = (20_000, 20, 20)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Let the garbage collector look at what tests make, and not at all that they import."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*OBJECTS_BEFORE_A_COLLECTION)
+
+
 def pytest_collection_modifyitems(items):
-    """Begin with the browser, which takes longest."""
-    items.sort(key=lambda item: "browser" not in item.path.parts)
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: place_in_order(item.nodeid.split("::")[0]))
 
 
 REAL_GRAPHS = (

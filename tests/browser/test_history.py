@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.test_tracks_page import TracksVisit
 
 
-def test_back_and_forward_walk_through_the_regions(tabs, tracks_url):
-    visit = TracksVisit(tabs.new_page(), tracks_url)
+@pytest.fixture
+def tracks(shared_tabs, tracks_url):
+    """A tab that both tests use."""
+    return shared_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
+
+
+def test_back_and_forward_walk_through_the_regions(tracks):
+    visit = tracks
     visit.rest_at("c1:1,001-3,000", (1001, 3000))
     visit.rest_at("c1:5,001-9,000", (5001, 9000))
     visit.rest_at("c1:20,001-30,000", (20_001, 30_000))
@@ -22,8 +30,8 @@ def test_back_and_forward_walk_through_the_regions(tabs, tracks_url):
     assert visit.errors == []
 
 
-def test_back_goes_to_the_page_before(tabs, tracks_url):
-    visit = TracksVisit(tabs.new_page(), tracks_url)
+def test_back_goes_to_the_page_before(tracks):
+    visit = tracks
     visit.rest_at("c1:1,001-3,000", (1001, 3000))
     pangenome = visit.page.get_by_role("button", name="Pangenome")
     visit.insist(pangenome.click, visit.button("Run").is_visible)
