@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.drawn_nodes import MarkLayer
 from genoviz.analyses.graph.picture.fold import Fold
-from genoviz.analyses.graph.picture.marks import MarkLayer
 from genoviz.analyses.graph.picture.viewport import Viewport
 
 WIDTH, HEIGHT = 1000, 700

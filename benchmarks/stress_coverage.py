@@ -15,8 +15,8 @@ from benchmarks.real_data import find_real_data
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import path_stress
+from genoviz.analyses.graph.layout.stress_results import WEIGHTINGS
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
-from genoviz.analyses.graph.layout.stress_strata import WEIGHTINGS
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.layout_files import read_layout
 from genoviz.model import GraphLayout, PangenomeGraph

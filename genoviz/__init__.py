@@ -180,7 +180,7 @@ _MODULES = {
         "lift_positions",
     ),
     "genoviz.analyses.graph.query.regions": ("resolve_region",),
-    "genoviz.analyses.graph.picture.marks": ("MarkLayer",),
+    "genoviz.analyses.graph.picture.drawn_nodes": ("MarkLayer",),
     "genoviz.analyses.graph.query.sequences": (
         "iter_node_records",
         "iter_region_records",

@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks import array_batch_layout
 from benchmarks.array_batch_layout import batch_path_sgd_layout
+from genoviz.analyses.graph.layout.options import zipf_tables
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
-from genoviz.analyses.graph.layout.schedule import zipf_tables
 from genoviz.analyses.graph.layout.stress import path_stress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.backend import array_module

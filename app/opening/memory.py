@@ -16,10 +16,9 @@ from pathlib import Path
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
-from genoviz.io.files.file_bytes import read_start
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
 from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
-from genoviz.io.text.text_file import show_bytes
+from genoviz.io.text.text_file import read_start, show_bytes
 
 SERVER_SHARE = 0.6
 """Share of this machine's memory that open files may take, unless the server is told another."""

@@ -19,17 +19,20 @@ from genoviz_app.plots.annotation_rows import (
     pack_boxes,
 )
 from genoviz_app.plots.legend import short_number
-from genoviz_app.plots.track_data import (
+from genoviz_app.plots.track_figure import (
     STRAND_PIXELS,
     Places,
+    add_contig_axis,
+    add_glyphs,
+    add_tools,
     box_data,
     curve_data,
     depth_data,
+    make_figure,
     max_rows,
     strand_data,
     view_data,
 )
-from genoviz_app.plots.track_figure import add_contig_axis, add_glyphs, add_tools, make_figure
 
 REGION_COLOUR = "#ffb454"
 SMALLEST_VIEW = 10.0

@@ -11,8 +11,8 @@ from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Text, text_width
 from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
-from genoviz_app.plots.principal_components import padded_ends
 from genoviz_app.plots.printed_plots import PrintedPlot, print_plots
+from genoviz_app.plots.samples import padded_ends
 
 WIDTH, HEIGHT, SCALE = 760, 640, 2.0
 LEGEND_TOP, LEGEND_STEP, LEGEND_SIZE = 60, 17, 11.0

@@ -48,10 +48,26 @@ CacheOption = Annotated[
 ]
 
 
-def help_of(function: Callable) -> str:
-    """Return a command's help from its docstring, with each paragraph in one line."""
+def with_examples(*lines: str) -> Callable:
+    """Return a decorator that gives a command the examples that end its help."""
+
+    def give(function: Callable) -> Callable:
+        function.examples = examples(*lines)
+        return function
+
+    return give
+
+
+def add_command(cli: typer.Typer, function: Callable, *, no_args_is_help: bool = True) -> None:
+    """Add a function as the command of its name; its docstring and its examples are the help."""
     paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
-    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
+    command = cli.command(
+        function.__name__,
+        help="\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs),
+        epilog=function.examples,
+        no_args_is_help=no_args_is_help,
+    )
+    command(function)
 
 
 def examples(*lines: str) -> str:

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.common_options import examples, help_of
+from genoviz.cli.common_options import with_examples
 from genoviz.errors import GenovizError
 
-EXAMPLES = examples(
+
+@with_examples(
     "genoviz serve",
     "genoviz serve graph.gfa.gz --port 8080",
     "genoviz serve graph.gfa.gz graph.lay genes.bed",
@@ -21,13 +22,6 @@ EXAMPLES = examples(
     "genoviz serve --lab lab.toml --no-browser",
     "ssh -L 5006:localhost:5006 server genoviz serve --no-browser",
 )
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("serve", help=help_of(serve), epilog=EXAMPLES)(serve)
-
-
 def serve(
     context: typer.Context,
     files: Annotated[

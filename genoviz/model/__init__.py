@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from genoviz.model.byte_strings import ByteStrings
     from genoviz.model.graph.indexes import Incidence
-    from genoviz.model.graph.layout import GraphLayout
-    from genoviz.model.graph.pangenome import PangenomeGraph
+    from genoviz.model.graph.pangenome import GraphLayout, PangenomeGraph
     from genoviz.model.graph.path_name import PathName
     from genoviz.model.graph.path_region import PathRegion
     from genoviz.model.intervals.annotations import Annotations, Categories
@@ -37,8 +36,7 @@ __all__ = [
 _MODULES = {
     "genoviz.model.byte_strings": ("ByteStrings",),
     "genoviz.model.graph.indexes": ("Incidence",),
-    "genoviz.model.graph.layout": ("GraphLayout",),
-    "genoviz.model.graph.pangenome": ("PangenomeGraph",),
+    "genoviz.model.graph.pangenome": ("GraphLayout", "PangenomeGraph"),
     "genoviz.model.graph.path_name": ("PathName",),
     "genoviz.model.graph.path_region": ("PathRegion",),
     "genoviz.model.intervals.annotations": (

@@ -18,7 +18,7 @@ from genoviz.analyses.graph.picture.colouring import MODES
 from genoviz.analyses.graph.picture.palettes import DARK, LIGHT, parse_colour
 from genoviz.analyses.graph.query.path_groups import GROUPINGS
 from genoviz.cli.graph import draw as draw_command
-from genoviz.cli.graph.draw_inputs import MARK_COLOUR, make_labels
+from genoviz.cli.graph.reading import MARK_COLOUR, make_labels
 from genoviz.cli.main import main
 from genoviz.model import GraphLayout
 from tests.cli.test_program import sentence
@@ -250,5 +250,5 @@ def test_labels_are_at_the_middle_of_the_longest_annotations(monkeypatch):
     labels = make_labels(graph, placed)
     # Steps 3 and 6 of the path are nodes 5 and 6, which are counted from 0.
     assert [(label.node, label.text) for label in labels] == [(4, "long"), (5, "short")]
-    monkeypatch.setattr("genoviz.cli.graph.draw_inputs.MAX_LABELS", 1)
+    monkeypatch.setattr("genoviz.cli.graph.reading.MAX_LABELS", 1)
     assert [label.text for label in make_labels(graph, placed)] == ["long"]

@@ -25,13 +25,12 @@ import genoviz
 from genoviz import backend as backends
 from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS
+from genoviz.cli import samples as simulate_command
 from genoviz.cli.common_options import BackendName
 from genoviz.cli.graph import draw as draw_command
 from genoviz.cli.graph import layout as layout_command
-from genoviz.cli.graph import simulate as simulate_command
 from genoviz.cli.main import main
-from genoviz.cli.progress import quantity
-from genoviz.cli.results import describe_stress, print_results
+from genoviz.cli.results import describe_stress, print_results, quantity
 from tests.conftest import ROOT, real_data
 from tests.waiting import PATIENCE
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from genoviz.cli.checked_values import OUTPUTS, check_values
-from genoviz.cli.main import cli, main
+from genoviz.cli.main import OUTPUTS, check_values, cli, main
 
 MAX_INTEGER = 2**63 - 1
 INPUTS = {

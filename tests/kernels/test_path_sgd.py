@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.options import zipf_tables
+from genoviz.analyses.graph.layout.path_records import build_path_records, initial_coordinates
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
-from genoviz.analyses.graph.layout.schedule import zipf_tables
-from genoviz.analyses.graph.layout.start import initial_coordinates
 from genoviz.analyses.graph.layout.stress import path_stress
 from genoviz.backend import array_module, load_kernel
 from genoviz.kernels.path_sgd import cpu

@@ -28,7 +28,11 @@ from genoviz_app.pages.genotypes.quality.rows import (
     sample_measures,
     variant_measures,
 )
-from genoviz_app.pages.genotypes.samples.colours import MAX_GROUPS, SampleColours, colour_by
+from genoviz_app.pages.genotypes.samples.components_panel import (
+    MAX_GROUPS,
+    SampleColours,
+    colour_by,
+)
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.samples.relationship_view import RelationshipView, degree_of
 from genoviz_app.pages.genotypes.state import GenotypeState

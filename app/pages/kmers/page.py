@@ -10,14 +10,13 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz_app.opening.index_files import GRAPH_SOURCE
-from genoviz_app.pages.kmers.build_panel import BuildPanel
 from genoviz_app.pages.kmers.choosing_k import ChooseKPanel
 from genoviz_app.pages.kmers.genome_panel import GenomePanel
 from genoviz_app.pages.kmers.hits_panel import HitsPanel
+from genoviz_app.pages.kmers.index import BuildPanel, IndexPicker, SaveIndex
 from genoviz_app.pages.kmers.paths_panel import PathsPanel
 from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
 from genoviz_app.pages.kmers.search_panel import SearchPanel
-from genoviz_app.pages.kmers.sidebar import IndexPicker, SaveIndex
 from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
 from genoviz_app.parts.notices import notices_html

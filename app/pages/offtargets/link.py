@@ -10,7 +10,7 @@ from genoviz.model.offtargets.protospacer import BulgeType
 from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES, kinds_of
 from genoviz_app.pages.offtargets.hits.filter import HitFilter
-from genoviz_app.pages.offtargets.hits.listed_rows import COLUMNS
+from genoviz_app.pages.offtargets.hits.listing import COLUMNS
 from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.search.genes import CLASSES

@@ -19,8 +19,7 @@ from genoviz_app.pages.pangenome.cut_and_keep import CutAndKeep
 from genoviz_app.pages.pangenome.downloads import Downloads
 from genoviz_app.pages.pangenome.layout.controls import SettingsForm
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.nodes.card import NodeCard
-from genoviz_app.pages.pangenome.nodes.find_bar import FindBar
+from genoviz_app.pages.pangenome.nodes.card import FindBar, NodeCard
 from genoviz_app.pages.pangenome.paths.annotations import AnnotationList
 from genoviz_app.pages.pangenome.paths.linear_view import PathView
 from genoviz_app.pages.pangenome.paths.listing import PathList

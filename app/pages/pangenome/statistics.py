@@ -21,7 +21,7 @@ from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.questions import Question
-from genoviz_app.plots.histogram_bars import histogram_bars
+from genoviz_app.plots.histograms import histogram_bars
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.session import Session
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
-from genoviz.model.intervals.contig_names import aliases
+from genoviz.model.intervals.intervals import aliases
 from genoviz_app.pages.tracks.track_list import TrackList
 
 SMALLEST_VIEW = 20

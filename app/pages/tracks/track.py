@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from genoviz.model import PathName
-from genoviz.model.intervals.contig_names import aliases
+from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.opening.track_files import TrackFile
 

@@ -10,7 +10,7 @@ from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.path_depth import path_depth_along
 from genoviz.analyses.intervals.coverage_index import CoverageIndex
 from genoviz.model import Intervals, PangenomeGraph
-from genoviz.model.intervals.contig_names import aliases
+from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_data import TrackData, TrackKind, prepare
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.tracks.track import Track, TrackLook, new_look

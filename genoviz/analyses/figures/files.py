@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.figures import pdf, png
+from genoviz.analyses.figures import png
+from genoviz.analyses.figures import vector as pdf
 from genoviz.analyses.figures.graph import Figure
-from genoviz.analyses.figures.pdf import pdf_bytes
 from genoviz.analyses.figures.png import plot_image, png_bytes
-from genoviz.analyses.figures.svg import FONTS, parts_svg, svg_bytes
 from genoviz.analyses.figures.tracks import TrackFigure
+from genoviz.analyses.figures.vector import FONTS, parts_svg, pdf_bytes, svg_bytes
 from genoviz.analyses.graph.picture.palettes import parse_colour
 from genoviz.errors import ParameterError
 

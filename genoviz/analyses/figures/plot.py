@@ -12,8 +12,8 @@ from genoviz.analyses.figures.options import SCREEN_DPI, FigureOptions
 from genoviz.analyses.graph.picture.colours import CATEGORY_OPTIONS, MAX_INDEX, Colouring
 from genoviz.analyses.graph.picture.detail import Detail
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
+from genoviz.analyses.graph.picture.drawn_nodes import MarkLayer
 from genoviz.analyses.graph.picture.fold import Fold
-from genoviz.analyses.graph.picture.marks import MarkLayer
 from genoviz.analyses.graph.picture.viewport import Viewport
 
 MAX_LINE_WIDTH = 9

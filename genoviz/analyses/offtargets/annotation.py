@@ -11,7 +11,7 @@ import numpy as np
 from genoviz.analyses.intervals.count import count_overlaps
 from genoviz.analyses.intervals.pairs import nearest_intervals
 from genoviz.model import Annotations, ByteStrings, Intervals
-from genoviz.model.intervals.contig_names import map_contigs
+from genoviz.model.intervals.intervals import map_contigs
 from genoviz.model.offtargets.hits import OffTargetHits
 
 

@@ -16,7 +16,7 @@ from genoviz.analyses.offtargets.request import (
 from genoviz.analyses.offtargets.search import iter_search, make_parts
 from genoviz.backend import Backend
 from genoviz.model.offtargets.genome_planes import GenomePlanes
-from genoviz.model.offtargets.letter_masks import LETTER_MASKS
+from genoviz.model.offtargets.letters import LETTER_MASKS
 from genoviz.model.sequences.sequences import Sequences
 
 __all__ = [

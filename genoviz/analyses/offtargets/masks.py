@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from genoviz.model.offtargets.letter_masks import LETTER_MASKS
+from genoviz.model.offtargets.letters import LETTER_MASKS
 
 _REVERSED = np.array([int(f"{mask:04b}"[::-1], 2) for mask in range(16)], np.uint8)
 

@@ -12,7 +12,7 @@ from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.analyses.sequences.stretch_text import spell_path
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
-from genoviz.model.offtargets.letter_masks import MISFITS
+from genoviz.model.offtargets.letters import MISFITS
 from genoviz.model.sequences.bases import COMPLEMENTS
 
 

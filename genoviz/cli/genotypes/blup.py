@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, examples
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import sample_columns, variant_columns, write_table
 from genoviz.cli.output_kinds import TableOption, table_only
-from genoviz.cli.progress import ProgressBar, show_progress
-from genoviz.cli.results import print_notes
+from genoviz.cli.results import ProgressBar, print_notes, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +24,6 @@ if TYPE_CHECKING:
     from genoviz.model.genotypes.genotypes import Genotypes
     from genoviz.model.genotypes.phenotypes import PhenotypeTable
     from genoviz.model.genotypes.traits import Trait
-
-EXAMPLES = examples(
-    "genoviz geno blup lines.bed --pheno yield.csv --trait site1 -o breeding_values.tsv",
-    "genoviz geno blup lines.bed --pheno yield.csv --cross-validate 5 --repeats 3",
-    "genoviz geno blup herd.bed --pheno milk.csv --method ssSNPBLUP --pedigree herd.ped",
-)
 
 
 class Method(StrEnum):
@@ -54,6 +47,11 @@ ASSUMED_HERITABILITY, ASSUMED_WEIGHT = 0.5, 0.2
 _SINGLE_STEP = (Method.ss_snp_blup, Method.ss_gta_blup)
 
 
+@with_examples(
+    "genoviz geno blup lines.bed --pheno yield.csv --trait site1 -o breeding_values.tsv",
+    "genoviz geno blup lines.bed --pheno yield.csv --cross-validate 5 --repeats 3",
+    "genoviz geno blup herd.bed --pheno milk.csv --method ssSNPBLUP --pedigree herd.ped",
+)
 def blup(
     genotypes: io.GenotypesArgument,
     output: TableOption = None,

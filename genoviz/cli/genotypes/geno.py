@@ -1,17 +1,39 @@
-"""``genoviz geno``: what is computed from genotypes that stay packed."""
+"""``genoviz geno``: its commands, and of these ``gwas``, ``product`` and ``simulate``."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
-from genoviz.cli.common_options import examples, help_of
-from genoviz.cli.genotypes import blup as geno_blup
-from genoviz.cli.genotypes import freq as geno_freq
-from genoviz.cli.genotypes import grm as geno_grm
-from genoviz.cli.genotypes import gwas as geno_gwas
-from genoviz.cli.genotypes import pca as geno_pca
-from genoviz.cli.genotypes import product as geno_product
-from genoviz.cli.genotypes import simulate as geno_simulate
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    add_command,
+    examples,
+    with_examples,
+)
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.blup import blup
+from genoviz.cli.genotypes.cohort import freq, grm, pca
+from genoviz.cli.genotypes.tables import (
+    numbered_columns,
+    sample_columns,
+    variant_columns,
+    write_table,
+)
+from genoviz.cli.intervals.options import OutputOption
+from genoviz.cli.output_kinds import TABLE, choose_kind
+from genoviz.cli.results import print_notes, show_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+from genoviz.cli.common_options import SeedOption
+from genoviz.cli.genotypes.inputs import last_result
+from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.streams import refuse_standard_output
 
 EXAMPLES = examples(
     "genoviz geno freq cohort.bed -o freq.tsv",
@@ -29,17 +51,293 @@ def register(cli: typer.Typer) -> None:
         rich_markup_mode="rich",
         no_args_is_help=True,
     )
-    for name, module in (
-        ("freq", geno_freq),
-        ("grm", geno_grm),
-        ("pca", geno_pca),
-        ("gwas", geno_gwas),
-        ("blup", geno_blup),
-        ("product", geno_product),
-        ("simulate", geno_simulate),
-    ):
-        command = getattr(module, name)
-        group.command(name, help=help_of(command), epilog=module.EXAMPLES, no_args_is_help=True)(
-            command
-        )
+    for command in (freq, grm, pca, gwas, blup, product, simulate):
+        add_command(group, command)
     cli.add_typer(group, name="geno")
+
+
+class Scale(StrEnum):
+    """What a genotype counts as."""
+
+    raw = "raw"
+    centred = "centred"
+    standardised = "standardised"
+
+
+@with_examples(
+    "genoviz geno product herd.bed effects.tsv -o breeding_values.tsv",
+    "genoviz geno product herd.bed residuals.npy --transpose -o gradient.npy",
+    "genoviz geno product cohort.bed scores.tsv --scale raw",
+)
+def product(
+    genotypes: io.GenotypesArgument,
+    matrix: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MATRIX",
+            help="Dense matrix: .npy, or a table of numbers with a row a variant (a sample with "
+            "--transpose) and no header.",
+        ),
+    ],
+    output: OutputOption = None,
+    transpose: Annotated[
+        bool, typer.Option("--transpose", help="Multiply the transpose: samples to variants.")
+    ] = False,
+    scale: Annotated[
+        Scale,
+        typer.Option(
+            help="Dosages of A1 as they are, less twice its frequency, or that over its s.d."
+        ),
+    ] = Scale.centred,
+    autosomes: io.AutosomesOption = None,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Multiply the matrix of genotypes, samples by variants, with a dense matrix.
+
+    A missing genotype counts as the mean, and variants of X, Y and MT as they are in the file. An
+    output .npy has the numbers alone, a table says which sample or variant a row is of.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.block_products import iter_product
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+    from genoviz.io.files.replace_file import replace_file
+
+    writes = {"NumPy": (".npy",), "table": TABLE}
+    kind = choose_kind(output, writes, default="table", binary=("NumPy",))
+    dense = _read_dense(matrix)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, io.Filters(n_autosomes=autosomes))
+        print_notes(*note_left_out(found, "all"))
+        steps = iter_product(
+            found,
+            dense,
+            transpose=transpose,
+            centre=scale is not Scale.raw,
+            standardise=scale is Scale.standardised,
+            backend=backend.value,
+        )
+        result = io.last_result(steps, bar)
+    if kind == "NumPy":
+        with replace_file(output) as file:
+            np.save(file, result)
+        return
+    rows = variant_columns(found.variants) if transpose else sample_columns(found.samples)
+    write_table(rows | numbered_columns("V", result.reshape(len(result), -1)), output)
+
+
+def _read_dense(path: Path) -> np.ndarray:
+    """Return a matrix of numbers."""
+    import numpy as np
+    import polars
+
+    from genoviz.errors import FileFormatError
+    from genoviz.io.text.text_file import read_bytes
+
+    try:
+        if path.suffix == ".npy":
+            found = np.load(path)
+        else:
+            lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+            _check_first_line(path, lines)
+            text = "\n".join("\t".join(line.split()) for line in lines)
+            found = polars.read_csv(
+                text.encode(), has_header=False, separator="\t", infer_schema_length=None
+            ).to_numpy()
+    except (ValueError, polars.exceptions.PolarsError) as error:
+        what = str(error).splitlines()[0]
+        raise FileFormatError(path, f"is no matrix of numbers: {what}") from error
+    if found.dtype.kind not in "fiu" or found.ndim not in (1, 2):
+        raise FileFormatError(path, f"has {found.dtype} of shape {found.shape}, needs numbers")
+    return found.astype(np.float64)
+
+
+def _check_first_line(path: Path, lines: list[str]) -> None:
+    """Refuse what is no row of numbers, such as a header."""
+    from genoviz.errors import FileFormatError
+
+    for field in lines[0].split() if lines else ():
+        try:
+            float(field)
+        except ValueError:
+            what = f"has {field!r}, needs numbers between blanks or tabs, without header and IDs"
+            raise FileFormatError(path, what, line=1) from None
+
+
+@with_examples(
+    "genoviz geno simulate -n 2000 -m 10000 -o cohort",
+    "genoviz geno simulate -n 100000 -m 50000 --populations 5 --trait-heritability 0.3 -o large",
+)
+def simulate(
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Prefix of the .bed, .bim, .fam and .pheno.tsv files."),
+    ],
+    samples: Annotated[int, typer.Option("-n", "--samples", min=1, max=10**9, help="Samples.")],
+    variants: Annotated[int, typer.Option("-m", "--variants", min=1, max=10**9, help="Variants.")],
+    contigs: Annotated[int, typer.Option(min=1, max=10**9, help="Contigs.")] = 1,
+    populations: Annotated[int, typer.Option(min=1, max=10**6, help="Populations.")] = 1,
+    fst: Annotated[float, typer.Option(min=0, max=0.9, help="How far these differ.")] = 0.1,
+    missing: Annotated[float, typer.Option(min=0, max=1, help="Part of missing genotypes.")] = 0.0,
+    heritability: Annotated[
+        float, typer.Option("--trait-heritability", min=0, max=1, help="Of the trait.")
+    ] = 0.5,
+    causal: Annotated[
+        int, typer.Option(min=1, max=10**9, help="Variants with an effect on it.")
+    ] = 100,
+    seed: SeedOption = 0,
+) -> None:
+    """Make random genotypes with linkage and populations, and a trait, as PLINK files."""
+    from genoviz.analyses.simulation.genotypes import iter_simulate_genotypes
+    from genoviz.analyses.simulation.traits import simulate_trait
+    from genoviz.io.genotypes.writers import write_plink
+
+    refuse_standard_output("-o", output, "PLINK's genotypes are several files")
+    with show_progress() as bar:
+        steps = iter_simulate_genotypes(
+            samples,
+            variants,
+            n_contigs=contigs,
+            n_populations=populations,
+            fst=fst,
+            missing_rate=missing,
+            seed=seed,
+        )
+        genotypes = last_result(steps, bar)
+        bar.update("Trait", 0, None, "")
+        n_causal = min(causal, variants)
+        trait = simulate_trait(genotypes, heritability=heritability, n_causal=n_causal, seed=seed)
+        bar.update("Writing", 0, None, "")
+        write_plink(genotypes, output)
+        values = {"trait": trait.phenotype, "breeding_value": trait.breeding_values}
+        write_table(sample_columns(genotypes.samples) | values, Path(f"{output}.pheno.tsv"))
+    if genotypes.n_autosomes:
+        print_notes(
+            f"other commands need --autosomes {genotypes.n_autosomes} to read these contigs"
+        )
+    typer.echo(f"wrote {output}.bed, .bim, .fam and .pheno.tsv: {genotypes!r}")
+
+
+class Model(StrEnum):
+    """How the trait depends on the dosage."""
+
+    linear = "linear"
+    logistic = "logistic"
+
+
+@with_examples(
+    "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
+    "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",
+)
+def gwas(
+    genotypes: io.GenotypesArgument,
+    output: TableOption = None,
+    pheno: io.PhenotypesOption = None,
+    trait: io.TraitOption = None,
+    trait_type: io.TraitTypeOption = io.TraitType.auto,
+    covar: io.CovariateFileOption = None,
+    covariate: io.CovariatesOption = None,
+    by_row_order: io.RowOrderOption = False,
+    pcs: Annotated[
+        int, typer.Option("--pcs", min=0, max=10_000, help="Principal components to correct for.")
+    ] = 0,
+    model: Annotated[
+        Model, typer.Option(help="Logistic is for a trait of two values.")
+    ] = Model.linear,
+    xchr_model: Annotated[
+        int,
+        typer.Option(
+            "--xchr-model",
+            min=0,
+            max=2,
+            help="What the one A1 of a male counts as at X: 2, or 1; 0 leaves X out.",
+        ),
+    ] = 2,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Test each variant: BETA is the effect of one more A1 (log odds of the logistic model).
+
+    Genotypes and phenotypes that are missing are left out, variant by variant; NA is what cannot
+    be tested. At X sex is a further covariate, as in PLINK 2, Y is tested with males alone, and one
+    A1 of Y or MT counts as 1. Trait, samples and lambda GC go to standard error.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.association.scan import X_MODELS, iter_associate
+    from genoviz.analyses.genotypes.components import iter_principal_components
+
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        table = io.read_table(pheno, genotypes)
+        name, taken = io.take_trait(
+            table, found.samples, trait, trait_type, by_row_order=by_row_order
+        )
+        phenotype = taken.values
+        if taken.is_binary and model is Model.linear:
+            print_notes(
+                f"trait {name} has two values and is tested as a number (linear); "
+                "--model logistic tests its odds"
+            )
+        if covar is not None:
+            table = io.read_table(covar, genotypes)
+        covariates, names = io.take_covariates(
+            table, found.samples, covariate, is_own=covar is not None, by_row_order=by_row_order
+        )
+        if pcs:
+            steps = iter_principal_components(
+                found, n_components=pcs, seed=seed, backend=backend.value
+            )
+            components = io.last_result(steps, bar)
+            scores = components.scores
+            covariates = scores if covariates is None else np.hstack([covariates, scores])
+            names += [f"PC{k + 1}" for k in range(scores.shape[1])]
+        steps = iter_associate(
+            found,
+            phenotype,
+            covariates=covariates,
+            covariate_names=names,
+            model=model.value,
+            x_model=X_MODELS[xchr_model],
+            backend=backend.value,
+        )
+        scan = io.last_result(steps, bar)
+    columns = variant_columns(found.variants) | {
+        "A1_FREQ": scan.a1_frequency,
+        "OBS_CT": scan.n_samples,
+        "BETA": scan.beta,
+        "SE": scan.standard_error,
+        "STAT": scan.statistic,
+        "P": scan.p,
+        "NEG_LOG10_P": scan.minus_log10_p,
+    }
+    write_table(columns, output)
+    print_notes(*scan.notes)
+    n_tested = int(np.isfinite(scan.beta).sum())
+    has_all = np.isfinite(phenotype)
+    if covariates is not None:
+        has_all &= np.isfinite(covariates).all(axis=1)
+    print_notes(
+        f"trait {name}: {int(has_all.sum()):,} samples, {n_tested:,} of {found.n_variants:,} "
+        f"variant{'s' * (found.n_variants != 1)} tested, " + _inflation(n_tested, scan.lambda_gc)
+    )
+    if pcs and not components.is_converged:
+        io.tell_end(
+            f"components: {components.sentence}",
+            is_converged=False,
+            remedy="compute them by genoviz geno pca, and give them as covariates",
+        )
+
+
+def _inflation(n_tested: int, lambda_gc: float) -> str:
+    if n_tested == 0:
+        return "so there is no lambda GC"
+    return f"lambda GC {lambda_gc:.4f}"

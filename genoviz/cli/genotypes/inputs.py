@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.progress import ProgressBar
-from genoviz.cli.results import print_notes
+from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,7 +192,7 @@ def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
     import numpy as np
 
     from genoviz.errors import FileFormatError
-    from genoviz.io.files.file_bytes import read_bytes
+    from genoviz.io.text.text_file import read_bytes
 
     text = read_bytes(path).tobytes().decode("utf-8-sig", "replace")
     rows = [tuple(line.split()[:2]) for line in text.splitlines()]

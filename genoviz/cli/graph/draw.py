@@ -14,10 +14,9 @@ from genoviz.cli.common_options import (
     CacheOption,
     GraphArgument,
     JsonOption,
-    examples,
-    help_of,
+    with_examples,
 )
-from genoviz.cli.graph.draw_inputs import (
+from genoviz.cli.graph.reading import (
     AnnotateBy,
     ColourBy,
     GroupBy,
@@ -26,13 +25,12 @@ from genoviz.cli.graph.draw_inputs import (
     make_marks,
     read_annotations,
     read_drawing,
+    read_graph,
     read_table,
     region_box,
 )
-from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.progress import show_progress
-from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.results import print_notes, print_results, show_progress
 from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
@@ -42,7 +40,13 @@ if TYPE_CHECKING:
     from genoviz.model import PangenomeGraph
     from genoviz.model.graph.node_table import NodeTable
 
-EXAMPLES = examples(
+MAX_PIXELS = 10**6
+N_PARTS = 5  # the layout, what colours it, the colours, the figure, its file
+ENDINGS = {ending: (ending,) for ending in (".png", ".svg", ".pdf", ".html")}
+_COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
+
+
+@with_examples(
     "genoviz draw graph.gfa graph.lay -o graph.png",
     "genoviz draw graph.gfa graph.lay -o chrY.png --folded --width 3000 --dpi 300",
     "genoviz draw graph.gfa graph.lay -o c4.svg --annotations genes.bed --light",
@@ -50,17 +54,6 @@ EXAMPLES = examples(
     "genoviz draw graph.gfa graph.lay -o core.html --colour-by class --group-by sample",
     "genoviz draw graph.gfa graph.lay -o mine.png --table values.tsv --column coverage",
 )
-MAX_PIXELS = 10**6
-N_PARTS = 5  # the layout, what colours it, the colours, the figure, its file
-ENDINGS = {ending: (ending,) for ending in (".png", ".svg", ".pdf", ".html")}
-_COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("draw", help=help_of(draw), epilog=EXAMPLES, no_args_is_help=True)(draw)
-
-
 def draw(
     graph: GraphArgument,
     layout: Annotated[

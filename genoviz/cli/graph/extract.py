@@ -14,13 +14,11 @@ from genoviz.cli.common_options import (
     CacheOption,
     GraphArgument,
     JsonOption,
-    examples,
-    help_of,
+    with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.progress import show_progress
-from genoviz.cli.results import describe_graph, print_results
+from genoviz.cli.results import describe_graph, print_results, show_progress
 from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output, name_of_output
 
 if TYPE_CHECKING:
@@ -28,13 +26,6 @@ if TYPE_CHECKING:
 
     from genoviz.model import PangenomeGraph, PathRegion
 
-EXAMPLES = examples(
-    "genoviz extract graph.gfa.gz --region 'GRCh38#0#chr6:31982057-32002681' -o c4a.gfa",
-    "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 --detour-bp 10000 -o c4a.gfa.gz",
-    "genoviz extract graph.gfa.gz --nodes 17,18,40 --context-steps 2 -o around.gfa",
-    "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 -o c4a.fa",
-    "genoviz extract graph.gfa.gz --nodes picked.txt --fasta paths -o haplotypes.fa.gz",
-)
 _KINDS = {"graph": (".gfa",), "fasta": (".fa", ".fasta", ".fna"), "list": (".txt",)}
 
 
@@ -46,11 +37,13 @@ class FastaOf(StrEnum):
     paths = "paths"
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("extract", help=help_of(extract), epilog=EXAMPLES, no_args_is_help=True)(extract)
-
-
+@with_examples(
+    "genoviz extract graph.gfa.gz --region 'GRCh38#0#chr6:31982057-32002681' -o c4a.gfa",
+    "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 --detour-bp 10000 -o c4a.gfa.gz",
+    "genoviz extract graph.gfa.gz --nodes 17,18,40 --context-steps 2 -o around.gfa",
+    "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 -o c4a.fa",
+    "genoviz extract graph.gfa.gz --nodes picked.txt --fasta paths -o haplotypes.fa.gz",
+)
 def extract(
     graph: GraphArgument,
     output: Annotated[

@@ -16,13 +16,19 @@ from genoviz.cli.common_options import (
     GraphArgument,
     JsonOption,
     SeedOption,
-    examples,
-    help_of,
+    with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.progress import ProgressBar, quantity, show_progress
-from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
+from genoviz.cli.results import (
+    ProgressBar,
+    describe_graph,
+    describe_stress,
+    print_notes,
+    print_results,
+    quantity,
+    show_progress,
+)
 from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
@@ -110,12 +116,6 @@ Threads = Annotated[
         min=1, max=4096, help="CPU threads; with 1, a seed gives the same bits.", show_default="all"
     ),
 ]
-EXAMPLES = examples(
-    "genoviz layout graph.gfa.gz -o graph.lay",
-    "genoviz layout graph.gfa -o graph.lay --tsv graph.tsv --seed 7",
-    "genoviz layout graph.gfa -o better.lay --start graph.lay --first-iteration 20",
-    "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
-)
 ENDINGS = {"-o": {"layout": (".lay",), "text": (".tsv",)}, "--tsv": {"text": (".tsv",)}}
 
 
@@ -139,11 +139,12 @@ FirstPlaces = Annotated[
 ]
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("layout", help=help_of(layout), epilog=EXAMPLES, no_args_is_help=True)(layout)
-
-
+@with_examples(
+    "genoviz layout graph.gfa.gz -o graph.lay",
+    "genoviz layout graph.gfa -o graph.lay --tsv graph.tsv --seed 7",
+    "genoviz layout graph.gfa -o better.lay --start graph.lay --first-iteration 20",
+    "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
+)
 def layout(
     graph: GraphArgument,
     output: Annotated[

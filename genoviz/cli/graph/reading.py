@@ -1,16 +1,34 @@
-"""Reading a graph with a progress bar."""
+"""A graph read with a progress bar, and what ``genoviz draw`` shows of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genoviz.cli.progress import ProgressBar
-from genoviz.cli.results import print_notes
+from genoviz.cli.results import ProgressBar, print_notes
 from genoviz.cli.streams import is_copy
 
 if TYPE_CHECKING:
     from genoviz.model import PangenomeGraph
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import typer
+
+from genoviz.cli.common_options import BackendName
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.figures import FigureLabel, FigureMark
+    from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+    from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+    from genoviz.model import PangenomeGraph
+    from genoviz.model.graph.node_table import NodeTable
+
+MAX_LABELS = 60
+MARK_COLOUR = "#ff3b6b"
 
 
 def read_graph(
@@ -24,3 +42,142 @@ def read_graph(
         bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
     print_notes(*progress.graph.notes)
     return progress.graph
+
+
+class ColourBy(StrEnum):
+    """What nodes are coloured by."""
+
+    density = "density"
+    depth = "depth"
+    path_depth = "path-depth"
+    strand = "strand"
+    length = "length"
+    gc = "gc"
+    component = "component"
+    position = "position"
+    paths = "paths"
+    sharing = "sharing"
+    class_ = "class"
+    annotation = "annotation"
+    table = "table"
+
+
+class GroupBy(StrEnum):
+    """What paths are grouped by."""
+
+    path = "path"
+    sample = "sample"
+    haplotype = "haplotype"
+    contig = "contig"
+
+
+class AnnotateBy(StrEnum):
+    """What annotations are coloured by."""
+
+    name = "name"
+    type = "type"
+    colour = "colour"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be shown."""
+
+    paths: list[str]
+    region: str | None
+    nodes: list[str]
+    only_paths: bool
+    labels: bool
+
+
+def read_drawing(
+    layout: Path,
+    graph: PangenomeGraph,
+    wish: Wish,
+    group_by: GroupBy,
+    backend: BackendName,
+) -> tuple[LayoutDrawing, str]:
+    """Return a drawing of the layout, of chosen paths alone if so wished, and its note."""
+    from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+    from genoviz.io.graph.layout_files import read_layout
+
+    placed = read_layout(layout, graph)
+    chosen = None
+    if wish.only_paths:
+        if not wish.paths:
+            raise typer.BadParameter("--only-paths needs --path")
+        from genoviz.analyses.graph.query.path_groups import find_group_nodes
+
+        chosen = find_group_nodes(graph, group_by.value, wish.paths)
+    return LayoutDrawing(placed.coordinates, nodes=chosen, backend=backend.value), placed.note
+
+
+def read_annotations(path: Path | None, graph: PangenomeGraph) -> PlacedAnnotations | None:
+    """Return annotations placed on the graph, or None without a file."""
+    if path is None:
+        return None
+    from genoviz.analyses.graph.query.annotate import place_annotations
+    from genoviz.io.intervals.annotations import read_annotations
+
+    return place_annotations(graph, read_annotations(path))
+
+
+def read_table(path: Path | None, graph: PangenomeGraph) -> NodeTable | None:
+    """Return a table of nodes, or None without a file."""
+    if path is None:
+        return None
+    from genoviz.io.graph.node_table import read_node_table
+
+    return read_node_table(path, graph)
+
+
+def region_box(
+    graph: PangenomeGraph, drawing: LayoutDrawing, region: str | None
+) -> tuple[float, float, float, float] | None:
+    """Return the box around the nodes of a region."""
+    if region is None:
+        return None
+    import numpy as np
+
+    from genoviz.analyses.graph.query.path_positions import find_region_steps
+    from genoviz.analyses.graph.query.regions import resolve_region
+
+    parts = resolve_region(graph, region)
+    found: list[np.ndarray] = [find_region_steps(graph, part).nodes for part in parts]
+    ends = drawing.node_ends(np.unique(np.concatenate(found))).reshape(-1, 2)
+    ends = ends[np.isfinite(ends).all(axis=1)]
+    return (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
+
+
+def make_marks(graph: PangenomeGraph, wish: Wish) -> list[FigureMark]:
+    """Return the mark of the nodes to point out."""
+    if not wish.nodes:
+        return []
+    from genoviz.analyses.figures import FigureMark
+    from genoviz.errors import ParameterError
+    from genoviz.io.graph.node_names import find_nodes
+
+    found = find_nodes(graph, wish.nodes)
+    for name, node in zip(wish.nodes, found.tolist(), strict=True):
+        if node < 0:
+            raise ParameterError(f"the graph has no node {name!r}")
+    named = wish.nodes[0] if len(wish.nodes) == 1 else f"{len(wish.nodes)} marked nodes"
+    return [FigureMark(found, MARK_COLOUR, f"node {named}" if len(found) == 1 else named)]
+
+
+def make_labels(graph: PangenomeGraph, placed: PlacedAnnotations) -> list[FigureLabel]:
+    """Return a label at the middle of each annotation, once a name, the longest first."""
+    import numpy as np
+
+    from genoviz.analyses.figures import FigureLabel
+
+    found: dict[str, FigureLabel] = {}
+    for place in np.argsort(placed.starts - placed.ends, kind="stable").tolist():
+        name = placed.annotations.names[int(placed.rows[place])]
+        first, stop = placed.step_ranges[place].tolist()
+        if name and name not in found and stop > first:
+            node = int(graph.steps[(first + stop) // 2] >> 1)
+            found[name] = FigureLabel(node, name)
+        if len(found) == MAX_LABELS:
+            break
+    return list(found.values())

@@ -17,17 +17,15 @@ from genoviz.cli.common_options import (
     GraphArgument,
     JsonOption,
     SeedOption,
-    examples,
-    help_of,
+    with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
-from genoviz.cli.progress import show_progress
-from genoviz.cli.results import describe_graph, describe_stress, print_notes, print_results
-
-EXAMPLES = examples(
-    "genoviz stress graph.gfa graph.lay",
-    "genoviz stress graph.gfa graph.tsv.gz --exact --json",
-    "genoviz stress graph.gfa graph.lay --samples-per-step 100 --weighting pairs",
+from genoviz.cli.results import (
+    describe_graph,
+    describe_stress,
+    print_notes,
+    print_results,
+    show_progress,
 )
 
 
@@ -38,11 +36,11 @@ class WeightingName(StrEnum):
     steps = "steps"
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("stress", help=help_of(stress), epilog=EXAMPLES, no_args_is_help=True)(stress)
-
-
+@with_examples(
+    "genoviz stress graph.gfa graph.lay",
+    "genoviz stress graph.gfa graph.tsv.gz --exact --json",
+    "genoviz stress graph.gfa graph.lay --samples-per-step 100 --weighting pairs",
+)
 def stress(
     graph: GraphArgument,
     layout: Annotated[

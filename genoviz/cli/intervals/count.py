@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, examples, help_of
+from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, with_examples
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
-from genoviz.cli.progress import ProgressBar, show_progress
-from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.results import ProgressBar, print_notes, print_results, show_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,21 +27,16 @@ if TYPE_CHECKING:
     from genoviz.io.intervals.rows import IntervalRows
     from genoviz.model import Intervals, PangenomeGraph
 
-EXAMPLES = examples(
+_ROWS_PER_PART = 1 << 14
+
+
+@with_examples(
     "genoviz count exons.bed reads.bed.gz > counts.bed",
     "genoviz count genes.gtf reads.bam -s -o counts.gtf",
     "genoviz count peaks.narrowPeak repeats.bed --json",
     "genoviz count introns.bed rna.bam --split",
     "genoviz count genes.bed --graph graph.gfa.gz",
 )
-_ROWS_PER_PART = 1 << 14
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("count", help=help_of(count), epilog=EXAMPLES, no_args_is_help=True)(count)
-
-
 def count(
     queries: Annotated[
         Path, typer.Argument(metavar="A", help=f"Intervals to count for: {io.FILES}.")

@@ -1,4 +1,4 @@
-"""``genoviz depth``: how many intervals, reads or paths lie over each base."""
+"""``genoviz depth`` and ``coverage``: how many intervals, reads or paths lie over each base."""
 
 from __future__ import annotations
 
@@ -10,23 +10,112 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import JsonOption, examples, help_of
+from genoviz.cli.common_options import JsonOption, with_examples
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BEDGRAPH, BIGWIG, TABLE, choose_kind
-from genoviz.cli.progress import ProgressBar, show_progress
-from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.results import ProgressBar, print_notes, print_results, show_progress
 
 if TYPE_CHECKING:
     from genoviz.model import Intervals
+import time
 
-EXAMPLES = examples(
-    "genoviz depth reads.bam > depth.bedgraph",
-    "genoviz depth reads.bam --region chr9:4000000-6000000 --per-base",
-    "genoviz depth peaks.bed -g hg19.genome --zeros -o depth.bedgraph",
-    "genoviz depth reads.bam -o depth.bw",
-    "genoviz depth graph.gfa.gz --path 'GRCh38#0#chr6' --of 'CHM13#0#chr6'",
+from genoviz.cli.common_options import BackendName, BackendOption
+
+
+@with_examples(
+    "genoviz coverage exons.bed reads.bam --split > coverage.bed",
+    "genoviz coverage windows.bed peaks.narrowPeak --mean",
+    "genoviz coverage genes.gtf repeats.bed.gz -s --json",
 )
+def coverage(
+    queries: Annotated[
+        Path, typer.Argument(metavar="A", help=f"Intervals that are covered: {io.FILES}.")
+    ],
+    subjects: Annotated[Path, typer.Argument(metavar="B", help="Intervals that cover them.")],
+    mean: Annotated[
+        bool, typer.Option("--mean", help="Write the mean depth only: bedtools coverage -mean.")
+    ] = False,
+    split: Annotated[
+        bool,
+        typer.Option(
+            "--split",
+            help="Cut reads (at D and N) and BED12 of B into blocks, which are counted.",
+        ),
+    ] = False,
+    same_strand: io.SameStrand = False,
+    opposite_strand: io.OppositeStrand = False,
+    zero_length: io.ZeroLengthOption = io.ZeroLengthRule.bedtools,
+    map_contigs: io.MapContigs = True,
+    exclude_flags: io.ExcludeFlags = 1796,
+    min_quality: io.MinQuality = 0,
+    output: io.OutputOption = None,
+    backend: BackendOption = BackendName.auto,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure for each interval of A how much of it B covers.
+
+    Each line of A is written as it is, in its order, with four further columns: how many of B
+    overlap, bases covered, length, and share covered. It is what 'bedtools coverage -a A -b B'
+    writes, for reads after 'samtools view -F 1796'.
+    """
+    strand = io.strand_rule(same_strand, opposite_strand)
+    queries = io.as_file(queries)
+    io.check_lines_output(output, queries)
+    reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
+    with show_progress() as bar:
+        rows, found = io.read_pair(
+            queries,
+            subjects,
+            bar,
+            blocks=split,
+            map_contigs=map_contigs,
+            reads=reads,
+            strand=strand,
+        )
+        from genoviz.analyses.intervals.coverage import iter_coverage_fraction
+
+        began = time.perf_counter()
+        reports = iter_coverage_fraction(
+            rows.intervals,
+            found,
+            strand=strand,
+            zero_length=zero_length.value,
+            backend=backend.value,
+        )
+        result = io.follow(reports, bar, "Measuring")
+        seconds = time.perf_counter() - began
+    import numpy as np
+
+    from genoviz.io.intervals.writer import Column, iter_lines
+
+    # bedtools divides in single precision, and the seventh decimal shows it.
+    lengths = np.maximum(result.lengths, 1).astype(np.float32)
+    shares = result.covered_bases.astype(np.float32) / lengths
+    columns = [Column(result.counts), Column(result.covered_bases), Column(result.lengths)]
+    columns.append(Column(shares, decimals=7))
+    if mean:
+        columns = [Column(result.summed_bases.astype(np.float32) / lengths, decimals=7)]
+    if output is not None or not as_json:
+        io.write_output(iter_lines(rows, columns), output)
+    if as_json:
+        results = {
+            "n_queries": len(rows.intervals),
+            "n_subjects": len(found),
+            "backend": result.backend,
+            "n_queries_covered": int((result.covered_bases > 0).sum()),
+            "covered_bases": int(result.covered_bases.sum()),
+            "length": int(result.lengths.sum()),
+            "seconds": seconds,
+            "files": [str(output)] if output else [],
+        }
+        if output is None:
+            results |= {
+                "counts": result.counts.tolist(),
+                "fractions": result.fractions.tolist(),
+                "mean_depths": result.mean_depths.tolist(),
+            }
+        print_results(results, [], as_json=True)
 
 
 class StrandName(StrEnum):
@@ -36,11 +125,13 @@ class StrandName(StrEnum):
     reverse = "-"
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("depth", help=help_of(depth), epilog=EXAMPLES, no_args_is_help=True)(depth)
-
-
+@with_examples(
+    "genoviz depth reads.bam > depth.bedgraph",
+    "genoviz depth reads.bam --region chr9:4000000-6000000 --per-base",
+    "genoviz depth peaks.bed -g hg19.genome --zeros -o depth.bedgraph",
+    "genoviz depth reads.bam -o depth.bw",
+    "genoviz depth graph.gfa.gz --path 'GRCh38#0#chr6' --of 'CHM13#0#chr6'",
+)
 def depth(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help=f"{io.FILES}; or, with --path, a graph (GFA).")
@@ -170,7 +261,7 @@ def _choose(
     """Return the intervals of a strand, on the contigs of a genome."""
     from genoviz.analyses.intervals.linear_coordinates import count_beyond
     from genoviz.errors import FileFormatError
-    from genoviz.io.intervals.genome_file import on_genome, read_genome
+    from genoviz.io.intervals.bigwig_writer import on_genome, read_genome
 
     if strand is not None:
         if found.strands is None:

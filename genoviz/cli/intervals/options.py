@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genoviz.cli.output_kinds import BED, GFF, TABLE, choose_kind
-from genoviz.cli.progress import ProgressBar
-from genoviz.cli.results import print_notes
+from genoviz.cli.results import ProgressBar, print_notes
 from genoviz.cli.streams import as_file, until_nobody_reads
 
 if TYPE_CHECKING:

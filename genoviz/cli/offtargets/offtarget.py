@@ -12,24 +12,16 @@ from typing import Annotated
 import typer
 
 from genoviz.backend import cuda_is_available
-from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, examples, help_of
+from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, with_examples
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets import results
 from genoviz.cli.offtargets.query import make_query, open_genome, read_query, run_searches
-from genoviz.cli.progress import show_progress
-from genoviz.cli.results import print_results
+from genoviz.cli.results import print_results, show_progress
 
 # More than any guide has letters.
 MAX_SIZE = 1000
 _PART = r"[0-9]{1,4}(?::[0-9]{1,4}){0,2}"
 _DEVICE = re.compile(rf"([CGA])({_PART}(?:,{_PART})*)?")
-EXAMPLES = examples(
-    "genoviz offtarget input.txt C -",
-    "genoviz offtarget input.txt G0,1 hits.txt",
-    "genoviz offtarget --guide GGCCGACCTGTCGCTGACGC --pam NGG --genome hg38.2bit -o hits.csv",
-    "genoviz offtarget --guides guides.csv --pam TTTV --pam-first --genome genome/ -m 3",
-    "genoviz offtarget --guides guides.fa --genome hg38.fa --dna-bulge 1 --rna-bulge 1 -o hits.bed",
-)
 
 
 class PlacementName(StrEnum):
@@ -162,17 +154,14 @@ ClosestOption = Annotated[
 CountOnlyOption = Annotated[
     bool, typer.Option("--count-only", help="Write hits of each guide by mismatches alone.")
 ]
-
 OutputOption = Annotated[
     Path | None,
     typer.Option("-o", "--output", help="File to write.", show_default="standard output"),
 ]
-
 CacheOption = Annotated[
     bool,
     typer.Option("--cache/--no-cache", help="Keep the genome, so that it opens at once later."),
 ]
-
 BackendOption = Annotated[
     BackendName | None,
     typer.Option("--backend", help="Where to compute.", show_default="by DEVICE, else auto"),
@@ -233,13 +222,13 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def register(cli: typer.Typer) -> None:
-    """Add the command."""
-    cli.command("offtarget", help=help_of(offtarget), epilog=EXAMPLES, no_args_is_help=True)(
-        offtarget
-    )
-
-
+@with_examples(
+    "genoviz offtarget input.txt C -",
+    "genoviz offtarget input.txt G0,1 hits.txt",
+    "genoviz offtarget --guide GGCCGACCTGTCGCTGACGC --pam NGG --genome hg38.2bit -o hits.csv",
+    "genoviz offtarget --guides guides.csv --pam TTTV --pam-first --genome genome/ -m 3",
+    "genoviz offtarget --guides guides.fa --genome hg38.fa --dna-bulge 1 --rna-bulge 1 -o hits.bed",
+)
 def offtarget(
     input_file: InputArgument = None,
     device: DeviceArgument = None,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from genoviz.cli.intervals.options import as_file
-from genoviz.cli.progress import ProgressBar
-from genoviz.cli.results import print_notes
+from genoviz.cli.results import ProgressBar, print_notes
 from genoviz.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, examples, help_of
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    JsonOption,
+    add_command,
+    examples,
+    with_examples,
+)
 from genoviz.cli.intervals.options import OutputOption
 from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
-from genoviz.cli.progress import ProgressBar, quantity, show_progress
-from genoviz.cli.results import print_results
+from genoviz.cli.results import ProgressBar, print_results, quantity, show_progress
 from genoviz.cli.sequences import kmer_index as io
 from genoviz.cli.sequences.bwt_queries import (
-    COUNT_EXAMPLES,
-    LOCATE_EXAMPLES,
     count,
     locate,
     write_hits,
@@ -36,21 +40,7 @@ EXAMPLES = examples(
     "genoviz bwt locate genome.gvfm --file primers.fa -o hits.bed",
     "genoviz bwt spectrum genome.gvfm -k 21",
 )
-BUILD_EXAMPLES = examples(
-    "genoviz bwt build genome.fa.gz",
-    "genoviz bwt build hg38.2bit -o hg38.gvfm --sample-rate 8",
-    "genoviz bwt build genome.fa --lcp --json",
-)
 _ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit")
-SPECTRUM_EXAMPLES = examples(
-    "genoviz bwt spectrum genome.gvfm -k 21",
-    "genoviz bwt spectrum genome.fa.gz -k 31 --canonical -o spectrum.tsv",
-    "genoviz bwt spectrum genome.gvfm --every-k 100 -o choose_k.tsv",
-)
-MULTIPLICITY_EXAMPLES = examples(
-    "genoviz bwt multiplicity genome.gvfm -k 31 -o multiplicity.bedgraph.gz",
-    "genoviz bwt multiplicity genome.gvfm -k 21 --canonical --contig chr1",
-)
 _STRANDS = {False: "forward", True: "canonical"}
 
 
@@ -62,17 +52,16 @@ def register(cli: typer.Typer) -> None:
         rich_markup_mode="rich",
         no_args_is_help=True,
     )
-    for command, lines in (
-        (build, BUILD_EXAMPLES),
-        (count, COUNT_EXAMPLES),
-        (locate, LOCATE_EXAMPLES),
-        (spectrum, SPECTRUM_EXAMPLES),
-        (multiplicity, MULTIPLICITY_EXAMPLES),
-    ):
-        group.command(help=help_of(command), epilog=lines, no_args_is_help=True)(command)
+    for command in (build, count, locate, spectrum, multiplicity):
+        add_command(group, command)
     cli.add_typer(group, name="bwt")
 
 
+@with_examples(
+    "genoviz bwt build genome.fa.gz",
+    "genoviz bwt build hg38.2bit -o hg38.gvfm --sample-rate 8",
+    "genoviz bwt build genome.fa --lcp --json",
+)
 def build(
     sequences: Annotated[
         Path,
@@ -194,6 +183,11 @@ def _check_output(sequences: Path, output: Path | None) -> Path:
     return output
 
 
+@with_examples(
+    "genoviz bwt spectrum genome.gvfm -k 21",
+    "genoviz bwt spectrum genome.fa.gz -k 31 --canonical -o spectrum.tsv",
+    "genoviz bwt spectrum genome.gvfm --every-k 100 -o choose_k.tsv",
+)
 def spectrum(
     index: io.IndexArgument,
     k: io.KOption = 21,
@@ -261,6 +255,10 @@ def _table(columns: dict[str, list[int]]) -> Iterator[str]:
         yield "\t".join(map(str, row))
 
 
+@with_examples(
+    "genoviz bwt multiplicity genome.gvfm -k 31 -o multiplicity.bedgraph.gz",
+    "genoviz bwt multiplicity genome.gvfm -k 21 --canonical --contig chr1",
+)
 def multiplicity(
     index: io.IndexArgument,
     k: io.KOption = 21,

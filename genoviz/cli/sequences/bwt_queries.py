@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import MAX_COUNT, BackendName, BackendOption, JsonOption, examples
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    BackendName,
+    BackendOption,
+    JsonOption,
+    with_examples,
+)
 from genoviz.cli.intervals.options import OutputOption, as_file, write_output
 from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
-from genoviz.cli.progress import ProgressBar, show_progress
-from genoviz.cli.results import print_notes, print_results
+from genoviz.cli.results import ProgressBar, print_notes, print_results, show_progress
 from genoviz.cli.sequences import kmer_index as io
 from genoviz.cli.sequences.kmer_index import kmer_labels, open_pangenome
 
@@ -27,17 +32,6 @@ if TYPE_CHECKING:
     from genoviz.model import PangenomeGraph
     from genoviz.model.sequences.fm_index import FMIndex
 
-COUNT_EXAMPLES = examples(
-    "genoviz bwt count genome.gvfm GATTACA TTAGGGTTAGGG",
-    "genoviz bwt count genome.fa.gz GGNCC --strand forward",
-    "genoviz bwt count genome.gvfm --file primers.fa -o counts.tsv",
-    "genoviz bwt count graph.gfa.gz GATTACAGATTACA --per-path",
-)
-LOCATE_EXAMPLES = examples(
-    "genoviz bwt locate genome.gvfm TTAGGGTTAGGG --context 20",
-    "genoviz bwt locate genome.gvfm --file primers.fa -o hits.bed",
-    "genoviz bwt locate graph.gfa.gz GATTACAGATTACA --limit 100",
-)
 MAX_CONTEXT = 10**6
 _PAGE = 1 << 16
 _SIGNS = {1: "+", -1: "-"}
@@ -50,6 +44,12 @@ class HitFormat(StrEnum):
     bed = "bed"
 
 
+@with_examples(
+    "genoviz bwt count genome.gvfm GATTACA TTAGGGTTAGGG",
+    "genoviz bwt count genome.fa.gz GGNCC --strand forward",
+    "genoviz bwt count genome.gvfm --file primers.fa -o counts.tsv",
+    "genoviz bwt count graph.gfa.gz GATTACAGATTACA --per-path",
+)
 def count(
     index: io.IndexOrGraphArgument,
     kmers: io.KmersArgument = None,
@@ -106,7 +106,7 @@ def count(
 def _count_in_index(
     index: FMIndex, kmers: tuple[Kmer, ...], bar: ProgressBar, options: dict[str, Any]
 ) -> np.ndarray:
-    from genoviz.analyses.sequences.few_kmers import are_few, count_few
+    from genoviz.analyses.sequences.kmers import are_few, count_few
 
     if are_few(kmers) and options["backend"] != "cuda":
         return count_few(index, kmers, strand=options["strand"])
@@ -131,6 +131,11 @@ def _count_results(kmers: tuple[Kmer, ...], counts: np.ndarray) -> list[dict[str
     ]
 
 
+@with_examples(
+    "genoviz bwt locate genome.gvfm TTAGGGTTAGGG --context 20",
+    "genoviz bwt locate genome.gvfm --file primers.fa -o hits.bed",
+    "genoviz bwt locate graph.gfa.gz GATTACAGATTACA --limit 100",
+)
 def locate(
     index: io.IndexOrGraphArgument,
     kmers: io.KmersArgument = None,

@@ -11,8 +11,7 @@ import typer
 from genoviz.cli.common_options import MAX_COUNT, MAX_LENGTH
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import as_file
-from genoviz.cli.progress import ProgressBar
-from genoviz.cli.results import print_notes
+from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +98,7 @@ def is_graph(path: Path) -> bool:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) == MAGIC:
             return False
-    from genoviz.io.files.file_bytes import read_start
+    from genoviz.io.text.text_file import read_start
 
     return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t")
 
@@ -183,7 +182,7 @@ def read_kmers(given: list[str] | None, file: Path | None) -> tuple[Kmer, ...]:
     if given:
         found = parse_kmers("\n".join(given))
     if file is not None:
-        from genoviz.io.files.file_bytes import read_bytes
+        from genoviz.io.text.text_file import read_bytes
 
         text = read_bytes(as_file(file)).tobytes().decode("utf-8", "replace")
         try:

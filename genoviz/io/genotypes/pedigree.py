@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.genotypes.plink_files import read_fam
 from genoviz.io.text.encoding import check_text
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.pedigree import Pedigree, is_unknown_parent
 
 _TITLES = {

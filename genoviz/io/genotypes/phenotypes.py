@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.genotypes.plink_files import read_fam_lines
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.row_lengths import check_row_lengths
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.phenotypes import PhenotypeTable
 from genoviz.model.genotypes.traits import read_trait
 

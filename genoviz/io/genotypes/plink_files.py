@@ -1,4 +1,4 @@
-"""Genotypes of PLINK 1: a .bed file with its .bim and .fam, which are read with it.
+"""Genotypes of PLINK 1 (.bed with .bim and .fam) and of PLINK 2 (.pgen with .pvar and .psam).
 
 The .bed file is mapped, so that it takes memory only as far as it is looked at; of one that others
 may rewrite, a copy is.
@@ -6,6 +6,7 @@ may rewrite, a copy is.
 References
 ----------
 https://www.cog-genomics.org/plink/1.9/formats#bed
+https://www.cog-genomics.org/plink/2.0/formats#pgen
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.content import changed, file_state, open_content
-from genoviz.io.files.file_bytes import read_bytes
+from genoviz.io.files.content import changed, file_state, open_content, open_for_library
+from genoviz.io.files.optional import import_reader
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.spaced_lines import SpacedLines, split_lines
+from genoviz.io.text.text_file import read_bytes
+from genoviz.model.genotypes import packing_loops
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 MAGIC = b"\x6c\x1b\x01"
@@ -28,6 +31,10 @@ ENDINGS = (".bed", ".bim", ".fam")
 _SAMPLE_MAJOR = b"\x6c\x1b\x00"
 _BIM_FIELDS = "chromosome, ID, centimorgans, position, allele 1, allele 2"
 _FAM_FIELDS = "family ID, individual ID, father, mother, sex, phenotype"
+_ENDINGS = (".pgen", ".pvar.zst", ".pvar", ".psam")
+_BLOCK_BYTES = 1 << 26
+_BIM_TITLES = "CHROM ID CM POS ALT REF".split()
+_NEEDED = ("CHROM", "POS", "ID", "REF", "ALT")
 
 
 def read_plink(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
@@ -155,3 +162,152 @@ def _check_shape(path: Path, n_bytes: int, n_samples: int, n_variants: int) -> t
             f"{n_samples:,} samples (.fam)",
         )
     return n_variants, width
+
+
+def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
+    """Return the hard calls of a PLINK 2 file set; yields the progress.
+
+    Raises
+    ------
+    FileFormatError
+        If one of the three is missing or damaged, or they do not fit each other.
+    GenovizError
+        If pgenlib is not installed.
+    """
+    pgenlib = import_reader("pgenlib", "PLINK 2 files (.pgen)")
+    pgen, pvar, psam = _paths(path)
+    yield "Reading samples", 0, 1
+    samples = read_psam(psam)
+    yield "Reading variants", 0, 1
+    variants = read_pvar(pvar)
+    n_alleles = np.strings.count(variants.allele1, ",") + 2
+    try:
+        reader = pgenlib.PgenReader(
+            str(pgen).encode(),
+            raw_sample_ct=len(samples),
+            variant_ct=len(variants),
+            allele_idx_offsets=_offsets(n_alleles),
+        )
+    except (RuntimeError, OSError) as error:
+        found = f"does not fit its {len(variants):,} variants (.pvar) of {len(samples):,} samples"
+        raise FileFormatError(pgen, f"{found} (.psam), or is damaged") from error
+    with reader:
+        kept = np.flatnonzero(n_alleles == 2)
+        packed = yield from _read_packed(pgen, reader, kept, len(samples))
+    n_left_out = len(variants) - len(kept)
+    noun, verb = ("variant", "is") if n_left_out == 1 else ("variants", "are")
+    note = f"{n_left_out:,} {noun} of more than two alleles {verb} left out."
+    variants = variants.take(kept) if n_left_out else variants
+    return Genotypes(packed, samples, variants, (note,) if n_left_out else ())
+
+
+def _read_packed(
+    path: Path, reader, kept: np.ndarray, n_samples: int
+) -> Generator[tuple[str, int, int], None, np.ndarray]:
+    packed = np.empty((len(kept), (n_samples + 3) // 4), np.uint8)
+    step = max(1, min(len(kept), _BLOCK_BYTES // max(n_samples, 1)))
+    dosages = np.empty((step, n_samples), np.int8)
+    for first in range(0, len(kept), step):
+        numbers = kept[first : first + step].astype(np.uint32)
+        part = dosages[: len(numbers)]
+        try:
+            reader.read_list(numbers, part)
+        except (RuntimeError, OSError) as error:
+            raise FileFormatError(path, "is damaged or cut off, needs the whole file") from error
+        packed[first : first + step] = packing_loops.pack_dosages(part)
+        yield "Reading genotypes", first + len(numbers), len(kept)
+    return packed
+
+
+def read_psam(path: Path) -> SampleTable:
+    """Return the samples of a .psam file; without a header it is as a .fam file."""
+    titles, rows = _read_rows(path, "FID IID PAT MAT SEX PHENO".split(), ("FID", "IID"))
+    if "IID" not in titles:
+        raise FileFormatError(path, f"has columns {' '.join(titles)}, needs IID")
+    none = np.full(len(rows), "0")
+    texts = {
+        name: rows.texts(titles.index(name)) if name in titles else none
+        for name in ("FID", "IID", "PAT", "MAT", "SEX")
+    }
+    sexes = np.zeros(len(rows), np.uint8)
+    sexes[np.isin(texts["SEX"], ("1", "M", "m"))] = 1
+    sexes[np.isin(texts["SEX"], ("2", "F", "f"))] = 2
+    return SampleTable(texts["FID"], texts["IID"], texts["PAT"], texts["MAT"], sexes)
+
+
+def read_pvar(path: Path) -> VariantTable:
+    """Return the variants of a .pvar or .pvar.zst file; A1 is ALT, A2 is REF."""
+    titles, rows = _read_rows(path, _BIM_TITLES, ("CHROM",))
+    missing = [name for name in _NEEDED if name not in titles]
+    if missing:
+        raise FileFormatError(path, f"has columns {' '.join(titles)}, needs {missing[0]}")
+    place = {name: titles.index(name) for name in titles}
+    contigs, contig_ids = rows.categories(place["CHROM"])
+    has_places = "CM" in titles
+    return VariantTable(
+        contigs,
+        contig_ids,
+        np.maximum(rows.integers(place["POS"], "POS"), 0) - 1,
+        rows.texts(place["ID"]),
+        rows.texts(place["ALT"]),
+        rows.texts(place["REF"]),
+        rows.numbers(place["CM"], "CM") if has_places else np.zeros(len(rows)),
+    )
+
+
+def _read_rows(path: Path, default: list[str], first_titles: tuple[str, ...]):
+    """Return the names of the columns, and all fields below the header."""
+    data = _unpacked(path)
+    n_lines = start = 0
+    titles = None
+    while start < len(data) and data[start] == ord("#"):
+        end = start + int(np.argmax(data[start:] == ord("\n"))) if len(data) > start else start
+        line = data[start:end].tobytes().decode("utf-8", "replace")
+        fields = line.removeprefix("#").split()
+        if fields and fields[0] in first_titles:
+            titles = fields
+        start = end + 1
+        n_lines += 1
+    if titles is None:
+        first = data[start : start + (1 << 16)].tobytes().partition(b"\n")[0].split()
+        # PLINK 2 takes five columns of a .bim file to be without centimorgans.
+        titles = default if len(first) != 5 else [name for name in default if name != "CM"]
+    return titles, split_lines(path, data[start:], len(titles), " ".join(titles), n_lines)
+
+
+def _unpacked(path: Path) -> np.ndarray:
+    if not path.name.endswith(".zst"):
+        return read_bytes(path, may_be_empty=True)
+    polars = import_reader("polars", ".pvar.zst files")
+    try:
+        with open_for_library(path) as readable:
+            lines = polars.read_csv(
+                readable, has_header=False, separator="\x01", quote_char=None, infer_schema=False
+            ).to_series()
+    except (polars.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise FileFormatError(path, f"cannot be decompressed: {reason}") from error
+    return np.frombuffer("\n".join([*lines.fill_null(""), ""]).encode(), np.uint8)
+
+
+def _paths(path: Path) -> tuple[Path, Path, Path]:
+    """Return .pgen, .pvar or .pvar.zst, and .psam of one of them."""
+    ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
+    prefix = str(path).removesuffix(ending)
+    pgen, psam = Path(prefix + ".pgen"), Path(prefix + ".psam")
+    pvar = Path(prefix + ".pvar")
+    if not pvar.is_file() and Path(prefix + ".pvar.zst").is_file():
+        pvar = Path(prefix + ".pvar.zst")
+    for part in (pgen, pvar, psam):
+        if not part.is_file():
+            needed = "" if part == pgen else f", which {pgen.name} needs"
+            found = f"there is no such file in {part.absolute().parent}{needed}"
+            raise FileFormatError(part, found)
+    return pgen, pvar, psam
+
+
+def _offsets(n_alleles: np.ndarray) -> np.ndarray | None:
+    """Return what pgenlib asks for where variants have more than two alleles."""
+    if (n_alleles == 2).all():
+        return None
+    return np.concatenate([np.zeros(1, np.uintp), np.cumsum(n_alleles, dtype=np.uintp)])

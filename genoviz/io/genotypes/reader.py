@@ -8,11 +8,10 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_start
 from genoviz.io.genotypes.arrays import read_dosage_archive, read_dosage_array, read_dosage_table
-from genoviz.io.genotypes.pgen import read_pgen
-from genoviz.io.genotypes.plink_files import read_plink
+from genoviz.io.genotypes.plink_files import read_pgen, read_plink
 from genoviz.io.genotypes.vcf import read_vcf
+from genoviz.io.text.text_file import read_start
 from genoviz.model.genotypes.genotypes import Genotypes
 
 _READERS = {

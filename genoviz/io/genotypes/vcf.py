@@ -20,7 +20,8 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.optional import import_reader
-from genoviz.io.text import bgzf, spaced_lines
+from genoviz.io.text import spaced_lines
+from genoviz.io.text.writer import BGZF_END
 from genoviz.model.genotypes import packing_loops
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -217,11 +218,11 @@ def _iter_records(path: Path, reader) -> Iterator:
 def _check_end(path: Path, file: BinaryIO, n_bytes: int) -> None:
     """Refuse a file of BGZF without its end mark, whose records htslib takes for all."""
     start = file.read(_MAGIC_BYTES)
-    file.seek(max(n_bytes - len(bgzf.END), 0))
+    file.seek(max(n_bytes - len(BGZF_END), 0))
     end = file.read()
     file.seek(0)
     marks = (slice(4), slice(10, _MAGIC_BYTES))
-    if all(start[mark] == bgzf.END[mark] for mark in marks) and end != bgzf.END:
+    if all(start[mark] == BGZF_END[mark] for mark in marks) and end != BGZF_END:
         found = "the gzip blocks end without an end mark (truncated file), need the whole file"
         raise FileFormatError(path, found)
 

@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.files.file_bytes import read_bytes, read_start
 from genoviz.io.files.replace_file import is_open_stream
 from genoviz.io.graph.lay import read_lay, write_lay
 from genoviz.io.graph.layout_tsv import read_layout_tsv, write_layout_tsv
+from genoviz.io.text.text_file import read_bytes, read_start
 from genoviz.model import GraphLayout, PangenomeGraph
 
 LAYOUT_ENDINGS = (".lay", ".tsv", ".tsv.gz")

@@ -20,8 +20,8 @@ from typing import BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.files.replace_file import replace_file
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model import GraphLayout
 
 HEADER = b"idx\tX\tY"

@@ -8,7 +8,7 @@ from os import PathLike
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_bytes
+from genoviz.io.text.text_file import read_bytes
 from genoviz.io.text.writer import write_text
 from genoviz.model import PangenomeGraph
 

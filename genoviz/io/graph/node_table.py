@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.graph.node_names import find_nodes
 from genoviz.io.text.row_lengths import check_row_lengths
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model import PangenomeGraph
 from genoviz.model.graph.node_table import NodeColumn, NodeTable
 

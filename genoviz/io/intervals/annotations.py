@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_bytes
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Annotations, ByteStrings, Categories
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.files.optional import import_reader
 from genoviz.io.intervals.file_loops import find_damage
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model import PathRegion
 
 READ_ENDINGS = {"bam": (".csi", ".bai"), "cram": (".crai",), "sam": ()}

@@ -27,7 +27,7 @@ from genoviz.io.intervals.rows import IntervalRows, parse_intervals
 from genoviz.io.intervals.tables import intervals_from_table, read_interval_table
 from genoviz.io.text.text_file import open_text
 from genoviz.model import Intervals, PathRegion
-from genoviz.model.intervals.contig_names import map_contigs
+from genoviz.model.intervals.intervals import map_contigs
 from genoviz.model.intervals.region_text import parse_region
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.files.file_bytes import read_start
+from genoviz.io.text.text_file import read_start
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.offtargets.genome_sequences import iter_read_genome, read_genome
 from genoviz.io.offtargets.guide_files import GuideList, read_guides
 from genoviz.io.text.line_errors import show
+from genoviz.io.text.text_file import read_bytes
 
 __all__ = [
     "GuideList",

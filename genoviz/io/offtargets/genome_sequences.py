@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_start
 from genoviz.io.sequences.reader import SequencesProgress, iter_read_sequences
 from genoviz.io.sequences.two_bit import is_two_bit
+from genoviz.io.text.text_file import read_start
 from genoviz.model import Sequences
 
 _STARTS = (b">", b"\xef\xbb\xbf>")

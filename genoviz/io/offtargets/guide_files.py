@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_bytes
 from genoviz.io.text.line_errors import show
+from genoviz.io.text.text_file import read_bytes
 
 GUIDE_LETTERS = "ACGTURYSWKMBDHVN"
 _GUIDE_COLUMNS = (

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.file_bytes import read_start
-from genoviz.io.text.text_file import is_gzip
+from genoviz.io.text.text_file import is_gzip, read_start
 
 _N_BYTES = 4096
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

@@ -1,4 +1,4 @@
-"""The bytes of a text file as one array: memory-mapped, or decompressed to memory or to disk."""
+"""The bytes of a text file, plain or gzipped, as one array: mapped, in memory, or on disk."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
 
 import numba
@@ -17,7 +18,7 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import open_content
 from genoviz.io.files.reading_rules import RULES
-from genoviz.io.text import bgzf
+from genoviz.io.text.writer import decompress_block, find_blocks
 
 MAX_BYTES_IN_MEMORY = 256 << 20
 _SLICE = 8 << 20
@@ -30,6 +31,7 @@ _OTHER_COMPRESSIONS = {
     b"\xfd7zXZ\x00": "xz",
     b"PK\x03\x04": "zip",
 }
+_MAX_START = 1 << 16
 
 
 def open_text(
@@ -109,9 +111,9 @@ def decompress(
     n_threads = numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
         while position < n:
-            blocks = bgzf.find_blocks(content, position, n_threads * _BLOCKS_PER_THREAD)
+            blocks = find_blocks(content, position, n_threads * _BLOCKS_PER_THREAD)
             views = [content[start:stop].data for start, stop in pairwise(blocks)]
-            for view, text in zip(views, pool.map(bgzf.decompress_block, views), strict=True):
+            for view, text in zip(views, pool.map(decompress_block, views), strict=True):
                 if text is None:
                     break
                 position += len(view)
@@ -213,3 +215,41 @@ def show_bytes(n: int) -> str:
         if n >= size:
             return f"{n / size:.3g} {unit}"
     return f"{n:,} bytes"
+
+
+def read_bytes(path: str | PathLike[str], *, may_be_empty: bool = False) -> np.ndarray:
+    """Return what a file holds, decompressed if it is gzipped; uint8, shape (n_bytes,), read-only.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is cut short or damaged; or if it is empty, unless it
+        ``may_be_empty``.
+    """
+    reading = open_text(Path(path), may_be_empty=may_be_empty)
+    while True:
+        try:
+            next(reading)
+        except StopIteration as stop:
+            return stop.value
+
+
+def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:
+    """Return the first bytes of what a file holds (fewer than ``n_bytes`` if it is shorter).
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or not decompressed.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(_MAX_START)
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    if not start.startswith(_GZIP_MAGIC):
+        return start[:n_bytes]
+    try:
+        return zlib.decompressobj(wbits=31).decompress(start, n_bytes)
+    except zlib.error as error:
+        raise FileFormatError(path, f"the gzip data are damaged ({error})") from error

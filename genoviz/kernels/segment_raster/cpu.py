@@ -9,11 +9,12 @@ from genoviz.kernels.segment_raster import BLOCK_SIZE, PixelGrid
 from genoviz.kernels.segment_raster.cpu_boxes import (
     find_boxes,
     gather_segments,
+    merge,
+    merge_means,
     n_sharing,
     refresh_boxes,
     select_nodes,
 )
-from genoviz.kernels.segment_raster.cpu_images import merge, merge_means
 
 __all__ = [
     "find_boxes",

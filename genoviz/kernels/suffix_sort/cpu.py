@@ -1,8 +1,11 @@
 r"""Suffix sorting on all cores; the contract is in this folder's ``__init__``.
 
-Of the suffixes only seeds (``cpu_partition``: a rising suffix after a falling one, less than a
+Of the suffixes only seeds (``cpu_seeds``: a rising suffix after a falling one, less than a
 third of all in genomes) are sorted by bases, in blocks, and refined where they are tied. The rows
-of all others follow from theirs in two passes (``cpu_induction``). Of GATTACA and its end ``$``::
+of all others follow from theirs in two passes: through the rows from the first to the last, where
+the suffix a base before a row's, if it is falling, comes next in the rows of its first base; and
+from the last to the first, where the rising ones come next from the end of the rows of theirs. Of
+GATTACA and its end ``$``::
 
     position   0 1 2 3 4 5 6 7
     text       G A T T A C A $
@@ -22,10 +25,13 @@ result's and the seeds' share. Only a text that is one short repeat takes more: 
 tied seed of its largest group while that is refined.
 """
 
-import numpy as np
-from numba import get_num_threads, parallel_chunksize
+from __future__ import annotations
 
-from genoviz.kernels.suffix_sort import cpu_blocks, cpu_induction, cpu_partition, cpu_ties
+import numpy as np
+from numba import get_num_threads, njit, parallel_chunksize
+
+from genoviz.kernels.instructions import prefetch
+from genoviz.kernels.suffix_sort import cpu_blocks, cpu_seeds
 
 CHUNK_WORDS = 1 << 19
 MAX_PREFIX = 8
@@ -33,6 +39,8 @@ BLOCK_SEEDS = 128
 STEP_SEEDS = 1 << 21
 PIECES_PER_STEP = 16
 STEP_ROWS = 1 << 23
+AHEAD = 32
+THREE = np.uint64(3)
 
 
 def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
@@ -42,7 +50,7 @@ def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
     n_words = n_symbols // 32 + 1
     marks = np.zeros(n_words + 1, np.uint64)
     near = np.zeros((n_words >> 6) + 1, np.uint64)
-    cpu_partition.mark_exceptions(exceptions, marks, near)
+    cpu_seeds.mark_exceptions(exceptions, marks, near)
     text = packed, marks, near
     base_counts, prefix_bases, block_ends = yield from _part(text, n_symbols, suffix_array)
     seeds = yield from _sort(text, n_symbols, prefix_bases, block_ends, suffix_array)
@@ -61,18 +69,18 @@ def _part(text, n_symbols, suffix_array):
     n_chunks = -(-len(marks) // CHUNK_WORDS)
     n_chunks = -(-n_chunks // n_threads) * n_threads
     edges = np.linspace(0, len(marks) - 1, n_chunks + 1).astype(np.int64)
-    counts = np.zeros((n_chunks, cpu_partition.COUNTS), np.uint64)
+    counts = np.zeros((n_chunks, cpu_seeds.COUNTS), np.uint64)
     groups = [(first, first + n_threads) for first in range(0, n_chunks, n_threads)]
     n_steps = 3 * len(groups)
     for step, group in enumerate(groups):
-        cpu_partition.find_seeds(packed, marks, edges, *group, counts)
+        cpu_seeds.find_seeds(packed, marks, edges, *group, counts)
         yield "partition", step + 1, n_steps, n_symbols
     totals = counts.sum(axis=0).astype(np.int64)
     n_seeds = int(totals[7])
     prefix_bases = max(1, min(MAX_PREFIX, (n_seeds // BLOCK_SEEDS).bit_length() // 2))
     tallies = np.zeros((n_chunks, 4**prefix_bases), np.int64)
     for step, group in enumerate(groups, len(groups)):
-        cpu_partition.count_seeds(packed, marks, edges, *group, prefix_bases, tallies)
+        cpu_seeds.count_seeds(packed, marks, edges, *group, prefix_bases, tallies)
         yield "partition", step + 1, n_steps, n_symbols
     block_ends = np.concatenate([[0], np.cumsum(tallies.sum(axis=0))])
     slots = np.cumsum(tallies, axis=0) - tallies + block_ends[:-1]
@@ -80,7 +88,7 @@ def _part(text, n_symbols, suffix_array):
     words = _as_words(suffix_array)
     position_bits = max((n_symbols - 1).bit_length(), 1)
     for step, group in enumerate(groups, 2 * len(groups)):
-        cpu_partition.part_seeds(
+        cpu_seeds.part_seeds(
             packed, marks, edges, *group, prefix_bases, position_bits, slots, words
         )
         yield "partition", step + 1, n_steps, n_symbols
@@ -128,14 +136,14 @@ def _refine(seeds, is_head, links, n_tied, suffix_array):
     ranks, next_links = suffix_array[:half], suffix_array[half : half + len(links)]
     n_chunks = PIECES_PER_STEP * get_num_threads() if n_seeds > STEP_SEEDS else get_num_threads()
     edges = np.linspace(0, n_seeds, n_chunks + 1).astype(np.int64)
-    cpu_ties.move_to_heads(is_head, edges)
-    cpu_ties.rank_seeds(seeds, is_head, edges, ranks)
+    cpu_seeds.move_to_heads(is_head, edges)
+    cpu_seeds.rank_seeds(seeds, is_head, edges, ranks)
     tied = np.zeros(n_chunks, np.int64)
     n_all = n_tied
     while n_tied:
-        cpu_ties.sort_groups(seeds, is_head, edges, ranks, links, next_links)
+        cpu_seeds.sort_groups(seeds, is_head, edges, ranks, links, next_links)
         links, next_links = next_links, links
-        cpu_ties.split_groups(seeds, is_head, edges, ranks, tied)
+        cpu_seeds.split_groups(seeds, is_head, edges, ranks, tied)
         n_tied = int(tied.sum())
         yield "ties", n_all - n_tied, n_all, n_tied
 
@@ -152,24 +160,114 @@ def _induce(text, exceptions, base_counts, seeds, first_of_base, rows):
     tails = ends.copy()
     firsts = heads.copy()
     n_done = 0
-    cpu_induction.place_before_exceptions(packed, exceptions, rows, heads)
+    place_before_exceptions(packed, exceptions, rows, heads)
     for base in range(4):
         row = int(firsts[base])
         while row < heads[base]:
-            row = cpu_induction.place_before_falling(*text, base, row, STEP_ROWS, rows, heads)
+            row = place_before_falling(*text, base, row, STEP_ROWS, rows, heads)
             yield "induction", row // 2, n, 0
         first, last = int(first_of_base[base]), int(first_of_base[base + 1])
         for start in range(first, last, STEP_ROWS):
             stop = min(start + STEP_ROWS, last)
-            cpu_induction.place_before_seeds(packed, seeds, start, stop, rows, heads)
+            place_before_seeds(packed, seeds, start, stop, rows, heads)
             yield "induction", row // 2, n, 0
     for base in range(3, -1, -1):
         row = int(ends[base])
         for is_rising in (True, False):
             lowest = int(first_rising[base] if is_rising else firsts[base])
             while row > lowest:
-                row = cpu_induction.place_before_all(
-                    *text, base, is_rising, row, lowest, STEP_ROWS, rows, tails
-                )
+                row = place_before_all(*text, base, is_rising, row, lowest, STEP_ROWS, rows, tails)
                 n_done = n - row // 2
                 yield "induction", n_done, n, 0
+
+
+@njit(nogil=True, cache=True)
+def _base(packed, position):
+    return np.int64(packed[position >> 5] >> np.uint64(62 - 2 * (position & 31)) & THREE)
+
+
+@njit(nogil=True, cache=True)
+def _is_exception(marks, near, position):
+    word = position >> 5
+    if not near[word >> 6] >> np.uint64(word & 63) & np.uint64(1):
+        return False
+    return (marks[word] >> np.uint64(63 - (position & 31)) & np.uint64(1)) != 0
+
+
+@njit(nogil=True, cache=True)
+def place_before_exceptions(packed, exceptions, rows, heads):
+    """Fill the rows of exceptions, and place the bases before them."""
+    n = len(exceptions)
+    for i in range(n):
+        position = exceptions[n - 1 - i]
+        rows[i] = position
+        before = position - 1
+        if before >= 0 and (i + 1 == n or exceptions[n - 2 - i] != before):
+            base = _base(packed, before)
+            rows[heads[base]] = before
+            heads[base] += 1
+
+
+@njit(nogil=True, cache=True)
+def place_before_falling(packed, marks, near, base, first, n_rows, rows, heads):
+    """Place the falling suffixes a base before the falling ones of a base, from a row on.
+
+    Return the next row; it is ``heads[base]`` when this base is done.
+    """
+    row = first
+    while row < heads[base] and row < first + n_rows:
+        prefetch(packed, (np.int64(rows[min(row + AHEAD, len(rows) - 1)]) - 1) >> 5)
+        position = np.int64(rows[row])
+        row += 1
+        if position == 0:
+            continue
+        before = position - 1
+        other = _base(packed, before)
+        is_placed = other >= base
+        if base == 0 and other == 0 and _is_exception(marks, near, before):
+            is_placed = False
+        target = heads[other] if is_placed else row - 1
+        rows[target] = before if is_placed else position
+        heads[other] += is_placed
+    return row
+
+
+@njit(nogil=True, cache=True)
+def place_before_seeds(packed, seeds, first, last, rows, heads):
+    """Place the suffixes a base before seeds, which are all falling."""
+    for i in range(first, last):
+        prefetch(packed, (np.int64(seeds[min(i + AHEAD, len(seeds) - 1)]) - 1) >> 5)
+        before = np.int64(seeds[i]) - 1
+        base = _base(packed, before)
+        rows[heads[base]] = before
+        heads[base] += 1
+
+
+@njit(nogil=True, cache=True)
+def place_before_all(packed, marks, near, base, is_rising, last, first, n_rows, rows, tails):
+    """Place the rising suffixes a base before those of a base, from a row down.
+
+    ``first`` is the first row of the falling ones of this base; the rising ones go down to
+    ``tails[base]``. Return the row after the next one.
+    """
+    row = last
+    lowest = max(first, last - n_rows)
+    most = base if is_rising else base - 1
+    while row > lowest and (not is_rising or row > tails[base]):
+        row -= 1
+        prefetch(packed, (np.int64(rows[max(row - AHEAD, 0)]) - 1) >> 5)
+        position = np.int64(rows[row])
+        if position == 0:
+            continue
+        before = position - 1
+        other = _base(packed, before)
+        is_placed = other <= most
+        if other == 0 and is_placed and _is_exception(marks, near, before):
+            is_placed = False
+        target = tails[other] - 1 if is_placed else row
+        rows[target] = before if is_placed else position
+        tails[other] -= is_placed
+    return row
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -2,7 +2,7 @@
 
 A group of seeds with equal bases gets the next bases as its key and is sorted again, unless it is
 small: then its suffixes are compared. Both stop when a group has many bases in common, and another
-seed among them: what follows from there decides (``cpu_ties``). A word is a key and its seed, so
+seed among them: what follows from there decides (``cpu_seeds``). A word is a key and its seed, so
 that integers are sorted, and seeds with equal bases are neighbours::
 
     63                                 0

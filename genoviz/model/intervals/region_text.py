@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 
 from genoviz.errors import ParameterError
 from genoviz.model.graph.path_region import PathRegion, split_region
-from genoviz.model.intervals.contig_names import aliases
+from genoviz.model.intervals.intervals import aliases
 
 WHOLE = 2**62
 """The end of a region that has all of its contig."""

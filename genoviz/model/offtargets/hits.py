@@ -8,8 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from genoviz.model.offtargets.genome_planes import GenomePlanes
-from genoviz.model.offtargets.letter_masks import MISFITS
-from genoviz.model.offtargets.letters import AlignedLetters, Alignment, align_letters
+from genoviz.model.offtargets.letters import MISFITS, AlignedLetters, Alignment, align_letters
 from genoviz.model.offtargets.protospacer import BulgeType, find_protospacer
 from genoviz.model.sequences.bases import COMPLEMENTS
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz import ParameterError, inbreeding, relationship_inverse, simulate_pedigree
-from genoviz.analyses.genotypes.prediction import single_step_parts
-from genoviz.analyses.genotypes.prediction.single_step_parts import GenotypedInverse
+from genoviz.analyses.genotypes.prediction import pedigree_inverse
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import GenotypedInverse
 from genoviz.model.genotypes.pedigree import Pedigree
 from tests.oracles.pedigree import relationships
 
@@ -56,7 +56,7 @@ def test_nobody_and_deep_inbreeding():
 
 
 def test_an_inner_solution_that_is_not_reached_is_refused(monkeypatch):
-    monkeypatch.setattr(single_step_parts, "_INNER_ITERATIONS", 1)
+    monkeypatch.setattr(pedigree_inverse, "_INNER_ITERATIONS", 1)
     pedigree = simulate_pedigree(40, 3, seed=2)
     genotyped = np.arange(len(pedigree) - 20, len(pedigree))
     inverse = GenotypedInverse(pedigree, genotyped, max_factorised=0)

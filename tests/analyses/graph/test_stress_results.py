@@ -14,7 +14,7 @@ from genoviz.analyses.graph.layout.stress_results import (
     shape_of,
     t_quantile,
 )
-from genoviz.analyses.graph.layout.stress_strata import count_terms, find_near, make_strata
+from genoviz.analyses.graph.layout.stress_sampler import count_terms, find_near, make_strata
 
 
 def moments_of(values, weight=1.0):

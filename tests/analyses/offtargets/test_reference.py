@@ -14,7 +14,7 @@ from genoviz.analyses.offtargets.pangenome import find_offtargets_on_graph
 from genoviz.analyses.offtargets.reference import compare_with_reference, find_reference_paths
 from genoviz.analyses.offtargets.scores import cfd_scores
 from genoviz.errors import ParameterError
-from genoviz.model.offtargets.letter_masks import MISFITS
+from genoviz.model.offtargets.letters import MISFITS
 from tests.analyses.sequences.test_shared_stretches import spelled_graphs
 from tests.graphs import make_spelled_graph
 from tests.oracles.paths import TURN, spell_path, walk_bases

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.analyses.sequences import kmer_branches, kmer_hits
-from genoviz.analyses.sequences.few_kmers import MAX_LETTERS, are_few, count_few
 from genoviz.analyses.sequences.fm_index import build_fm_index
 from genoviz.analyses.sequences.kmer_hits import hit_contexts, locate_kmer, locate_kmers
 from genoviz.analyses.sequences.kmer_queries import count_kmers, iter_count_kmers, kmer_rows
 from genoviz.analyses.sequences.kmer_trace import bwt_window, suffix_beginnings, trace_kmer
-from genoviz.analyses.sequences.kmers import Kmer, PackedKmers
+from genoviz.analyses.sequences.kmers import MAX_LETTERS, Kmer, PackedKmers, are_few, count_few
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.reader import read_sequences
 from genoviz.model.sequences.sequences import Sequences

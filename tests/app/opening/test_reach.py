@@ -11,7 +11,7 @@ from genoviz_app.opening.files import check_path
 from genoviz_app.opening.genotype_files import GenotypeFiles
 from genoviz_app.opening.served_files import safe_name
 from genoviz_app.pages.genotypes.prediction.form import _read_served
-from genoviz_app.pages.kmers.sidebar import check_target
+from genoviz_app.pages.kmers.index import check_target
 from genoviz_app.pages.offtargets.search.genes import GeneFiles
 from genoviz_app.server.setup import SETTINGS
 from genoviz_app.session.session import Session

@@ -10,7 +10,7 @@ import pytest
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz_app.plots.annotation_rows import AnnotationBoxes
 from genoviz_app.plots.path_track import PathTrack, TrackContent
-from genoviz_app.plots.track_data import Places, view_data
+from genoviz_app.plots.track_figure import Places, view_data
 from tests.graphs import make_graph
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from genoviz import FileFormatError, read_genotypes
-from genoviz.io.genotypes.pgen import read_psam, read_pvar
+from genoviz.io.genotypes.plink_files import read_psam, read_pvar
 from tests.genotype_sets import assert_same
 from tests.plink import Plink, plink_files
 
@@ -115,5 +115,5 @@ def test_a_cut_file_is_refused(tmp_path):
 def test_many_samples_are_read_in_blocks(tmp_path, monkeypatch):
     path = export(plink_files("wheat_bglr"), tmp_path)
     whole = read_genotypes(path)
-    monkeypatch.setattr("genoviz.io.genotypes.pgen._BLOCK_BYTES", 10_000)
+    monkeypatch.setattr("genoviz.io.genotypes.plink_files._BLOCK_BYTES", 10_000)
     np.testing.assert_array_equal(read_genotypes(path).packed, whole.packed)

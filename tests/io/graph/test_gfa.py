@@ -9,7 +9,7 @@ import pytest
 
 from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
 from genoviz.io.text import text_file
-from genoviz.io.text.bgzf import END, compress_blocks, find_blocks
+from genoviz.io.text.writer import BGZF_END, compress_blocks, find_blocks
 from genoviz.model import PangenomeGraph
 from tests.conftest import real_data
 from tests.oracles.gfa import OracleGraph, read_gfa_text
@@ -133,7 +133,7 @@ def test_gzip_is_known_by_content_and_may_have_many_members(tmp_path):
 
 
 @pytest.mark.parametrize("limit", [1 << 28, 1 << 16])
-@pytest.mark.parametrize("compress", [gzip.compress, lambda text: compress_blocks(text) + END])
+@pytest.mark.parametrize("compress", [gzip.compress, lambda text: compress_blocks(text) + BGZF_END])
 def test_large_texts_are_decompressed_in_memory_or_on_disk(tmp_path, monkeypatch, compress, limit):
     monkeypatch.setattr(text_file, "MAX_BYTES_IN_MEMORY", limit)
     segments = b"".join(b"S\t%d\tACGT\n" % k for k in range(300_000))
@@ -147,7 +147,7 @@ def test_large_texts_are_decompressed_in_memory_or_on_disk(tmp_path, monkeypatch
 
 def test_bgzf_is_gzip_to_every_tool():
     text = bytes(range(256)) * 1000
-    content = compress_blocks(text) + END
+    content = compress_blocks(text) + BGZF_END
     assert gzip.decompress(content) == text
     assert len(find_blocks(np.frombuffer(content, np.uint8), 0, 99)) == 6
 

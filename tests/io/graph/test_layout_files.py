@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.layout.start import initial_coordinates
+from genoviz.analyses.graph.layout.path_records import initial_coordinates
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.layout_files import read_layout, write_layout
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from genoviz import FileFormatError, Intervals, ParameterError
 from genoviz.io.intervals.intervals import intervals_from_table, read_intervals
-from genoviz.model.intervals.contig_names import map_contigs
+from genoviz.model.intervals.intervals import map_contigs
 
 COLUMNS = {
     "Chrom": ["a", "b", "a"],

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz import FileFormatError, Intervals, ParameterError
-from genoviz.io.intervals.genome_file import on_genome, read_genome
+from genoviz.io.intervals.bigwig_writer import on_genome, read_genome
 from genoviz.io.intervals.intervals import read_interval_rows, read_intervals
 from genoviz.io.intervals.writer import (
     Column,

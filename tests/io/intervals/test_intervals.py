@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from genoviz import FileFormatError, ParameterError
 from genoviz.io.intervals import rows as interval_rows
 from genoviz.io.intervals.intervals import iter_read_intervals, read_intervals
-from genoviz.io.text.bgzf import END, compress_blocks
+from genoviz.io.text.writer import BGZF_END, compress_blocks
 from genoviz.model import Intervals, PathRegion
 from tests.conftest import real_data
 from tests.oracles.interval_text import read_rows
@@ -115,7 +115,7 @@ def test_what_is_written_comes_back(folder, rows, others, end, ends_open, packin
         lines.insert(place, line)
     text = (end.join(lines) + ("" if ends_open else end)).encode()
     if packing:
-        text = gzip.compress(text) if packing == ".gz" else compress_blocks(text) + END
+        text = gzip.compress(text) if packing == ".gz" else compress_blocks(text) + BGZF_END
     found = read_intervals(write(folder, f"rows.bed{packing}", text))
     assert contigs_of(found) == [row[0] for row in rows]
     assert found.starts.tolist() == [row[1][0] for row in rows]

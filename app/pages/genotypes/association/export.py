@@ -1,4 +1,4 @@
-"""A scan as files: all variants or those that are listed, and the plots on white."""
+"""A scan as a table of its strongest associations, and as files: variants, and plots on white."""
 
 from __future__ import annotations
 
@@ -13,17 +13,156 @@ from genoviz.analyses.figures import track_figure_bytes
 from genoviz.analyses.genotypes.association.p_values import scan_quantiles
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, View, thin
-from genoviz_app.pages.genotypes.association.words import inflation_text
+from genoviz_app.pages.genotypes.association.snp_facts import inflation_text
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.manhattan import seen_names
 from genoviz_app.plots.printed_plots import PrintedPlot, print_plots
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+import panel_material_ui as pmui
+
+from genoviz_app.pages.genotypes.long_table import LongTable
+from genoviz_app.pages.genotypes.quality.rows import VariantRows
+from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.remote_table import Column
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.scan import AssociationScan
+
+
+COLUMNS = (
+    Column("Variant", share=120),
+    Column("Contig", share=56),
+    Column("Position", is_number=True, share=90),
+    Column("A1", share=44),
+    Column("A2", share=44),
+    Column("A1 freq.", is_number=True, share=66, format="0.000"),
+    Column("β", is_number=True, share=76, format="0.0000"),
+    Column("SE", is_number=True, share=70, format="0.0000"),
+    Column("−log₁₀ p", is_number=True, share=72, format="0.00"),
+)
+LIMITS = {"All p": 0.0, "p ≤ 0.05": 1.301, "p ≤ 1e-3": 3.0, "p ≤ 1e-5": 5.0, "p ≤ 5e-8": 7.301}
 PRINT = View(0, 1, 2000, 560)
 GENOME_WIDE, SUGGESTIVE = -np.log10(5e-8), 5.0
 Writer = Callable[[Path], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ScanRows:
+    """Tested variants and their results; row 0 has the smallest p-value.
+
+    Attributes
+    ----------
+    variants, scan
+        What was tested, and what came of it.
+    """
+
+    variants: VariantTable
+    scan: AssociationScan
+    noun = "variants"
+    hidden = ()
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """int64: the variant of each row."""
+        tested = np.flatnonzero(~np.isnan(self.scan.minus_log10_p))
+        return tested[np.argsort(-self.scan.minus_log10_p[tested], kind="stable")]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def find(self, text: str) -> np.ndarray:
+        """Return the rows at a place, or whose ID has a text; bool."""
+        return VariantRows(self.variants, None, self.order).find(text)[self.order]
+
+    def strong(self, minimum: float) -> np.ndarray:
+        """Return which rows have a -log10 p of at least this, bool."""
+        return self.scan.minus_log10_p[self.order] >= minimum
+
+    def key(self, column: str) -> np.ndarray:
+        """Return what a column is sorted by."""
+        variants, scan = self.variants, self.scan
+        keys = {
+            "Variant": variants.ids,
+            "Contig": variants.contig_ids,
+            "Position": variants.positions,
+            "A1": variants.allele1,
+            "A2": variants.allele2,
+            "A1 freq.": scan.a1_frequency,
+            "β": scan.beta,
+            "SE": scan.standard_error,
+            "−log₁₀ p": scan.minus_log10_p,
+        }
+        return keys[column][self.order]
+
+    def frame(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some rows; positions are counted from 1."""
+        variants, scan, chosen = self.variants, self.scan, self.order[rows]
+        return pd.DataFrame(
+            {
+                "Variant": [variants.label(variant) for variant in chosen.tolist()],
+                "Contig": np.array(variants.contigs, object)[variants.contig_ids[chosen]],
+                "Position": variants.positions[chosen] + 1,
+                "A1": variants.allele1[chosen],
+                "A2": variants.allele2[chosen],
+                "A1 freq.": scan.a1_frequency[chosen],
+                "β": scan.beta[chosen],
+                "SE": scan.standard_error[chosen],
+                "−log₁₀ p": scan.minus_log10_p[chosen],
+            }
+        )
+
+
+class AssociationTable:
+    """A table with its search field and limit; a click picks a variant.
+
+    Attributes
+    ----------
+    table, limit, rows, panel
+        The table, the largest p-value that is listed, what it lists, and the Panel object.
+    """
+
+    def __init__(self, state: GenotypeState) -> None:
+        self._state = state
+        self.rows: ScanRows | None = None
+        self.table = LongTable(
+            state.session, COLUMNS, placeholder="ID, contig or chr1:1-1000", on_row=self._pick
+        )
+        self.limit = pmui.Select(
+            label="", description="Which p-values are listed", options=LIMITS, value=0.0,
+            size="small", width=104, margin=(2, 8, 2, 0),
+        )  # fmt: skip
+        self.table.bar.insert(1, self.limit)
+        self.limit.param.watch(lambda _: self._show(), "value")
+        state.param.watch(self._follow, "scan")
+        self.panel = self.table.panel
+
+    @property
+    def listed(self) -> np.ndarray:
+        """int64: the variants that are listed, in their order."""
+        if self.rows is None or self.table.listed is None:
+            return np.empty(0, np.int64)
+        return self.rows.order[self.table.listed.rows]
+
+    def _follow(self, *_events: Any) -> None:
+        scan, subject = self._state.scan, self._state.subject
+        has_scan = scan is not None and subject is not None
+        self.rows = ScanRows(subject.variants, scan) if has_scan else None
+        self._show()
+
+    def _show(self) -> None:
+        minimum = float(self.limit.value or 0.0)
+        among = self.rows.strong(minimum) if self.rows is not None and minimum else None
+        self.table.show(self.rows, among)
+
+    def _pick(self, row: int) -> None:
+        if self.rows is not None:
+            self._state.choose_variant(int(self.rows.order[row]))
 
 
 def write_scan(

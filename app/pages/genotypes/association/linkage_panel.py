@@ -21,13 +21,12 @@ from genoviz_app.pages.genotypes.association.linkage_region import (
     make_neighbourhood,
 )
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
-from genoviz_app.pages.genotypes.association.words import p_texts
+from genoviz_app.pages.genotypes.association.snp_facts import p_texts
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
-from genoviz_app.plots.linkage_print import SHADES, print_region, shades_of
-from genoviz_app.plots.linkage_triangle import NO_R2, LinkageFigure
+from genoviz_app.plots.linkage import NO_R2, SHADES, LinkageFigure, print_region, shades_of
 from genoviz_app.plots.manhattan_region import GENE_PIXELS, RegionFigure
 from genoviz_app.plots.printed_plots import PrintedPlot
 

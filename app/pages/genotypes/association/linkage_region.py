@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
-from genoviz.model.intervals.contig_names import aliases
+from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_features import FeatureTable
 
 MAX_DOSAGES, MIN_VARIANTS, MAX_VARIANTS = 40_000_000, 60, 400

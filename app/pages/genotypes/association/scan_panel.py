@@ -17,6 +17,7 @@ from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
+    AssociationTable,
     axis_of,
     scan_figure,
     write_bytes,
@@ -27,14 +28,12 @@ from genoviz_app.pages.genotypes.association.linkage_panel import LinkagePanel
 from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, names_of
 from genoviz_app.pages.genotypes.association.snp_card import SnpCard
-from genoviz_app.pages.genotypes.association.table import AssociationTable
-from genoviz_app.pages.genotypes.association.words import inflation_text, p_texts
+from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, p_texts
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
-from genoviz_app.plots.manhattan import STRONG_COLOUR, ZERO_COLOUR, ManhattanFigure
-from genoviz_app.plots.qq import QuantileFigure
+from genoviz_app.plots.manhattan import STRONG_COLOUR, ZERO_COLOUR, ManhattanFigure, QuantileFigure
 
 NEAR = 0.05
 """Which share of the axes a click may be away from a dot."""

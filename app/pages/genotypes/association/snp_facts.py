@@ -1,7 +1,8 @@
-"""What there is to say of one variant: genotypes, test, and the paths that carry its alleles."""
+"""What there is to say of one variant: genotypes, test with p in words, paths with its alleles."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,14 +15,48 @@ from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz.model.genotypes.genotypes import Genotypes
-from genoviz.model.intervals.contig_names import aliases
+from genoviz.model.intervals.intervals import aliases
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
-from genoviz_app.pages.genotypes.association.words import p_text
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.graph_places import on_graph
 
 MAX_NAMES, MAX_BASES = 12, 40
 N_GENOTYPES = 3
+
+
+def p_text(minus_log10_p: float) -> str:
+    """Return a p-value from its -log10, however small it is.
+
+    Examples
+    --------
+    >>> p_text(0.0), p_text(1.5), p_text(7.301), p_text(412.4), p_text(float("nan"))
+    ('1', '0.0316', '5.0e-8', '4.0e-413', 'not tested')
+    """
+    if math.isnan(minus_log10_p):
+        return "not tested"
+    if minus_log10_p < 3:
+        return f"{10**-minus_log10_p:.3g}"
+    exponent = -math.floor(minus_log10_p) - (minus_log10_p % 1 > 0)
+    mantissa = 10 ** (-minus_log10_p - exponent)
+    if round(mantissa, 1) >= 10:
+        mantissa, exponent = 1.0, exponent + 1
+    return f"{mantissa:.1f}e{exponent}"
+
+
+def p_texts(minus_log10_p: np.ndarray) -> list[str]:
+    """Return p-values as words."""
+    return [p_text(value) for value in minus_log10_p.tolist()]
+
+
+def inflation_text(lambda_gc: float) -> str:
+    """Return a genomic inflation factor as words.
+
+    Examples
+    --------
+    >>> inflation_text(1.0214), inflation_text(float("nan"))
+    ('λ = 1.021', 'no λ, as no variant is tested')
+    """
+    return "no λ, as no variant is tested" if math.isnan(lambda_gc) else f"λ = {lambda_gc:.3f}"
 
 
 @dataclass(frozen=True, eq=False)

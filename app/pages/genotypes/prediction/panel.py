@@ -34,7 +34,7 @@ from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
-from genoviz_app.plots.residuals import ResidualFigure
+from genoviz_app.plots.prediction import ResidualFigure
 
 COLUMNS = (
     Column("Rank", is_number=True, share=56),

@@ -21,7 +21,7 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.pages.genotypes.task_bar import TaskBar
 from genoviz_app.parts.turn import Turn
-from genoviz_app.plots.quality_histogram import Bins, QualityHistogram, bin_values
+from genoviz_app.plots.histograms import Bins, QualityHistogram, bin_values
 
 STYLE = ":host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }"
 FIELDS = {

@@ -20,7 +20,7 @@ from genoviz_app.pages.genotypes.quality.rows import (
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.pages.genotypes.task_bar import TaskBar
-from genoviz_app.plots.quality_histogram import Bins
+from genoviz_app.plots.histograms import Bins
 
 VARIANTS, SAMPLES = "Variants", "Samples"
 PATIENCE = 3

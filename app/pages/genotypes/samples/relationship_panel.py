@@ -24,8 +24,8 @@ from genoviz_app.pages.genotypes.task_bar import TaskBar
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.turn import Turn
-from genoviz_app.plots.quality_histogram import Bins, QualityHistogram
-from genoviz_app.plots.relationship_matrix import MAX_CELLS, MatrixFigure
+from genoviz_app.plots.histograms import Bins, QualityHistogram
+from genoviz_app.plots.samples import MAX_CELLS, MatrixFigure
 
 PAIR_COLUMNS = (
     Column("Sample 1", share=92),

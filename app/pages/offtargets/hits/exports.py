@@ -31,9 +31,9 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
     colour_of,
     make_place_bins,
 )
+from genoviz_app.pages.offtargets.search.form import lost_words
 from genoviz_app.pages.offtargets.search.guide_groups import MixedHits
 from genoviz_app.pages.offtargets.search.running import SearchResult
-from genoviz_app.pages.offtargets.search.words import lost_words
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.words import n_words

@@ -13,7 +13,7 @@ from genoviz.analyses.offtargets.request import SearchOptions
 from genoviz.errors import ParameterError
 from genoviz.io.offtargets.guide_files import SHORTEST_GUIDE
 from genoviz.model.offtargets.genome_planes import GenomePlanes
-from genoviz.model.offtargets.letter_masks import LETTER_MASKS
+from genoviz.model.offtargets.letters import LETTER_MASKS
 from genoviz_app.pages.offtargets.search.guide_groups import GuideGroup
 
 LETTERS = frozenset("ACGTURYSWKMBDHVN")

@@ -19,7 +19,7 @@ from genoviz.io.graph.node_table import read_node_table
 from genoviz.model import PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
 from genoviz_app.pages.pangenome.paths.choice import choose_paths, listed_names
-from genoviz_app.pages.pangenome.picture.colouring import MAKER
+from genoviz_app.pages.pangenome.picture.frame_maker import MAKER
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.picker_fields import UploadButton
 

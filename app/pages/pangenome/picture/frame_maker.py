@@ -1,27 +1,34 @@
-"""Makes the frames of the live picture: runs in render threads and knows nothing of browsers."""
+"""Makes the frames of the live picture and their colouring: threads that know no browsers."""
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genoviz.analyses.graph.picture.colouring import ColourChoice, Colouring
+from genoviz.analyses.graph.picture.colour_modes import by_density
+from genoviz.analyses.graph.picture.colouring import ColourChoice, Colouring, make_colouring
 from genoviz.analyses.graph.picture.colours import MAX_INDEX, N_MARK_COLOURS
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
+from genoviz.analyses.graph.picture.drawn_nodes import MarkLayer
 from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.legend import Legend
-from genoviz.analyses.graph.picture.marks import MarkLayer
 from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.errors import GenovizError
+from genoviz.model import PangenomeGraph
+from genoviz.model.graph.node_table import NodeTable
 from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
-from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
 from genoviz_app.pages.pangenome.picture.fitting import Fitting, will_do
 from genoviz_app.pages.pangenome.picture.frame import Frame, Overview
-from genoviz_app.pages.pangenome.picture.hovering import Hovering
+from genoviz_app.pages.pangenome.picture.frames import Hovering
 from genoviz_app.pages.pangenome.picture.marks import Mark, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import (
     find_shapes,
@@ -32,6 +39,16 @@ from genoviz_app.pages.pangenome.picture.shapes import (
 )
 from genoviz_app.server.right_of_way import CORES
 
+if TYPE_CHECKING:
+    from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+
+
+PATIENCE = 0.1
+
+MAKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-colour")
+"""Makes the colourings of all tabs."""
+
+log = logging.getLogger(__name__)
 LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS = 4e5
@@ -40,6 +57,68 @@ PLAIN_INDEX = 96
 OVERVIEW_SECONDS = 0.8
 NODES_MARGIN = 0.2
 NEAREST_EXTENT = 80.0
+
+
+class ColouringCache:
+    """Makes the colouring of a graph when it is first drawn, and keeps it until it changes.
+
+    Attributes
+    ----------
+    annotations, table
+        What the graph has besides itself, or None.
+    problem
+        Why the choice could not be followed, as one sentence; empty when it could.
+    version
+        Grows when a colouring is ready that a picture did not wait for.
+    """
+
+    def __init__(self) -> None:
+        self.annotations: PlacedAnnotations | None = None
+        self.table: NodeTable | None = None
+        self.problem = ""
+        self.version = 0
+        self._lock = threading.Lock()
+        self._wish: tuple = ()
+        self._made: Colouring | None = None
+        self._making: Future | None = None
+
+    def get(self, graph: PangenomeGraph, choice: ColourChoice) -> Colouring:
+        """Return the colouring of a choice; the last one of the graph while it is being made.
+
+        Density is shown when the choice cannot be followed; `problem` says why.
+        """
+        with self._lock:
+            wish = (graph, choice, self.annotations, self.table)
+            is_new = wish != self._wish
+            if is_new:
+                if not self._wish or self._wish[0] is not graph:
+                    self._made = None
+                self._wish = wish
+                self._making = MAKER.submit(self._make, wish)
+            making = self._making
+        try:
+            return making.result(PATIENCE if is_new else 0)
+        except NotYet:
+            with self._lock:
+                if self._made is None:
+                    self._made = by_density()
+                return self._made
+
+    def _make(self, wish: tuple) -> Colouring:
+        graph, choice, annotations, table = wish
+        problem = ""
+        try:
+            made = make_colouring(graph, choice, annotations=annotations, table=table)
+        except GenovizError as error:
+            made, problem = by_density(), f"Not coloured so: {error}."
+        except Exception:
+            log.exception("a colouring could not be made")
+            made, problem = by_density(), "Not coloured so; the server's log has the details."
+        with self._lock:
+            if wish == self._wish:
+                self._made, self.problem = made, problem
+                self.version += 1
+        return made
 
 
 @dataclass(frozen=True)

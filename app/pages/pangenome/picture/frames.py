@@ -1,4 +1,4 @@
-"""Frames of the live picture: one in flight, and the next drawn in the meantime.
+"""Frames of the live picture: one in flight, the next in the making; and what is pointed at.
 
 The browser answers each frame after painting it, and only then gets the next, always the newest
 that there is. So a slow browser gets fewer frames and never a backlog.
@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,6 +37,7 @@ Draw = Callable[[int, int, Viewport | None], Frame | None]
 Ready = tuple[Frame, Message, bool]
 SIZE = (700, 480)
 N_REMEMBERED = 16
+Line = tuple[float, float, float, float]
 
 
 class FrameLoop:
@@ -287,3 +289,56 @@ class NotebookFrames:
             return False
         self._told = ranges
         return not any(np.allclose(ranges, shown, rtol=1e-6, atol=0) for shown in self._shown)
+
+
+@dataclass(frozen=True)
+class FoundNode:
+    """The node under the pointer.
+
+    Attributes
+    ----------
+    node
+        Its number.
+    text
+        What to say of it; lines.
+    lines
+        Where it is seen: ``(x0, y0, x1, y1)`` in the plane of the picture.
+    """
+
+    node: int
+    text: str
+    lines: tuple[Line, ...]
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """What the browser needs to show it."""
+        return {"text": self.text, "lines": [list(line) for line in self.lines]}
+
+
+class Hovering:
+    """Remembers where the pointer rests, and finds the node there.
+
+    Parameters
+    ----------
+    find_node
+        Gets x and y in the plane of the picture; returns the node there or None.
+    """
+
+    def __init__(self, find_node: Callable[[float, float], FoundNode | None]) -> None:
+        self._find_node = find_node
+        self._place: tuple[float, float] | None = None
+
+    def point(self, x: float, y: float) -> dict[str, Any] | None:
+        """Take a place; return the node there as the browser takes it, or None."""
+        self._place = (x, y)
+        return self.look()
+
+    def leave(self) -> None:
+        """Forget the pointer."""
+        self._place = None
+
+    def look(self) -> dict[str, Any] | None:
+        """Return the node that is under the pointer now, as the browser takes it, or None."""
+        place = self._place
+        found = None if place is None else self._find_node(*place)
+        return None if found is None else found.message

@@ -17,19 +17,23 @@ from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout.run import LayoutRun
-from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
 from genoviz_app.pages.pangenome.picture.fitting import Fitting
 from genoviz_app.pages.pangenome.picture.frame import Frame
-from genoviz_app.pages.pangenome.picture.frame_maker import FrameMaker, Shown
-from genoviz_app.pages.pangenome.picture.frames import RENDERER, FrameLoop, NotebookFrames
+from genoviz_app.pages.pangenome.picture.frame_maker import ColouringCache, FrameMaker, Shown
+from genoviz_app.pages.pangenome.picture.frames import (
+    RENDERER,
+    FoundNode,
+    FrameLoop,
+    Hovering,
+    NotebookFrames,
+)
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, Message
-from genoviz_app.pages.pangenome.picture.hovering import FoundNode, Hovering, describe_node
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import plane_ends
 
 log = logging.getLogger(__name__)
-
 HOVER_PIXELS = 8
 SUMMARY_SECONDS = 1.0
 NO_NODES = np.empty(0, np.int64)
@@ -314,3 +318,10 @@ def describe_picture(run: LayoutRun, view: Viewport | None, fold: Fold | None) -
 
 def _place(message: Message) -> tuple[float, float]:
     return float(message["x"]), float(message["y"])
+
+
+def describe_node(graph: PangenomeGraph, node: int) -> str:
+    """Return name, length and depth of a node, in lines."""
+    length, depth = int(graph.node_lengths[node]), int(graph.node_depths[node])
+    steps = "step" if depth == 1 else "steps"
+    return f"Node {graph.node_names[node]}\n{length:,} bp\nDepth {depth:,} {steps}"

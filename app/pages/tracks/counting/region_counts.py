@@ -11,7 +11,7 @@ import numpy as np
 from genoviz.analyses.intervals.coverage import coverage_fraction
 from genoviz.analyses.intervals.split_overlaps import count_split_overlaps
 from genoviz.model import Intervals, PathRegion
-from genoviz.model.intervals.contig_names import map_contigs
+from genoviz.model.intervals.intervals import map_contigs
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.pages.tracks.track import find_contig
 

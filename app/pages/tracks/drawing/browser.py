@@ -11,8 +11,7 @@ from functools import partial
 
 from genoviz.model import PathRegion
 from genoviz_app.pages.tracks.drawing.feature_packing import View
-from genoviz_app.pages.tracks.drawing.frame_message import frame_message, track_id
-from genoviz_app.pages.tracks.drawing.frames import FrameLoop
+from genoviz_app.pages.tracks.drawing.frames import FrameLoop, frame_message, track_id
 from genoviz_app.pages.tracks.drawing.lanes import TrackRow
 from genoviz_app.pages.tracks.drawing.margin import describe_value, feature_card, row_at
 from genoviz_app.pages.tracks.drawing.summaries import OverviewStrip

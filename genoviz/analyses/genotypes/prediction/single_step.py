@@ -18,13 +18,13 @@ from genoviz.analyses.genotypes.prediction.blup_training import (
     variance_ratio,
 )
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import GradientStep, Products
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import SingleStepParts
 from genoviz.analyses.genotypes.prediction.preconditioners import (
     Preconditioner,
     check_preconditioner,
     read_values,
     variant_preconditioner,
 )
-from genoviz.analyses.genotypes.prediction.single_step_parts import SingleStepParts
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError

@@ -9,9 +9,8 @@ import numpy as np
 
 from genoviz.analyses.graph.layout.components import find_components
 from genoviz.analyses.graph.layout.options import LayoutOptions
-from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.path_records import build_path_records, linear_coordinates
 from genoviz.analyses.graph.layout.run import LayoutRun, LayoutSnapshot
-from genoviz.analyses.graph.layout.start import linear_coordinates
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model import GraphLayout, PangenomeGraph

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.components import find_components, pack_components
-from genoviz.analyses.graph.layout.options import LayoutOptions
-from genoviz.analyses.graph.layout.path_records import PathRecords
-from genoviz.analyses.graph.layout.schedule import default_window, learning_rates, zipf_tables
-from genoviz.analyses.graph.layout.start import initial_coordinates
+from genoviz.analyses.graph.layout.options import (
+    LayoutOptions,
+    default_window,
+    learning_rates,
+    zipf_tables,
+)
+from genoviz.analyses.graph.layout.path_records import PathRecords, initial_coordinates
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
 from genoviz.backend import Backend, array_module, load_kernel, resolve_backend

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.path_records import build_path_records
-from genoviz.analyses.graph.layout.stress_results import PathStress, StressProgress
-from genoviz.analyses.graph.layout.stress_sampler import FIRST_PAIRS, StressSampler
-from genoviz.analyses.graph.layout.stress_strata import Weighting, check_weighting, term_weights
+from genoviz.analyses.graph.layout.stress_results import (
+    PathStress,
+    StressProgress,
+    Weighting,
+    check_weighting,
+)
+from genoviz.analyses.graph.layout.stress_sampler import FIRST_PAIRS, StressSampler, term_weights
 from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
@@ -124,7 +128,7 @@ def sampled_path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: A
     """Return the path stress of a random sample of terms, with its 95 % confidence interval.
 
     Terms of near steps, which are few and can be huge, are all taken or drawn more often, and
-    each counts for as many as it stands for; see `genoviz.analyses.graph.layout.stress_strata`.
+    each counts for as many as it stands for; see `genoviz.analyses.graph.layout.stress_sampler`.
     All terms are taken where there are at most as many as samples. Both backends draw the same
     terms for the same seed.
 

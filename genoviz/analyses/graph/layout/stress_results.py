@@ -20,11 +20,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.graph.layout.stress_strata import Weighting
+from genoviz.errors import ParameterError
 
+Weighting = Literal["pairs", "steps"]
+WEIGHTINGS = ("pairs", "steps")
 Z_95 = 1.959964
 MIN_FREEDOM = 4.0
 UNSEEN = 4.0
@@ -180,3 +183,15 @@ def t_quantile(freedom: float) -> float:
         + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * nu**2)
         + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * nu**3)
     )
+
+
+def check_weighting(weighting: str) -> None:
+    """Refuse what is no weighting.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither ``"pairs"`` nor ``"steps"``.
+    """
+    if weighting not in WEIGHTINGS:
+        raise ParameterError(f"weighting is {weighting!r}, needs one of {', '.join(WEIGHTINGS)}")

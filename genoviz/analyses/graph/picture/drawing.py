@@ -10,7 +10,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from genoviz.analyses.graph.picture.drawn_nodes import DrawnNodes, place_array, strip_boxes
+from genoviz.analyses.graph.picture.drawn_nodes import (
+    MIN_MARK_WIDTH,
+    DrawnNodes,
+    MarkLayer,
+    place_array,
+    strip_boxes,
+)
 from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
 from genoviz.analyses.graph.picture.legend import (
     HOWS,
@@ -20,7 +26,6 @@ from genoviz.analyses.graph.picture.legend import (
     count_levels,
     value_levels,
 )
-from genoviz.analyses.graph.picture.marks import MIN_MARK_WIDTH, MarkLayer
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError

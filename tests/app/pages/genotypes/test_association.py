@@ -19,6 +19,7 @@ from genoviz_app.pages.genotypes.association.choices import chosen_design
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
+    ScanRows,
     printed_quantiles,
     printed_track,
     write_scan,
@@ -45,11 +46,15 @@ from genoviz_app.pages.genotypes.association.snp_facts import (
     paths_html,
     place_on_graph,
 )
-from genoviz_app.pages.genotypes.association.table import ScanRows
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.genotype_boxes import box_columns, share_columns
-from genoviz_app.plots.linkage_print import SHADES, UNKNOWN, shades_of, triangle_areas
-from genoviz_app.plots.linkage_triangle import triangle_pairs
+from genoviz_app.plots.linkage import (
+    SHADES,
+    UNKNOWN,
+    shades_of,
+    triangle_areas,
+    triangle_pairs,
+)
 from genoviz_app.plots.manhattan import seen_names
 from tests.app.conftest import poll_until
 

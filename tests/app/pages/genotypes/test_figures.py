@@ -7,14 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from genoviz_app.plots import quality_histogram
-from genoviz_app.plots.manhattan import ManhattanFigure
+from genoviz_app.plots import histograms as quality_histogram
+from genoviz_app.plots.histograms import QualityHistogram, bin_values
+from genoviz_app.plots.manhattan import ManhattanFigure, QuantileFigure
 from genoviz_app.plots.manhattan_region import RegionFigure
 from genoviz_app.plots.prediction import PredictionFigure
-from genoviz_app.plots.principal_components import ScatterFigure
-from genoviz_app.plots.qq import QuantileFigure
-from genoviz_app.plots.quality_histogram import QualityHistogram, bin_values
-from genoviz_app.plots.relationship_matrix import MatrixFigure
+from genoviz_app.plots.samples import MatrixFigure, ScatterFigure
 from genoviz_app.theme import CHART_THEME
 
 NOTHING, VALUES = np.empty(0), np.array([0.5, 1.5, 2.5])

@@ -34,11 +34,11 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
     read_thresholds,
     write_thresholds,
 )
-from genoviz_app.pages.genotypes.samples.colours import colour_by
+from genoviz_app.pages.genotypes.samples.components_panel import colour_by
 from genoviz_app.pages.genotypes.samples.relationship_view import bin_means, degree_of
 from genoviz_app.pages.genotypes.state import NOBODY
 from genoviz_app.parts.questions import Question
-from genoviz_app.plots.quality_histogram import Bins, bin_values
+from genoviz_app.plots.histograms import Bins, bin_values
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until

@@ -16,8 +16,8 @@ from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high,
 from genoviz_app.pages.genotypes.prediction.panel import SIGNED, BreedingRows, PredictionPanel
 from genoviz_app.pages.genotypes.prediction.scatter import CHECKED
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.plots.prediction import residual_ends
 from genoviz_app.plots.printed_plots import round_ticks
-from genoviz_app.plots.residuals import residual_ends
 from tests.app.conftest import poll_until
 
 N, M = 60, 50

@@ -16,7 +16,7 @@ from genoviz_app.pages.genotypes.samples.relationship_panel import (
     RelationshipPanel,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.plots.principal_components import FEW, MANY, ScatterFigure
+from genoviz_app.plots.samples import FEW, MANY, ScatterFigure
 from tests.app.conftest import poll_until
 
 

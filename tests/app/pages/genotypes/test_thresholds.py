@@ -11,7 +11,7 @@ import pytest
 from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
 from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
 from genoviz.errors import ParameterError
-from genoviz_app.pages.genotypes.association.table import ScanRows
+from genoviz_app.pages.genotypes.association.export import ScanRows
 from genoviz_app.pages.genotypes.quality.thresholds import (
     LIMITS,
     Thresholds,

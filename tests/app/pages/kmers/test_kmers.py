@@ -23,7 +23,6 @@ from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.index_data import BlockSizes, BuildReport
 from genoviz_app.pages.kmers import KmersPage
-from genoviz_app.pages.kmers.build_panel import build_html
 from genoviz_app.pages.kmers.counting import iter_count_text
 from genoviz_app.pages.kmers.genome_bins import GenomeView, choose_bins, iter_make_bins
 from genoviz_app.pages.kmers.genome_panel import show_contigs
@@ -34,8 +33,8 @@ from genoviz_app.pages.kmers.hits import (
     iter_find_hits,
     iter_write_hits,
 )
+from genoviz_app.pages.kmers.index import build_html, check_target
 from genoviz_app.pages.kmers.search_steps import find_step, sizes_svg, step_html
-from genoviz_app.pages.kmers.sidebar import check_target
 from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.kmer_matrix import MatrixFigure
@@ -483,7 +482,7 @@ def test_an_index_is_saved_and_opened_again(opened, tmp_path):
 def test_an_index_too_large_for_a_browser_is_not_downloaded(opened, monkeypatch):
     size = opened.state.index.built.n_bytes
     for largest, is_refused in ((size - 1, True), (size, False)):
-        monkeypatch.setattr("genoviz_app.pages.kmers.sidebar.LARGEST_DOWNLOAD", largest)
+        monkeypatch.setattr("genoviz_app.pages.kmers.index.LARGEST_DOWNLOAD", largest)
         opened.state.param.trigger("index")
         assert opened.saving.download.disabled is is_refused
 

@@ -32,7 +32,7 @@ from genoviz_app.pages.offtargets.hits.card import card_html, flank_of
 from genoviz_app.pages.offtargets.hits.exports import caption_of, iter_write_found, write_figure
 from genoviz_app.pages.offtargets.hits.figures import PlacesPanel, make_cells
 from genoviz_app.pages.offtargets.hits.filter import HitFilter, filter_hits
-from genoviz_app.pages.offtargets.hits.listed_rows import BLOCK, hit_rows
+from genoviz_app.pages.offtargets.hits.listing import BLOCK, hit_rows
 from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.place_bins import (
     CONTIGS,
@@ -43,6 +43,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
 )
 from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
+from genoviz_app.pages.offtargets.search.form import lost_words, progress_words
 from genoviz_app.pages.offtargets.search.genes import find_genes
 from genoviz_app.pages.offtargets.search.guide_groups import mismatch_kinds_of
 from genoviz_app.pages.offtargets.search.guide_table import guide_rows
@@ -55,7 +56,6 @@ from genoviz_app.pages.offtargets.search.query import (
     pick_guides,
 )
 from genoviz_app.pages.offtargets.search.running import SearchStep, iter_search
-from genoviz_app.pages.offtargets.search.words import lost_words, progress_words
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.session.address import Address
 from tests.app.conftest import poll_until

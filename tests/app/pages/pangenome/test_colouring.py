@@ -12,8 +12,8 @@ from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.legend import NamedLegend, RampLegend, ramp_ticks, short_number
 from genoviz.analyses.graph.picture.palettes import DARK, category_palette, ramp_palette
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz_app.pages.pangenome.picture import colouring as colouring_module
-from genoviz_app.pages.pangenome.picture.colouring import ColouringCache
+from genoviz_app.pages.pangenome.picture import frame_maker
+from genoviz_app.pages.pangenome.picture.frame_maker import ColouringCache
 from genoviz_app.plots.legend import legend_html
 from tests.app.conftest import poll_until
 from tests.waiting import PATIENCE
@@ -113,7 +113,7 @@ def test_the_last_colours_are_shown_while_others_are_made(graph, monkeypatch):
         assert may_end.wait(PATIENCE)
         return make_colouring(*arguments, **options)
 
-    monkeypatch.setattr(colouring_module, "make_colouring", make_slowly)
+    monkeypatch.setattr(frame_maker, "make_colouring", make_slowly)
     assert cache.get(graph, ColourChoice("length")) is first
     before = cache.version
     may_end.set()

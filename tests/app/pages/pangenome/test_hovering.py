@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from genoviz_app.pages.pangenome.picture.hovering import FoundNode, Hovering, describe_node
+from genoviz_app.pages.pangenome.picture.frames import FoundNode, Hovering
+from genoviz_app.pages.pangenome.picture.live_picture import describe_node
 
 
 def test_a_node_is_described(graph):

@@ -9,7 +9,7 @@ import pytest
 from genoviz.analyses.graph.query.statistics_results import Histogram
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.statistics import Statistics
-from genoviz_app.plots.histogram_bars import LOWEST, axis_ticks, histogram_bars
+from genoviz_app.plots.histograms import LOWEST_BAR, axis_ticks, histogram_bars
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
 
@@ -68,10 +68,10 @@ def test_bars_have_the_counts_and_the_axis_the_values():
     bars = histogram_bars(histogram, x_label="Length (bp)", y_label="Nodes", unit="bp")
     rows = bars.data.values.tolist()
     assert [row[:4] for row in rows] == [
-        [1, LOWEST, 2, 7],
-        [3, LOWEST, 4, 2],
-        [5, LOWEST, 6, 30],
-        [6, LOWEST, 7, 1],
+        [1, LOWEST_BAR, 2, 7],
+        [3, LOWEST_BAR, 4, 2],
+        [5, LOWEST_BAR, 6, 30],
+        [6, LOWEST_BAR, 7, 1],
     ]
     assert rows[2][4:] == ["10–99 bp", "30"]
     assert axis_ticks(histogram) == {0: "0", 1: "1", 5: "10", 6: "100"}

@@ -13,7 +13,7 @@ from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.track_data import prepare
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
 from genoviz_app.pages.tracks.drawing.feature_packing import View
-from genoviz_app.pages.tracks.drawing.frame_message import frame_message, track_id
+from genoviz_app.pages.tracks.drawing.frames import frame_message, track_id
 from genoviz_app.pages.tracks.drawing.lanes import describe_lane
 from genoviz_app.pages.tracks.drawing.margin import describe_value, feature_card
 from genoviz_app.pages.tracks.drawing.summaries import overview_heights

@@ -1,0 +1,243 @@
+"""``genoviz geno freq``, ``grm`` and ``pca``: what a cohort is like."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.tables import (
+    numbered_columns,
+    sample_columns,
+    variant_columns,
+    write_table,
+)
+from genoviz.cli.output_kinds import TableOption, choose_kind, table_only
+from genoviz.cli.results import print_notes, print_results, show_progress
+from genoviz.cli.streams import name_of_output
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.relationships import RelationshipMatrix
+
+
+class GrmMethod(StrEnum):
+    """How relationships are scaled."""
+
+    vanraden = "vanraden"
+    gcta = "gcta"
+
+
+@with_examples(
+    "genoviz geno grm herd.bed -o herd.grm.bin",
+    "genoviz geno grm cohort.bed --method gcta --maf 0.01 -o grm.npy --pairs relatives.tsv",
+)
+def grm(
+    genotypes: io.GenotypesArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write: .grm.bin (GCTA's, with .grm.id, and .grm.N.bin: how many variants "
+            "each pair has), .npy, or .tsv; .npy and .tsv have the order of the samples.",
+        ),
+    ],
+    method: Annotated[
+        GrmMethod,
+        typer.Option(help="VanRaden's first, or the mean over standardised variants (GCTA)."),
+    ] = GrmMethod.vanraden,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Also write the pairs of relatives, as a table.")
+    ] = None,
+    at_least: Annotated[
+        float, typer.Option(min=-10, max=10, help="Smallest relationship of such a pair.")
+    ] = 0.05,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Compute how related the samples are over the variants of autosomes."""
+    from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
+    from genoviz.analyses.genotypes.relatives import relatives
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+    from genoviz.io.genotypes.relationship_files import ENDINGS, write_relationships
+
+    choose_kind(output, {ending: (ending,) for ending in ENDINGS}, default=None, binary=ENDINGS)
+    table_only(pairs, option="--pairs")
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_left_out(found, contigs.value))
+        steps = iter_relationship_matrix(
+            found, method=method.value, contigs=contigs.value, backend=backend.value
+        )
+        matrix = io.last_result(steps, bar)
+        write_relationships(matrix.values, matrix.samples, matrix.pair_variants, output)
+    sentences = [
+        f"{len(matrix.samples):,} samples, {matrix.n_variants:,} variants{_shared(matrix)}",
+        f"wrote {name_of_output(output)}",
+    ]
+    if pairs is not None:
+        related = relatives(matrix, at_least=at_least)
+        ids = matrix.samples.ids
+        columns = {"#IID1": ids[related.first], "IID2": ids[related.second]}
+        write_table(columns | {"RELATIONSHIP": related.relationship}, pairs)
+        sentences.append(
+            f"{len(related.first):,} pairs of at least {at_least:g} in {name_of_output(pairs)}"
+        )
+    print_results({}, sentences, as_json=False)
+
+
+def _shared(matrix: RelationshipMatrix) -> str:
+    """Return how many variants the pairs have, where that differs."""
+    if matrix.n_shared is None:
+        return ""
+    return f", of which a pair has {matrix.n_shared.min():,} to {matrix.n_shared.max():,}"
+
+
+@with_examples(
+    "genoviz geno freq cohort.bed -o freq.tsv",
+    "genoviz geno freq cohort.vcf.gz --region 21:9400000-9500000",
+    "genoviz geno freq cohort --samples samples.tsv -o freq.tsv.gz",
+)
+def freq(
+    genotypes: io.GenotypesArgument,
+    output: TableOption = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(help="Also write missing genotypes, heterozygosity and F of the samples."),
+    ] = None,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    nonfounders: Annotated[
+        bool,
+        typer.Option(
+            "--nonfounders", help="Test Hardy-Weinberg proportions of those with known parents too."
+        ),
+    ] = False,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Count alleles and genotypes of each variant.
+
+    A1_FREQ is the frequency of A1, column 5 of a .bim file and the alternative allele of a VCF;
+    HWE_P is the exact test's p, of samples without a known parent. Of X and Y males count with one
+    copy, and all samples of MT; at X, HWE_P is of females and males, and it is NA at Y and MT.
+    """
+    from genoviz.analyses.genotypes.sex_chromosomes import note_counted
+    from genoviz.analyses.genotypes.statistics import (
+        iter_sample_statistics,
+        iter_variant_statistics,
+    )
+
+    table_only(samples, option="--samples")
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_counted(found, nonfounders=nonfounders))
+        steps = iter_variant_statistics(found, nonfounders=nonfounders, backend=backend.value)
+        counts = io.last_result(steps, bar)
+        hwe_p = io.last_result(counts.iter_hwe_p(), bar)
+        if samples is not None:
+            steps = iter_sample_statistics(found, backend=backend.value)
+            of_samples = io.last_result(steps, bar)
+    hom1, missing, het, hom2 = counts.counts.T
+    columns = variant_columns(found.variants) | {
+        "A1_FREQ": counts.a1_frequency,
+        "MAF": counts.minor_allele_frequency,
+        "HOM_A1": hom1,
+        "HET": het,
+        "HOM_A2": hom2,
+        "MISSING": missing,
+        "HWE_P": hwe_p,
+    }
+    write_table(columns, output)
+    if samples is not None:
+        values = {
+            "MISSING_RATE": of_samples.missing_rate,
+            "HETEROZYGOSITY": of_samples.heterozygosity,
+            "F": of_samples.inbreeding,
+        }
+        write_table(sample_columns(found.samples) | values, samples)
+
+
+@with_examples(
+    "genoviz geno pca cohort.bed --maf 0.01 -o pca.tsv",
+    "genoviz geno pca cohort.bed -k 4 --loadings loadings.tsv.gz",
+)
+def pca(
+    genotypes: io.GenotypesArgument,
+    output: TableOption = None,
+    components: Annotated[
+        int, typer.Option("-k", "--components", min=1, max=10_000, help="How many.")
+    ] = 10,
+    iterations: Annotated[
+        int,
+        typer.Option(min=1, max=10_000, help="Products with the relationship matrix at most."),
+    ] = 100,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Residual of a component, |Gu - lu| / l, with which to stop."
+        ),
+    ] = 1e-4,
+    loadings: Annotated[
+        Path | None, typer.Option(help="Also write the loadings of the variants.")
+    ] = None,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Compute the main axes along which samples differ, by block Lanczos on packed genotypes.
+
+    The eigenvalues, what they explain of the variance, and how exact they are go to standard
+    error. If the tolerance is not reached, the exit status is 3.
+    """
+    from genoviz.analyses.genotypes.components import iter_principal_components
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+
+    table_only(loadings, option="--loadings")
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_left_out(found, contigs.value))
+        steps = iter_principal_components(
+            found,
+            n_components=components,
+            n_iterations=iterations,
+            tolerance=tolerance,
+            contigs=contigs.value,
+            seed=seed,
+            backend=backend.value,
+        )
+        result = io.last_result(steps, bar)
+    write_table(sample_columns(found.samples) | numbered_columns("PC", result.scores), output)
+    if loadings is not None:
+        columns = variant_columns(found.variants)
+        write_table(columns | numbered_columns("PC", result.loadings), loadings)
+    pairs = zip(result.eigenvalues, result.explained, strict=True)
+    print_notes(*(f"PC{k}: eigenvalue {value:.4g}, {part:.2%} of the variance"
+                  for k, (value, part) in enumerate(pairs, 1)))  # fmt: skip
+    remedy = "raise --iterations or --tolerance"
+    io.tell_end(result.sentence, is_converged=result.is_converged, remedy=remedy)

@@ -1,0 +1,358 @@
+"""Seeds: the suffixes that are sorted by their bases; found, parted, and refined where tied.
+
+A suffix is rising if it is smaller than the one that begins a base later, and falling otherwise. A
+seed is a rising suffix after a falling one; the places of all others follow from the seeds'
+(``cpu``). At most every second suffix is a seed, in genomes less than a third are.
+
+Seeds that are tied after they were sorted in blocks (``cpu_blocks``) are refined by doubling. The
+members of a group have bases in common up to another seed, the group's link, so that the ranks
+of the seeds there sort them. What is tied still has the bases up to the link of that rank's group
+in common, which becomes its new link: common bases double with each round::
+
+    two members   |-- common --|rank 7        the seeds at the link have been told apart:
+    of a group    |-- common --|rank 9        the first is smaller
+
+    or            |-- common --|rank 7        still tied there, in a group that has more bases
+                  |-- common --|rank 7        in common, up to its own link:
+                               |-- common --|
+                  |---------- common -------| and so have these
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.instructions import count_ones, leading_zeros, prefetch
+
+LOW_BITS = np.uint64(0x5555555555555555)
+LOW_HALF = np.uint64(0xFFFFFFFF)
+ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
+COUNTS = 8
+FEW = 16
+GROUPS, FETCHED = 64, 192
+DIGIT_BITS = 11
+DIGIT = (1 << DIGIT_BITS) - 1
+ALL_HEADS = np.uint64(0x0101010101010101)
+HEAD, TIED, NEW_HEAD = 1, 0, 2
+
+
+@njit(nogil=True, cache=True)
+def mark_exceptions(exceptions, marks, near):
+    """Set the bits of exceptions.
+
+    ``marks`` has a word for 32 symbols, the first one in the highest bits of its halves: in the
+    upper half exceptions, in the lower one symbols before a seed. A bit of ``near`` is set if that
+    word or the next one has an exception.
+    """
+    for i in range(len(exceptions)):
+        position = exceptions[i]
+        word = position >> 5
+        marks[word] |= ONE << np.uint64(63 - (position & 31))
+        near[word >> 6] |= ONE << np.uint64(word & 63)
+        word = max(word - 1, 0)
+        near[word >> 6] |= ONE << np.uint64(word & 63)
+
+
+@njit(nogil=True, cache=True)
+def _spread(half):
+    """Return 32 bits with a zero before each."""
+    half = (half | half << np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    half = (half | half << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+    half = (half | half << np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    half = (half | half << TWO) & np.uint64(0x3333333333333333)
+    return (half | half << ONE) & LOW_BITS
+
+
+@njit(nogil=True, cache=True)
+def _gather(word):
+    """Return every second bit of a word, those of ``LOW_BITS``, beside each other."""
+    word &= LOW_BITS
+    word = (word | word >> ONE) & np.uint64(0x3333333333333333)
+    word = (word | word >> TWO) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    word = (word | word >> np.uint64(4)) & np.uint64(0x00FF00FF00FF00FF)
+    word = (word | word >> np.uint64(8)) & np.uint64(0x0000FFFF0000FFFF)
+    return (word | word >> np.uint64(16)) & LOW_HALF
+
+
+@njit(nogil=True, cache=True)
+def _less_and_equal(packed, marks, word):
+    """Return where 32 symbols are less than the next one, and where they are equal to it.
+
+    Neither is set at an exception.
+    """
+    here = packed[word]
+    following = here << TWO | packed[word + 1] >> np.uint64(62)
+    differs = here ^ following
+    high, low = differs >> ONE & LOW_BITS, differs & LOW_BITS
+    less = (following >> ONE & high) | (following & low & ~high)
+    equal = ~(high | low) & LOW_BITS
+    if marks[word] >> HALF:
+        kept = ~_spread(marks[word] >> HALF)
+        less &= kept
+        equal &= kept
+    return less, equal
+
+
+@njit(nogil=True, cache=True)
+def _is_rising(packed, marks, word):
+    """Tell whether the first symbol of a word begins a rising suffix."""
+    while word < len(marks) - 1:
+        less, equal = _less_and_equal(packed, marks, word)
+        unequal = ~equal & LOW_BITS
+        if unequal:
+            first = ONE << (np.uint64(63) - leading_zeros(unequal))
+            return less & first != 0
+        word += 1
+    return False
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def find_seeds(packed, marks, edges, first_chunk, last_chunk, counts):
+    """Mark the symbols before seeds in chunks of words.
+
+    Each row of ``counts`` gets the rising suffixes of each base and the number of C, G and T, and
+    of seeds, of its chunk.
+    """
+    for chunk in prange(first_chunk, last_chunk):
+        rising_after = _is_rising(packed, marks, edges[chunk + 1])
+        row = np.zeros(COUNTS, np.uint64)
+        for word in range(edges[chunk + 1] - 1, edges[chunk] - 1, -1):
+            less, equal = _less_and_equal(packed, marks, word)
+            # A sum whose carries run from a symbol to the one before it while they are equal.
+            carries = (less | equal) * np.uint64(3)
+            generators = less * np.uint64(3)
+            total = carries + generators + np.uint64(rising_after)
+            next_rises = (total ^ carries ^ generators) & LOW_BITS
+            rising = less | (equal & next_rises)
+            before_seeds = _gather(next_rises & ~rising) & ~(marks[word] >> HALF)
+            marks[word] |= before_seeds
+            rising_after = rising >> np.uint64(62) != 0
+            high, low = packed[word] >> ONE & LOW_BITS, packed[word] & LOW_BITS
+            row[0] += count_ones(rising & ~(high | low))
+            row[1] += count_ones(rising & low & ~high)
+            row[2] += count_ones(rising & high & ~low)
+            row[3] += count_ones(rising & high & low)
+            row[4] += count_ones(low & ~high)
+            row[5] += count_ones(high & ~low)
+            row[6] += count_ones(high & low)
+            row[7] += count_ones(before_seeds)
+        counts[chunk] = row
+
+
+@njit(nogil=True, cache=True)
+def _padded_window(packed, marks, position):
+    """Return 32 symbols from a position on, with A for all after an exception."""
+    word, offset = position >> 5, position & 31
+    shift = np.uint64(2 * offset)
+    window = packed[word] << shift | packed[word + 1] >> ONE >> (np.uint64(63) - shift)
+    exceptions = (marks[word] >> HALF << HALF) | marks[word + 1] >> HALF
+    exceptions = exceptions << np.uint64(offset) >> HALF
+    if exceptions:
+        distance = leading_zeros(exceptions << HALF)
+        window &= ~(~np.uint64(0) >> (TWO * distance))
+    return window
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def count_seeds(packed, marks, edges, first_chunk, last_chunk, prefix_bases, tallies):
+    """Count the seeds of each chunk by their first bases."""
+    shift = np.uint64(64 - 2 * prefix_bases)
+    for chunk in prange(first_chunk, last_chunk):
+        tally = tallies[chunk]
+        for word in range(edges[chunk], edges[chunk + 1]):
+            bits = marks[word] << HALF
+            while bits:
+                offset = leading_zeros(bits)
+                bits ^= np.uint64(1 << 63) >> offset
+                position = (word << 5) + np.int64(offset) + 1
+                window = _padded_window(packed, marks, position)
+                tally[np.int64(window >> shift)] += 1
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def part_seeds(
+    packed, marks, edges, first_chunk, last_chunk, prefix_bases, position_bits, slots, words
+):
+    """Put each seed in its block: the bases after the first ones, and the position.
+
+    ``slots`` says for each chunk where its next seed of each block goes.
+    """
+    shift = np.uint64(64 - 2 * prefix_bases)
+    key_shift = np.uint64((position_bits + 1) // 2 * 2)
+    for chunk in prange(first_chunk, last_chunk):
+        slot = slots[chunk]
+        for word in range(edges[chunk], edges[chunk + 1]):
+            bits = marks[word] << HALF
+            while bits:
+                offset = leading_zeros(bits)
+                bits ^= np.uint64(1 << 63) >> offset
+                position = (word << 5) + np.int64(offset) + 1
+                window = _padded_window(packed, marks, position)
+                block = np.int64(window >> shift)
+                key = window << (np.uint64(64) - shift) >> key_shift << key_shift
+                words[slot[block]] = key | np.uint64(position)
+                slot[block] += 1
+
+
+@njit(nogil=True, cache=True)
+def move_to_heads(is_head, edges):
+    """Move the edges of chunks to the next beginnings of groups."""
+    for i in range(1, len(edges) - 1):
+        edges[i] = max(edges[i], edges[i - 1])
+        while edges[i] < edges[-1] and is_head[edges[i]] == TIED:
+            edges[i] += 1
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def rank_seeds(seeds, is_head, edges, ranks):
+    """Store for each seed, at half its position, where its group begins."""
+    for chunk in prange(len(edges) - 1):
+        head = edges[chunk]
+        for slot in range(edges[chunk], edges[chunk + 1]):
+            if is_head[slot]:
+                head = slot
+            ranks[seeds[slot] >> 1] = head
+
+
+@njit(nogil=True, cache=True)
+def _next_tied(is_head, slot, end):
+    """Return the first slot from one on that belongs to the group before it, or ``end``."""
+    eight = is_head.view(np.uint64)
+    while slot < end and is_head[slot] == HEAD:
+        slot += 1
+        while slot & 7 == 0 and slot + 8 <= end and eight[slot >> 3] == ALL_HEADS:
+            slot += 8
+    return slot
+
+
+@njit(nogil=True, cache=True)
+def _sort_pairs(keys, positions, n):
+    """Sort positions by their keys, which are not negative."""
+    if n > FEW:
+        _sort_many(keys, positions, n)
+        return
+    for i in range(1, n):
+        key, position = keys[i], positions[i]
+        k = i
+        while k > 0 and keys[k - 1] > key:
+            keys[k] = keys[k - 1]
+            positions[k] = positions[k - 1]
+            k -= 1
+        keys[k] = key
+        positions[k] = position
+
+
+@njit(nogil=True, cache=True)
+def _sort_many(keys, positions, n):
+    """Sort by 11 bits of the keys at a time, the lowest ones first, where any differ."""
+    differs = np.int64(0)
+    for i in range(1, n):
+        differs |= keys[i] ^ keys[0]
+    if differs == 0:
+        return
+    sorted_keys, sorted_positions = np.empty(n, np.int64), np.empty(n, np.int64)
+    for shift in range(0, 63, DIGIT_BITS):
+        if differs >> shift & DIGIT == 0:
+            continue
+        ends = np.zeros(DIGIT + 2, np.int64)
+        for i in range(n):
+            ends[(keys[i] >> shift & DIGIT) + 1] += 1
+        for digit in range(DIGIT):
+            ends[digit + 1] += ends[digit]
+        for i in range(n):
+            digit = keys[i] >> shift & DIGIT
+            sorted_keys[ends[digit]] = keys[i]
+            sorted_positions[ends[digit]] = positions[i]
+            ends[digit] += 1
+        for i in range(n):
+            keys[i], positions[i] = sorted_keys[i], sorted_positions[i]
+
+
+@njit(nogil=True, cache=True)
+def _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts):
+    """Find the next groups, and fetch the ranks of what their members link to.
+
+    Return how many there are, and the slot after them.
+    """
+    n, fetched = 0, 0
+    while n < len(firsts) and fetched < FETCHED:
+        tied = _next_tied(is_head, slot, end)
+        if tied == end:
+            slot = end
+            break
+        slot = tied + 1
+        while slot < end and is_head[slot] == TIED:
+            slot += 1
+        firsts[n], lasts[n] = tied - 1, slot
+        link = np.int64(links[(tied - 1) >> 1])
+        for i in range(tied - 1, min(slot, tied + FETCHED)):
+            prefetch(ranks, (np.int64(seeds[i]) + link) >> 1)
+        fetched += slot - tied + 1
+        n += 1
+    for i in range(n):
+        first = firsts[i]
+        target = (np.int64(seeds[first]) + np.int64(links[first >> 1])) >> 1
+        prefetch(links, np.int64(ranks[target]) >> 1)
+    return n, slot
+
+
+@njit(nogil=True, cache=True)
+def _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positions):
+    link = np.int64(links[first >> 1])
+    for i in range(n):
+        position = np.int64(seeds[first + i])
+        positions[i] = position
+        keys[i] = ranks[(position + link) >> 1]
+    _sort_pairs(keys, positions, n)
+    head = 0
+    for i in range(n):
+        seeds[first + i] = positions[i]
+        if keys[i] != keys[head]:
+            head = i
+            is_head[first + i] = NEW_HEAD
+        if i == head + 1:
+            next_links[(first + head) >> 1] = link + np.int64(links[keys[head] >> 1])
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def sort_groups(seeds, is_head, edges, ranks, links, next_links):
+    """Sort each group by the ranks of what its members link to, and mark where it splits."""
+    for chunk in prange(len(edges) - 1):
+        firsts, lasts = np.empty(GROUPS, np.int64), np.empty(GROUPS, np.int64)
+        keys, positions = np.empty(64, np.int64), np.empty(64, np.int64)
+        slot, end = edges[chunk], edges[chunk + 1]
+        while slot < end:
+            n_groups, slot = _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts)
+            for group in range(n_groups):
+                first = firsts[group]
+                n = lasts[group] - first
+                if n > len(keys):
+                    keys, positions = np.empty(n, np.int64), np.empty(n, np.int64)
+                _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positions)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def split_groups(seeds, is_head, edges, ranks, tied):
+    """Give the parts of the groups of each chunk their ranks, and store how many are tied."""
+    for chunk in prange(len(edges) - 1):
+        slot, end, n_tied = edges[chunk], edges[chunk + 1], 0
+        while True:
+            slot = _next_tied(is_head, slot, end)
+            if slot == end:
+                break
+            head, n = slot - 1, 1
+            while slot < end and is_head[slot] != HEAD:
+                if is_head[slot] == NEW_HEAD:
+                    is_head[slot] = HEAD
+                    n_tied += n if n > 1 else 0
+                    head, n = slot, 0
+                if head != slot or n == 0:
+                    ranks[seeds[slot] >> 1] = head
+                n += 1
+                slot += 1
+            n_tied += n if n > 1 else 0
+        tied[chunk] = n_tied
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
