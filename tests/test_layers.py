@@ -19,7 +19,7 @@ import pytest
 from tests.conftest import ROOT
 
 UI = frozenset("panel panel_material_ui param holoviews datashader bokeh pandas xarray".split())
-ANALYSES = ("genoviz.analyses", "genoviz.errors", "genoviz.model")
+ANALYSES = ("genoviz.analyses", "genoviz.errors", "genoviz.generators", "genoviz.model")
 BELOW_PAGES = ("opening", "parts", "plots", "server", "session")
 LIBRARY = (*ANALYSES, "genoviz", "genoviz.backend", "genoviz.io", "genoviz.samples")
 
@@ -33,12 +33,18 @@ class Rule:
 RULES = {
     "genoviz": Rule(("genoviz.threading_layer",)),
     "genoviz.errors": Rule(),
+    "genoviz.generators": Rule(),
     "genoviz.backend": Rule(("genoviz.errors",)),
     "genoviz.model": Rule(("genoviz.errors", "genoviz.model")),
     "genoviz.kernels": Rule(
-        tuple(f"genoviz.kernels.{name}" for name in ("cuda_card", "cuda_source", "instructions"))
+        (
+            "genoviz.generators",
+            *(f"genoviz.kernels.{name}" for name in ("cuda_card", "cuda_source", "instructions")),
+        )
     ),
-    "genoviz.io": Rule(("genoviz.errors", "genoviz.model", "genoviz.kernels", "genoviz.io")),
+    "genoviz.io": Rule(
+        tuple(f"genoviz.{name}" for name in ("errors", "generators", "model", "kernels", "io"))
+    ),
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
     "genoviz.analyses.genotypes": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI),

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads, njit, prange
 
+from genoviz.generators import report
+
 CHUNKS_PER_THREAD = 8
 N_SLICES = 8
 FEW = 1 << 12
@@ -33,24 +35,11 @@ def iter_slices(n: int) -> Iterator[tuple[int, int, float]]:
         yield first, last, last / n
 
 
-def finish(steps: Generator[float, None, Any]) -> Any:
-    """Return what a generator returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-
-
 def scaled(
     steps: Generator[float, None, Any], low: float, high: float
 ) -> Generator[float, None, Any]:
     """Return what a generator returns; what it yields goes from ``low`` to ``high``."""
-    while True:
-        try:
-            yield low + (high - low) * next(steps)
-        except StopIteration as end:
-            return end.value
+    return report(steps, lambda share: low + (high - low) * share)
 
 
 def iter_repeated_sizes(

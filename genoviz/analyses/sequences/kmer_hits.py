@@ -10,13 +10,13 @@ import numpy as np
 
 from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import REVERSE, iter_branches
-from genoviz.analyses.sequences.kmer_groups import finish
 from genoviz.analyses.sequences.kmer_packing import Kmers, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import finish
 from genoviz.model.sequences.fm_index import FMIndex
 
 _SLICE_ROWS = 1 << 20

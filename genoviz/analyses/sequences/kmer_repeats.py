@@ -18,7 +18,6 @@ from genoviz.analyses.sequences.canonical_kmers import (
 from genoviz.analyses.sequences.kmer_groups import (
     clear_short,
     find_first_positions,
-    finish,
     iter_repeated_sizes,
     iter_scatter_sizes,
     iter_scatter_totals,
@@ -40,6 +39,7 @@ from genoviz.analyses.sequences.multiplicity_track import MultiplicityBins, Mult
 from genoviz.analyses.sequences.suffix_array import common_prefixes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import finish
 from genoviz.model.sequences.index_text import IndexText
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from numba import njit
 from genoviz.analyses.graph.query.hit_nodes import find_nodes
 from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import BOTH, FORWARD, REVERSE, iter_branches
-from genoviz.analyses.sequences.kmer_groups import finish
 from genoviz.analyses.sequences.kmer_packing import Kmers, PackedQueries, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
@@ -20,6 +19,7 @@ from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.analyses.sequences.pangenome_index import PangenomeIndex
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import finish
 from genoviz.model.sequences.bases import reverse_complement
 
 _ROWS_PER_BATCH = 1 << 22

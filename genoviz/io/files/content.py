@@ -21,6 +21,7 @@ from typing import BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.generators import finish
 from genoviz.io.files.file_source import cache_folder
 from genoviz.io.files.reading_rules import RULES
 
@@ -96,15 +97,6 @@ def open_for_library(path: Path) -> Iterator[Path]:
         yield Path(f"/dev/fd/{copy.fileno()}")
 
 
-def finish(steps: Generator[Progress, None, object]) -> object:
-    """Return what a generator returns, without its progress."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return stop.value
-
-
 def file_state(path: Path) -> State:
     """Return what changes when a file does: its size, its time, and which file it is."""
     with _told_of(path):
@@ -116,13 +108,18 @@ def changed(path: Path) -> FileFormatError:
     return FileFormatError(path, "changed while it was read; open it again once it is complete")
 
 
+def missing(path: Path, *, needed: str = "") -> FileFormatError:
+    """Return the error of a file that is not there; ``needed`` goes on with the sentence."""
+    return FileFormatError(path, f"there is no such file in {path.absolute().parent}{needed}")
+
+
 @contextlib.contextmanager
 def _told_of(path: Path) -> Iterator[None]:
     """Say of a file that cannot be read what stands in the way."""
     try:
         yield
     except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+        raise missing(path) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileFormatError(path, f"cannot be read: {reason}") from error

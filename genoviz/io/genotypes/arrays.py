@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.files.content import open_content, open_for_library
+from genoviz.generators import report
+from genoviz.io.files.content import missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.reading_rules import RULES
 from genoviz.io.files.replace_file import replace_file
@@ -100,12 +101,7 @@ def _check_size(path: Path, archive: np.lib.npyio.NpzFile) -> None:
 def read_dosage_array(path: Path) -> Generator[Progress, None, Genotypes]:
     """Return the genotypes of an .npy file: dosages, shape (n_samples, n_variants)."""
     opening = open_content(_existing(path), needs="an array of dosages")
-    while True:
-        try:
-            yield "Copying the array", *next(opening)
-        except StopIteration as done:
-            content = done.value
-            break
+    content = yield from report(opening, lambda step: ("Copying the array", *step))
     try:
         dosages = _array_of(content)
     except ValueError as error:
@@ -159,7 +155,7 @@ def read_dosage_table(path: Path) -> Generator[Progress, None, Genotypes]:
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
+        raise missing(path)
     return path
 
 

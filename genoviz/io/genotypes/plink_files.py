@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.content import changed, file_state, open_content, open_for_library
+from genoviz.generators import report
+from genoviz.io.files.content import changed, file_state, missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.spaced_lines import SpacedLines, split_lines
@@ -56,13 +57,7 @@ def read_plink(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     yield "Reading variants", sizes[2], total
     variants = read_bim(bim)
     shape = _check_shape(bed, sizes[0], len(samples), len(variants))
-    opening = open_content(bed)
-    while True:
-        try:
-            yield "Copying genotypes", *next(opening)
-        except StopIteration as done:
-            content = done.value
-            break
+    content = yield from report(open_content(bed), lambda step: ("Copying genotypes", *step))
     for part, state in zip(parts, before, strict=True):
         if file_state(part) != state:
             raise changed(part)
@@ -130,7 +125,7 @@ def _size(path: Path, bed: Path) -> int:
     if path.is_file():
         return path.stat().st_size
     needed = "" if path == bed else f", which {bed.name} needs"
-    raise FileFormatError(path, f"there is no such file in {path.absolute().parent}{needed}")
+    raise missing(path, needed=needed)
 
 
 def _check_magic(path: Path) -> None:
@@ -301,8 +296,7 @@ def _paths(path: Path) -> tuple[Path, Path, Path]:
     for part in (pgen, pvar, psam):
         if not part.is_file():
             needed = "" if part == pgen else f", which {pgen.name} needs"
-            found = f"there is no such file in {part.absolute().parent}{needed}"
-            raise FileFormatError(part, found)
+            raise missing(part, needed=needed)
     return pgen, pvar, psam
 
 

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
+from genoviz.generators import report
 from genoviz.io.genotypes.arrays import read_dosage_archive, read_dosage_array, read_dosage_table
 from genoviz.io.genotypes.plink_files import read_pgen, read_plink
 from genoviz.io.genotypes.vcf import read_vcf
@@ -93,15 +94,10 @@ def iter_read_genotypes(
         If a file is missing, damaged, or of no known kind.
     """
     path = Path(source)
-    reading = _open(path)
-    while True:
-        try:
-            yield GenotypesProgress(*next(reading))
-        except StopIteration as done:
-            found = replace(done.value, n_autosomes=n_autosomes)
-            n = found.n_variants
-            yield GenotypesProgress("Reading genotypes", n, n, found)
-            return
+    found = yield from report(_open(path), lambda step: GenotypesProgress(*step))
+    found = replace(found, n_autosomes=n_autosomes)
+    n = found.n_variants
+    yield GenotypesProgress("Reading genotypes", n, n, found)
 
 
 def _open(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:

@@ -19,6 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.io.text import spaced_lines
 from genoviz.io.text.writer import BGZF_END
@@ -180,7 +181,7 @@ def read_vcf(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     try:
         file = path.open("rb", buffering=0)
     except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+        raise missing(path) from None
     except OSError as error:
         raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
     with file:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from genoviz.generators import report
 from genoviz.io.files.array_cache import Entry, load_entry, store_entry
 from genoviz.io.files.file_source import Source, entry_folder, find_source
 from genoviz.io.graph.gfa_reader import parse_gfa
@@ -103,12 +104,8 @@ def iter_read_gfa(
 
 def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[GfaProgress, None, T]:
     """Yield the progress of ``steps`` under the name of their stage, and return their result."""
-    while True:
-        try:
-            progress = next(steps)
-        except StopIteration as stop:
-            return stop.value
-        yield GfaProgress(stage, *progress) if stage else GfaProgress(*progress)
+    named = () if stage is None else (stage,)
+    return report(steps, lambda step: GfaProgress(*named, *step))
 
 
 def load_graph(

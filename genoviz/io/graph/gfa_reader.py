@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.generators import report
 from genoviz.io.graph import gfa_lines, gfa_parser
 from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.graph.gfa_threads import BLOCK, Progress, TextTasks
@@ -141,10 +142,11 @@ def _build_table(
     building = build_node_table(names)
     n_bytes = len(text.data)
     try:
-        while True:
-            yield "Indexing names", int(next(building) * n_bytes), n_bytes
-    except StopIteration as stop:
-        return stop.value
+        return (
+            yield from report(
+                building, lambda share: ("Indexing names", int(share * n_bytes), n_bytes)
+            )
+        )
     except RepeatedNameError as error:
         _refuse_repeated(text, names, lines, error.node)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.compiled_errors import held_messages, is_failure
+from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.model import ByteStrings, Intervals, PathRegion
 
@@ -132,7 +133,7 @@ def read_big_file(
 def _open(path: Path, title: str) -> Any:
     tools = import_reader("pybigtools", "bigWig and bigBed files")
     if not path.is_file():
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
+        raise missing(path)
     try:
         with held_messages():
             file = tools.open(str(path) if path.suffix in _ENDINGS else _in_memory(path))

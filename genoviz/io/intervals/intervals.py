@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.io.files.content import finish
+from genoviz.generators import finish, report
 from genoviz.io.intervals.big_files import read_big_file
 from genoviz.io.intervals.index_files import (
     TEXT_ENDINGS,
@@ -157,13 +157,9 @@ def iter_read_intervals(
         )
     else:
         reading = _read_table(path, kind, region)
-    while True:
-        try:
-            yield IntervalProgress(*next(reading))
-        except StopIteration as done:
-            n_bytes = path.stat().st_size
-            yield IntervalProgress("Reading intervals", n_bytes, n_bytes, done.value)
-            return
+    found = yield from report(reading, lambda step: IntervalProgress(*step))
+    n_bytes = path.stat().st_size
+    yield IntervalProgress("Reading intervals", n_bytes, n_bytes, found)
 
 
 def read_interval_rows(
@@ -230,12 +226,7 @@ def _parse(
     path: Path, kind: str, **options: Any
 ) -> Generator[tuple[str, int, int], None, IntervalRows]:
     opening = open_text(path, may_be_empty=True)
-    while True:
-        try:
-            yield "Decompressing", *next(opening)
-        except StopIteration as done:
-            text = done.value
-            break
+    text = yield from report(opening, lambda step: ("Decompressing", *step))
     return (yield from parse_intervals(path, text, ROW_FORMATS[kind], **options))
 
 
@@ -307,24 +298,19 @@ def iter_read_split(
             cuts="N",
             reads_of_blocks=owners,
         )
-        found = yield from _progress(reading)
+        found = yield from report(reading, lambda step: SplitProgress(*step))
         # Reads without a block have no number.
         split = SplitIntervals(found, np.unique(owners[0], return_inverse=True)[1])
     elif kind in ROW_FORMATS:
-        rows = yield from _progress(_parse(path, kind, names=False, blocks=True, lines=True))
+        rows = yield from report(
+            _parse(path, kind, names=False, blocks=True, lines=True),
+            lambda step: SplitProgress(*step),
+        )
         starts_row = np.append(False, rows.line_at[1:] != rows.line_at[:-1])[: len(rows.line_at)]
         split = SplitIntervals(rows.intervals, np.cumsum(starts_row).astype(np.int64))
     else:
-        for report in iter_read_intervals(path, names=False):
-            intervals = report.intervals
-            yield SplitProgress(report.stage, report.n_bytes_done, report.n_bytes_total)
+        for step in iter_read_intervals(path, names=False):
+            intervals = step.intervals
+            yield SplitProgress(step.stage, step.n_bytes_done, step.n_bytes_total)
         split = SplitIntervals(intervals, np.arange(len(intervals)))
     yield SplitProgress("Reading blocks", 1, 1, split)
-
-
-def _progress(reading: Any) -> Iterator[SplitProgress]:
-    while True:
-        try:
-            yield SplitProgress(*next(reading))
-        except StopIteration as done:
-            return done.value

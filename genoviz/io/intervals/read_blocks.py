@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.io.intervals.index_files import READ_ENDINGS, check_index, find_index
 from genoviz.model import ByteStrings, Intervals, PathRegion
@@ -136,7 +137,7 @@ def _open(
             name = str(path) if index else f"/dev/fd/{opened.fileno()}"
             file = pysam.AlignmentFile(name, mode, **options)
     except FileNotFoundError:
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}") from None
+        raise missing(path) from None
     except (OSError, ValueError) as error:
         reason = _NO_CONTIGS if "no sequences defined" in str(error) else error
         raise FileFormatError(path, f"cannot be read as {kind.upper()}: {reason}") from error

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.files.content import open_for_library
+from genoviz.io.files.content import missing, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.model import ByteStrings, Intervals
 
@@ -79,7 +79,7 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
     """
     pl = import_reader("polars", "Parquet, Arrow and CSV files")
     if not path.is_file():
-        raise FileFormatError(path, f"there is no such file in {path.absolute().parent}")
+        raise missing(path)
     try:
         with open_for_library(path) as readable:
             if kind == "parquet":

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from genoviz.generators import report
 from genoviz.io.files import file_source
 from genoviz.io.files.array_cache import Entry, load_entry, store_entry
 from genoviz.io.files.file_source import Source, entry_folder
@@ -158,9 +159,4 @@ def _to_planes(entry: Entry) -> GenomePlanes | None:
 def _report(
     stage: str, steps: Generator[Progress, None, Any]
 ) -> Generator[PlanesProgress, None, Any]:
-    while True:
-        try:
-            progress = next(steps)
-        except StopIteration as stop:
-            return stop.value
-        yield PlanesProgress(stage, *progress)
+    return report(steps, lambda step: PlanesProgress(stage, *step))

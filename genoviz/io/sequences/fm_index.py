@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.generators import report
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.sequences.gvfm_file import MAGIC, ArrayFile, open_array_file, write_arrays
 from genoviz.model import IndexText
@@ -144,12 +145,8 @@ def iter_read_fm_index(
         If the file cannot be read, is no index, of another version, or damaged.
     """
     opening = open_array_file(Path(path))
-    while True:
-        try:
-            yield IndexFileProgress(*next(opening))
-        except StopIteration as done:
-            file = ArrayFile(Path(path), done.value)
-            break
+    content = yield from report(opening, lambda step: IndexFileProgress(*step))
+    file = ArrayFile(Path(path), content)
     about = _check_about(file)
     found = {name: file.array(name) for name in _ARRAYS}
     n_total = sum(section.n_bytes for section in file.sections.values())

@@ -29,7 +29,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.content import finish, open_content
+from genoviz.generators import finish
+from genoviz.io.files.content import open_content
 
 MAGIC = b"GVFMIDX1"
 MAJOR, MINOR = 1, 0

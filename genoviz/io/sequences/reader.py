@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from genoviz.generators import report
 from genoviz.io.sequences.fasta import read_fasta
 from genoviz.io.sequences.two_bit import is_two_bit, read_two_bit
 from genoviz.io.text.text_file import open_text
@@ -52,24 +53,13 @@ def iter_read_sequences(path: str | PathLike[str]) -> Iterator[SequencesProgress
         If the file cannot be read, is neither, or holds what is no nucleotide; names the line.
     """
     path = Path(path)
-    reading = _read(path)
-    while True:
-        try:
-            yield SequencesProgress(*next(reading))
-        except StopIteration as done:
-            n_bytes = path.stat().st_size
-            yield SequencesProgress("Reading sequences", n_bytes, n_bytes, done.value)
-            return
+    found = yield from report(_read(path), lambda step: SequencesProgress(*step))
+    n_bytes = path.stat().st_size
+    yield SequencesProgress("Reading sequences", n_bytes, n_bytes, found)
 
 
 def _read(path: Path) -> Generator[tuple[str, int, int], None, Sequences]:
-    opening = open_text(path)
-    while True:
-        try:
-            yield ("Decompressing", *next(opening))
-        except StopIteration as done:
-            content = done.value
-            break
+    content = yield from report(open_text(path), lambda step: ("Decompressing", *step))
     if is_two_bit(content[:4].tobytes()):
         return (yield from read_two_bit(path, content))
     return (yield from read_fasta(path, content))

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.generators import finish
 from genoviz.io.files.content import open_content
 from genoviz.io.files.reading_rules import RULES
 from genoviz.io.text.writer import decompress_block, find_blocks
@@ -226,12 +227,7 @@ def read_bytes(path: str | PathLike[str], *, may_be_empty: bool = False) -> np.n
         If the file cannot be read, is cut short or damaged; or if it is empty, unless it
         ``may_be_empty``.
     """
-    reading = open_text(Path(path), may_be_empty=may_be_empty)
-    while True:
-        try:
-            next(reading)
-        except StopIteration as stop:
-            return stop.value
+    return finish(open_text(Path(path), may_be_empty=may_be_empty))
 
 
 def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:

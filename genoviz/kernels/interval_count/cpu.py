@@ -3,6 +3,7 @@
 import numpy as np
 from numba import get_num_threads, njit, prange
 
+from genoviz.generators import finish
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
 from genoviz.kernels.interval_count.cpu_sorted import (
     CHUNK,
@@ -10,7 +11,6 @@ from genoviz.kernels.interval_count.cpu_sorted import (
     find_covered,
     is_sorted,
     iter_sort_arrays,
-    last_of,
     order_of,
     sum_before,
 )
@@ -29,7 +29,7 @@ COVER_SLICE = 128 * CHUNK
 
 def count_overlaps(query_starts, query_ends, starts, ends, method):
     """Return how many subjects each query overlaps."""
-    return last_of(iter_count_overlaps(query_starts, query_ends, starts, ends, method))
+    return finish(iter_count_overlaps(query_starts, query_ends, starts, ends, method))
 
 
 def iter_count_overlaps(query_starts, query_ends, starts, ends, method):
@@ -47,7 +47,7 @@ def iter_count_overlaps(query_starts, query_ends, starts, ends, method):
 
 def measure_cover(query_starts, query_ends, starts, ends):
     """Return the bases of all subjects inside each query, and those that one covers."""
-    return last_of(iter_measure_cover(query_starts, query_ends, starts, ends))
+    return finish(iter_measure_cover(query_starts, query_ends, starts, ends))
 
 
 def iter_measure_cover(query_starts, query_ends, starts, ends):

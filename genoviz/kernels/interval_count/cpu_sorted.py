@@ -10,11 +10,11 @@ stretch ends where as many intervals have ended as have begun.
 
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
 
 import numpy as np
 from numba import get_num_threads, njit, prange
 
+from genoviz.generators import finish
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
 
 MIN_PARALLEL = 1 << 17
@@ -73,20 +73,11 @@ def _spread(values, low, shift, range_of_cell, n_ranges, n_chunks, spread):
     return bounds
 
 
-def last_of(work: Generator[Any, None, Any]) -> Any:
-    """Return what a generator returns at its end."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            return done.value
-
-
 def sort_arrays(
     arrays: Sequence[np.ndarray], *, spare: Sequence[np.ndarray] = ()
 ) -> list[np.ndarray]:
     """As `iter_sort_arrays`, in one go."""
-    return last_of(iter_sort_arrays(arrays, n_total=0, spare=spare))
+    return finish(iter_sort_arrays(arrays, n_total=0, spare=spare))
 
 
 def iter_sort_arrays(

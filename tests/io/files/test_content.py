@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from genoviz.errors import FileFormatError
+from genoviz.generators import finish
 from genoviz.io.files import content
-from genoviz.io.files.content import finish, open_content, open_for_library
+from genoviz.io.files.content import open_content, open_for_library
 from genoviz.io.files.reading_rules import RULES
 
 

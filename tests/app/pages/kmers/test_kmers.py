@@ -11,9 +11,9 @@ import panel as pn
 import pytest
 
 from genoviz.analyses.graph.query.path_positions import find_region_steps
-from genoviz.analyses.sequences.kmer_groups import finish
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.errors import GenovizError, ParameterError
+from genoviz.generators import finish
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.sequences.fm_index import write_fm_index
 from genoviz.io.sequences.gvfm_file import ArrayFile
