@@ -18,6 +18,7 @@ from tornado.web import RequestHandler
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.server import serving
 from genoviz_app.server.lab import Lab
+from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.serving import make_server, offer_files
 from genoviz_app.server.watching import Health
 
@@ -43,6 +44,7 @@ def main() -> None:
     lab = Lab(port=0)
     offer_files(lab)
     server = make_server(lab, Health(), show=False)
+    keep_what_is_loaded()
     server._tornado.add_handlers(r".*", [("/tabs", TabsHandler)])
     print(f"serving at http://127.0.0.1:{server.port}", flush=True)
     server.start()

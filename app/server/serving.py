@@ -23,6 +23,7 @@ from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
 from genoviz_app.server.event_loop import loop_lag
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
+from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.watching import Health, write_events
 
 
@@ -127,6 +128,7 @@ def serve(
         write_events()
     health = Health()
     server = make_server(given, health, show=show)
+    keep_what_is_loaded()
     names = own_names(given.address)
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
     print(f"genoviz is at http://{host}:{server.port}{given.prefix}", flush=True)  # noqa: T201

@@ -18,6 +18,7 @@ from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.doors import Doors, TabOwner
 from genoviz_app.server.event_loop import LOOP_LAG, TabByTab
+from genoviz_app.server.quick_models import make_models_quickly
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +125,7 @@ def _prepare_libraries() -> None:
     """Prepare Bokeh, Panel and the log; calling it again does nothing."""
     send_small_frames_at_once()
     keep_styles_here()
+    make_models_quickly()
     # A browser repeats models that it shows late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -16,10 +17,10 @@ from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState, Submit
 from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
 from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
-from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
+from genoviz_app.pages.pangenome.picture.live_picture import LivePicture, is_served
 from genoviz_app.parts.styles import CARD, LEGEND, PICTURE_CARD
 from genoviz_app.plots.legend import legend_html
-from genoviz_app.plots.stress_curve import stress_curve
+from genoviz_app.plots.stress_curve import StressFigure, stress_curve
 from genoviz_app.server.jobs import KERNELS
 
 POLL_MILLISECONDS = 40
@@ -128,11 +129,16 @@ class StressChart:
         self._run = run
         self._seen: tuple = ()
         self._next_look = 0.0
-        self._pipe = hv.streams.Pipe(data=((), 1))
-        self._curve = hv.DynamicMap(_draw, streams=[self._pipe])
-        self.pane = pn.pane.HoloViews(
-            self._curve, sizing_mode="stretch_both", min_height=180, linked_axes=False, margin=0
-        )
+        place: dict[str, Any] = {"sizing_mode": "stretch_both", "min_height": 180, "margin": 0}
+        if is_served():
+            self._figure = StressFigure()
+            self._draw = self._draw_figure
+            self.pane = pn.pane.Bokeh(self._figure.figure, **place)
+        else:  # a notebook, which may show the same view in two cells
+            self._pipe = hv.streams.Pipe(data=((), 1))
+            self._draw = lambda *data: self._pipe.send(data)
+            curve = hv.DynamicMap(_curve, streams=[self._pipe])
+            self.pane = pn.pane.HoloViews(curve, linked_axes=False, **place)
 
     def poll(self) -> None:
         """Draw again when the run has a new value."""
@@ -144,10 +150,18 @@ class StressChart:
         n_iterations = self._run.settings.n_iterations
         if (id(self._run.history), len(history), n_iterations) != self._seen:
             self._seen = (id(self._run.history), len(history), n_iterations)
-            self._pipe.send((history, n_iterations))
+            self._draw(history, n_iterations)
+
+    def _draw_figure(self, history: tuple, n_iterations: int) -> None:
+        draw = partial(self._figure.show, history, n_iterations=n_iterations)
+        document = self._figure.figure.document
+        if document is None:
+            draw()
+        else:
+            document.add_next_tick_callback(draw)
 
 
-def _draw(data: tuple) -> hv.Overlay:
+def _curve(data: tuple) -> hv.Overlay:
     history, n_iterations = data
     return stress_curve(history, n_iterations=n_iterations)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import holoviews as hv
+import numpy as np
 import pytest
 
 from genoviz.analyses.graph.layout.stress import PathStress
 from genoviz_app.pages.pangenome.layout.controls import numbers_html, plain
 from genoviz_app.pages.pangenome.layout.run import RunProgress, RunState
-from genoviz_app.plots.stress_curve import stress_curve
+from genoviz_app.plots.stress_curve import StressFigure, stress_curve
 
 
 def stress(mean, half=0.0):
@@ -38,6 +39,25 @@ def test_what_a_log_axis_cannot_show_is_left_out_and_still_drawn(history):
     plot = hv.render(stress_curve(history, n_iterations=5), backend="bokeh")
     assert plot.y_range.start > 0
     assert plot.y_range.end >= 100 * plot.y_range.start
+
+
+@pytest.mark.parametrize(
+    "history",
+    [(), [(0, stress(math.nan)), (3, stress(1.0, 3.0))], [(0, stress(50.0, 20.0)), (2, stress(4))]],
+)
+def test_the_figure_of_a_page_shows_what_the_curve_shows(history):
+    band, curve, last = stress_curve(history, n_iterations=30)
+    made = StressFigure()
+    made.show([(7, stress(1e6))], n_iterations=5)
+    made.show(history, n_iterations=30)
+    assert (made.figure.x_range.start, made.figure.x_range.end) == curve.range("iteration")
+    assert (made.figure.y_range.start, made.figure.y_range.end) == curve.range("stress")
+    area, line, point = (renderer.data_source.data for renderer in made.figure.renderers)
+    np.testing.assert_array_equal(line["x"], curve.dimension_values("iteration"))
+    np.testing.assert_array_equal(line["y"], curve.dimension_values("stress"))
+    np.testing.assert_array_equal(area["low"], band.dimension_values("low"))
+    np.testing.assert_array_equal(area["high"], band.dimension_values("high"))
+    np.testing.assert_array_equal(point["x"], last.dimension_values("iteration"))
 
 
 def test_the_numbers_are_readable():

@@ -1,0 +1,207 @@
+"""A page's models are made without working out again what is the same for all of their class.
+
+For each model Bokeh and Panel look up and check its defaults, list its linked properties, copy its
+parameters to read them, and walk through all that lies below it: more than half of the time in
+which a page is made. Here these answers are remembered. They are the same, as a test says that
+makes pages in both ways; and where a library has changed its shape, its own way stays.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+PLAIN = (type(None), bool, int, float, str)
+
+
+def make_models_quickly() -> None:
+    """Have this process remember what is the same for all models of a class."""
+    from bokeh.settings import settings
+
+    settings.perform_error_diagnostics = False  # how many arguments does each callback take?
+    for remember in (
+        _remember_defaults,
+        _remember_properties,
+        _remember_containers,
+        _list_parameters_once,
+        _read_without_copies,
+        _tag_data_once,
+    ):
+        try:
+            remember()
+        except (ImportError, AttributeError) as error:
+            log.warning("pages come up more slowly: %s", error)
+
+
+def keep_what_is_loaded() -> None:
+    """Let no collection of garbage look at modules again: a whole one holds the loop for 0.2 s."""
+    gc.collect()
+    gc.freeze()
+
+
+def _remember_defaults() -> None:
+    """Let a default be looked up and checked once for each class, where no theme changes it."""
+    from bokeh.core.has_props import HasProps
+    from bokeh.core.property.descriptors import PropertyDescriptor
+
+    overridden = _once(vars(HasProps)["_overridden_defaults"].__func__)
+    HasProps._overridden_defaults = classmethod(overridden)
+    HasProps.themed_values  # noqa: B018
+    HasProps.themed_values = lambda self: vars(self).get("__themed_values__")
+    find, is_made_anew = PropertyDescriptor._get_default, PropertyDescriptor.has_unstable_default
+    defaults: dict[tuple[type, str], Any] = {}
+    made_anew: dict[tuple[type, str], bool] = {}
+
+    def has_unstable_default(self, obj):
+        key = (type(obj), self.name)
+        if key not in made_anew:
+            made_anew[key] = is_made_anew(self, obj)
+        return made_anew[key]
+
+    def get_default(self, obj):
+        themed = obj.themed_values()
+        if themed is not None and self.name in themed:
+            return find(self, obj)
+        key = (type(obj), self.name)
+        if key in defaults:
+            return defaults[key]
+        default = find(self, obj)
+        if type(default) in PLAIN and not has_unstable_default(self, obj):
+            defaults[key] = default
+        return default
+
+    PropertyDescriptor.has_unstable_default = has_unstable_default
+    PropertyDescriptor._get_default = get_default
+
+
+def _remember_properties() -> None:
+    """Let each class tell once which of its properties are linked, and where its script is."""
+    from panel.custom import ReactiveESM
+    from panel.io.state import state
+    from panel_material_ui.base import MaterialComponent
+
+    for owner in (ReactiveESM, MaterialComponent):
+        linked = _once_for_objects(vars(owner)["_linked_properties"].fget)
+        owner._linked_properties = property(linked)
+    find = vars(ReactiveESM)["_component_resource_path"].__func__
+    found = cache(lambda cls, path, compiled, _prefix: find(cls, path, compiled))
+    ReactiveESM._component_resource_path = classmethod(
+        lambda cls, esm_path, compiled: found(cls, esm_path, compiled, state.rel_path)
+    )
+
+
+def _once(ask: Callable[[type], Any]) -> Callable[[type], Any]:
+    answers: dict[type, Any] = {}
+
+    @wraps(ask)
+    def answer(cls):
+        if cls not in answers:
+            answers[cls] = ask(cls)
+        return answers[cls]
+
+    return answer
+
+
+def _once_for_objects(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    answers: dict[type, Any] = {}
+
+    @wraps(ask)
+    def answer(self):
+        if type(self) not in answers:
+            answers[type(self)] = ask(self)
+        return answers[type(self)]
+
+    return answer
+
+
+def _remember_containers() -> None:
+    """Let it be asked once for each type whether it holds things that may change."""
+    from param import parameterized
+
+    ask = parameterized._is_mutable_container
+    answers: dict[type, bool] = {}
+
+    def is_mutable_container(value):
+        kind = type(value)
+        if kind not in answers:
+            answers[kind] = ask(value)
+        return answers[kind]
+
+    parameterized._is_mutable_container = is_mutable_container
+
+
+def _list_parameters_once() -> None:
+    """Let a component list its synced parameters once, rather than once for each of them."""
+    from panel.reactive import Syncable
+
+    def init_params(self):
+        synced = frozenset(self._synced_params)
+        values = {name: getattr(self, name) for name in self.param if name in synced}
+        return {name: value for name, value in values.items() if value is not None}
+
+    Syncable._init_params  # noqa: B018
+    Syncable._init_params = init_params
+
+
+def _read_without_copies() -> None:
+    """Let a component's parameters be read as its class has them, where it has none of its own."""
+    from panel.custom import ReactiveESM
+    from param import parameterized
+
+    reading = threading.local()
+    copy = parameterized._instantiated_parameter
+
+    def instantiated_parameter(owner, parameter):
+        is_read = getattr(reading, "is_on", False)
+        if is_read and parameter.name not in owner._param__private.params:
+            return parameter
+        return copy(owner, parameter)
+
+    @contextmanager
+    def turned(is_on: bool) -> Iterator[None]:
+        before, reading.is_on = getattr(reading, "is_on", False), is_on
+        try:
+            yield
+        finally:
+            reading.is_on = before
+
+    def within(method: Callable[..., Any], is_on: bool) -> Callable[..., Any]:
+        @wraps(method)
+        def turned_method(self, *args, **kwargs):
+            with turned(is_on):
+                return method(self, *args, **kwargs)
+
+        return turned_method
+
+    ReactiveESM._get_properties = within(ReactiveESM._get_properties, True)
+    ReactiveESM._get_children = within(ReactiveESM._get_children, True)
+    ReactiveESM._get_child_model = within(ReactiveESM._get_child_model, False)
+    parameterized._instantiated_parameter = instantiated_parameter
+
+
+def _tag_data_once() -> None:
+    """Let the walk that tags data with their root end where the parts below have been tagged."""
+    from bokeh.model import DataModel
+    from bokeh.model.util import collect_filtered_models
+    from panel.reactive import ReactiveCustomBase
+
+    def patch_datamodel_ref(props, ref):
+        tag = f"__ref:{ref}"
+
+        def is_tagged(model):
+            data = getattr(model, "data", None)
+            return isinstance(data, DataModel) and data is not props and tag in data.tags
+
+        for model in collect_filtered_models(is_tagged, props):
+            if isinstance(model, DataModel) and tag not in model.tags:
+                model.tags.append(tag)
+
+    ReactiveCustomBase._patch_datamodel_ref  # noqa: B018
+    ReactiveCustomBase._patch_datamodel_ref = staticmethod(patch_datamodel_ref)

@@ -1,0 +1,94 @@
+"""Pages whose models are made quickly are those that the libraries make, with less work."""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+import sys
+
+import pytest
+
+from genoviz_app.pages import PAGES
+from genoviz_app.server import quick_models
+from genoviz_app.server.setup import prepare_server
+
+MAKE = """
+import json, sys
+import panel as pn
+from bokeh.document import Document
+from bokeh.themes import Theme
+from panel.io.state import set_curdoc
+from types import SimpleNamespace
+from genoviz_app.dashboard import Dashboard
+from genoviz_app.server.quick_models import make_models_quickly
+from genoviz_app.theme import CHART_THEME
+
+pn.extension("filedropper", "tabulator", notifications=True)
+request = SimpleNamespace(arguments={}, headers={}, cookies={}, protocol="http", host="here")
+
+def make(page):
+    document = Document()
+    document.theme = Theme(json=CHART_THEME)
+    context = SimpleNamespace(
+        id="tab", request=request, server_context=object(), session=None, _document=document
+    )
+    document._session_context = lambda: context
+    with set_curdoc(document):
+        dashboard = Dashboard(f"page={page}")
+        dashboard.root.server_doc(document)
+        dashboard.close()
+        return json.dumps(document.to_json().content, default=lambda part: bytes(part.data).hex())
+
+calls = 0
+def count(*_event):
+    global calls
+    calls += _event[1] in ("call", "c_call")
+
+for way in range(2):
+    for page in sys.argv[1:]:
+        make(page)  # the first page of a process brings definitions
+        print(json.dumps(make(page)))
+    sys.setprofile(count)
+    make(sys.argv[1])
+    sys.setprofile(None)
+    print(calls)
+    calls = 0
+    make_models_quickly()
+"""
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Pages as text, and the calls that the first took; in the libraries' way, and quickly."""
+    command = [sys.executable, "-c", MAKE, *(page.slug for page in PAGES)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    half = len(lines) // 2
+    assert half == len(PAGES) + 1
+    return lines[:half], lines[half:]
+
+
+def without_numbers(page):
+    """Return a page with its ids in their order instead of their numbers."""
+    order: dict[str, int] = {}
+    number = r'(?<=[a-zA-Z])\d{3,}(?=\\?")'
+    return re.sub(number, lambda found: str(order.setdefault(found[0], len(order))), page)
+
+
+@pytest.mark.parametrize("number", range(len(PAGES)))
+def test_a_page_is_the_same(made, number):
+    plain, quick = (without_numbers(pages[number]) for pages in made)
+    assert len(plain) > 50_000
+    assert plain == quick
+
+
+def test_a_page_takes_half_the_calls(made):
+    plain, quick = (int(pages[-1]) for pages in made)
+    assert quick < plain / 2
+
+
+def test_the_libraries_have_the_shape_that_is_known(caplog):
+    prepare_server()
+    caplog.set_level(logging.WARNING)
+    quick_models.make_models_quickly()
+    assert not caplog.records
