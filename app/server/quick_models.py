@@ -36,7 +36,7 @@ def make_models_quickly() -> None:
     ):
         try:
             remember()
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, KeyError) as error:
             log.warning("pages come up more slowly: %s", error)
 
 
