@@ -19,8 +19,8 @@ from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row
 from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.graph.layout.path_records import build_path_records
-from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
-from genoviz.analyses.graph.layout.run import LayoutRun, LayoutSnapshot
+from genoviz.analyses.graph.layout.path_sgd import PathSgdRun, iter_path_sgd_layout
+from genoviz.analyses.graph.layout.run import LayoutSnapshot
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
 from genoviz.io.graph.gfa import read_gfa
@@ -209,7 +209,7 @@ def measure_designs(graph: PangenomeGraph, size: str) -> list[Row]:
             original, variant=variant, rng_states=rng_states if variant.rng else None
         )
         with mock.patch.object(kernel, "make_updates", designed):
-            run = LayoutRun(graph, records, None, LayoutOptions(window=window), 0, "cuda")
+            run = PathSgdRun(graph, records, None, LayoutOptions(window=window), 0, "cuda")
             run.make_updates(20, n_updates // 10)
             rates = []
             for _ in range(3):

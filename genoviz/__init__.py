@@ -118,6 +118,11 @@ _MODULES = {
     "genoviz.analyses.sequences.kmer_trace": ("BwtWindow", "KmerTrace", "bwt_window", "trace_kmer"),
     "genoviz.analyses.sequences.kmers": ("Kmer", "PackedKmers", "parse_kmers"),
     "genoviz.analyses.graph.layout.path_sgd": ("iter_path_sgd_layout", "path_sgd_layout"),
+    "genoviz.analyses.graph.layout.multilevel": (
+        "MultilevelOptions",
+        "iter_multilevel_layout",
+        "multilevel_layout",
+    ),
     "genoviz.analyses.graph.layout.options": ("LayoutOptions",),
     "genoviz.analyses.graph.layout.run": ("LayoutSnapshot",),
     "genoviz.analyses.sequences.multiplicity_track": ("MultiplicityBins", "MultiplicityTrack"),

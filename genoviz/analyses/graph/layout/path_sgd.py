@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.graph.layout.components import find_components
-from genoviz.analyses.graph.layout.options import LayoutOptions
-from genoviz.analyses.graph.layout.path_records import build_path_records, linear_coordinates
-from genoviz.analyses.graph.layout.run import LayoutRun, LayoutSnapshot
-from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.analyses.graph.layout.options import (
+    LayoutOptions,
+    default_window,
+    learning_rates,
+    zipf_tables,
+)
+from genoviz.analyses.graph.layout.path_records import PathRecords, build_path_records
+from genoviz.analyses.graph.layout.run import (
+    LayoutRun,
+    LayoutSnapshot,
+    check_start,
+    first_coordinates,
+    linear_snapshot,
+)
+from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.model import GraphLayout, PangenomeGraph
+
+FIRST_SLICE_UPDATES = 200_000
 
 
 def path_sgd_layout(
@@ -83,10 +95,7 @@ def iter_path_sgd_layout(
         See `LayoutOptions`.
     """
     checked = LayoutOptions(**options)
-    if start is not None and start.n_nodes != graph.n_nodes:
-        raise ParameterError(
-            f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
-        )
+    check_start(graph, start)
     used = None if paths is None else graph.path_indices(paths)
     return _iter_snapshots(
         graph, used, start, slice_seconds, stress_samples, copies, backend, checked
@@ -105,22 +114,110 @@ def _iter_snapshots(
 ) -> Iterator[LayoutSnapshot]:
     records = build_path_records(graph, paths=paths, min_steps=2)
     if records.n_steps == 0:
-        yield _linear_fallback(graph, options)
+        yield linear_snapshot(graph, options.n_iterations)
         return
-    run = LayoutRun(graph, records, start, options, stress_samples, backend, copies=copies)
+    run = PathSgdRun(graph, records, start, options, stress_samples, backend, copies=copies)
     yield from run.iter_snapshots(slice_seconds)
 
 
-def _linear_fallback(graph: PangenomeGraph, options: LayoutOptions) -> LayoutSnapshot:
-    return LayoutSnapshot(
-        coordinates=linear_coordinates(graph),
-        iteration=options.n_iterations,
-        n_iterations=options.n_iterations,
-        n_updates=0,
-        n_updates_total=0,
-        eta=0.0,
-        seconds=0.0,
-        is_final=True,
-        note="No path has two steps, so nothing guides the layout: nodes lie in graph order.",
-        components=find_components(graph),
-    )
+class PathSgdRun(LayoutRun):
+    """A run of path-guided SGD."""
+
+    def __init__(
+        self,
+        graph: PangenomeGraph,
+        records: PathRecords,
+        start: GraphLayout | None,
+        options: LayoutOptions,
+        stress_samples: int,
+        backend: Backend,
+        *,
+        copies: bool = True,
+    ) -> None:
+        coordinates = first_coordinates(graph, start, options.initialisation, options.seed)
+        super().__init__(
+            graph, records, coordinates, options.seed, stress_samples, backend, copies=copies
+        )
+        self.options = options
+        self.kernel = load_kernel("path_sgd", backend)
+        self.space = min(options.space or records.longest_path, records.longest_path)
+        tables = zipf_tables(options.theta, self.space)
+        self.exact_space = tables.exact_space
+        self.zeta = self.xp.asarray(tables.zeta)
+        self.zipf_factor = self.xp.asarray(tables.zipf_factor)
+        self.window = options.window or default_window(graph.n_nodes)
+        seeds = np.random.SeedSequence((options.seed, options.first_iteration))
+        n_workers = self._count_workers(resolve_backend(backend))
+        self.states = self.xp.asarray(seeds.generate_state(n_workers, np.uint64))
+        self.n_iterations = options.n_iterations
+        self.etas = learning_rates(
+            options.n_iterations,
+            eta_max=options.eta_max or max(float(records.longest_path) ** 2, options.eps),
+            eps=options.eps,
+        )
+        self.updates_per_iteration = max(round(options.updates_per_step * records.n_steps), 1)
+        self.n_updates_total = self.updates_per_iteration * (
+            options.n_iterations - options.first_iteration
+        )
+        self.make_updates(0, 0)  # compiles or loads the kernel, so that no time counts it
+
+    def _count_workers(self, backend: str) -> int:
+        if backend == "cpu" and self.options.n_threads is not None:
+            return self.options.n_threads
+        return self.kernel.count_workers(self.graph.n_nodes, self.window)
+
+    def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
+        """Run the schedule and yield on the way."""
+        first, n_iterations = self.options.first_iteration, self.options.n_iterations
+        if slice_seconds is not None:
+            yield self.snapshot(first, float(self.etas[first]), self.sample_stress())
+        for iteration in range(first, n_iterations):
+            is_last = iteration + 1 == n_iterations
+            for is_end in self._iter_slices(iteration, slice_seconds):
+                if is_end and is_last:
+                    break
+                if slice_seconds is None:
+                    continue
+                stress = self.sample_stress() if is_end else None
+                done = iteration + is_end
+                eta = float(self.etas[min(done, n_iterations - 1)])
+                yield self.snapshot(done, eta, stress)
+        yield self.final_snapshot(float(self.etas[-1]))
+
+    def _iter_slices(self, iteration: int, slice_seconds: float | None) -> Iterator[bool]:
+        """Make one iteration's updates; yield after each slice whether it was the last."""
+        n_left = self.updates_per_iteration
+        while n_left > 0:
+            n_wanted = min(n_left, self._slice_updates(slice_seconds))
+            began = time.perf_counter()
+            n_done = self.make_updates(iteration, n_wanted)
+            self.seconds += time.perf_counter() - began
+            self.n_updates += n_done
+            n_left -= n_done
+            yield n_left <= 0
+
+    def _slice_updates(self, slice_seconds: float | None) -> int:
+        if slice_seconds is None:
+            return self.updates_per_iteration
+        if self.n_updates == 0:
+            return FIRST_SLICE_UPDATES
+        return max(int(slice_seconds * self.n_updates / self.seconds), 1000)
+
+    def make_updates(self, iteration: int, n_updates: int) -> int:
+        """Make updates with an iteration's learning rate; return how many were made."""
+        return self.kernel.make_updates(
+            self.points,
+            self.records.records,
+            self.records.path_starts,
+            self.records.block_paths,
+            self.zeta,
+            self.zipf_factor,
+            self.options.theta,
+            self.space,
+            self.exact_space,
+            self.etas[iteration],
+            iteration >= int(self.options.cooling_start * self.options.n_iterations),
+            n_updates,
+            self.states,
+            self.window,
+        )

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.graph.layout.components import find_components, pack_components
-from genoviz.analyses.graph.layout.options import (
-    LayoutOptions,
-    default_window,
-    learning_rates,
-    zipf_tables,
+from genoviz.analyses.graph.layout.path_records import (
+    PathRecords,
+    initial_coordinates,
+    linear_coordinates,
 )
-from genoviz.analyses.graph.layout.path_records import PathRecords, initial_coordinates
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.backend import Backend, array_module
+from genoviz.errors import ParameterError
 from genoviz.model import GraphLayout, PangenomeGraph
-
-FIRST_SLICE_UPDATES = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,150 +77,116 @@ class LayoutSnapshot:
 
 
 class LayoutRun:
-    """The arrays and the progress of one run."""
+    """The layout, the clock and the snapshots of one run, whatever its method.
+
+    Attributes
+    ----------
+    coordinates
+        float64, shape (n_nodes, 2, 2), bp, where the backend has its arrays.
+    n_iterations, n_updates_total
+        Of the whole run; who derives from this sets them.
+    """
+
+    n_iterations: int
+    n_updates_total: int
 
     def __init__(
         self,
         graph: PangenomeGraph,
         records: PathRecords,
-        start: GraphLayout | None,
-        options: LayoutOptions,
+        coordinates: np.ndarray,
+        seed: int,
         stress_samples: int,
         backend: Backend,
         *,
-        copies: bool = True,
+        copies: bool,
     ) -> None:
         self.graph = graph
         self.copies = copies
-        self.options = options
-        self.stress_samples = stress_samples
-        self.kernel = load_kernel("path_sgd", backend)
         self.xp = array_module(backend)
-        self.records = _move_records(records, self.xp)
-        self.space = min(options.space or records.longest_path, records.longest_path)
-        tables = zipf_tables(options.theta, self.space)
-        self.exact_space = tables.exact_space
-        self.zeta = self.xp.asarray(tables.zeta)
-        self.zipf_factor = self.xp.asarray(tables.zipf_factor)
-        self.window = options.window or default_window(graph.n_nodes)
-        seeds = np.random.SeedSequence((options.seed, options.first_iteration))
-        n_workers = self._count_workers(resolve_backend(backend))
-        self.states = self.xp.asarray(seeds.generate_state(n_workers, np.uint64))
-        self.etas = learning_rates(
-            options.n_iterations,
-            eta_max=options.eta_max or max(float(records.longest_path) ** 2, options.eps),
-            eps=options.eps,
-        )
-        coordinates = (
-            initial_coordinates(graph, options.initialisation, seed=options.seed)
-            if start is None
-            else start.coordinates.copy()
-        )
         self.coordinates = self.xp.asarray(coordinates)
-        self.updates_per_iteration = max(round(options.updates_per_step * records.n_steps), 1)
+        self.records = _move_records(records, self.xp)
+        self.seed = seed
+        self.stress_samples = stress_samples
         self.stress = StressSampler(self.records, backend=backend) if stress_samples else None
         self.note = _note_untouched_nodes(graph, records)
         self.n_updates = 0
         self.seconds = 0.0
-        self.make_updates(0, 0)  # compiles or loads the kernel, so that no time counts it
 
-    def _count_workers(self, backend: str) -> int:
-        if backend == "cpu" and self.options.n_threads is not None:
-            return self.options.n_threads
-        return self.kernel.count_workers(self.graph.n_nodes, self.window)
+    @property
+    def points(self) -> Any:
+        """The ends of nodes; float64, shape (2 n_nodes, 2), bp."""
+        return self.coordinates.reshape(-1, 2)
 
-    def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
-        """Run the schedule and yield on the way."""
-        first, n_iterations = self.options.first_iteration, self.options.n_iterations
-        if slice_seconds is not None:
-            yield self._snapshot(first, self._sample_stress())
-        for iteration in range(first, n_iterations):
-            is_last = iteration + 1 == n_iterations
-            for is_end in self._iter_slices(iteration, slice_seconds):
-                if is_end and is_last:
-                    break
-                if slice_seconds is None:
-                    continue
-                stress = self._sample_stress() if is_end else None
-                yield self._snapshot(iteration + is_end, stress)
-        yield self._final_snapshot()
-
-    def _iter_slices(self, iteration: int, slice_seconds: float | None) -> Iterator[bool]:
-        """Make one iteration's updates; yield after each slice whether it was the last."""
-        n_left = self.updates_per_iteration
-        while n_left > 0:
-            n_wanted = min(n_left, self._slice_updates(slice_seconds))
-            began = time.perf_counter()
-            n_done = self.make_updates(iteration, n_wanted)
-            self.seconds += time.perf_counter() - began
-            self.n_updates += n_done
-            n_left -= n_done
-            yield n_left <= 0
-
-    def _slice_updates(self, slice_seconds: float | None) -> int:
-        if slice_seconds is None:
-            return self.updates_per_iteration
-        if self.n_updates == 0:
-            return FIRST_SLICE_UPDATES
-        return max(int(slice_seconds * self.n_updates / self.seconds), 1000)
-
-    def make_updates(self, iteration: int, n_updates: int) -> int:
-        """Make updates with an iteration's learning rate; return how many were made."""
-        return self.kernel.make_updates(
-            self.coordinates.reshape(-1, 2),
-            self.records.records,
-            self.records.path_starts,
-            self.records.block_paths,
-            self.zeta,
-            self.zipf_factor,
-            self.options.theta,
-            self.space,
-            self.exact_space,
-            self.etas[iteration],
-            iteration >= int(self.options.cooling_start * self.options.n_iterations),
-            n_updates,
-            self.states,
-            self.window,
-        )
-
-    def _sample_stress(self) -> PathStress | None:
+    def sample_stress(self) -> PathStress | None:
+        """Return the sampled path stress, if it was asked for."""
         if self.stress is None:
             return None
-        return self.stress.sample(
-            self.coordinates.reshape(-1, 2), n_samples=self.stress_samples, seed=self.options.seed
-        )
+        return self.stress.sample(self.points, n_samples=self.stress_samples, seed=self.seed)
 
-    def _snapshot(self, iteration: int, stress: PathStress | None) -> LayoutSnapshot:
-        n_iterations = self.options.n_iterations
+    def snapshot(self, iteration: int, eta: float, stress: PathStress | None) -> LayoutSnapshot:
+        """Return the layout as it is, after so many iterations."""
         return LayoutSnapshot(
             coordinates=self.coordinates.copy() if self.copies else self.coordinates.view(),
             is_live=not self.copies,
             iteration=iteration,
-            n_iterations=n_iterations,
+            n_iterations=self.n_iterations,
             n_updates=self.n_updates,
-            n_updates_total=self.updates_per_iteration
-            * (n_iterations - self.options.first_iteration),
-            eta=float(self.etas[min(iteration, n_iterations - 1)]),
+            n_updates_total=self.n_updates_total,
+            eta=eta,
             seconds=self.seconds,
             stress=stress,
             note=self.note,
         )
 
-    def _final_snapshot(self) -> LayoutSnapshot:
-        n_iterations = self.options.n_iterations
-        stress = self._sample_stress()
+    def final_snapshot(self, eta: float) -> LayoutSnapshot:
+        """Return the finished layout, its components packed."""
+        stress = self.sample_stress()
         components = find_components(self.graph)
         coordinates = self.coordinates
         if not isinstance(coordinates, np.ndarray):
             coordinates = coordinates.get()
         packed = self.xp.asarray(pack_components(coordinates, components))
         return replace(
-            self._snapshot(n_iterations, stress),
+            self.snapshot(self.n_iterations, eta, stress),
             coordinates=packed,
             is_final=True,
             is_live=False,
             components=components,
         )
+
+
+def check_start(graph: PangenomeGraph, start: GraphLayout | None) -> None:
+    """Raise ``ParameterError`` if a layout to start from is of another graph."""
+    if start is not None and start.n_nodes != graph.n_nodes:
+        raise ParameterError(
+            f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
+        )
+
+
+def first_coordinates(
+    graph: PangenomeGraph, start: GraphLayout | None, initialisation: str, seed: int
+) -> np.ndarray:
+    """Return a copy of the coordinates that a run begins with; float64, (n_nodes, 2, 2), bp."""
+    if start is None:
+        return initial_coordinates(graph, initialisation, seed=seed)
+    return start.coordinates.copy()
+
+
+def linear_snapshot(graph: PangenomeGraph, n_iterations: int) -> LayoutSnapshot:
+    """Return the finished layout of a graph whose paths guide nothing."""
+    return LayoutSnapshot(
+        coordinates=linear_coordinates(graph),
+        iteration=n_iterations,
+        n_iterations=n_iterations,
+        n_updates=0,
+        n_updates_total=0,
+        eta=0.0,
+        seconds=0.0,
+        is_final=True,
+        note="No path has two steps, so nothing guides the layout: nodes lie in graph order.",
+        components=find_components(graph),
+    )
 
 
 def _move_records(records: PathRecords, xp: Any) -> PathRecords:

@@ -1,0 +1,114 @@
+"""Coarser and coarser views of the paths of a graph: fewer points, further apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.graph.layout.levels_loops import choose_points, count_points, fill_points
+from genoviz.analyses.graph.layout.path_records import PathRecords
+from genoviz.kernels.path_sweep import BLOCK_BITS
+
+FACTOR = 4
+MIN_POINTS = 500
+MIN_SPACINGS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class PathLevel:
+    """One view of the paths; `genoviz.kernels.path_sweep` describes the arrays.
+
+    Attributes
+    ----------
+    records, path_starts, block_paths
+        The kernels' arguments.
+    lengths
+        int64, shape (n_paths,): of each path, bp.
+    spacing
+        How far apart its points lie on a path, about, bp.
+    has_ends
+        Whether the records are steps, with both ends of their nodes, as only the finest level's.
+    """
+
+    records: Any
+    path_starts: Any
+    block_paths: Any
+    lengths: np.ndarray
+    spacing: float
+    has_ends: bool
+
+    def moved(self, xp: Any) -> PathLevel:
+        """Return it with its arrays where a backend has them."""
+        return replace(
+            self,
+            records=xp.asarray(self.records),
+            path_starts=xp.asarray(self.path_starts),
+            block_paths=xp.asarray(self.block_paths),
+        )
+
+
+def build_levels(records: PathRecords, n_points: int) -> tuple[list[PathLevel], np.ndarray]:
+    """Return the views of the paths, the finest first, and how coarse a view each point is in.
+
+    Each level has points about four times as far apart as the one before, in bp: where alleles
+    are short, most points are left out; long nodes keep their ends. Points are chosen path by path,
+    and a path takes those that are there already, so that alleles share what they can.
+
+    Parameters
+    ----------
+    records
+        The steps of the paths; at least one.
+    n_points
+        Node ends of the graph.
+
+    Returns
+    -------
+    levels
+        Of which level 0 has all points.
+    levels of points
+        int8, shape (n_points,): the coarsest level that has a point.
+    """
+    lengths = _path_lengths(records)
+    total = float(lengths.sum())
+    spacing = max(total / (2 * records.n_steps), 1.0)
+    found = [
+        PathLevel(
+            records.records,
+            records.path_starts,
+            records.block_paths,
+            lengths,
+            spacing,
+            has_ends=True,
+        )
+    ]
+    point_levels = np.zeros(n_points, np.int8)
+    while len(found) == 1 or (
+        total / (FACTOR * spacing) > MIN_POINTS
+        and lengths.max() / (FACTOR * spacing) > MIN_SPACINGS
+    ):
+        spacing *= FACTOR
+        found.append(_coarser(found[-1], point_levels, len(found), spacing))
+    return found, point_levels
+
+
+def _path_lengths(records: PathRecords) -> np.ndarray:
+    """Return the length of each path; int64, bp."""
+    closing = records.records[records.path_starts[1:] - 1].astype(np.int64)
+    half = closing.shape[1] // 2
+    return closing[:, half] | (closing[:, -1] << 32 if half == 2 else 0)
+
+
+def _coarser(level: PathLevel, point_levels: np.ndarray, number: int, spacing: float) -> PathLevel:
+    finer = level.records, level.path_starts, level.has_ends
+    choose_points(*finer, spacing, point_levels, number)
+    counts = count_points(*finer, point_levels, number)
+    path_starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts + 1, out=path_starts[1:])
+    records = np.empty((path_starts[-1], level.records.shape[1]), np.uint32)
+    fill_points(records, path_starts, *finer, point_levels, number)
+    block_starts = np.arange(0, len(records), 1 << BLOCK_BITS)
+    block_paths = np.searchsorted(path_starts, block_starts, side="right") - 1
+    block_paths = block_paths.astype(np.int32)
+    return PathLevel(records, path_starts, block_paths, level.lengths, spacing, has_ends=False)
