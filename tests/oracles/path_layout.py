@@ -102,7 +102,49 @@ def path_sgd(graph: PangenomeGraph, coordinates: np.ndarray, *, n_iterations: in
 def _update(graph, coordinates, step_a, step_b, generator, eta) -> None:
     point_a, position_a = point_of(step_a, generator.random() < 0.5, graph)
     point_b, position_b = point_of(step_b, generator.random() < 0.5, graph)
-    d = max(abs(position_a - position_b), 1e-9)
+    _move(coordinates, point_a, point_b, max(abs(position_a - position_b), 1e-9), eta)
+
+
+def split_mix(state: int) -> int:
+    """Return 64 mixed bits (Steele et al. 2014)."""
+    mask = 2**64 - 1
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
+    return state ^ (state >> 31)
+
+
+def path_sweep(graph, coordinates, *, jump: int, eta: float, seed: int) -> list[int]:
+    """Move each step with the one ``jump`` ahead, or one that it draws; return all jumps.
+
+    The coordinates are changed in place.
+    """
+    record, jumps = 0, []
+    for path in range(graph.n_paths):
+        steps = steps_with_positions(graph, path)
+        for a in range(len(steps)):
+            bits = split_mix((record * 0x9E3779B97F4A7C15 + seed) % 2**64)
+            record += 1
+            b = a + jump
+            if jump == 0:
+                backward = bits % 2 == 1
+                if (a if backward else len(steps) - 1 - a) == 0:
+                    backward = not backward
+                room = a if backward else len(steps) - 1 - a
+                drawn = min(int(math.exp((bits >> 11) * 2.0**-53 * math.log(room + 1))), room)
+                b = a - drawn if backward else a + drawn
+            if b >= len(steps):
+                continue
+            jumps.append(abs(b - a))
+            point_a, position_a = point_of(steps[a], bits >> 1 & 1 == 1, graph)
+            point_b, position_b = point_of(steps[b], bits >> 2 & 1 == 1, graph)
+            if point_a != point_b:
+                d = max(abs(position_a - position_b), 1e-9)
+                _move(coordinates, point_a, point_b, d, eta)
+        record += 1
+    return jumps
+
+
+def _move(coordinates, point_a, point_b, d, eta) -> None:
     difference = coordinates[point_a] - coordinates[point_b]
     if difference[0] == 0:
         difference[0] = 1e-9
@@ -110,3 +152,16 @@ def _update(graph, coordinates, step_a, step_b, generator, eta) -> None:
     move = min(1.0, eta / max(d, 1.0)) * (distance - d) / 2 * difference / distance
     coordinates[point_a] -= move
     coordinates[point_b] += move
+
+
+def coarser_points(paths: list[list[tuple[int, int]]], spacing: float) -> set[int]:
+    """Return the points that a coarser view keeps, of paths of (point, position)."""
+    kept = set()
+    for path in paths:
+        last = 0
+        for index, (point, position) in enumerate(path):
+            is_end = index in (0, len(path) - 1)
+            if is_end or point in kept or position - last >= spacing:
+                kept.add(point)
+                last = position
+    return kept

@@ -69,6 +69,6 @@ Zheng et al. 2019, doi:10.1109/TVCG.2018.2859997 (SGD for stress with a falling 
 Niu et al. 2011, arXiv:1106.5730 (Hogwild).
 """
 
-from genoviz.kernels.path_sgd import BLOCK_BITS, CLOSING, SHORTEST_WEIGHED
-
-__all__ = ["BLOCK_BITS", "CLOSING", "SHORTEST_WEIGHED"]
+BLOCK_BITS = 10
+CLOSING = 0xFFFFFFFF
+SHORTEST_WEIGHED = 1.0

@@ -3,11 +3,30 @@
 import numpy as np
 from numba import config, njit, prange
 
-from genoviz.kernels.path_sgd.cpu import _GOLDEN, _ONE, _S11, _UNIT, _mix, _position
 from genoviz.kernels.path_sweep import BLOCK_BITS, SHORTEST_WEIGHED
 
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
+_UNIT = 2.0**-53
 _JOINT = 1e-9
-_TWO = np.uint64(2)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mix(state):
+    state = (state ^ (state >> _S30)) * _MIX_1
+    state = (state ^ (state >> _S27)) * _MIX_2
+    return state ^ (state >> _S31)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _position(records, record):
+    # Of four words, the last two are the position; of two, the mask takes the high one away.
+    n_words = records.shape[1]
+    low, high = records[record, n_words >> 1], records[record, n_words - 1]
+    return np.int64(low) | (np.int64(high) & -(np.int64(n_words) >> 2)) << 32
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -149,6 +168,3 @@ def _place_between(points, is_placed, records, levels, level, n_ends, noise, see
 def count_workers(n_points):  # noqa: ARG001 - the GPU's depends on it
     """Return how many workers to run: one a thread."""
     return config.NUMBA_NUM_THREADS
-
-
-# Compiled with genoviz/kernels/path_sgd/cpu.py: d3411de2f2bb61f1

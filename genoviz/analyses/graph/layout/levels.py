@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numba import njit, prange
 
-from genoviz.analyses.graph.layout.levels_loops import choose_points, count_points, fill_points
 from genoviz.analyses.graph.layout.path_records import PathRecords
-from genoviz.kernels.path_sweep import BLOCK_BITS
+from genoviz.kernels.path_sweep import BLOCK_BITS, CLOSING
 
 FACTOR = 4
 MIN_POINTS = 500
@@ -102,13 +102,74 @@ def _path_lengths(records: PathRecords) -> np.ndarray:
 
 def _coarser(level: PathLevel, point_levels: np.ndarray, number: int, spacing: float) -> PathLevel:
     finer = level.records, level.path_starts, level.has_ends
-    choose_points(*finer, spacing, point_levels, number)
-    counts = count_points(*finer, point_levels, number)
+    _choose_points(*finer, spacing, point_levels, number)
+    counts = _count_points(*finer, point_levels, number)
     path_starts = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts + 1, out=path_starts[1:])
     records = np.empty((path_starts[-1], level.records.shape[1]), np.uint32)
-    fill_points(records, path_starts, *finer, point_levels, number)
+    _fill_points(records, path_starts, *finer, point_levels, number)
     block_starts = np.arange(0, len(records), 1 << BLOCK_BITS)
     block_paths = np.searchsorted(path_starts, block_starts, side="right") - 1
     block_paths = block_paths.astype(np.int32)
     return PathLevel(records, path_starts, block_paths, level.lengths, spacing, has_ends=False)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _position(records, record):
+    n_words = records.shape[1]
+    low, high = records[record, n_words >> 1], records[record, n_words - 1]
+    return np.int64(low) | (np.int64(high) & -(np.int64(n_words) >> 2)) << 32
+
+
+@njit(nogil=True, cache=True)
+def _choose_points(records, path_starts, has_ends, spacing, levels, level):
+    """Give points a level: on every path the first, the last, and one within each ``spacing`` bp.
+
+    What an earlier path has chosen serves the later ones too.
+    """
+    n_ends = 2 if has_ends else 1
+    for path in range(len(path_starts) - 1):
+        first, last = path_starts[path] * n_ends, (path_starts[path + 1] - 1) * n_ends - 1
+        chosen = 0
+        for k in range(first, last + 1):
+            record, coin = k // n_ends, k % n_ends
+            point = np.int64(records[record, 0]) ^ coin
+            position = _position(records, record + coin)
+            if k == first or k == last or levels[point] >= level or position - chosen >= spacing:
+                levels[point] = level
+                chosen = position
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _count_points(records, path_starts, has_ends, levels, level):
+    """Return how many points of a level each path has."""
+    n_ends = 2 if has_ends else 1
+    counts = np.zeros(len(path_starts) - 1, np.int64)
+    for path in prange(len(counts)):
+        n = 0
+        for k in range(path_starts[path] * n_ends, (path_starts[path + 1] - 1) * n_ends):
+            n += levels[np.int64(records[k // n_ends, 0]) ^ (k % n_ends)] >= level
+        counts[path] = n
+    return counts
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _fill_points(found, found_starts, records, path_starts, has_ends, levels, level):
+    """Write the records of the points of a level; each path's closing record stays the last."""
+    n_ends = 2 if has_ends else 1
+    half = records.shape[1] // 2
+    for path in prange(len(path_starts) - 1):
+        n = found_starts[path]
+        for k in range(path_starts[path] * n_ends, (path_starts[path + 1] - 1) * n_ends):
+            record, coin = k // n_ends, k % n_ends
+            point = np.int64(records[record, 0]) ^ coin
+            if levels[point] >= level:
+                found[n, 0] = point
+                found[n, 1] = 0
+                for word in range(half, 2 * half):
+                    found[n, word] = records[record + coin, word]
+                n += 1
+        found[n, 0] = CLOSING
+        found[n, 1] = 0
+        for word in range(half, 2 * half):
+            found[n, word] = records[path_starts[path + 1] - 1, word]

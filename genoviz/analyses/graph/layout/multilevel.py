@@ -24,6 +24,7 @@ from genoviz.model import GraphLayout, PangenomeGraph
 
 FIRST_SLICE_RECORDS = 200_000
 NOISE = 0.05
+DEFAULT_ROUNDS, SMALL_ROUNDS, SMALL_STEPS = 12, 36, 50_000
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class MultilevelOptions:
     Attributes
     ----------
     n_rounds
-        Rounds of sweeps over all steps, each with its own learning rate. The coarsest view has two
-        and a half times as many, those between half as many.
+        Rounds of sweeps over all steps, each with its own learning rate; by default 12, and 36
+        where the paths have fewer than 50,000 steps, which take no time. The coarsest view has
+        two and a half times as many, those between half as many.
     eps
         Learning rate of the last round, bp.
     initialisation
@@ -45,14 +47,15 @@ class MultilevelOptions:
         CPU threads; all by default.
     """
 
-    n_rounds: int = 12
+    n_rounds: int | None = None
     eps: float = 0.1
     initialisation: str = "d"
     seed: int = 0
     n_threads: int | None = None
 
     def __post_init__(self) -> None:
-        check_range("n_rounds", self.n_rounds, 2, 10**6)
+        if self.n_rounds is not None:
+            check_range("n_rounds", self.n_rounds, 2, 10**6)
         check_range("eps", self.eps, 1e-12, 1e18)
         check_range("seed", self.seed, 0, 2**63 - 1)
         if self.n_threads is not None:
@@ -84,7 +87,7 @@ FINEST_JUMPS = (1, 2)
 
 
 def plan_rounds(
-    spacings: Sequence[float], longest_bp: float, options: MultilevelOptions
+    spacings: Sequence[float], longest_bp: float, n_rounds: int, eps: float
 ) -> list[Round]:
     """Return all rounds of a layout from coarse to fine.
 
@@ -94,18 +97,20 @@ def plan_rounds(
         How far apart the points of each level lie, bp; of the finest first, and at least two.
     longest_bp
         Length of the longest path.
+    n_rounds, eps
+        See `MultilevelOptions`.
     """
-    coarsest, n_rounds = len(spacings) - 1, options.n_rounds
+    coarsest = len(spacings) - 1
     rounds = []
     for level in range(coarsest, -1, -1):
         if level == coarsest:
             jumps, n, eta_max = COARSEST_JUMPS, round(2.5 * n_rounds), 4.0 * longest_bp
         else:
             jumps, n, eta_max = COARSE_JUMPS, max(n_rounds // 2, 1), 0.5 * spacings[level + 1]
-        eps = 0.2 * spacings[level]
+        eta_min = 0.2 * spacings[level]
         if level == 0:
-            jumps, n, eps = FINEST_JUMPS, n_rounds, options.eps
-        etas = learning_rates(n, eta_max=max(eta_max, eps), eps=eps)
+            jumps, n, eta_min = FINEST_JUMPS, n_rounds, eps
+        etas = learning_rates(n, eta_max=max(eta_max, eta_min), eps=eta_min)
         rounds += [Round(level, float(eta), jumps) for eta in etas]
     return rounds
 
@@ -198,7 +203,7 @@ def _iter_snapshots(
 ) -> Iterator[LayoutSnapshot]:
     records = build_path_records(graph, paths=paths, min_steps=2)
     if records.n_steps == 0:
-        yield linear_snapshot(graph, options.n_rounds)
+        yield linear_snapshot(graph, 0)
         return
     run = MultilevelRun(graph, records, start, options, stress_samples, backend, copies=copies)
     yield from run.iter_snapshots(slice_seconds)
@@ -226,9 +231,11 @@ class MultilevelRun(LayoutRun):
         self._n_threads = options.n_threads if resolve_backend(backend) == "cpu" else None
         began = time.perf_counter()
         levels, point_levels = build_levels(records, 2 * graph.n_nodes)
-        self.rounds = plan_rounds(
-            [level.spacing for level in levels], float(max(levels[0].lengths)), options
+        n_rounds = options.n_rounds or (
+            SMALL_ROUNDS if records.n_steps < SMALL_STEPS else DEFAULT_ROUNDS
         )
+        spacings, longest_bp = [level.spacing for level in levels], float(max(levels[0].lengths))
+        self.rounds = plan_rounds(spacings, longest_bp, n_rounds, options.eps)
         if start is not None:
             self.rounds = [found for found in self.rounds if found.level == 0]
         self.n_iterations = len(self.rounds)

@@ -1,0 +1,226 @@
+"""Layouts from coarse to fine: their views of the paths, their stress, and odd graphs."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.graph.layout import levels as levels_module
+from genoviz.analyses.graph.layout.levels import build_levels
+from genoviz.analyses.graph.layout.multilevel import (
+    iter_multilevel_layout,
+    multilevel_layout,
+    plan_rounds,
+)
+from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
+from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
+from genoviz.analyses.simulation.graphs import simulate_pangenome
+from genoviz.errors import ParameterError
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.kernels.path_sweep import CLOSING
+from genoviz.model import GraphLayout
+from tests.conftest import real_data
+from tests.graphs import make_graph, random_graph
+from tests.oracles.path_layout import coarser_points, point_of, steps_with_positions
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return simulate_pangenome(800, 6, seed=1)
+
+
+def paths_of_points(graph):
+    """Return (point, position) of all ends along each path."""
+    paths = []
+    for path in range(graph.n_paths):
+        found = []
+        for step in steps_with_positions(graph, path):
+            for at_right in (False, True):
+                (node, end), position = point_of(step, at_right, graph)
+                found.append((2 * node + end, position))
+        paths.append(found)
+    return paths
+
+
+def paths_of_level(level):
+    starts, words = level.path_starts, level.records.shape[1]
+    rows = level.records.astype(np.int64)
+    positions = rows[:, words // 2] + (rows[:, 3] << 32 if words == 4 else 0)
+    assert (rows[starts[1:] - 1, 0] == CLOSING).all()
+    return [
+        list(zip(rows[a : b - 1, 0].tolist(), positions[a : b - 1].tolist(), strict=True))
+        for a, b in pairwise(starts)
+    ]
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_each_view_has_the_points_that_a_plain_version_keeps(graph, is_long, monkeypatch):
+    monkeypatch.setattr(levels_module, "MIN_POINTS", 20)
+    if is_long:  # so that positions take 64 bits
+        graph = make_graph([2**31, 7, 2**31, *[9] * 50], [list(range(1, 54)), [-3, -2, 1]])
+    levels, of_points = build_levels(build_path_records(graph), 2 * graph.n_nodes)
+    assert len(levels) >= (2 if is_long else 4)
+    paths = paths_of_points(graph)
+    for number, level in enumerate(levels[1:], 1):
+        kept = coarser_points(paths, level.spacing)
+        paths = [[pair for pair in path if pair[0] in kept] for path in paths]
+        assert paths_of_level(level) == paths
+        assert set(np.flatnonzero(of_points >= number).tolist()) == kept
+        assert not level.has_ends
+    assert levels[0].has_ends
+    steps = levels[0].spacing / levels[1].spacing
+    assert steps == 0.25
+
+
+def test_rounds_go_from_coarse_to_fine_and_from_far_to_near():
+    rounds = plan_rounds([10.0, 40.0, 160.0], 5000.0, 12, 0.1)
+    assert [found.level for found in rounds] == [2] * 30 + [1] * 6 + [0] * 12
+    etas = np.array([found.eta for found in rounds])
+    assert etas[[0, 29, 30, 35, 36, 47]] == pytest.approx([20000, 32, 80, 8, 20, 0.1])
+    assert {found.jumps for found in rounds if found.level == 0} == {(1, 2)}
+    assert all(found.jumps.count(0) >= 3 for found in rounds if found.level)
+
+
+def test_the_stress_is_not_above_that_of_path_sgd(backend):
+    graph = simulate_pangenome(5000, 6, seed=1)
+    for seed in range(3):
+        coarse_to_fine = multilevel_layout(graph, seed=seed, backend=backend)
+        sgd = path_sgd_layout(graph, seed=seed, backend=backend)
+        found, before = (
+            path_stress(graph, layout, backend="cpu").mean for layout in (coarse_to_fine, sgd)
+        )
+        assert found < before
+
+
+@pytest.mark.parametrize(
+    ("name", "stress"),
+    [
+        ("DRB1-3123", 0.065),
+        ("DRB1-3123_unsorted", 0.073),
+        ("chr6.C4", 0.3345),
+        ("LPA", 0.688),
+        ("chr5.yeast", 0.0004),
+        ("micb-kir3dl1", 0.00096),
+        ("MHC_4", 0.0155),
+        ("hprc_chrY.noseq", 0.004),
+    ],
+)
+def test_real_graphs_come_below_the_stress_of_path_sgd(backend, name, stress):
+    """Which makes 300 updates a step: the lowest of three seeds of it, rounded."""
+    graph = read_gfa(real_data(f"gfa/{name}.gfa.gz"), cache=False)
+    *_, last = iter_multilevel_layout(graph, slice_seconds=None, backend=backend)
+    found = sampled_path_stress(graph, last.layout, backend=backend)
+    assert found.mean < stress
+    assert last.n_updates < (70 if len(graph.steps) >= 50_000 else 240) * len(graph.steps)
+
+
+def test_one_thread_and_one_seed_give_the_same_bits_in_any_slices(graph):
+    options = {"n_threads": 1, "n_rounds": 4, "backend": "cpu"}
+    whole = multilevel_layout(graph, seed=4, **options).coordinates
+    *_, sliced = iter_multilevel_layout(graph, seed=4, slice_seconds=0.0005, **options)
+    assert whole.tobytes() == sliced.coordinates.tobytes()
+    assert whole.tobytes() != multilevel_layout(graph, seed=5, **options).coordinates.tobytes()
+
+
+def test_snapshots_tell_how_far_the_layout_is(backend, graph):
+    snapshots = list(
+        iter_multilevel_layout(graph, stress_samples=20_000, slice_seconds=0.0, backend=backend)
+    )
+    iterations = [snapshot.iteration for snapshot in snapshots]
+    assert iterations[0] == 0
+    assert iterations == sorted(iterations)
+    assert set(iterations) == set(range(snapshots[0].n_iterations + 1))
+    updates = [snapshot.n_updates for snapshot in snapshots]
+    assert updates == sorted(updates)
+    assert updates[0] == 0
+    assert updates[-1] == snapshots[0].n_updates_total
+    assert [snapshot.is_final for snapshot in snapshots].index(True) == len(snapshots) - 1
+    stress = [snapshot.stress.mean for snapshot in snapshots if snapshot.stress]
+    assert stress[-1] < 0.01 * stress[0]
+    assert snapshots[-1].updates_per_second > 0
+
+
+def test_all_nodes_can_be_drawn_from_the_first_view_on(backend, graph):
+    """Points that are not in the coarse views lie between those that are, in bp."""
+    snapshots = iter_multilevel_layout(graph, slice_seconds=0.0, backend=backend)
+    first_round = [snapshot for snapshot in snapshots if snapshot.iteration == 90]
+    coordinates = first_round[0].layout.coordinates
+    drawn = np.linalg.norm(coordinates[:, 1] - coordinates[:, 0], axis=1)
+    assert drawn.sum() == pytest.approx(graph.total_length, rel=0.5)
+
+
+def test_snapshots_do_not_change_afterwards_unless_they_are_live(backend, graph):
+    snapshots, copies = [], []
+    for snapshot in iter_multilevel_layout(graph, slice_seconds=0.0, backend=backend):
+        snapshots.append(snapshot)
+        copies.append(snapshot.layout.coordinates.copy())
+    for snapshot, copy in zip(snapshots, copies, strict=True):
+        assert (snapshot.layout.coordinates == copy).all()
+    live = list(iter_multilevel_layout(graph, copies=False, slice_seconds=0.0, backend=backend))
+    assert all(snapshot.is_live for snapshot in live[:-1])
+    assert not live[-1].is_live
+
+
+def test_a_layout_to_start_from_is_mended_and_kept(backend, graph):
+    start = multilevel_layout(graph, backend=backend)
+    torn = start.coordinates.copy()
+    torn[::50] += 500.0
+    torn = GraphLayout(torn)
+    before = torn.coordinates.copy()
+    mended = multilevel_layout(graph, start=torn, backend=backend)
+    assert (torn.coordinates == before).all()
+    good, bad, again = (
+        path_stress(graph, layout, backend="cpu").mean for layout in (start, torn, mended)
+    )
+    assert bad > 20 * good
+    assert again < 1.5 * good
+
+
+ODD_GRAPHS = {
+    "a ring": make_graph([5, 6, 7], [[1, 2, 3, 1]]),
+    "a hairpin": make_graph([5, 6], [[1, 2, -2, -1]]),
+    "one node a thousand times": make_graph([3], [[1] * 1000]),
+    "two steps": make_graph([1, 1], [[1, 2]]),
+    "one base a node": make_graph([1] * 3000, [list(range(1, 3001))] * 3),
+    "a node as long as all others": make_graph([10**9, *[1] * 99], [list(range(1, 101))]),
+    "nodes of no length": make_graph([0, 0, 0], [[1, 2, 3]]),
+    "paths of one step among others": make_graph([4] * 5, [[1], [2, 3], [4]]),
+    "reverse": random_graph(3),
+}
+
+
+@pytest.mark.parametrize("name", ODD_GRAPHS)
+def test_odd_graphs_have_finite_layouts(backend, name):
+    layout = multilevel_layout(ODD_GRAPHS[name], backend=backend)
+    assert np.isfinite(layout.coordinates).all()
+
+
+@pytest.mark.parametrize("paths", [[], [[1], [3]]])
+def test_without_a_guiding_path_nodes_lie_in_a_line(backend, paths):
+    layout = multilevel_layout(make_graph([3, 4, 5], paths), backend=backend)
+    assert "nothing guides the layout" in layout.note
+    assert layout.coordinates[:, :, 0].tolist() == [[0, 3], [3, 7], [7, 12]]
+
+
+def test_a_subset_of_paths_guides_alone():
+    graph = make_graph([10] * 6, [[1, 2, 3], [4, 5, 6]])
+    layout = multilevel_layout(graph, paths=["path1"], backend="cpu")
+    assert "3 of 6 nodes" in layout.note
+    assert path_stress(make_graph([10] * 6, [[4, 5, 6]]), layout, backend="cpu").mean < 0.05
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_rounds": 1}, "n_rounds is 1, needs a value from 2"),
+        ({"eps": 0.0}, "eps is 0.0, needs"),
+        ({"seed": -1}, "seed is -1"),
+        ({"n_threads": 0}, "n_threads is 0"),
+        ({"initialisation": "x"}, "initialisation is 'x', needs one of 'd'"),
+        ({"start": GraphLayout(np.zeros((1, 2, 2)))}, "has 1 nodes and the graph 40"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        multilevel_layout(random_graph(0), backend="cpu", **options)
