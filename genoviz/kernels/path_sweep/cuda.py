@@ -12,7 +12,8 @@ from genoviz.kernels.cuda_source import load_module
 
 THREADS_PER_BLOCK = 256
 BLOCKS_PER_MULTIPROCESSOR = 8
-POINTS_PER_PAIR_IN_FLIGHT = 8
+POINTS_PER_PAIR_IN_FLIGHT = 32
+RECORDS_IN_ORDER = 1 << 22
 COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
 
 
@@ -37,7 +38,8 @@ def sweep(
     """Move all pairs of records ``jump`` apart of which the first is in ``[first, stop)``."""
     kernel = _kernel("sweep", records)
     n_block = min(THREADS_PER_BLOCK, n_workers)
-    for phase in range(2 if jump else 1):
+    is_in_order = len(records) <= RECORDS_IN_ORDER
+    for phase in range(2 if jump and not is_in_order else 1):
         kernel(
             (-(-n_workers // n_block),),
             (n_block,),
@@ -53,6 +55,7 @@ def sweep(
                 np.int64(stop),
                 np.uint64(seed),
                 np.int32(phase),
+                np.int32(is_in_order),
                 np.int64(n_workers),
             ),
         )

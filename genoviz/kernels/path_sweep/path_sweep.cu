@@ -60,22 +60,30 @@ __device__ __forceinline__ void move_pair(double* points, const Record* __restri
     __stcg((double2*)points + j, double2{q.x + dx, q.y + dy});
 }
 
-// Pairs that follow each other share a point: (0, jump), (jump, 2 jump). Half of them share none,
+// A worker's records lie together or far apart.
+//
+//   is_in_order    worker 0 0 0 0 1 1 1 1    a move goes on along the path, as on a CPU, but the
+//                                            workers of a warp read far apart: for small levels
+//   else           worker 0 1 0 1 0 1 0 1    warps read in order, and pairs that follow each
+//                                            other, (0, jump) and (jump, 2 jump), share a point
+// In the second way a phase goes over every other stretch of `jump` records, so that no move of one
+// path is lost:
 //
 //   jump 2, phase 0    a a b b a a b b          phase 1    - - a a b b a a b b
-//
-// so a phase goes over every other stretch of `jump` records, and no move of one path is lost.
 extern "C" __global__ void __launch_bounds__(256)
     sweep(double* points, const Record* __restrict__ records,
           const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
           const long long jump, const double eta, const int has_ends, const long long first,
-          const long long stop, const u64 seed, const int phase, const long long n_workers) {
+          const long long stop, const u64 seed, const int phase, const int is_in_order,
+          const long long n_workers) {
     const long long worker = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (worker >= n_workers) return;
     const long long n = stop - first;
-    for (long long k = worker; k < n; k += n_workers) {
+    const long long begin = is_in_order ? n * worker / n_workers : worker;
+    const long long end = is_in_order ? n * (worker + 1) / n_workers : n;
+    for (long long k = begin; k < end; k += is_in_order ? 1 : n_workers) {
         long long a = first + k;
-        if (jump > 0) {
+        if (jump > 0 && !is_in_order) {
             const long long stretch = k / jump;
             a = first + (2 * stretch + phase) * jump + (k - stretch * jump);
             if (a >= stop) return;  // as do all later ones of this worker

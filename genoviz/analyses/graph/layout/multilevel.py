@@ -228,7 +228,10 @@ class MultilevelRun(LayoutRun):
             graph, records, coordinates, options.seed, stress_samples, backend, copies=copies
         )
         self.kernel = load_kernel("path_sweep", backend)
-        self._n_threads = options.n_threads if resolve_backend(backend) == "cpu" else None
+        is_cpu = resolve_backend(backend) == "cpu"
+        self._n_workers = (is_cpu and options.n_threads) or self.kernel.count_workers(
+            2 * graph.n_nodes
+        )
         began = time.perf_counter()
         levels, point_levels = build_levels(records, 2 * graph.n_nodes)
         n_rounds = options.n_rounds or (
@@ -304,7 +307,6 @@ class MultilevelRun(LayoutRun):
     def _sweep(
         self, level: PathLevel, jump: int, eta: float, first: int, stop: int, seed: int
     ) -> None:
-        n_workers = self._n_threads or self.kernel.count_workers(len(self.points))
         self.kernel.sweep(
             self.points,
             level.records,
@@ -316,7 +318,7 @@ class MultilevelRun(LayoutRun):
             first,
             stop,
             np.uint64(seed),
-            n_workers,
+            self._n_workers,
         )
 
     def _place(self, number: int) -> None:
