@@ -17,6 +17,7 @@ from genoviz.analyses.genotypes.prediction.snp_blup import snp_blup
 from genoviz.analyses.genotypes.relationships import relationship_matrix
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+from genoviz.analyses.graph.layout.multilevel import multilevel_layout
 from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.detail import find_detail
@@ -63,6 +64,7 @@ def warm_up_graphs() -> None:
             backend="cpu",
         )
         *_, last = steps
+    multilevel_layout(graph, n_rounds=2, backend="cpu")
     draw(graph, last.coordinates)
     explore(graph)
     count()

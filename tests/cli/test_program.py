@@ -91,6 +91,26 @@ def test_layout_is_written_measured_and_goes_on_from_a_file(run, graph_path, tmp
     assert np.median(np.abs(moved - np.median(moved, axis=0))) < 1_000
 
 
+def test_a_layout_from_coarse_to_fine_is_written_and_mended(run, graph_path, tmp_path):
+    lay, options = tmp_path / "a.lay", ["--method", "multilevel", "--json"]
+    code, out, err = run("layout", graph_path, "-o", lay, *options, "--rounds", 24)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["method"] == "multilevel"
+    assert found["options"] == {
+        "eps": 0.1,
+        "initialisation": "d",
+        "seed": 0,
+        "n_threads": None,
+        "n_rounds": 24,
+    }
+    assert found["stress"]["mean"] < 0.2  # that of path-guided SGD is 0.245
+    _, out, _ = run("layout", graph_path, "-o", lay, *options, "--start", lay, "--rounds", 4)
+    again = json.loads(out)
+    assert again["stress"]["mean"] < 2 * found["stress"]["mean"]
+    assert again["n_updates"] < found["n_updates"] / 6
+
+
 def test_one_thread_and_one_seed_give_one_layout(run, graph_path, tmp_path):
     for name in ("a.lay", "b.lay"):
         options = ["--threads", 1, "--seed", 5, "--iterations", 3, "--stress-samples", 0]
@@ -164,6 +184,15 @@ def test_help_has_examples_and_exit_is_zero(run, command):
             "'--iterations': Input should be greater",
         ),
         (["layout", "GRAPH", "-o", "x.lay", "--backend", "tpu"], "'tpu' is not one of"),
+        (["layout", "GRAPH", "-o", "x.lay", "--rounds", "9"], "--rounds needs --method multilevel"),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--method", "multilevel", "--updates-per-step", "1"],
+            "--updates-per-step needs --method path-sgd; see --rounds",
+        ),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--method", "multilevel", "--iterations", "9"],
+            "--iterations needs --method path-sgd",
+        ),
         (["stress", "GRAPH", "x.lay", "--exact", "--samples", "9"], "--exact takes all pairs"),
         (
             ["stress", "GRAPH", "x.lay", "--samples-per-step", "9", "--samples", "9"],

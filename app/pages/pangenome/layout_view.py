@@ -147,7 +147,7 @@ class StressChart:
             return
         self._next_look = now + LOOK_SECONDS
         history = tuple(self._run.history)
-        n_iterations = self._run.settings.n_iterations
+        n_iterations = self._run.n_iterations
         if (id(self._run.history), len(history), n_iterations) != self._seen:
             self._seen = (id(self._run.history), len(history), n_iterations)
             self._draw(history, n_iterations)

@@ -1,4 +1,4 @@
-"""``genoviz layout``: lay a graph out by path-guided SGD."""
+"""``genoviz layout``: lay a graph out by its paths."""
 
 from __future__ import annotations
 
@@ -119,6 +119,32 @@ Threads = Annotated[
 ENDINGS = {"-o": {"layout": (".lay",), "text": (".tsv",)}, "--tsv": {"text": (".tsv",)}}
 
 
+class Method(StrEnum):
+    """How a layout is found."""
+
+    path_sgd = "path-sgd"
+    multilevel = "multilevel"
+
+
+MethodOption = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="path-sgd: the published algorithm; multilevel: from coarse to fine, by sweeps.",
+    ),
+]
+Rounds = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        max=10**6,
+        help="Rounds of sweeps over all steps, of --method multilevel.",
+        show_default="12; 36 for small graphs",
+        rich_help_panel=_SCHEDULE,
+    ),
+]
+
+
 class Initialisation(StrEnum):
     """Where nodes begin."""
 
@@ -142,6 +168,7 @@ FirstPlaces = Annotated[
 @with_examples(
     "genoviz layout graph.gfa.gz -o graph.lay",
     "genoviz layout graph.gfa -o graph.lay --tsv graph.tsv --seed 7",
+    "genoviz layout graph.gfa -o graph.lay --method multilevel",
     "genoviz layout graph.gfa -o better.lay --start graph.lay --first-iteration 20",
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
 )
@@ -164,12 +191,14 @@ def layout(
         list[str] | None,
         typer.Option("--path", metavar="NAME", help="Path that guides (repeat for more)."),
     ] = None,
+    method: MethodOption = Method.path_sgd,
     iterations: Iterations = 30,
     updates_per_step: UpdatesPerStep = 10.0,
     eta_max: EtaMax = None,
     eps: Eps = 0.1,
     cooling_start: CoolingStart = 0.5,
     first_iteration: FirstIteration = 0,
+    rounds: Rounds = None,
     theta: Theta = 0.99,
     space: Space = None,
     initialisation: FirstPlaces = Initialisation.d,
@@ -189,35 +218,41 @@ def layout(
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Lay a graph out by path-guided SGD, and write the layout.
+    """Lay a graph out by its paths, and write the layout.
 
-    The defaults are those of odgi layout, but for --eps. The layout is measured by its sampled
-    path stress; compare it between layouts of one graph: lower is better.
+    The defaults of path-guided SGD are those of odgi layout, but for --eps. The multilevel method
+    takes an eighth of its updates. The layout is measured by its sampled path stress; compare it
+    between layouts of one graph: lower is better.
     """
     outputs = _check_outputs({"-o": output, "--tsv": tsv})
     options = {
+        "eps": eps,
+        "initialisation": initialisation.value,
+        "seed": seed,
+        "n_threads": threads,
+    }
+    of_sgd = {
         "n_iterations": iterations,
         "updates_per_step": updates_per_step,
         "eta_max": eta_max,
-        "eps": eps,
         "theta": theta,
         "space": space,
         "cooling_start": cooling_start,
-        "initialisation": initialisation.value,
-        "seed": seed,
         "first_iteration": first_iteration,
-        "n_threads": threads,
         "window": window,
     }
+    of_method = of_sgd if method is Method.path_sgd else {"n_rounds": rounds}
+    _refuse_options_of_others(method, of_sgd, rounds)
+    options |= of_method
     began = time.perf_counter()
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
         read = time.perf_counter()
-        final = _run(pangenome, start, path, options, backend, bar)
+        final = _run(pangenome, method, start, path, options, backend, bar)
         bar.update("Writing", 0, None, "")
         _write(final, outputs)
         results, sentences = _describe(pangenome, final, outputs, backend)
-        results |= {"options": options, "seconds_reading": read - began}
+        results |= {"method": method.value, "options": options, "seconds_reading": read - began}
         if stress_samples != 0:
             _add_stress(results, sentences, pangenome, final, stress_samples, options, backend, bar)
     print_notes(final.note)
@@ -234,8 +269,24 @@ def _check_outputs(outputs: dict[str, Path | None]) -> dict[str, Path]:
     return given
 
 
+def _refuse_options_of_others(method: Method, of_sgd: dict[str, Any], rounds: int | None) -> None:
+    """Refuse an option that the method would ignore."""
+    if method is Method.path_sgd:
+        if rounds is not None:
+            raise typer.BadParameter("--rounds needs --method multilevel; see --iterations")
+        return
+    from genoviz.analyses.graph.layout.options import LayoutOptions
+
+    defaults = LayoutOptions()
+    for name, value in of_sgd.items():
+        if value != getattr(defaults, name):
+            option = name.removeprefix("n_").replace("_", "-")
+            raise typer.BadParameter(f"--{option} needs --method path-sgd; see --rounds")
+
+
 def _run(
     graph: PangenomeGraph,
+    method: Method,
     start: Path | None,
     paths: list[str] | None,
     options: dict[str, Any],
@@ -243,11 +294,13 @@ def _run(
     bar: ProgressBar,
 ) -> LayoutSnapshot:
     """Return the last snapshot of the layout."""
+    from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
     from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
     from genoviz.io.graph.layout_files import read_layout
 
     bar.update("Preparing", 0, None, "")
-    snapshots = iter_path_sgd_layout(
+    iter_layout = iter_path_sgd_layout if method is Method.path_sgd else iter_multilevel_layout
+    snapshots = iter_layout(
         graph,
         start=None if start is None else read_layout(start, graph),
         paths=paths or None,

@@ -225,6 +225,7 @@ class SettingsForm:
             pmui.Select, "initialisation", options=dict(settings.param.initialisation.names)
         )
         self.backend = self._bound(pmui.Select, "backend", options=backend_options())
+        method = self._bound(pmui.Select, "method", options=dict(settings.param.method.names))
         self.restore_button = pmui.Button(
             label="Restore defaults", variant="text", size="small", icon="settings_backup_restore"
         )
@@ -239,8 +240,10 @@ class SettingsForm:
         self.pace.param.watch(lambda event: setattr(run, "is_paced", event.new), "value")
         self.panel = pmui.Column(
             self.backend,
+            method,
             self.pace,
             *numbers[:2],
+            self._optional_number("n_rounds", int),
             start,
             self.paths,
             *numbers[2:],

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
 from genoviz.analyses.graph.layout.path_sgd import LayoutSnapshot, iter_path_sgd_layout
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
 from genoviz.backend import array_module, gpu_is_lost
@@ -129,6 +130,12 @@ class LayoutRun:
         return (job.snapshot if job is not None else None) or self.snapshot
 
     @property
+    def n_iterations(self) -> int:
+        """Iterations of the run, or of the next one before there is any."""
+        n_iterations = 0 if self.snapshot is None else self.snapshot.n_iterations
+        return n_iterations or self.settings.n_iterations
+
+    @property
     def layout(self) -> GraphLayout | None:
         """The latest positions as a layout, on the CPU."""
         return None if self.snapshot is None else self.snapshot.layout
@@ -138,9 +145,11 @@ class LayoutRun:
         self._start(self._iter_layout())
 
     def reheat(self) -> None:
-        """Go on from where the nodes are now, a third of the way into the schedule."""
+        """Go on from where the nodes are now, late in the schedule."""
         layout = self.layout
-        if layout is not None:
+        if layout is not None and self.settings.method == "multilevel":
+            self._start(self._iter_layout(start=layout))
+        elif layout is not None:
             first = int(self.settings.n_iterations * REHEAT_SHARE)
             self._start(self._iter_layout(start=layout, first_iteration=first))
 
@@ -171,7 +180,9 @@ class LayoutRun:
         self.snapshot, self.history, self.error = None, [], None
         self._set_state(RunState.EMPTY if self.graph is None else RunState.READY)
         if self.graph is not None:
-            self._job = self._submit(islice(self._iter_layout(), 1), title="start of a layout")
+            self._job = self._submit(
+                islice(self._iter_layout("path_sgd"), 1), title="start of a layout"
+            )
             self._is_start = True
 
     def lose_positions(self, error: Exception) -> None:
@@ -200,15 +211,17 @@ class LayoutRun:
             history.append((0, stress))
         yield replace(snapshot, stress=stress)
 
-    def _iter_layout(self, **more: Any) -> Iterator[LayoutSnapshot | None]:
+    def _iter_layout(self, method: str = "", **more: Any) -> Iterator[LayoutSnapshot | None]:
         """Yield the snapshots of a run and note its stress; all of it runs in the job thread."""
-        graph, options, history = self.graph, self.settings.options(self.graph), []
+        method = method or self.settings.method
+        graph, options, history = self.graph, self.settings.options(self.graph, method), []
+        iter_layout = iter_multilevel_layout if method == "multilevel" else iter_path_sgd_layout
         self.history = history
 
         def iterate() -> Iterator[LayoutSnapshot | None]:
             due = time.monotonic()
             _ = graph.node_depths  # made here, for it would hold the page up later
-            for snapshot in iter_path_sgd_layout(
+            for snapshot in iter_layout(
                 graph,
                 **options,
                 **more,

@@ -19,9 +19,30 @@ def backend_options() -> dict[str, str]:
     return options
 
 
-class LayoutSettings(param.Parameterized):
-    """Options of `genoviz.iter_path_sgd_layout`; None lets the graph decide."""
+METHODS = {"Path-guided SGD": "path_sgd", "From coarse to fine": "multilevel"}
+OF_BOTH = ("eps", "initialisation", "seed", "backend")
+OF_MULTILEVEL = (*OF_BOTH, "n_rounds")
 
+
+class LayoutSettings(param.Parameterized):
+    """The method of a layout and its options; None lets the graph decide."""
+
+    method = param.Selector(
+        default="path_sgd",
+        objects=METHODS,
+        label="Method",
+        doc="Path-guided SGD is the published algorithm. From coarse to fine finds the shape on a "
+        "few hundred points first, in an eighth of the updates; of the settings below it knows "
+        "Rounds, Start from, Only these paths, Eps and Seed.",
+    )
+    n_rounds = param.Integer(
+        None,
+        bounds=(2, 10**6),
+        allow_None=True,
+        label="Rounds",
+        doc="Sweeps over all steps, from coarse to fine only; more mend finer detail. Automatic: "
+        "12, and 36 for small graphs.",
+    )
     n_iterations = param.Integer(
         30,
         bounds=(1, 10**6),
@@ -94,9 +115,13 @@ class LayoutSettings(param.Parameterized):
         doc="Where the layout is computed and drawn.",
     )
 
-    def options(self, graph: PangenomeGraph) -> dict[str, Any]:
-        """Return the keyword arguments for the layout of ``graph``."""
+    def options(self, graph: PangenomeGraph, method: str) -> dict[str, Any]:
+        """Return the keyword arguments for the layout of ``graph`` by a method."""
         values = {name: value for name, value in self.param.values().items() if name != "name"}
+        if method == "multilevel":
+            values = {name: values[name] for name in OF_MULTILEVEL}
+        else:
+            del values["method"], values["n_rounds"]
         known = set(graph.path_names)
         values["paths"] = [name for name in self.paths if name in known] or None
         return values

@@ -23,6 +23,7 @@ from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.model import GraphLayout, PangenomeGraph
 
 FIRST_SLICE_RECORDS = 200_000
+QUICK_RECORDS = 1_000_000
 NOISE = 0.05
 DEFAULT_ROUNDS, SMALL_ROUNDS, SMALL_STEPS = 12, 36, 50_000
 
@@ -174,7 +175,8 @@ def iter_multilevel_layout(
     Parameters
     ----------
     slice_seconds
-        About how long to compute between two snapshots; None yields the finished layout alone.
+        About how long to compute between two snapshots (of small graphs, at least one ends each
+        round); None yields the finished layout alone.
     stress_samples
         Terms of the sampled path stress of each snapshot at the end of a round; 0 for none. They
         are of the same pairs of steps each time, so that what changes is the layout.
@@ -257,6 +259,7 @@ class MultilevelRun(LayoutRun):
         self.seconds = time.perf_counter() - began
         self._slice = FIRST_SLICE_RECORDS
         self._sweep(finest, 1, 0.0, 0, 0, 0)  # compiles or loads the kernel
+        self._is_quick = sum(len(level.records) for level in levels) < QUICK_RECORDS
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Make all rounds and yield on the way."""
@@ -270,8 +273,10 @@ class MultilevelRun(LayoutRun):
                 self._place(found.level)
                 level = found.level
             for is_end in self._iter_slices(number, found, slice_seconds):
-                is_last = is_end and number + 1 == self.n_iterations
-                if is_last or slice_seconds is None or self.seconds - shown < slice_seconds:
+                if slice_seconds is None or (is_end and number + 1 == self.n_iterations):
+                    continue
+                # To place all points takes longer than a round over the few of a coarse view.
+                if self.seconds - shown < slice_seconds and not (is_end and self._is_quick):
                     continue
                 shown = self.seconds
                 self._place_below(level)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from genoviz.analyses.graph.layout.multilevel import MultilevelOptions
 from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
@@ -55,6 +56,22 @@ def test_a_run_finishes_with_a_lower_stress_and_all_iterations_in_its_history(ru
         run.snapshot.n_updates / run.snapshot.seconds
     )
     assert run.snapshot.is_final
+
+
+def test_a_run_from_coarse_to_fine_shows_each_round_and_mends_what_is_there(run):
+    run.settings.param.update(method="multilevel", n_rounds=4)
+    assert run.n_iterations == 6, "as long as nothing has run, of the other method"
+    run.run()
+    poll_until(run.poll, lambda: run.state is RunState.FINISHED)
+    n_rounds = run.snapshot.n_iterations
+    assert run.n_iterations == n_rounds > 4 + 10
+    assert [iteration for iteration, _ in run.history] == list(range(n_rounds + 1))
+    stress = run.history[-1][1].mean
+    assert stress < 0.1 * run.history[0][1].mean
+    run.reheat()
+    poll_until(run.poll, lambda: run.state is RunState.FINISHED)
+    assert [iteration for iteration, _ in run.history] == [0, 1, 2, 3, 4]
+    assert run.history[-1][1].mean < 2 * stress
 
 
 def test_a_paused_run_stands_still_and_goes_on(run):
@@ -152,15 +169,16 @@ def test_an_error_ends_the_run_and_is_kept(run):
 
 
 def test_settings_have_the_defaults_of_the_library(sample):
-    options = LayoutSettings().options(sample)
-    defaults = LayoutOptions()
-    for name in set(options) - {"paths", "backend"}:
-        assert options[name] == getattr(defaults, name), name
+    for method, defaults in (("path_sgd", LayoutOptions()), ("multilevel", MultilevelOptions())):
+        options = LayoutSettings().options(sample, method)
+        assert {*options} > {"eps", "seed", "initialisation", "paths", "backend"}
+        for name in set(options) - {"paths", "backend"}:
+            assert options[name] == getattr(defaults, name), name
 
 
 def test_settings_are_restored_and_unknown_paths_are_left_out(sample):
     settings = LayoutSettings(n_iterations=3, eta_max=5.0, paths=["chr99", sample.path_names[1]])
-    assert settings.options(sample)["paths"] == [sample.path_names[1]]
+    assert settings.options(sample, "path_sgd")["paths"] == [sample.path_names[1]]
     settings.restore()
     assert settings.param.values() == {**LayoutSettings().param.values(), "name": settings.name}
 
