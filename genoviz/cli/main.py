@@ -28,7 +28,14 @@ from genoviz.cli.offtargets.offtarget import offtarget
 from genoviz.cli.samples import simulate
 from genoviz.cli.sequences import bwt
 from genoviz.cli.serve import serve
-from genoviz.cli.stopping import Terminated, end_on_signals, leave_stuck, run_stoppable, tidied
+from genoviz.cli.stopping import (
+    Terminated,
+    end_on_signals,
+    forget_interrupts,
+    leave_stuck,
+    run_stoppable,
+    tidied,
+)
 from genoviz.cli.streams import (
     STANDARD_OUTPUT,
     as_file,
@@ -114,6 +121,8 @@ def main(arguments: list[str] | None = None) -> None:
     except SystemExit as end:
         leave_stuck(end.code)
         raise
+    finally:
+        forget_interrupts()
 
 
 def _quietly(function: Callable) -> Callable:

@@ -149,6 +149,15 @@ def _silent_about_interrupts() -> Iterator[None]:
         sys.unraisablehook = report
 
 
+def forget_interrupts() -> None:
+    """Let the process end with the exit code that it gives, whatever was interrupted before.
+
+    If the last code that was run from a string (that of a dataclass, when a module is imported)
+    was interrupted, ``python -m`` ends by SIGINT, whoever caught that. This is the last one now.
+    """
+    exec("")
+
+
 def leave_stuck(code: int) -> None:
     """End the process at once if a command is still in a kernel; else do nothing."""
     if any(not is_done.is_set() for is_done in _stuck):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from genoviz.cli import stopping
 from genoviz.cli.stopping import Terminated, end_on_signals
+from tests.conftest import ROOT
 from tests.waiting import PATIENCE
 
 
@@ -71,3 +73,27 @@ def test_ctrl_c_is_heard_after_polars_took_it():
     command = [sys.executable, "-c", TAKEN]
     ended = subprocess.run(command, timeout=PATIENCE, check=False, capture_output=True)
     assert ended.returncode == 7, ended.stderr.decode()
+
+
+INTERRUPTED = """
+from genoviz.cli import main as program
+
+def run(command, arguments):
+    try:
+        exec("raise KeyboardInterrupt")  # as while a module with a dataclass is imported
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+program._run = run
+program.main([])
+"""
+
+
+def test_the_exit_code_stays_whatever_was_interrupted(tmp_path):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+    command = [sys.executable, "-m", "interrupted"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=environment, timeout=PATIENCE, check=False, capture_output=True
+    )
+    assert ended.returncode == 130, ended.stderr.decode()

@@ -160,23 +160,23 @@ def _induce(text, exceptions, base_counts, seeds, first_of_base, rows):
     tails = ends.copy()
     firsts = heads.copy()
     n_done = 0
-    place_before_exceptions(packed, exceptions, rows, heads)
+    _place_before_exceptions(packed, exceptions, rows, heads)
     for base in range(4):
         row = int(firsts[base])
         while row < heads[base]:
-            row = place_before_falling(*text, base, row, STEP_ROWS, rows, heads)
+            row = _place_before_falling(*text, base, row, STEP_ROWS, rows, heads)
             yield "induction", row // 2, n, 0
         first, last = int(first_of_base[base]), int(first_of_base[base + 1])
         for start in range(first, last, STEP_ROWS):
             stop = min(start + STEP_ROWS, last)
-            place_before_seeds(packed, seeds, start, stop, rows, heads)
+            _place_before_seeds(packed, seeds, start, stop, rows, heads)
             yield "induction", row // 2, n, 0
     for base in range(3, -1, -1):
         row = int(ends[base])
         for is_rising in (True, False):
             lowest = int(first_rising[base] if is_rising else firsts[base])
             while row > lowest:
-                row = place_before_all(*text, base, is_rising, row, lowest, STEP_ROWS, rows, tails)
+                row = _place_before_all(*text, base, is_rising, row, lowest, STEP_ROWS, rows, tails)
                 n_done = n - row // 2
                 yield "induction", n_done, n, 0
 
@@ -195,7 +195,7 @@ def _is_exception(marks, near, position):
 
 
 @njit(nogil=True, cache=True)
-def place_before_exceptions(packed, exceptions, rows, heads):
+def _place_before_exceptions(packed, exceptions, rows, heads):
     """Fill the rows of exceptions, and place the bases before them."""
     n = len(exceptions)
     for i in range(n):
@@ -209,7 +209,7 @@ def place_before_exceptions(packed, exceptions, rows, heads):
 
 
 @njit(nogil=True, cache=True)
-def place_before_falling(packed, marks, near, base, first, n_rows, rows, heads):
+def _place_before_falling(packed, marks, near, base, first, n_rows, rows, heads):
     """Place the falling suffixes a base before the falling ones of a base, from a row on.
 
     Return the next row; it is ``heads[base]`` when this base is done.
@@ -233,7 +233,7 @@ def place_before_falling(packed, marks, near, base, first, n_rows, rows, heads):
 
 
 @njit(nogil=True, cache=True)
-def place_before_seeds(packed, seeds, first, last, rows, heads):
+def _place_before_seeds(packed, seeds, first, last, rows, heads):
     """Place the suffixes a base before seeds, which are all falling."""
     for i in range(first, last):
         prefetch(packed, (np.int64(seeds[min(i + AHEAD, len(seeds) - 1)]) - 1) >> 5)
@@ -244,7 +244,7 @@ def place_before_seeds(packed, seeds, first, last, rows, heads):
 
 
 @njit(nogil=True, cache=True)
-def place_before_all(packed, marks, near, base, is_rising, last, first, n_rows, rows, tails):
+def _place_before_all(packed, marks, near, base, is_rising, last, first, n_rows, rows, tails):
     """Place the rising suffixes a base before those of a base, from a row down.
 
     ``first`` is the first row of the falling ones of this base; the rising ones go down to
