@@ -105,7 +105,8 @@ def test_a_layout_from_coarse_to_fine_is_written_and_mended(run, graph_path, tmp
         "n_rounds": 24,
     }
     assert found["stress"]["mean"] < 0.2  # that of path-guided SGD is 0.245
-    _, out, _ = run("layout", graph_path, "-o", lay, *options, "--start", lay, "--rounds", 4)
+    more = ["--start", lay, "--rounds", 4]
+    _, out, _ = run("layout", graph_path, "-o", tmp_path / "b.lay", *options, *more)
     again = json.loads(out)
     assert again["stress"]["mean"] < 2 * found["stress"]["mean"]
     assert again["n_updates"] < found["n_updates"] / 6
