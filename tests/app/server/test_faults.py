@@ -135,15 +135,17 @@ def test_a_layout_that_was_on_the_gpu_begins_anew_on_the_cpu(gpu, pool, monkeypa
     poll_until(run.poll, lambda: run.snapshot is not None)
     start = run.snapshot
 
-    def compute(*_arguments, **_options):
-        yield replace(start, coordinates=OnGpu(gpu), iteration=1)
-        gpu.fail()
-
     with monkeypatch.context() as patch:
+
+        def compute(*_arguments, **_options):
+            patch.undo()  # what begins anew after the failure is a layout again
+            yield replace(start, coordinates=OnGpu(gpu), iteration=1)
+            gpu.fail()
+
         patch.setattr(layout_run, "iter_path_sgd_layout", compute)
         run.run()
         poll_until(run.poll, lambda: run.error is not None)
-        assert "The GPU has failed" in describe_problem(run.error)
+    assert "The GPU has failed" in describe_problem(run.error)
     poll_until(run.poll, lambda: run.snapshot is not None)
     assert (run.state, run.snapshot.iteration) == (RunState.READY, 0)
     assert isinstance(run.layout.coordinates, np.ndarray)

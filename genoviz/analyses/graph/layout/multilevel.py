@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.graph.layout.levels import PathLevel, build_levels
+from genoviz.analyses.graph.layout.levels import build_levels
 from genoviz.analyses.graph.layout.options import check_range, learning_rates
 from genoviz.analyses.graph.layout.path_records import PathRecords, build_path_records
 from genoviz.analyses.graph.layout.run import (
@@ -230,10 +230,6 @@ class MultilevelRun(LayoutRun):
             graph, records, coordinates, options.seed, stress_samples, backend, copies=copies
         )
         self.kernel = load_kernel("path_sweep", backend)
-        is_cpu = resolve_backend(backend) == "cpu"
-        self._n_workers = (is_cpu and options.n_threads) or self.kernel.count_workers(
-            2 * graph.n_nodes
-        )
         began = time.perf_counter()
         levels, point_levels = build_levels(records, 2 * graph.n_nodes)
         n_rounds = options.n_rounds or (
@@ -256,9 +252,16 @@ class MultilevelRun(LayoutRun):
         )
         self.levels = [finest, *(level.moved(self.xp) for level in levels[1:])]
         self.point_levels = self.xp.asarray(point_levels)
-        self.seconds = time.perf_counter() - began
+        is_cpu = resolve_backend(backend) == "cpu"
+        self._n_workers = [
+            (is_cpu and options.n_threads) or self.kernel.count_workers(int(n_points))
+            for n_points in (np.count_nonzero(point_levels >= k) for k in range(len(levels)))
+        ]
+        seconds = time.perf_counter() - began
         self._slice = FIRST_SLICE_RECORDS
-        self._sweep(finest, 1, 0.0, 0, 0, 0)  # compiles or loads the kernel
+        self._sweep(0, 1, 0.0, 0, 0, 0)  # compiles or loads the kernels
+        self._place(0, 0)
+        self.seconds = seconds
         self._is_quick = sum(len(level.records) for level in levels) < QUICK_RECORDS
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
@@ -296,7 +299,7 @@ class MultilevelRun(LayoutRun):
             while first < n_records:
                 stop = n_records if slice_seconds is None else min(first + self._slice, n_records)
                 began = time.perf_counter()
-                self._sweep(level, jump, found.eta, first, stop, int(seed[0]))
+                self._sweep(found.level, jump, found.eta, first, stop, int(seed[0]))
                 seconds = time.perf_counter() - began
                 self.seconds += seconds
                 self.n_updates += n_pairs * stop // n_records - n_pairs * first // n_records
@@ -309,9 +312,8 @@ class MultilevelRun(LayoutRun):
         """Return how many pairs a sweep moves."""
         return int(np.maximum(self._counts[level] - jump, 0).sum())
 
-    def _sweep(
-        self, level: PathLevel, jump: int, eta: float, first: int, stop: int, seed: int
-    ) -> None:
+    def _sweep(self, number: int, jump: int, eta: float, first: int, stop: int, seed: int) -> None:
+        level = self.levels[number]
         self.kernel.sweep(
             self.points,
             level.records,
@@ -323,13 +325,14 @@ class MultilevelRun(LayoutRun):
             first,
             stop,
             np.uint64(seed),
-            self._n_workers,
+            self._n_workers[number],
         )
 
-    def _place(self, number: int) -> None:
-        """Put the points of a level between those of the levels above."""
+    def _place(self, number: int, n_paths: int | None = None) -> None:
+        """Put the points of a level between those above it, on all paths or so many."""
         began = time.perf_counter()
         level = self.levels[number]
+        n_paths = len(level.path_starts) - 1 if n_paths is None else n_paths
         is_placed = self.xp.zeros(len(self.points), np.int32)
         self.kernel.place(
             self.points,
@@ -343,7 +346,7 @@ class MultilevelRun(LayoutRun):
             NOISE,
             np.uint64(self.seed),
             0,
-            len(level.path_starts) - 1,
+            n_paths,
         )
         self.seconds += time.perf_counter() - began
 
