@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from genoviz.analyses.graph.layout.path_records import PathRecords
-from genoviz.kernels.path_sweep import BLOCK_BITS, CLOSING
+from genoviz.analyses.graph.layout.path_records import PathRecords, find_block_paths
+from genoviz.kernels.path_sweep import CLOSING
 
 FACTOR = 4
 MIN_POINTS = 500
@@ -108,9 +108,7 @@ def _coarser(level: PathLevel, point_levels: np.ndarray, number: int, spacing: f
     np.cumsum(counts + 1, out=path_starts[1:])
     records = np.empty((path_starts[-1], level.records.shape[1]), np.uint32)
     _fill_points(records, path_starts, *finer, point_levels, number)
-    block_starts = np.arange(0, len(records), 1 << BLOCK_BITS)
-    block_paths = np.searchsorted(path_starts, block_starts, side="right") - 1
-    block_paths = block_paths.astype(np.int32)
+    block_paths = find_block_paths(path_starts)
     return PathLevel(records, path_starts, block_paths, level.lengths, spacing, has_ends=False)
 
 

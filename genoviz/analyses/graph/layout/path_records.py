@@ -138,6 +138,12 @@ def _fill_records(records, is_visited, path_starts, step_starts, steps, node_len
                 position += node_lengths[handle >> 1]
 
 
+def find_block_paths(path_starts: np.ndarray) -> np.ndarray:
+    """Return the path of each 1024th record, by which kernels find that of any; int32."""
+    block_starts = np.arange(0, path_starts[-1], 1 << BLOCK_BITS)
+    return (np.searchsorted(path_starts, block_starts, side="right") - 1).astype(np.int32)
+
+
 def build_path_records(
     graph: PangenomeGraph,
     *,
@@ -170,12 +176,10 @@ def build_path_records(
     records = np.empty((path_starts[-1], n_words), np.uint32)
     is_visited = np.zeros(graph.n_nodes, bool)
     _fill_records(records, is_visited, path_starts, step_starts, graph.steps, graph.node_lengths)
-    block_starts = np.arange(0, len(records), 1 << BLOCK_BITS)
-    block_paths = np.searchsorted(path_starts, block_starts, side="right") - 1
     return PathRecords(
         records=records,
         path_starts=path_starts,
-        block_paths=block_paths.astype(np.int32),
+        block_paths=find_block_paths(path_starts),
         n_steps=int(counts.sum()),
         longest_path=int(counts.max(initial=0)),
         is_visited=is_visited,

@@ -14,13 +14,12 @@ from genoviz.analyses.graph.layout.options import (
     learning_rates,
     zipf_tables,
 )
-from genoviz.analyses.graph.layout.path_records import PathRecords, build_path_records
+from genoviz.analyses.graph.layout.path_records import PathRecords
 from genoviz.analyses.graph.layout.run import (
     LayoutRun,
     LayoutSnapshot,
-    check_start,
     first_coordinates,
-    linear_snapshot,
+    iter_run,
 )
 from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.model import GraphLayout, PangenomeGraph
@@ -95,29 +94,11 @@ def iter_path_sgd_layout(
         See `LayoutOptions`.
     """
     checked = LayoutOptions(**options)
-    check_start(graph, start)
-    used = None if paths is None else graph.path_indices(paths)
-    return _iter_snapshots(
-        graph, used, start, slice_seconds, stress_samples, copies, backend, checked
-    )
 
+    def make_run(records: PathRecords) -> PathSgdRun:
+        return PathSgdRun(graph, records, start, checked, stress_samples, backend, copies=copies)
 
-def _iter_snapshots(
-    graph: PangenomeGraph,
-    paths: np.ndarray | None,
-    start: GraphLayout | None,
-    slice_seconds: float | None,
-    stress_samples: int,
-    copies: bool,
-    backend: Backend,
-    options: LayoutOptions,
-) -> Iterator[LayoutSnapshot]:
-    records = build_path_records(graph, paths=paths, min_steps=2)
-    if records.n_steps == 0:
-        yield linear_snapshot(graph, options.n_iterations)
-        return
-    run = PathSgdRun(graph, records, start, options, stress_samples, backend, copies=copies)
-    yield from run.iter_snapshots(slice_seconds)
+    return iter_run(make_run, graph, paths, start, checked.n_iterations, slice_seconds)
 
 
 class PathSgdRun(LayoutRun):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from genoviz.analyses.graph.layout.components import find_components, pack_components
 from genoviz.analyses.graph.layout.path_records import (
     PathRecords,
+    build_path_records,
     initial_coordinates,
     linear_coordinates,
 )
@@ -156,14 +158,6 @@ class LayoutRun:
         )
 
 
-def check_start(graph: PangenomeGraph, start: GraphLayout | None) -> None:
-    """Raise ``ParameterError`` if a layout to start from is of another graph."""
-    if start is not None and start.n_nodes != graph.n_nodes:
-        raise ParameterError(
-            f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
-        )
-
-
 def first_coordinates(
     graph: PangenomeGraph, start: GraphLayout | None, initialisation: str, seed: int
 ) -> np.ndarray:
@@ -173,7 +167,46 @@ def first_coordinates(
     return start.coordinates.copy()
 
 
-def linear_snapshot(graph: PangenomeGraph, n_iterations: int) -> LayoutSnapshot:
+def iter_run(
+    make_run: Callable[[PathRecords], Any],
+    graph: PangenomeGraph,
+    paths: Sequence[str | int] | None,
+    start: GraphLayout | None,
+    n_iterations: int,
+    slice_seconds: float | None,
+) -> Iterator[LayoutSnapshot]:
+    """Return the snapshots of a run, or the one of a graph whose paths guide nothing.
+
+    Parameters
+    ----------
+    make_run
+        Called with the records of the paths that guide; returns a `LayoutRun` with a method
+        ``iter_snapshots``.
+    n_iterations
+        What the one snapshot shows.
+
+    Raises
+    ------
+    ParameterError
+        If a path is not in the graph or the layout to start from is of another one.
+    """
+    if start is not None and start.n_nodes != graph.n_nodes:
+        raise ParameterError(
+            f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
+        )
+    used = None if paths is None else graph.path_indices(paths)
+
+    def iterate() -> Iterator[LayoutSnapshot]:
+        records = build_path_records(graph, paths=used, min_steps=2)
+        if records.n_steps == 0:
+            yield _linear_snapshot(graph, n_iterations)
+        else:
+            yield from make_run(records).iter_snapshots(slice_seconds)
+
+    return iterate()
+
+
+def _linear_snapshot(graph: PangenomeGraph, n_iterations: int) -> LayoutSnapshot:
     """Return the finished layout of a graph whose paths guide nothing."""
     return LayoutSnapshot(
         coordinates=linear_coordinates(graph),
