@@ -18,7 +18,7 @@ from genoviz.samples import list_samples
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
 from genoviz_app.pages import PAGES
-from genoviz_app.parts.address_bar import AddressBar
+from genoviz_app.parts.address_bar import AddressBar, Visited
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.unfinished_views import UNFINISHED_VIEWS
 from genoviz_app.server.setup import (
@@ -30,7 +30,6 @@ from genoviz_app.server.setup import (
 )
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
-from genoviz_app.session.visited import Visited
 from genoviz_app.theme import CHART_THEME, FAVICON, THEME
 
 log = logging.getLogger(__name__)

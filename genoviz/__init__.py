@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from genoviz.threading_layer import prepare_threading_layer
+from genoviz.backend import prepare_threading_layer
 
 __version__ = "0.2.0"
 

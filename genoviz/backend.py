@@ -1,14 +1,22 @@
-"""Where kernels run: this is the only module that knows backends by name.
+"""Where kernels run, and on which threads: the only module that knows backends by name.
 
 ``"cpu"`` is Numba on all cores, ``"cuda"`` is CuPy on an NVIDIA GPU, and ``"auto"`` is
 ``"cuda"`` when a GPU can be used and ``"cpu"`` otherwise.
+
+The threads of Numba's parallel kernels are chosen before the first of them starts. Its
+``workqueue`` layer aborts the process when two Python threads run kernels at once, and GNU
+OpenMP's threads spin while they wait, which halves the speed on busy cores. So TBB is used where it
+is installed, and OpenMP where it is not.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
+import os
 import platform
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -20,6 +28,12 @@ from genoviz.errors import BackendError, ParameterError
 
 Backend = Literal["auto", "cpu", "cuda"]
 BACKENDS: tuple[str, ...] = ("auto", "cpu", "cuda")
+VARIABLE = "NUMBA_THREADING_LAYER"
+LAYERS = "threadsafe"
+KNOWN_LAYERS = ("default", "safe", "threadsafe", "forksafe", "tbb", "omp", "workqueue")
+TBB = Path(sys.prefix) / "lib" / "libtbb.so.12"
+_POOLS = {"tbb": "numba.np.ufunc.tbbpool", "omp": "numba.np.ufunc.omppool"}
+_NAMES = {"tbb": "TBB", "omp": "OpenMP"}
 
 _GPU_IS_LOST = threading.Event()
 
@@ -155,3 +169,33 @@ def describe_machine() -> str:
         if models:
             cpu = f"{len(models)} cores of {models[0].split(':', 1)[1].strip()}"
     return f"{cpu}; {describe_backend('cuda')}" if cuda_is_available() else cpu
+
+
+def prepare_threading_layer() -> None:
+    """Let Numba choose among the layers that may be used from several threads.
+
+    Numba looks for TBB where the system's loader looks, which is not where its wheel is
+    installed: so it is loaded here. A choice by the user's ``NUMBA_THREADING_LAYER`` is kept.
+    """
+    with contextlib.suppress(OSError):
+        ctypes.CDLL(str(TBB), mode=ctypes.RTLD_GLOBAL)
+    if VARIABLE in os.environ:
+        return
+    os.environ[VARIABLE] = LAYERS
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.THREADING_LAYER = LAYERS
+
+
+def find_fault_of_layer() -> str | None:
+    """Return why the user's choice of a layer cannot be, in a sentence, or None where it can."""
+    chosen = os.environ.get(VARIABLE, LAYERS)
+    if chosen.lower() not in KNOWN_LAYERS:
+        return f"{VARIABLE} is {chosen!r}, needs to be one of {', '.join(KNOWN_LAYERS)}, or unset"
+    pool = _POOLS.get(chosen.lower())
+    if pool is not None:
+        try:
+            importlib.import_module(pool)
+        except ImportError as error:
+            name = _NAMES[chosen.lower()]
+            return f"{VARIABLE} is {chosen!r}, but {name} cannot be loaded ({error}); unset it"
+    return None

@@ -31,7 +31,7 @@ class Rule:
 
 
 RULES = {
-    "genoviz": Rule(("genoviz.threading_layer",)),
+    "genoviz": Rule(("genoviz.backend",)),
     "genoviz.errors": Rule(),
     "genoviz.generators": Rule(),
     "genoviz.backend": Rule(("genoviz.errors",)),
@@ -48,7 +48,7 @@ RULES = {
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
     "genoviz.analyses.genotypes": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI),
-    "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "genoviz.threading_layer", "genoviz_app")),
+    "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "genoviz_app")),
     "genoviz.__main__": Rule(("genoviz.cli",)),
     "genoviz_app": Rule((*LIBRARY, "genoviz_app"), frozenset({"cupy", "numba", "scipy"})),
     "genoviz_app.plots": Rule(

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
+from genoviz.io.files.reading_rules import show_bytes
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
 from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
-from genoviz.io.text.text_file import read_start, show_bytes
+from genoviz.io.text.text_file import read_start
 
 SERVER_SHARE = 0.6
 """Share of this machine's memory that open files may take, unless the server is told another."""

@@ -35,6 +35,11 @@ class Dock:
         Classes of what the tabs show, in order.
     make
         Makes the panel of a class: when it is first shown, or else when there is time for it.
+
+    Attributes
+    ----------
+    poll
+        Brings the panel that is shown up to date; called some twenty times a second.
     """
 
     def __init__(
@@ -102,7 +107,7 @@ class Dock:
                 self._places[shown].append(panel.panel)
             for index, place in enumerate(self._places):
                 place.visible = index == shown
-        self._poll_shown = getattr(panel, "poll", _rest)
+        self.poll = getattr(panel, "poll", _rest)
 
     def _panel(self, index: int) -> DockPanel:
         if index not in self._panels:
@@ -116,10 +121,6 @@ class Dock:
         self._graph = graph
         for panel in self._panels.values():
             panel.set_graph(graph)
-
-    def poll(self) -> None:
-        """Bring the panel that is shown up to date; called some twenty times a second."""
-        self._poll_shown()
 
     def make_ready(self) -> None:
         """Make a panel that is missing, now and then; called while the tab is looked at."""

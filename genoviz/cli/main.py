@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from genoviz.backend import find_fault_of_layer
 from genoviz.cli import samples
 from genoviz.cli.common_options import add_command
 from genoviz.cli.genotypes import geno
@@ -25,6 +26,15 @@ from genoviz.cli.graph.stress import stress
 from genoviz.cli.intervals.count import count
 from genoviz.cli.intervals.depth import coverage, depth
 from genoviz.cli.offtargets.offtarget import offtarget
+from genoviz.cli.results import (
+    STANDARD_OUTPUT,
+    as_file,
+    is_dash,
+    remove_copies,
+    silence_broken_streams,
+    take_standard_output,
+    until_nobody_reads,
+)
 from genoviz.cli.samples import simulate
 from genoviz.cli.sequences import bwt
 from genoviz.cli.serve import serve
@@ -36,18 +46,8 @@ from genoviz.cli.stopping import (
     run_stoppable,
     tidied,
 )
-from genoviz.cli.streams import (
-    STANDARD_OUTPUT,
-    as_file,
-    is_dash,
-    remove_copies,
-    silence_broken_streams,
-    take_standard_output,
-    until_nobody_reads,
-)
 from genoviz.errors import GenovizError
 from genoviz.io.files.replace_file import protect_inputs, refuse_input
-from genoviz.threading_layer import find_fault_of_layer
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed (one sentence says why), 2 wrong usage, "

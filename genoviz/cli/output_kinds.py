@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.streams import is_dash, is_standard_output
+from genoviz.cli.results import is_dash, is_standard_output
 
 PACKED = (".gz", ".bgz")
 BED = (".bed", ".bed3", ".bed6", ".bed12", ".narrowpeak", ".broadpeak")

@@ -11,8 +11,13 @@ import typer
 
 from genoviz.cli.common_options import MAX_COUNT, JsonOption, SeedOption, examples, with_examples
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.results import describe_graph, print_results, quantity, show_progress
-from genoviz.cli.streams import name_of_output
+from genoviz.cli.results import (
+    describe_graph,
+    name_of_output,
+    print_results,
+    quantity,
+    show_progress,
+)
 
 EXAMPLES = examples(
     "genoviz samples",

@@ -32,7 +32,7 @@ def make_exons_sample(path: Path) -> None:
 def make_reads_sample(path: Path) -> None:
     """Write the reads of the sample ``reads``, each with its blocks (BED12)."""
     from genoviz.analyses.simulation.genome_and_reads import simulate_genes, simulate_reads
-    from genoviz.io.text.writer import write_text
+    from genoviz.io.text.text_file import write_text
 
     reads = simulate_reads(simulate_genes(seed=_READS_SEED), _N_READS, seed=_READS_SEED)
     lines = []
@@ -65,7 +65,7 @@ def make_genotypes_sample(path: Path) -> None:
     from genoviz.analyses.simulation.genotypes import simulate_genotypes
     from genoviz.analyses.simulation.traits import simulate_trait
     from genoviz.io.genotypes.writers import write_plink
-    from genoviz.io.text.writer import write_text
+    from genoviz.io.text.text_file import write_text
 
     genotypes = simulate_genotypes(
         300, 2_000, n_contigs=5, n_populations=3, missing_rate=0.01, seed=_GENOTYPES_SEED

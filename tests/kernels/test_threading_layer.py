@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import genoviz
-from genoviz.threading_layer import TBB
+from genoviz.backend import TBB
 from tests.conftest import ROOT
 
 SCRIPT = """

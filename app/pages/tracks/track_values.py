@@ -11,7 +11,7 @@ import numpy as np
 from genoviz.errors import ParameterError
 from genoviz.io.intervals.bigwig_writer import write_bigwig
 from genoviz.io.intervals.writer import BedExtras, iter_bed, iter_bedgraph
-from genoviz.io.text.writer import write_text
+from genoviz.io.text.text_file import write_text
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.track_data import TrackData, TrackKind

@@ -11,7 +11,7 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes import packing_loops
+from genoviz.model import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 

@@ -17,8 +17,7 @@ from genoviz.cli.genotypes.tables import (
     write_table,
 )
 from genoviz.cli.output_kinds import TableOption, choose_kind, table_only
-from genoviz.cli.results import print_notes, print_results, show_progress
-from genoviz.cli.streams import name_of_output
+from genoviz.cli.results import name_of_output, print_notes, print_results, show_progress
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.relationships import RelationshipMatrix

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 from genoviz.cli.common_options import SeedOption
 from genoviz.cli.genotypes.inputs import last_result
 from genoviz.cli.output_kinds import TableOption
-from genoviz.cli.streams import refuse_standard_output
+from genoviz.cli.results import refuse_standard_output
 
 EXAMPLES = examples(
     "genoviz geno freq cohort.bed -o freq.tsv",

@@ -30,8 +30,7 @@ from genoviz.cli.graph.reading import (
     region_box,
 )
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.results import print_notes, print_results, show_progress
-from genoviz.cli.streams import name_of_output
+from genoviz.cli.results import name_of_output, print_notes, print_results, show_progress
 
 if TYPE_CHECKING:
     from genoviz.analyses.figures import Figure

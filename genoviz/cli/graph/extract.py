@@ -18,8 +18,16 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.results import describe_graph, print_results, show_progress
-from genoviz.cli.streams import as_file, is_copy, is_dash, is_standard_output, name_of_output
+from genoviz.cli.results import (
+    as_file,
+    describe_graph,
+    is_copy,
+    is_dash,
+    is_standard_output,
+    name_of_output,
+    print_results,
+    show_progress,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,12 +24,12 @@ from genoviz.cli.results import (
     ProgressBar,
     describe_graph,
     describe_stress,
+    name_of_output,
     print_notes,
     print_results,
     quantity,
     show_progress,
 )
-from genoviz.cli.streams import name_of_output
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.run import LayoutSnapshot

@@ -18,8 +18,13 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.results import ProgressBar, print_notes, print_results, show_progress
-from genoviz.cli.streams import name_of_output
+from genoviz.cli.results import (
+    ProgressBar,
+    name_of_output,
+    print_notes,
+    print_results,
+    show_progress,
+)
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.sites.results import VariationSites

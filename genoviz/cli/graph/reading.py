@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genoviz.cli.results import ProgressBar, print_notes
-from genoviz.cli.streams import is_copy
+from genoviz.cli.results import ProgressBar, is_copy, print_notes
 
 if TYPE_CHECKING:
     from genoviz.model import PangenomeGraph

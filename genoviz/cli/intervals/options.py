@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genoviz.cli.output_kinds import BED, GFF, TABLE, choose_kind
-from genoviz.cli.results import ProgressBar, print_notes
-from genoviz.cli.streams import as_file, until_nobody_reads
+from genoviz.cli.results import ProgressBar, as_file, print_notes, until_nobody_reads
 
 if TYPE_CHECKING:
     from genoviz.analyses.intervals.count import WorkProgress
@@ -174,7 +173,7 @@ def read_pair(
 def write_output(parts: Iterable[bytes], output: Path | None) -> None:
     """Write text to a file (in gzip by its name), or to standard output until nobody reads on."""
     if output is not None:
-        from genoviz.io.text.writer import write_text
+        from genoviz.io.text.text_file import write_text
 
         write_text(output, parts)
         return

@@ -19,7 +19,15 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.intervals.options import OutputOption
 from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
-from genoviz.cli.results import ProgressBar, print_results, quantity, show_progress
+from genoviz.cli.results import (
+    ProgressBar,
+    as_file,
+    is_dash,
+    print_results,
+    quantity,
+    refuse_standard_output,
+    show_progress,
+)
 from genoviz.cli.sequences import kmer_index as io
 from genoviz.cli.sequences.bwt_queries import (
     count,
@@ -27,7 +35,6 @@ from genoviz.cli.sequences.bwt_queries import (
     write_hits,
 )
 from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
-from genoviz.cli.streams import as_file, is_dash, refuse_standard_output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -285,7 +292,7 @@ def multiplicity(
     from genoviz.analyses.sequences.multiplicity_track import iter_multiplicity_steps
     from genoviz.cli.intervals.options import write_output
     from genoviz.io.intervals.writer import iter_table
-    from genoviz.io.text.writer import write_text
+    from genoviz.io.text.text_file import write_text
 
     def parts() -> Iterator[bytes]:
         for steps in iter_multiplicity_steps(track, place):

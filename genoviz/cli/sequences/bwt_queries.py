@@ -200,7 +200,7 @@ def write_hits(lines: Iterator[str], output: Path | None) -> None:
     if output is None:
         write_output(io.iter_encoded(lines), None)
         return
-    from genoviz.io.text.writer import write_text
+    from genoviz.io.text.text_file import write_text
 
     write_text(output, io.iter_encoded(lines))
 

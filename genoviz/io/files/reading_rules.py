@@ -36,3 +36,17 @@ class ReadingRules:
 
 RULES = ReadingRules()
 """What holds in this process; who serves others sets it before the first file is read."""
+
+
+def show_bytes(n: int) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> show_bytes(950), show_bytes(1_500_000), show_bytes(12_600_000_000)
+    ('950 bytes', '1.5 MB', '12.6 GB')
+    """
+    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n:,} bytes"

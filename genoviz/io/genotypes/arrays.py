@@ -17,7 +17,7 @@ from genoviz.io.files.content import missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.reading_rules import RULES
 from genoviz.io.files.replace_file import replace_file
-from genoviz.model.genotypes import packing_loops
+from genoviz.model import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 

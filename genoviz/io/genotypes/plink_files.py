@@ -23,7 +23,7 @@ from genoviz.io.files.optional import import_reader
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.spaced_lines import SpacedLines, split_lines
 from genoviz.io.text.text_file import read_bytes
-from genoviz.model.genotypes import packing_loops
+from genoviz.model import packing_loops
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 MAGIC = b"\x6c\x1b\x01"

@@ -22,8 +22,8 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.io.text import spaced_lines
-from genoviz.io.text.writer import BGZF_END
-from genoviz.model.genotypes import packing_loops
+from genoviz.io.text.text_file import BGZF_END
+from genoviz.model import packing_loops
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 _PLURAL = {"s": "s", "are": "are", "count": "count"}

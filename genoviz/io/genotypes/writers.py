@@ -18,7 +18,7 @@ from genoviz.io.text.columns import (
     join_columns,
     text_column,
 )
-from genoviz.io.text.writer import write_text
+from genoviz.io.text.text_file import write_text
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 _BLOCK_BYTES = 1 << 25

@@ -13,7 +13,7 @@ from numba import njit
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.text.line_errors import explain_name
-from genoviz.io.text.writer import iter_write_text
+from genoviz.io.text.text_file import iter_write_text
 from genoviz.model import ByteStrings, PangenomeGraph
 
 _BYTES_PER_CHUNK = 8 << 20

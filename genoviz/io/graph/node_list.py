@@ -8,8 +8,7 @@ from os import PathLike
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.text.text_file import read_bytes
-from genoviz.io.text.writer import write_text
+from genoviz.io.text.text_file import read_bytes, write_text
 from genoviz.model import PangenomeGraph
 
 

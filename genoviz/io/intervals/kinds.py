@@ -1,13 +1,25 @@
-"""Which kind of file holds intervals, and where its rows have what."""
+"""Kinds of files with intervals: which one a file is of, where its rows have what, their columns.
+
+What is wrong with a row is said in words here, too.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.intervals.file_loops import copy_fields, copy_words, count_blocks, fill_blocks
+from genoviz.io.intervals.parser import MAX_DIGITS, Columns, Rows
+from genoviz.io.text import line_errors
+from genoviz.io.text.line_errors import show
 from genoviz.io.text.text_file import read_start
+from genoviz.model import ByteStrings, Intervals
 
 
 @dataclass(frozen=True)
@@ -58,7 +70,6 @@ READ_KINDS = ("bam", "cram", "sam")
 SIGNAL_KINDS = ("bigwig", "bigbed")
 TABLE_KINDS = ("parquet", "arrow", "csv", "tsv")
 KINDS = (*ROW_FORMATS, *READ_KINDS, *SIGNAL_KINDS, *TABLE_KINDS)
-
 _ENDINGS = {
     "bed": "bed",
     **dict.fromkeys(("bed3", "bed4", "bed5", "bed6", "bed9", "bed12"), "bed"),
@@ -96,6 +107,8 @@ _MAGICS = {
     **dict.fromkeys((b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t"), "sam"),
     b"##gff": "gff",
 }
+_ODD_SCORES = 1 << 16
+_MAX_SCORE_BYTES = 400
 
 
 def find_kind(path: Path, kind: str | None = None) -> str:
@@ -145,3 +158,155 @@ def _find_text_kind(start: bytes) -> str:
         is_gff = len(fields) >= 8 and fields[3].isdigit() and fields[4].isdigit()
         return "gff" if is_gff and not fields[1].isdigit() else "bed"
     return "bed"
+
+
+class RowColumns:
+    """What is read from rows whose numbers and places in the text are known.
+
+    Attributes
+    ----------
+    notes
+        What people should know of values that are not there.
+    """
+
+    def __init__(
+        self, path: Path, text: np.ndarray, rows: RowFormat, columns: Columns, read: Rows
+    ) -> None:
+        self._path, self._text, self._rows = path, text, rows
+        self._columns, self._read = columns, read
+        self.notes: list[str] = []
+
+    def contig_names(self, names: list[bytes]) -> tuple[str, ...]:
+        """Return contigs as text; GFF3 may write characters as %XX."""
+        is_escaped = self._rows.title == "GFF"
+        texts = [_decode(self._path, name) for name in names]
+        return tuple(unquote(text) if is_escaped and "%" in text else text for text in texts)
+
+    def strands(self, n_odd: int) -> np.ndarray | None:
+        """Return the strands, of which so many are none; None where no row has one."""
+        column = self._columns.strand
+        if column < 0 or self._lack(column, n_odd, "strand (+, - or .), so they have none"):
+            return None
+        return self._read.strands
+
+    def scores(self) -> np.ndarray | None:
+        """Return the scores, None where no row has one; those left by the loop are read here."""
+        column, score_at = self._columns.score, self._read.score_at
+        if column < 0:
+            return None
+        self._read_odd_scores()
+        wrong = np.flatnonzero(score_at < -1)
+        if len(wrong) and self._rows.n_needed > column:
+            self._refuse_value(-2 - int(score_at[wrong[0]]))
+        if self._lack(column, len(wrong), "number, so they have no score"):
+            return None
+        return self._read.scores
+
+    def _lack(self, column: int, n: int, what: str) -> bool:
+        """Note that a column of so many rows is not what it should be; tell whether all are."""
+        n_rows = len(self._read.starts)
+        if n:
+            self.notes.append(f"Column {column + 1} of {n:,} of {n_rows:,} rows is no {what}.")
+        return n > 0 and n == n_rows
+
+    def _read_odd_scores(self) -> None:
+        """Read scores that the loop left: exponents, many digits, nan."""
+        odd = np.flatnonzero(self._read.score_at >= 0)
+        for rows in np.array_split(odd, len(odd) // _ODD_SCORES + 1):
+            words = np.empty((len(rows), _MAX_SCORE_BYTES), np.uint8)
+            copy_words(self._text, self._read.score_at[rows], words)
+            texts = words.view(f"S{_MAX_SCORE_BYTES}").ravel()
+            try:
+                self._read.scores[rows] = texts.astype(np.float64)
+            except ValueError:
+                for row, text in zip(rows.tolist(), texts.tolist(), strict=True):
+                    try:
+                        self._read.scores[row] = float(text)
+                    except ValueError:
+                        self._read.score_at[row] = -2 - self._read.score_at[row]
+
+    def _refuse_value(self, position: int) -> None:
+        found = line_errors.show(line_errors.line_at(self._text, position).split()[0])
+        raise FileFormatError(
+            self._path,
+            f"the value is {found}, {self._rows.title} needs a number",
+            line=line_errors.line_number(self._text, position),
+        )
+
+    def names(self) -> ByteStrings | None:
+        """Return the names, None where they are not wanted."""
+        if self._columns.name < 0:
+            return None
+        offsets = np.zeros(len(self._read.starts) + 1, np.int64)
+        np.cumsum(self._read.name_lengths, out=offsets[1:])
+        data = np.empty(offsets[-1], np.uint8)
+        copy_fields(self._text, self._read.name_at, offsets, data)
+        return ByteStrings(data, offsets)
+
+    def expand_blocks(self, intervals: Intervals) -> tuple[Intervals, np.ndarray]:
+        """Return one interval for each block, and the row that each comes from."""
+        counts = np.empty(len(intervals), np.int64)
+        wrong = count_blocks(self._text, self._read.block_at, self._columns.any_blank, counts)
+        starts = ends = np.empty(0, np.int64)
+        if wrong < 0:
+            starts, ends = (np.empty(counts.sum(), np.int64) for _ in range(2))
+            wrong = fill_blocks(
+                self._text,
+                self._read.block_at,
+                self._columns.any_blank,
+                counts,
+                intervals.starts,
+                intervals.ends,
+                starts,
+                ends,
+            )
+        if wrong >= 0:
+            explain = partial(explain_blocks, any_blank=self._columns.any_blank)
+            at = int(self._read.line_at[wrong])
+            raise line_errors.wrong_line(self._path, self._text, at, explain)
+        row_of = np.repeat(np.arange(len(intervals)), counts)
+        return replace(intervals.select(row_of), starts=starts, ends=ends), row_of
+
+
+def explain_row(line: bytes, rows: RowFormat, *, any_blank: bool) -> str:
+    """Say why a row was refused."""
+    fields = line.split() if any_blank else line.split(b"\t")
+    if len(fields) < rows.n_needed:
+        by = "" if any_blank or len(line.split()) < 3 else ", set apart by tabs"
+        return f"has {_n_columns(len(fields))}, {rows.title} needs {rows.n_needed}{by}"
+    if not fields[0]:
+        return "has an empty contig, needs a name"
+    start, end = fields[rows.start], fields[rows.end]
+    for text, what in ((start, "start"), (end, "end")):
+        if not text.isdigit() or len(text) > MAX_DIGITS:
+            needs = f"a whole number from {rows.first_base} on, of at most {MAX_DIGITS} digits"
+            return f"the {what} is {show(text)}, needs {needs}"
+    if int(start) < rows.first_base:
+        return f"the start is 0, but {rows.title} counts from 1"
+    return (
+        f"starts at {int(start):,} and ends at {int(end):,}, needs an end that is not before "
+        "the start"
+    )
+
+
+def explain_blocks(line: bytes, *, any_blank: bool) -> str:
+    """Say why the blocks of a BED12 row were refused."""
+    fields = line.split() if any_blank else line.split(b"\t")
+    shown = ", ".join(show(field, 24) for field in fields[9:12])
+    return (
+        f"has the blocks {shown}, needs a number of blocks, as many sizes and starts, "
+        "and none beyond the end"
+    )
+
+
+def _n_columns(n: int) -> str:
+    return f"{n} column{'' if n == 1 else 's'}"
+
+
+def _decode(path: Path, name: bytes) -> str:
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        raise FileFormatError(
+            path, f"the contig name {line_errors.show(name)} is not UTF-8 text"
+        ) from None

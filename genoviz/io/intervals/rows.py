@@ -14,9 +14,8 @@ import numba
 import numpy as np
 
 from genoviz.io.intervals import parser as ip
-from genoviz.io.intervals.columns import RowColumns, explain_row
 from genoviz.io.intervals.file_loops import find_line_ends
-from genoviz.io.intervals.kinds import RowFormat
+from genoviz.io.intervals.kinds import RowColumns, RowFormat, explain_row
 from genoviz.io.text import line_errors
 from genoviz.model import ByteStrings, Intervals
 

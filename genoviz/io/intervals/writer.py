@@ -13,7 +13,7 @@ from genoviz.errors import ParameterError
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.intervals.file_loops import MAX_NUMBER_BYTES, write_lines
 from genoviz.io.intervals.rows import IntervalRows
-from genoviz.io.text.writer import BGZF_END, compress_blocks
+from genoviz.io.text.text_file import BGZF_END, compress_blocks
 from genoviz.model import Intervals
 
 _ROWS = 1 << 16

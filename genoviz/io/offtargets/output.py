@@ -23,7 +23,7 @@ from genoviz.io.text.columns import (
     letter_column,
     text_column,
 )
-from genoviz.io.text.writer import write_text
+from genoviz.io.text.text_file import write_text
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.offtargets.protospacer import BulgeType
 

@@ -16,7 +16,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.sequences import fasta_loops
 from genoviz.io.text.line_errors import line_number, show
-from genoviz.io.text.writer import write_text
+from genoviz.io.text.text_file import write_text
 from genoviz.model.sequences.sequences import LETTERS, UPPER_CASE, Sequences, cut_stretches
 
 LINE_WIDTH = 60

@@ -13,12 +13,14 @@ from numba import njit, prange
 from genoviz.kernels.genotype_product import cpu_integers
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
 from genoviz.kernels.genotype_product.cpu_blocks import BlockedProduct, read_only
-from genoviz.kernels.genotype_product.cpu_five_codes import (
+from genoviz.kernels.genotype_product.cpu_tables import (
+    ALL_CODES,
+    HETEROZYGOUS,
+    MISSING,
     multiply_five_codes,
     multiply_five_codes_transposed,
     pack_five_codes,
 )
-from genoviz.kernels.genotype_product.cpu_tables import ALL_CODES, HETEROZYGOUS, MISSING
 from genoviz.kernels.genotype_product.wide_columns import MAX_SMALL, SMALL
 
 __all__ = [

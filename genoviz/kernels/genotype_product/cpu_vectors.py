@@ -1,8 +1,5 @@
 """Vector code of the genotype products: what LLVM does not find by itself.
 
-The kernels of ``cpu_tables.py`` and ``cpu_five_codes.py`` are cached and do not see changes here:
-whoever makes one changes those files too, if only by a space.
-
 A *word* stands for 32 genotypes: its byte ``t`` is ``s0 + 3 s1 + 9 s2 + 27 s3`` for the states of
 genotypes ``4t`` to ``4t + 3``. A state is the sum of a code's bits: 0 for code 0, 1 for codes 1
 and 2, 2 for code 3. Its even bytes are kept in one word and its odd ones in another, each times

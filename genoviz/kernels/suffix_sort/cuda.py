@@ -18,14 +18,18 @@ import numpy as np
 
 from genoviz.kernels.suffix_sort.cuda_sort import (
     DISTANCE_BITS,
+    FEW_TIED,
     INDICES,
+    MAX_WIDTH,
+    NULL,
+    SMALL_SIZE,
     PairSorter,
     Text,
+    TieBreaker,
     compile_options,
     key_bits,
     n_chunks,
 )
-from genoviz.kernels.suffix_sort.cuda_ties import FEW_TIED, MAX_WIDTH, NULL, SMALL_SIZE, TieBreaker
 
 COMPILE_OPTIONS = tuple(compile_options(name) for name in INDICES)
 WIDTHS = ((2**29, 21), (2**64, 25))

@@ -1,4 +1,6 @@
-"""Pairs of a key and a text position sorted on the GPU, by 8 bits a pass."""
+"""Suffixes sorted on the GPU: by a key, 8 bits a pass; those it leaves tied by what follows."""
+
+from dataclasses import dataclass
 
 import cupy
 import numpy as np
@@ -15,6 +17,11 @@ DISTANCE_BITS = 5
 TIME_BITS = 22
 BLOCKS_PER_MULTIPROCESSOR = 32
 INDICES = {"uint32": "unsigned int", "int64": "long long"}
+MAX_WIDTH = 29
+SMALL_SIZE = 512
+FEW_TIED = 1 / 128
+LAST_WORDS = 140
+NULL = np.uint64(0)
 
 
 def compile_options(index_dtype):
@@ -134,3 +141,174 @@ class PairSorter:
         arguments = (*source, self._tile_counts, np.uint64(self._time), *taken, *target)
         self._text.run(name, n_tiles, THREADS, arguments)
         self._n_taken_before = (self._n_taken_before + n_tiles) % 2**32
+
+
+@dataclass
+class Ties:
+    """Suffixes whose first ``depth`` bases do not set them apart; groups follow each other.
+
+    ``slots`` are rows of the suffix array; ``firsts`` is where each group begins. Groups of more
+    than ``SMALL_SIZE`` suffixes are numbered, and theirs are counted.
+    """
+
+    depth: int
+    positions: cupy.ndarray
+    slots: cupy.ndarray
+    groups: cupy.ndarray
+    firsts: cupy.ndarray
+    large_numbers: cupy.ndarray
+    large_firsts: cupy.ndarray
+    n_tied: int
+    n_groups: int
+    n_large_groups: int
+    n_large: int
+
+
+class TieBreaker:
+    """Rounds that each set tied suffixes apart by some bases more, or by known ranks."""
+
+    def __init__(self, text, sorter, small_size=SMALL_SIZE, few_tied=FEW_TIED):
+        self._text = text
+        self._sorter = sorter
+        self._small_size = np.int64(small_size)
+        self._n_few = int(text.n_symbols * few_tied)
+        self._totals = cupy.empty((2, 2), np.uint64)
+
+    def find_ties(self, keys, suffix_array, first_slot, depth):
+        """Return the ties of suffixes that are sorted by keys of ``depth`` bases."""
+        n = len(keys)
+        counts = self._count_ties(keys, NULL, n, True)
+        n_tied, n_groups = (int(value) for value in self._totals[0].get())
+        outputs = self._empty_ties(n_tied, n_groups)
+        source = (keys, NULL, np.int64(n), np.int32(1), counts, self._totals[0])
+        written = (suffix_array, NULL, np.int64(first_slot), NULL, NULL)
+        self._text.launch_warps("list_ties", n, (*source, *written, *outputs))
+        return self._with_large(depth, outputs, n_groups)
+
+    def join(self, blocks):
+        """Return the ties of several blocks as one."""
+        outputs = [cupy.concatenate([block.positions[: block.n_tied] for block in blocks])]
+        outputs.append(cupy.concatenate([block.slots[: block.n_tied] for block in blocks]))
+        dtype, groups, firsts, n_groups, n_tied = self._text.index_dtype.type, [], [], 0, 0
+        for block in blocks:
+            groups.append(block.groups[: block.n_tied] + dtype(n_groups))
+            firsts.append(block.firsts[: block.n_groups] + dtype(n_tied))
+            n_groups += block.n_groups
+            n_tied += block.n_tied
+        firsts.append(cupy.asarray([n_tied], dtype))
+        outputs += [cupy.concatenate(groups), cupy.concatenate(firsts)]
+        self._totals[0] = cupy.asarray([n_tied, n_groups], np.uint64)
+        return self._with_large(min(block.depth for block in blocks), outputs, n_groups)
+
+    def iter_by_text(self, ties, suffix_array, first_slot):
+        """Give ties after each round of comparing bases, until ranks are the better way."""
+        while ties.n_tied > 0:
+            if ties.n_large == 0 and ties.n_tied <= self._n_few:
+                yield self._order_by_text(ties, suffix_array, first_slot)
+                return
+            n_before = ties.n_tied
+            ties = self._sort_by_text(ties, suffix_array, first_slot)
+            yield ties
+            kept = ties.n_tied / n_before
+            if kept == 1 or ties.n_tied * kept / (1 - kept) > self._text.n_symbols / 2:
+                return
+
+    def sort_by_ranks(self, ties, ranks, suffix_array):
+        """Return ties after a round that doubles the depth; ``suffix_array`` may be ``NULL``."""
+        n_bits = int(self._text.n_symbols).bit_length()
+        source = (ranks, np.int64(ties.depth))
+        keys, positions = self._sort_groups("fill_rank_keys", source, ties, n_bits)
+        args = (ties, keys, positions, 2 * ties.depth, False, suffix_array, 0, ranks)
+        ties = self._regroup(*args)
+        self.fill_tied_ranks(ties, ranks)
+        return ties
+
+    def fill_tied_ranks(self, ties, ranks):
+        """Give tied suffixes the rank of their group."""
+        arguments = (ties.positions, ties.slots, np.int64(ties.n_tied), ties.groups, ties.firsts)
+        self._text.launch("fill_tied_ranks", ties.n_tied, (*arguments, ranks))
+
+    def _sort_by_text(self, ties, suffix_array, first_slot):
+        group_bits = max(ties.n_large_groups - 1, 0).bit_length()
+        width = min(MAX_WIDTH, (64 - key_bits(0) - group_bits) // 2)
+        text = self._text
+        source = (text.packed, text.excepted, np.int64(ties.depth), np.int32(width))
+        keys, positions = self._sort_groups("fill_text_keys", source, ties, key_bits(width))
+        depth = ties.depth + width
+        return self._regroup(ties, keys, positions, depth, True, suffix_array, first_slot, NULL)
+
+    def _order_by_text(self, ties, suffix_array, first_slot):
+        text = self._text
+        keys = cupy.empty(ties.n_tied, np.uint64)
+        positions = cupy.empty(ties.n_tied, text.index_dtype)
+        arguments = (
+            text.packed,
+            text.excepted,
+            np.int64(ties.depth),
+            np.int32(MAX_WIDTH),
+            np.int32(LAST_WORDS),
+            ties.positions,
+            np.int64(ties.n_tied),
+            ties.groups,
+            ties.firsts,
+            keys,
+            positions,
+        )
+        text.launch("order_groups_by_text", ties.n_tied, arguments)
+        depth = ties.depth + MAX_WIDTH * LAST_WORDS
+        return self._regroup(ties, keys, positions, depth, False, suffix_array, first_slot, NULL)
+
+    def _sort_groups(self, name, source, ties, n_bits):
+        """Return keys and positions of the ties, sorted within each group."""
+        text, n = self._text, ties.n_tied
+        keys = cupy.empty(n, np.uint64)
+        large_keys = cupy.empty(ties.n_large, np.uint64)
+        large_positions = cupy.empty(ties.n_large, text.index_dtype)
+        large = (ties.large_numbers, ties.large_firsts, self._small_size, np.int32(n_bits))
+        groups = (ties.positions, np.int64(n), ties.groups, ties.firsts)
+        arguments = (*source, *groups, *large, keys, large_keys, large_positions)
+        text.launch(name, n, arguments)
+        if ties.n_large > 0:
+            group_bits = (ties.n_large_groups - 1).bit_length()
+            large_keys, large_positions = self._sorter.sort(
+                large_keys, large_positions, n_bits + group_bits
+            )
+        keys_out, positions_out = cupy.empty_like(keys), cupy.empty(n, text.index_dtype)
+        mask = np.uint64((1 << n_bits) - 1)
+        large = (ties.large_firsts, self._small_size, mask, large_keys, large_positions)
+        text.launch("order_groups", n, (keys, *groups, *large, keys_out, positions_out))
+        return keys_out, positions_out
+
+    def _regroup(
+        self, ties, keys, positions, depth, has_distances, suffix_array, first_slot, ranks
+    ):
+        """Return what is still tied; write the new order to the suffix array and the ranks."""
+        n = ties.n_tied
+        counts = self._count_ties(keys, ties.groups, n, has_distances)
+        outputs = self._empty_ties(n, n // 2)
+        source = (keys, ties.groups, np.int64(n), np.int32(has_distances), counts, self._totals[0])
+        written = (positions, ties.slots, np.int64(first_slot), suffix_array, ranks)
+        self._text.launch_warps("list_ties", n, (*source, *written, *outputs))
+        return self._with_large(depth, outputs, n // 2)
+
+    def _count_ties(self, keys, groups, n, has_distances):
+        counts = cupy.empty((n_chunks(n), 2), np.uint64)
+        arguments = (keys, groups, np.int64(n), np.int32(has_distances), counts)
+        self._text.launch_warps("count_ties", n, arguments)
+        self._text.sum_chunks(counts, self._totals[0])
+        return counts
+
+    def _empty_ties(self, n_tied, n_groups):
+        dtype = self._text.index_dtype
+        return (*(cupy.empty(n_tied, dtype) for _ in range(3)), cupy.empty(n_groups + 1, dtype))
+
+    def _with_large(self, depth, outputs, most_groups):
+        """Return the ties, with their large groups numbered."""
+        text, firsts, totals = self._text, outputs[3], self._totals
+        counts = cupy.empty((n_chunks(most_groups), 2), np.uint64)
+        source = (firsts, totals[0], self._small_size)
+        text.launch_warps("count_large", most_groups, (*source, np.int64(len(counts)), counts))
+        text.sum_chunks(counts, totals[1])
+        large = tuple(cupy.empty(most_groups, text.index_dtype) for _ in range(2))
+        text.launch_warps("list_large", most_groups, (*source, counts, *large))
+        return Ties(depth, *outputs, *large, *(int(value) for value in totals.get().ravel()))

@@ -187,9 +187,9 @@ class IndexText:
         start, stop, _ = slice(start, stop).indices(self.n_symbols)
         symbols = np.empty(max(stop - start, 0), np.uint8)
         # Numba takes longer to import than a k-mer to look up, which unpacks nothing.
-        from genoviz.model.sequences.index_text_loops import unpack
+        from genoviz.model.packing_loops import unpack_bases
 
-        unpack(self.packed, start, symbols)
+        unpack_bases(self.packed, start, symbols)
         first, last = np.searchsorted(self.exceptions, [start, stop])
         symbols[self.exceptions[first:last] - start] = EXCEPTION
         return symbols

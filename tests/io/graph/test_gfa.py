@@ -9,7 +9,7 @@ import pytest
 
 from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
 from genoviz.io.text import text_file
-from genoviz.io.text.writer import BGZF_END, compress_blocks, find_blocks
+from genoviz.io.text.text_file import BGZF_END, compress_blocks, find_blocks
 from genoviz.model import PangenomeGraph
 from tests.conftest import real_data
 from tests.oracles.gfa import OracleGraph, read_gfa_text

@@ -10,7 +10,7 @@ import pytest
 
 from genoviz.errors import FileFormatError
 from genoviz.io.graph.gfa import read_gfa
-from genoviz.io.text.writer import compress_blocks
+from genoviz.io.text.text_file import compress_blocks
 from tests.io.graph.test_gfa import gfa
 from tests.oracles.gfa import RefusedError, read_gfa_text
 

@@ -12,7 +12,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.graph import gfa_reader, gfa_threads, gfa_writer
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
-from genoviz.io.text import writer
+from genoviz.io.text.text_file import BGZF_END, compress_blocks
 from tests.conftest import real_data
 from tests.io.graph.test_gfa import as_oracle
 from tests.oracles.gfa import RefusedError, read_gfa_text
@@ -184,7 +184,7 @@ def test_damaged_real_files_are_read_as_the_slow_reader_reads_them_or_refused(pa
 @given(data=st.data())
 def test_damaged_gzip_is_refused_or_holds_what_it_held(tmp_path, data):
     text = b"S\t1\tACGT\nS\t2\tCC\nP\tx\t1+,2-\t*\n"
-    blocks = writer.compress_blocks(text[:9]) + writer.compress_blocks(text[9:]) + writer.BGZF_END
+    blocks = compress_blocks(text[:9]) + compress_blocks(text[9:]) + BGZF_END
     members = gzip.compress(text[:9]) + gzip.compress(text[9:])
     content = data.draw(damaged(st.sampled_from([blocks, members, members[:30] + blocks])))
     path = tmp_path / "graph.gz"

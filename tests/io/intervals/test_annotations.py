@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from genoviz.errors import FileFormatError
 from genoviz.io.intervals.annotations import read_annotations
-from genoviz.io.text import writer
+from genoviz.io.text import text_file
 from tests.conftest import real_data
 from tests.oracles.annotations import read_bed_text, read_gff_text
 
@@ -70,7 +70,7 @@ def test_all_columns_of_bed(write, newline, ending):
     if ending == ".gz":
         text = gzip.compress(text[:90]) + gzip.compress(text[90:])
     elif ending == ".bgz":
-        text = writer.compress_blocks(text) + writer.BGZF_END
+        text = text_file.compress_blocks(text) + text_file.BGZF_END
     read = read_annotations(write(f"a.bed{ending}", text))
     assert bed_rows(read) == read_bed_text(BED)
     assert bed_rows(read)[0] == ("chr6", 10, 30, "first", 1, [(10, 15), (24, 30)])

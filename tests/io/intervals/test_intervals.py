@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from genoviz import FileFormatError, ParameterError
 from genoviz.io.intervals import rows as interval_rows
 from genoviz.io.intervals.intervals import iter_read_intervals, read_intervals
-from genoviz.io.text.writer import BGZF_END, compress_blocks
+from genoviz.io.text.text_file import BGZF_END, compress_blocks
 from genoviz.model import Intervals, PathRegion
 from tests.conftest import real_data
 from tests.oracles.interval_text import read_rows

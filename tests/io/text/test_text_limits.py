@@ -17,8 +17,8 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.io.sequences.reader import read_sequences
-from genoviz.io.text import text_file, writer
-from genoviz.io.text.writer import compress_blocks
+from genoviz.io.text import text_file
+from genoviz.io.text.text_file import compress_blocks
 
 MB = 1_000_000
 READERS = {
@@ -31,7 +31,7 @@ READERS = {
 
 
 def bgzip(text):
-    return compress_blocks(text) + writer.BGZF_END
+    return compress_blocks(text) + text_file.BGZF_END
 
 
 @pytest.fixture(autouse=True)

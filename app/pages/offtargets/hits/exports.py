@@ -19,7 +19,7 @@ from genoviz.analyses.offtargets.differences import KINDS
 from genoviz.analyses.offtargets.scores import cctop_scores, mit_scores
 from genoviz.errors import GenovizError
 from genoviz.io.offtargets.output import HitFormat, HitTable, iter_rows, write_tables
-from genoviz.io.text.writer import iter_write_text
+from genoviz.io.text.text_file import iter_write_text
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of, short_kind
 from genoviz_app.pages.offtargets.hits.filter import FoundHits

@@ -32,7 +32,6 @@ from genoviz_app.pages.pangenome.picture.frames import Hovering
 from genoviz_app.pages.pangenome.picture.marks import Mark, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import (
     find_shapes,
-    has_edge_index,
     make_shapes,
     place_labels,
     plane_ends,
@@ -148,6 +147,8 @@ class FrameMaker:
         int64, the nodes that are drawn; None for all.
     drawing
         The last drawing, or None.
+    waits_for_edges
+        Whether the last frame had to do without edges that are not indexed yet.
     """
 
     def __init__(
@@ -169,15 +170,9 @@ class FrameMaker:
         self._fitted: tuple[np.ndarray | None, Viewport | None] = (None, None)
         self._overview_due = 0.0
         self._overview_version: tuple = ()
-        self._waits = False
+        self.waits_for_edges = False
         self._marks: tuple[Mark, ...] = ()
         self._layers: tuple[tuple[str, ...], tuple[MarkLayer, ...]] = ((), ())
-
-    @property
-    def version(self) -> bool:
-        """Changes when what a frame had to do without is ready."""
-        graph = self._run.graph
-        return self._waits and graph is not None and has_edge_index(graph)
 
     def forget(self) -> None:
         """Another graph is open: nothing is followed, and nothing is hidden."""
@@ -215,7 +210,7 @@ class FrameMaker:
                 marks=layers,
                 fold=fold,
             )
-            detail, self._waits = find_shapes(graph, drawing, view, fold)
+            detail, self.waits_for_edges = find_shapes(graph, drawing, view, fold)
             overview = self._overview(drawing, view, options, (snapshot, colouring, fold))
         shapes = None
         if detail is not None:

@@ -31,7 +31,7 @@ from genoviz_app.pages.pangenome.picture.frames import (
 )
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
-from genoviz_app.pages.pangenome.picture.shapes import plane_ends
+from genoviz_app.pages.pangenome.picture.shapes import has_edge_index, plane_ends
 
 log = logging.getLogger(__name__)
 HOVER_PIXELS = 8
@@ -269,9 +269,11 @@ class LivePicture:
             callback()
 
     def _has_news(self) -> bool:
-        """Tell, once, whether the run has moved on."""
+        """Tell, once, whether the run has moved on, or what a frame had to do without is there."""
         self._run.poll()
-        version = (self._run.version, self.colourings.version, self._maker.version)
+        run, maker = self._run, self._maker
+        has_edges = maker.waits_for_edges and run.graph is not None and has_edge_index(run.graph)
+        version = (run.version, self.colourings.version, has_edges)
         has_news = version != self._seen_version
         self._seen_version = version
         return has_news

@@ -11,6 +11,7 @@ import panel as pn
 import pytest
 
 from genoviz.analyses.graph.query.path_positions import find_region_steps
+from genoviz.analyses.sequences.kmer_trace import find_step
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.generators import finish
@@ -34,7 +35,7 @@ from genoviz_app.pages.kmers.hits import (
     iter_write_hits,
 )
 from genoviz_app.pages.kmers.index import build_html, check_target
-from genoviz_app.pages.kmers.search_steps import find_step, sizes_svg, step_html
+from genoviz_app.pages.kmers.search_panel import sizes_svg, step_html
 from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.kmer_matrix import MatrixFigure

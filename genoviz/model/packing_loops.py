@@ -1,4 +1,4 @@
-"""Packing of genotypes at 2 bits, and repacking of some samples.
+"""Genotypes and bases at 2 bits each: packing, unpacking, and repacking of some samples.
 
 Samples are taken from 32 variants at once. Bytes of eight variants make a word of 64 bits; four
 such words are taken apart into a column for each of the four samples that they have, so that one
@@ -18,6 +18,8 @@ dosages         int8 (m, n)                   variants by samples, any strides: 
 
 ``take_samples`` returns uint8 (m, (k + 3) // 4), ``pack_dosages`` uint8 (m, (n + 3) // 4): code 0
 for dosage 2, 1 for missing, 2 for dosage 1, 3 for dosage 0; bits beyond the last sample are 0.
+
+``unpack_bases`` fills uint8 (n,) from a packed text, uint64, the first base in the highest bits.
 """
 
 import numpy as np
@@ -135,3 +137,11 @@ def _pack_dosages(dosages, packed):
             )
         for sample in range(n_samples // 4 * 4, n_samples):
             out[sample // 4] |= _code(row[sample]) << 2 * (sample % 4)
+
+
+@njit(nogil=True, cache=True)
+def unpack_bases(packed, start, symbols):
+    """Fill symbols of a packed text from a position on, 0 to 3 each."""
+    for k in range(len(symbols)):
+        position = start + k
+        symbols[k] = (packed[position >> 5] >> np.uint64(62 - 2 * (position & 31))) & np.uint64(3)

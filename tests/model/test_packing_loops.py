@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from genoviz.model.genotypes import packing_loops
+from genoviz.model import packing_loops
 from tests.oracles.genotypes import codes_of, pack
 
 CODE_OF_DOSAGE = {2: 0, -1: 1, 1: 2, 0: 3}
