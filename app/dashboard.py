@@ -20,7 +20,6 @@ from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.address_bar import AddressBar, Visited
 from genoviz_app.parts.plain_text import plain_text
-from genoviz_app.parts.unfinished_views import UNFINISHED_VIEWS
 from genoviz_app.server.setup import (
     SETTINGS,
     current_person,
@@ -30,7 +29,7 @@ from genoviz_app.server.setup import (
 )
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
-from genoviz_app.theme import CHART_THEME, FAVICON, THEME
+from genoviz_app.theme import CHART_THEME, FAVICON, THEME, UNFINISHED_VIEWS
 
 log = logging.getLogger(__name__)
 

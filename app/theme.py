@@ -1,7 +1,8 @@
-"""Colours and type of the dashboard, light and dark; everything comes from this machine."""
+"""Colours, type and scripts of the dashboard; everything comes from this machine."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +76,13 @@ CHART_THEME = {
     },
 }
 """Charts keep the look that their makers gave them, whichever theme is on."""
+UNFINISHED_VIEWS = {
+    name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
+    for name in ("unfinished_figures", "unfinished_tables", "quick_uploads", "submit_keys")
+    for script in [Path(__file__).parent / "parts" / f"{name}.js"]
+}
+"""What the browser's tables and figures need, which change while they are made; uploads; keys.
+
+The scripts have to run between BokehJS and the first document. They come as addresses that hold
+them, which every way of serving passes on.
+"""

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genoviz.analyses.sequences.kmer_packing import reverse_complement_words
 from genoviz.backend import array_module, load_kernel
 from genoviz.kernels.fm_index import LINE_BITS, SUPER_SHIFT
-from genoviz.kernels.fm_index.kmer_words import reverse_complement_words
 from tests.oracles.kmers import sort_suffixes
 
 LINE_ROWS = 1 << LINE_BITS

@@ -11,9 +11,8 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
-from genoviz_app.pages.genotypes.association.choices import covariate_names, trait_names
+from genoviz_app.pages.genotypes.association.choices import WINDOWS, covariate_names, trait_names
 from genoviz_app.pages.genotypes.association.form import LINEAR
-from genoviz_app.pages.genotypes.association.linkage_region import WINDOWS
 from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
 from genoviz_app.pages.genotypes.association.scan_panel import AssociationPanel
 from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel

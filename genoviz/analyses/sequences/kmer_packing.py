@@ -1,4 +1,7 @@
-"""K-mers in groups that are searched together: packed, with as many words each."""
+"""K-mers in groups that are searched together: packed, with as many words each.
+
+They are packed, and turned to the other strand, on the host for any backend.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from genoviz.analyses.sequences.kmers import LETTERS, Kmer, PackedKmers, read_kmer_sets
-from genoviz.kernels.fm_index.kmer_words import (
-    mark_ambiguous,
-    pack_kmers,
-    reverse_complement_words,
-)
 
 Kmers = Sequence[str | bytes | Kmer] | PackedKmers | str | bytes
 BASES_PER_WORD = 32
@@ -21,6 +20,7 @@ _LETTER_OF_SET = np.frombuffer(LETTERS.encode(), np.uint8)
 _SET_SIZES = np.array([max(bases.bit_count(), 1) for bases in range(16)])
 _WORD = 2**64 - 1
 _BOTH = slice(0, 2)
+_PAIRS, _NIBBLES = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 
 
 def _digit_table(digits: str) -> bytes:
@@ -190,3 +190,48 @@ def _take(sets: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> Ambiguo
     kept = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     places = np.repeat(offsets[numbers] - kept[:-1], lengths) + np.arange(kept[-1])
     return AmbiguousKmers(numbers, sets[places], kept)
+
+
+@njit(nogil=True, cache=True)
+def mark_ambiguous(sets, offsets, is_ambiguous):
+    """Tell of each k-mer whether one of its sets has several bases."""
+    for i in range(len(is_ambiguous)):
+        several = np.uint8(0)
+        for at in range(offsets[i], offsets[i + 1]):
+            several |= sets[at] & (sets[at] - np.uint8(1))
+        is_ambiguous[i] = several != 0
+
+
+@njit(nogil=True, cache=True)
+def pack_kmers(sets, offsets, numbers, words):
+    """Pack some k-mers of single bases."""
+    words[:] = 0
+    for i in range(len(numbers)):
+        end = offsets[numbers[i] + 1]
+        for j in range(end - offsets[numbers[i]]):
+            base = sets[end - 1 - j]
+            symbol = np.uint64((base >> 1) - (base >> 3))
+            words[i, j >> 5] |= symbol << np.uint64(2 * (j & 31))
+
+
+@njit(nogil=True, cache=True)
+def reverse_complement_words(words, lengths, turned):
+    """Turn k-mers to the other strand."""
+    n_words = words.shape[1]
+    for i in range(len(words)):
+        n_empty = 64 * n_words - 2 * np.int64(lengths[i])
+        skipped, shift = n_empty >> 6, np.uint64(n_empty & 63)
+        for w in range(n_words):
+            turned[i, w] = 0
+        for w in range(skipped, n_words):
+            word = ~words[i, n_words - 1 - w]
+            word = (word >> np.uint64(2) & _PAIRS) | (word & _PAIRS) << np.uint64(2)
+            word = (word >> np.uint64(4) & _NIBBLES) | (word & _NIBBLES) << np.uint64(4)
+            swapped = np.uint64(0)
+            for _ in range(8):
+                swapped = swapped << np.uint64(8) | (word & np.uint64(255))
+                word >>= np.uint64(8)
+            to = w - skipped
+            turned[i, to] |= swapped >> shift
+            if to > 0 and shift > 0:
+                turned[i, to - 1] |= swapped << (np.uint64(64) - shift)

@@ -1,8 +1,8 @@
-"""The trait and the covariates that a person chose, as the library takes them."""
+"""The trait, covariates and surroundings that a person chose, as the library takes them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,26 @@ NO_TRAIT = (
     "No trait is chosen: open a table of phenotypes at the left (CSV, TSV or PLINK's .phen), "
     "then choose one of its columns"
 )
+
+
+@dataclass(frozen=True)
+class Window:
+    """How much is shown around a variant: so many bp or, if ``is_count``, variants, each way."""
+
+    size: int
+    is_count: bool = False
+
+
+WINDOWS = {
+    "± 20 SNPs": Window(20, True),
+    "± 50 SNPs": Window(50, True),
+    "± 100 SNPs": Window(100, True),
+    "± 50 kb": Window(50_000),
+    "± 200 kb": Window(200_000),
+    "± 500 kb": Window(500_000),
+    "± 1 Mb": Window(1_000_000),
+    "± 5 Mb": Window(5_000_000),
+}
 
 
 def trait_names(state: GenotypeState) -> list[str]:

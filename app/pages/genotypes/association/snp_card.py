@@ -25,7 +25,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.turn import Turn
-from genoviz_app.plots.genotype_boxes import GenotypeBoxes
+from genoviz_app.plots.one_variant import GenotypeBoxes
 from genoviz_app.session.graph_places import nodes_of
 
 WIDTH = 330

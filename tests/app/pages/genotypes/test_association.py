@@ -15,7 +15,7 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.opening.track_features import FeatureTable
-from genoviz_app.pages.genotypes.association.choices import chosen_design
+from genoviz_app.pages.genotypes.association.choices import Window, chosen_design
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
@@ -24,9 +24,8 @@ from genoviz_app.pages.genotypes.association.export import (
     printed_track,
     write_scan,
 )
-from genoviz_app.pages.genotypes.association.linkage_region import (
+from genoviz_app.pages.genotypes.association.linkage_panel import (
     Neighbourhood,
-    Window,
     find_neighbours,
     genes_near,
 )
@@ -47,7 +46,6 @@ from genoviz_app.pages.genotypes.association.snp_facts import (
     place_on_graph,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.plots.genotype_boxes import box_columns, share_columns
 from genoviz_app.plots.linkage import (
     SHADES,
     UNKNOWN,
@@ -56,6 +54,7 @@ from genoviz_app.plots.linkage import (
     triangle_pairs,
 )
 from genoviz_app.plots.manhattan import seen_names
+from genoviz_app.plots.one_variant import box_columns, share_columns
 from tests.app.conftest import poll_until
 
 N, M = 60, 40

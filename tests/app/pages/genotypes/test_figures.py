@@ -10,7 +10,7 @@ import pytest
 from genoviz_app.plots import histograms as quality_histogram
 from genoviz_app.plots.histograms import QualityHistogram, bin_values
 from genoviz_app.plots.manhattan import ManhattanFigure, QuantileFigure
-from genoviz_app.plots.manhattan_region import RegionFigure
+from genoviz_app.plots.one_variant import RegionFigure
 from genoviz_app.plots.prediction import PredictionFigure
 from genoviz_app.plots.samples import MatrixFigure, ScatterFigure
 from genoviz_app.theme import CHART_THEME
