@@ -28,6 +28,7 @@ from genoviz_app.pages.genotypes.quality.panel import QualityPanel
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.page import Page, side_column, words_and_buttons
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.views import Views
 from genoviz_app.session.address import Address
@@ -39,22 +40,14 @@ is one, or take the bundled sample: then quality, relationship, association and 
 computed from them.</p>"""
 
 
-class GenotypesPage:
-    """Quality, structure, association and prediction of genotypes.
-
-    Attributes
-    ----------
-    slug, title
-        Name in links, and on the screen.
-    header, messages, sidebar, content
-        What the dashboard shows.
-    """
+class GenotypesPage(Page):
+    """Quality, structure, association and prediction of genotypes."""
 
     slug = "genotypes"
     title = "Genotypes"
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self.state = GenotypeState(session)
         self.picker = GenotypePicker(session)
         self.reading = ReadingFields(session)
@@ -69,42 +62,20 @@ class GenotypesPage:
         self.views = Views([quality, samples, self.association, prediction])
         sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
         sample.on_click(lambda _: self.picker.samples.open_first())
-        self.nothing = pmui.Column(
-            pn.pane.HTML(NOTHING, sizing_mode="stretch_width"),
-            pmui.Row(
-                pn.layout.HSpacer(), sample, pn.layout.HSpacer(),
-                sizing_mode="stretch_width", margin=0,
-            ),
-            sizing_mode="stretch_width",
-            margin=0,
-        )  # fmt: skip
+        self.nothing = words_and_buttons(NOTHING, sample)
         self.state.param.watch(self._follow, ["opened", "table", "kept", "only"])
         self._follow()
 
     @property
-    def header(self) -> list[Any]:
-        """What stands in the header: nothing of its own."""
-        return []
-
-    @property
-    def messages(self) -> list[Any]:
-        """What stands above the content: nothing of its own."""
-        return []
-
-    @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        return [
-            pmui.Column(
-                self.picker.panel,
-                self.reading.panel,
-                self.facts.panel,
-                self.notices,
-                self.exports.panel,
-                sizing_mode="stretch_width",
-                margin=(4, 10, 0, 10),
-            )
-        ]
+        return side_column(
+            self.picker.panel,
+            self.reading.panel,
+            self.facts.panel,
+            self.notices,
+            self.exports.panel,
+        )
 
     @property
     def content(self) -> Any:
@@ -136,9 +107,6 @@ class GenotypesPage:
         if not self.views.is_settled:
             self.views.settle()
         self.views.poll()
-
-    def close(self) -> None:
-        """Nothing is held beyond the session; the tab is closed."""
 
     def _follow(self, *_events: Any) -> None:
         opened, table = self.state.opened, self.state.table

@@ -20,6 +20,7 @@ from genoviz_app.pages.kmers.search_panel import SearchPanel
 from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
 from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.page import Page, side_column, words_and_buttons
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.views import Views, slug_of
 from genoviz_app.session.address import Address
@@ -32,22 +33,14 @@ N_TRIES, BUILD_SECONDS = 200, 0.7
 LONGEST_LINK = 1500
 
 
-class KmersPage:
-    """Count and find any k-mer.
-
-    Attributes
-    ----------
-    slug, title
-        Name in links, and on the screen.
-    header, messages, sidebar, content
-        What the dashboard shows.
-    """
+class KmersPage(Page):
+    """Count and find any k-mer."""
 
     slug = "kmers"
     title = "K-mers"
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self._link: Address | None = None
         self._sent_from, self._building_since = "", time.monotonic()
         self._random = np.random.default_rng()
@@ -72,41 +65,15 @@ class KmersPage:
         sample.on_click(lambda _: self.picker.samples.open_first())
         graph = pmui.Button(label="Index the open graph", icon="hub", variant="outlined", margin=8)
         graph.on_click(lambda _: self.picker.open_graph())
-        self.nothing = pmui.Column(
-            pn.pane.HTML(NOTHING, sizing_mode="stretch_width"),
-            pmui.Row(
-                pn.layout.HSpacer(), sample, graph, pn.layout.HSpacer(),
-                sizing_mode="stretch_width", margin=0,
-            ),
-            sizing_mode="stretch_width",
-            margin=0,
-        )  # fmt: skip
+        self.nothing = words_and_buttons(NOTHING, sample, graph)
         self.state.param.watch(self._follow_index, "index")
         session.indexes.param.watch(self._follow_index, "opening")
         self._follow_index()
 
     @property
-    def header(self) -> list[Any]:
-        """What stands in the header: nothing of its own."""
-        return []
-
-    @property
-    def messages(self) -> list[Any]:
-        """What stands above the content: nothing of its own."""
-        return []
-
-    @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        return [
-            pmui.Column(
-                self.picker.panel,
-                self.saving.panel,
-                self.notices,
-                sizing_mode="stretch_width",
-                margin=(4, 10, 0, 10),
-            )
-        ]
+        return side_column(self.picker.panel, self.saving.panel, self.notices)
 
     @property
     def content(self) -> Any:
@@ -160,9 +127,6 @@ class KmersPage:
         if not self.views.is_settled:
             self.views.settle()
         self.views.poll()
-
-    def close(self) -> None:
-        """Nothing is held beyond the session; the tab is closed."""
 
     def write_example(self) -> None:
         """Ask for some bases from a place by chance."""

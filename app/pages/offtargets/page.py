@@ -21,6 +21,7 @@ from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 from genoviz_app.pages.offtargets.search.sources import GenePicker, GraphSource
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.page import Page, side_column
 from genoviz_app.parts.sequence_picker import SequencePicker
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.session.address import Address
@@ -39,22 +40,14 @@ NO_SEARCH = (
 )
 
 
-class OffTargetsPage:
-    """Search guides in a genome and browse where else they fit.
-
-    Attributes
-    ----------
-    slug, title
-        Name in links, and on the screen.
-    header, messages, sidebar, content
-        What the dashboard shows.
-    """
+class OffTargetsPage(Page):
+    """Search guides in a genome and browse where else they fit."""
 
     slug = "offtargets"
     title = "Off-targets"
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self._linked: tuple[OffTargetQuery | None, LinkedHits] | None = None
         self._linked_hits: LinkedHits | None = None
         self._asked: Address | None = None
@@ -80,28 +73,9 @@ class OffTargetsPage:
         self._use_open_sequences()
 
     @property
-    def header(self) -> list[Any]:
-        """What stands in the header: nothing of its own."""
-        return []
-
-    @property
-    def messages(self) -> list[Any]:
-        """What stands above the content: nothing of its own."""
-        return []
-
-    @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        return [
-            pmui.Column(
-                self.picker.panel,
-                self.form.panel,
-                self.genes.panel,
-                self.notices,
-                sizing_mode="stretch_width",
-                margin=(4, 10, 0, 10),
-            )
-        ]
+        return side_column(self.picker.panel, self.form.panel, self.genes.panel, self.notices)
 
     @property
     def content(self) -> Any:
@@ -157,9 +131,6 @@ class OffTargetsPage:
         self._follow_link()
         self.places.poll()
         self.hits.poll()
-
-    def close(self) -> None:
-        """Nothing is held beyond the session; the tab is closed."""
 
     def _follow_link(self) -> None:
         """Begin the search of a link, unless it is a long one."""

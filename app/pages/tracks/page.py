@@ -17,6 +17,7 @@ from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.pages.tracks.track_settings import TrackPicker, TrackSettings
 from genoviz_app.parts.dock import Dock
 from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.page import Page, side_column
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
@@ -26,22 +27,14 @@ Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (
 at the left, or a graph on the other page: its paths can be looked at here, too.</p>"""
 
 
-class TracksPage:
-    """Look at reads, signals and features along a contig or a path.
-
-    Attributes
-    ----------
-    slug, title
-        Name in links, and on the screen.
-    header, messages, sidebar, content
-        What the dashboard shows.
-    """
+class TracksPage(Page):
+    """Look at reads, signals and features along a contig or a path."""
 
     slug = "tracks"
     title = "Tracks"
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self._is_changed = True
         self._seen_notes: tuple = ()
         self.picker = TrackPicker(session)
@@ -62,29 +55,15 @@ class TracksPage:
         self._region_waits = session.region is not None
 
     @property
-    def header(self) -> list[Any]:
-        """What stands in the header: nothing of its own."""
-        return []
-
-    @property
-    def messages(self) -> list[Any]:
-        """What stands above the content: nothing of its own."""
-        return []
-
-    @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        return [
-            pmui.Column(
-                self.picker.panel,
-                self.settings.panel,
-                self.depth_picker.panel,
-                self.exports.panel,
-                self.notices,
-                sizing_mode="stretch_width",
-                margin=(4, 10, 0, 10),
-            )
-        ]
+        return side_column(
+            self.picker.panel,
+            self.settings.panel,
+            self.depth_picker.panel,
+            self.exports.panel,
+            self.notices,
+        )
 
     @property
     def content(self) -> Any:

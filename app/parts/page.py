@@ -1,0 +1,57 @@
+"""What all pages of the dashboard have, and what most of them leave as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
+
+
+class Page:
+    """A page; one has ``sidebar``, ``content``, ``link``, ``follow`` and ``poll`` of its own.
+
+    Attributes
+    ----------
+    slug, title
+        Name in links, and on the screen.
+    header, messages, sidebar, content
+        What the dashboard shows: in the header and above the content there is nothing as a rule.
+    """
+
+    slug = title = ""
+    header: Sequence[Any] = ()
+    messages: Sequence[Any] = ()
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def revisit(self, link: Address) -> None:
+        """Go where a person was before, by the browser's Back button."""
+        self.follow(link)
+
+    def make_ready(self) -> None:
+        """Make what is not shown yet, bit by bit; most pages are made at once."""
+
+    def close(self) -> None:
+        """Free what the page holds, as the tab is closed: most hold nothing beyond the session."""
+
+
+def side_column(*panels: Any) -> list[Any]:
+    """Return what stands in the sidebar: panels one below the other."""
+    return [pmui.Column(*panels, sizing_mode="stretch_width", margin=(4, 10, 0, 10))]
+
+
+def words_and_buttons(words: str, *buttons: Any) -> pmui.Column:
+    """Return what stands where nothing is open: HTML, and buttons in a row below."""
+    space = pn.layout.HSpacer
+    return pmui.Column(
+        pn.pane.HTML(words, sizing_mode="stretch_width"),
+        pmui.Row(space(), *buttons, space(), sizing_mode="stretch_width", margin=0),
+        sizing_mode="stretch_width",
+        margin=0,
+    )
