@@ -1,16 +1,21 @@
-"""The graph's picture as HoloViews: an image of palette indices on axes in bp."""
+"""A layout drawn: the graph as an image of palette indices on axes in bp, and its path stress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import holoviews as hv
 import numpy as np
-from bokeh.models import Metric, NumeralTickFormatter, ScaleBar
+from bokeh.models import ColumnDataSource, Metric, NumeralTickFormatter, Range1d, ScaleBar
+from bokeh.plotting import figure
 
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz_app.plots.palettes import DENSITY, GROUND, Palette, ramp_palette
+
+if TYPE_CHECKING:
+    from genoviz.analyses.graph.layout.stress import PathStress
 
 EMPTY_VIEW = Viewport(0, 1, 0, 1, 2, 2)
 PICTURE_NAME = "graph-picture"
@@ -19,6 +24,9 @@ FAINT = "#8fa1b8"
 LINES = "#243041"
 BP_UNITS = ["bp", "kbp", "Mbp", "Gbp"]
 BAR_TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+LINE = "#ffb454"
+BAND = "#ffb454"
+EMPTY_LIMITS = (0.01, 1000.0)
 
 
 def index_image(indices: np.ndarray, viewport: Viewport, palette: Palette) -> hv.Image:
@@ -112,3 +120,111 @@ def add_scale_bar(figure: Any) -> None:
             padding=4,
         )
     )
+
+
+def stress_curve(history: Sequence[tuple[int, PathStress]], *, n_iterations: int) -> hv.Overlay:
+    """Return the curve of sampled path stress, its 95 % band and its last point.
+
+    Parameters
+    ----------
+    history
+        Iteration and stress, in order; terms that cannot be drawn on a log axis are left out.
+    n_iterations
+        Where the x axis ends.
+    """
+    iterations, means, lows, highs, (y_min, y_max) = _drawable(history)
+    x = hv.Dimension("iteration", range=(0, max(n_iterations, 1)))
+    y, low, high = (hv.Dimension(name, range=(y_min, y_max)) for name in ("stress", "low", "high"))
+    band = hv.Area((iterations, lows, highs), x, [low, high])
+    curve = hv.Curve((iterations, means), x, y)
+    last = hv.Scatter((iterations[-1:], means[-1:]), x, y)
+    return (
+        band.opts(fill_color=BAND, fill_alpha=0.18, line_alpha=0)
+        * curve.opts(color=LINE, line_width=2)
+        * last.opts(color=LINE, size=6)
+    ).opts(
+        hv.opts.Area(logy=True, framewise=True, default_tools=[]),
+        hv.opts.Curve(logy=True, framewise=True, default_tools=[]),
+        hv.opts.Scatter(logy=True, framewise=True, default_tools=[]),
+        hv.opts.Overlay(
+            logy=True,
+            responsive=True,
+            framewise=True,
+            show_legend=False,
+            toolbar=None,
+            default_tools=[],
+            xlabel="Iteration",
+            ylabel="Path stress",
+            hooks=[_style],
+        ),
+    )
+
+
+def _drawable(history: Sequence[tuple[int, PathStress]]) -> tuple[Any, ...]:
+    """Return iterations, means, both ends of the bands, and the limits of the y axis."""
+    rows = [
+        (iteration, stress.mean, stress.ci_low, stress.ci_high)
+        for iteration, stress in history
+        if math.isfinite(stress.mean) and stress.mean > 0
+    ]
+    table = np.array(rows, float).reshape(-1, 4)
+    iterations, means, lows, highs = table.T
+    limits = log_limits(table[:, [1, 3]])
+    return iterations, means, np.maximum(lows, limits[0]), highs, limits
+
+
+def _style(plot: Any, _element: Any) -> None:
+    _style_chart(plot.state)
+
+
+def _style_chart(chart: Any) -> None:
+    style_figure(chart)
+    chart.ygrid.grid_line_color = LINES
+    chart.xgrid.grid_line_color = None
+
+
+class StressFigure:
+    """The same curve as a Bokeh figure, which a page makes in a quarter of the time.
+
+    Attributes
+    ----------
+    figure
+        The figure, for one document.
+    """
+
+    def __init__(self) -> None:
+        self.figure = figure(
+            sizing_mode="stretch_both",
+            x_range=Range1d(0, 1),
+            y_range=Range1d(*EMPTY_LIMITS),
+            y_axis_type="log",
+            x_axis_label="Iteration",
+            y_axis_label="Path stress",
+            toolbar_location=None,
+            tools=[],
+        )
+        self._values = ColumnDataSource({"x": [], "y": [], "low": [], "high": []})
+        self._last = ColumnDataSource({"x": [], "y": []})
+        band, line = {"color": BAND, "alpha": 0.18}, {"color": LINE, "line_width": 2}
+        self.figure.varea("x", "low", "high", source=self._values, **band)
+        self.figure.line("x", "y", source=self._values, **line)
+        self.figure.scatter("x", "y", source=self._last, color=LINE, size=6)
+        _style_chart(self.figure)
+
+    def show(self, history: Sequence[tuple[int, PathStress]], *, n_iterations: int) -> None:
+        """Show what `stress_curve` shows; under the lock of the figure's document."""
+        iterations, means, lows, highs, (y_min, y_max) = _drawable(history)
+        self.figure.x_range.end = max(n_iterations, 1)
+        self.figure.y_range.update(start=y_min, end=y_max)
+        self._values.data = {"x": iterations, "y": means, "low": lows, "high": highs}
+        self._last.data = {"x": iterations[-1:], "y": means[-1:]}
+
+
+def log_limits(values: np.ndarray) -> tuple[float, float]:
+    """Return whole powers of ten around the positive values; a default when there is none."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    if not positive.size:
+        return EMPTY_LIMITS
+    low = 10.0 ** math.floor(math.log10(positive.min()))
+    high = 10.0 ** math.ceil(math.log10(positive.max()))
+    return (low, max(high, low * 1000))

@@ -11,12 +11,12 @@ SHARED_NAMES = {"__init__.py", "page.py", "cpu.py", "cuda.py"}
 
 # A ratchet: who brings a number down writes the new one here, and none goes up.
 LIMITS = {
-    "modules with one importer": 100,
+    "modules with one importer": 90,
     "files in the largest folder": 30,
     "times that one file name stands": 3,
-    "files entered: genoviz count": 29,
-    "files entered: typed k-mer to hits": 23,
-    "files entered: Run to first frame": 25,
+    "files entered: genoviz count": 25,
+    "files entered: typed k-mer to hits": 22,
+    "files entered: Run to first frame": 24,
     "files entered: GWAS click to analysis": 28,
 }
 

@@ -19,8 +19,8 @@ from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
 from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture, is_served
 from genoviz_app.parts.styles import CARD, LEGEND, PICTURE_CARD
+from genoviz_app.plots.graph_picture import StressFigure, stress_curve
 from genoviz_app.plots.legend import legend_html
-from genoviz_app.plots.stress_curve import StressFigure, stress_curve
 from genoviz_app.server.jobs import KERNELS
 
 POLL_MILLISECONDS = 40
