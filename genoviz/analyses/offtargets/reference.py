@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -121,12 +122,12 @@ def compare_with_reference(found: PathOffTargets, reference: str | Sequence[str]
         np.array([list(word.encode("latin-1", "replace")) for word in words], np.uint8)
         for words in (hits.guides or ("",), [hits.pattern])
     ]
+    positions = graph.position_index.positions_of(firsts)
+    sites = Sites(firsts, positions, first.starts, first.strands, hits.lengths, hits.guide_ids)
+    fits = BestFits(*(getattr(result, name) for name in BestFits._fields))
     compare_places(
-        graph.steps, graph.node_lengths, firsts, graph.position_index.positions_of(firsts),
-        first.starts, first.strands, hits.lengths, hits.guide_ids, hits.is_pam_first,
-        *letters, MISFITS, COMPLEMENTS, visits.offsets, visits.steps, visits.positions,
-        visits.ranks, visits.text_offsets, visits.text,
-        result.mismatches, result.pam_misfits, result.site_paths, result.pam_ends, result.strands,
+        graph.steps, graph.node_lengths, sites, hits.is_pam_first, *letters, MISFITS, COMPLEMENTS,
+        visits, fits,
     )  # fmt: skip
     is_known = result.site_paths >= 0
     result.site_paths[is_known] = paths[result.site_paths[is_known]]
@@ -152,8 +153,36 @@ def _take_present(found: PathOffTargets, result: ReferenceSites) -> None:
         result.strands[rows] = places.strands[firsts]
 
 
-@dataclass(frozen=True, eq=False)
-class ReferenceVisits:
+class Sites(NamedTuple):
+    """A place of each site; arrays of shape (n,).
+
+    Attributes
+    ----------
+    firsts, positions
+        int64: number of its first step, and where that begins, bp on its path.
+    starts, strands, lengths, guide_ids
+        As in `PathPlaces` and `OffTargetHits`.
+    """
+
+    firsts: np.ndarray
+    positions: np.ndarray
+    starts: np.ndarray
+    strands: np.ndarray
+    lengths: np.ndarray
+    guide_ids: np.ndarray
+
+
+class BestFits(NamedTuple):
+    """What is filled of `ReferenceSites`."""
+
+    mismatches: np.ndarray
+    pam_misfits: np.ndarray
+    site_paths: np.ndarray
+    pam_ends: np.ndarray
+    strands: np.ndarray
+
+
+class ReferenceVisits(NamedTuple):
     """Steps of some paths by node, and what the paths read.
 
     Attributes
@@ -196,32 +225,28 @@ class ReferenceVisits:
 
 @njit(nogil=True, cache=True)
 def compare_places(
-    steps, node_lengths, firsts, positions, starts, strands, lengths, guide_ids, is_pam_first,
-    guides, patterns, misfits, complements, visit_offsets, visit_steps, visit_positions,
-    visit_ranks, text_offsets, text,
-    mismatches, pam_misfits, site_paths, pam_ends, site_strands,
-):  # fmt: skip
+    steps, node_lengths, sites, is_pam_first, guides, patterns, misfits, complements, visits, fits
+):
     """Store the place that fits each site best, of those that the shared nodes lead to.
 
     Parameters
     ----------
     steps, node_lengths
         Of the graph.
-    firsts, positions, starts, strands, lengths, guide_ids
-        int64, shape (n,), but for ``strands`` and ``guide_ids``: a place of each site, with its
-        first step and where that begins.
+    sites, visits
+        `Sites` and `ReferenceVisits`.
     is_pam_first
         Whether the PAM is at the 5' end.
     guides, patterns
         uint8, shape (n_guides, length) and (1, length): letters.
     misfits, complements
         As `MISFITS` and `COMPLEMENTS`.
-    visit_offsets, visit_steps, visit_positions, visit_ranks, text_offsets, text
-        As in `ReferenceVisits`.
-    mismatches, pam_misfits, site_paths, pam_ends, site_strands
-        Filled, as in `ReferenceSites`, where there is such a place.
+    fits
+        `BestFits`, filled where there is such a place.
     """
     length = patterns.shape[1]
+    firsts, positions, starts, strands, lengths, guide_ids = sites
+    visit_offsets, visit_steps, visit_positions, visit_ranks, text_offsets, text = visits
     for row in range(len(firsts)):
         step, position = firsts[row], positions[row]
         stop = starts[row] + lengths[row]
@@ -250,8 +275,8 @@ def compare_places(
                     n_pam += misfits[patterns[0, j], letter]
                 if n_guide + n_pam < least:
                     least = n_guide + n_pam
-                    mismatches[row], pam_misfits[row] = n_guide, n_pam
-                    site_paths[row], pam_ends[row] = visit_ranks[k], end
-                    site_strands[row] = strand
+                    fits.mismatches[row], fits.pam_misfits[row] = n_guide, n_pam
+                    fits.site_paths[row], fits.pam_ends[row] = visit_ranks[k], end
+                    fits.strands[row] = strand
             position += node_lengths[node]
             step += 1

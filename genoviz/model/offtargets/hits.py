@@ -8,7 +8,14 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from genoviz.model.offtargets.genome_planes import GenomePlanes
-from genoviz.model.offtargets.letters import MISFITS, AlignedLetters, Alignment, align_letters
+from genoviz.model.offtargets.letters import (
+    MISFITS,
+    AlignedLetters,
+    Alignment,
+    GenomeLetters,
+    HitPlaces,
+    align_letters,
+)
 from genoviz.model.offtargets.protospacer import BulgeType, find_protospacer
 from genoviz.model.sequences.bases import COMPLEMENTS
 
@@ -136,21 +143,11 @@ class OffTargetHits:
         shape = len(hits), width
         guides, sites = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         lengths = np.empty(len(hits), np.int64)
-        planes = self.planes
-        align_letters(
-            planes.low,
-            planes.high,
-            planes.other,
-            planes.letter_positions,
-            planes.letters,
-            *(getattr(hits, name) for name in COLUMNS if name != "mismatches"),
-            *_letters_of(self.guides, self.pattern),
-            MISFITS,
-            COMPLEMENTS,
-            guides,
-            sites,
-            lengths,
-        )
+        genome = GenomeLetters(*(getattr(self.planes, name) for name in GenomeLetters._fields))
+        places = HitPlaces(*(getattr(hits, name) for name in HitPlaces._fields))
+        compared_and_shown = _letters_of(self.guides, self.pattern)
+        tables = MISFITS, COMPLEMENTS
+        align_letters(genome, places, *compared_and_shown, *tables, guides, sites, lengths)
         return AlignedLetters(guides, sites, lengths)
 
 

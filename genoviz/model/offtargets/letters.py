@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -93,36 +94,36 @@ class AlignedLetters:
         ]
 
 
+class GenomeLetters(NamedTuple):
+    """Arrays of a genome that its letters are read from, as in `GenomePlanes`."""
+
+    low: np.ndarray
+    high: np.ndarray
+    other: np.ndarray
+    letter_positions: np.ndarray
+    letters: np.ndarray
+
+
+class HitPlaces(NamedTuple):
+    """Arrays of hits that say where they are, as in `OffTargetHits`; shape (n,)."""
+
+    guide_ids: np.ndarray
+    positions: np.ndarray
+    strands: np.ndarray
+    bulge_types: np.ndarray
+    bulge_sizes: np.ndarray
+    bulge_places: np.ndarray
+
+
 @njit(nogil=True, cache=True)
-def align_letters(
-    low,
-    high,
-    other,
-    letter_positions,
-    letters,
-    guide_ids,
-    positions,
-    strands,
-    bulge_types,
-    bulge_sizes,
-    bulge_places,
-    guide_letters,
-    shown_letters,
-    misfits,
-    complements,
-    guides,
-    sites,
-    lengths,
-):
+def align_letters(genome, hits, compared, shown, misfits, complements, guides, sites, lengths):
     """Write hits as two lines of the same length, 5' to 3' of the guide.
 
     Parameters
     ----------
-    low, high, other, letter_positions, letters
-        The genome, as in `GenomePlanes`.
-    guide_ids, positions, strands, bulge_types, bulge_sizes, bulge_places
-        The hits, as in `OffTargetHits`; shape (n,).
-    guide_letters, shown_letters
+    genome, hits
+        `GenomeLetters` and `HitPlaces`.
+    compared, shown
         uint8, shape (n_guides, length): guides as they are compared and as they are shown.
     misfits
         bool, shape (256, 256): whether a guide's letter is a mismatch to one of the genome.
@@ -133,20 +134,21 @@ def align_letters(
     lengths
         int64, shape (n,): filled with letters of a line.
     """
-    for row in range(len(positions)):
-        guide, kind, place = guide_ids[row], bulge_types[row], np.int64(bulge_places[row])
-        size = np.int64(bulge_sizes[row])
-        length = guide_letters.shape[1] + (size if kind == _DNA else 0)
+    low, high, other, letter_positions, letters = genome
+    for row in range(len(hits.positions)):
+        guide, kind = hits.guide_ids[row], hits.bulge_types[row]
+        place, size = np.int64(hits.bulge_places[row]), np.int64(hits.bulge_sizes[row])
+        length = compared.shape[1] + (size if kind == _DNA else 0)
         lengths[row] = length
-        step = 1 if strands[row] > 0 else -1
+        step = 1 if hits.strands[row] > 0 else -1
         span = length - (size if kind == _RNA else 0)
-        position = positions[row] if step > 0 else positions[row] + span - 1
+        position = hits.positions[row] if step > 0 else hits.positions[row] + span - 1
         k = 0
         for column in range(length):
             is_gap = kind != 0 and place <= column < place + size
             written = _GAP
             if not (is_gap and kind == _DNA):
-                written = shown_letters[guide, k]
+                written = shown[guide, k]
             guides[row, column] = written
             if is_gap and kind == _RNA:
                 sites[row, column] = _GAP
@@ -168,7 +170,7 @@ def align_letters(
             if step < 0:
                 letter = complements[letter]
             if not is_gap:
-                if misfits[guide_letters[guide, k], letter]:
+                if misfits[compared[guide, k], letter]:
                     letter |= _LOWER
                 k += 1
             sites[row, column] = letter
