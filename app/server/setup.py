@@ -125,6 +125,7 @@ def _prepare_libraries() -> None:
     """Prepare Bokeh, Panel and the log; calling it again does nothing."""
     send_small_frames_at_once()
     keep_styles_here()
+    tell_changes_at_once()
     make_models_quickly()
     # A browser repeats models that it shows late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
@@ -193,6 +194,30 @@ def keep_styles_here() -> None:
         patch_stylesheet(stylesheet, dist_url)
 
     reactive.patch_stylesheet = patch_here
+
+
+def tell_changes_at_once() -> None:
+    """Let what follows a model be told of our own changes as they are made, held or not.
+
+    Bokeh tells it when they are sent, and by then Panel takes them for the browser's: it sets the
+    parameter again a moment later, over what came meanwhile, or makes markup of markup.
+    """
+    from bokeh.document.callbacks import DocumentCallbackManager, invoke_with_curdoc
+
+    notify = DocumentCallbackManager.notify_change
+    if getattr(notify, "tells_at_once", False):
+        return
+
+    def notify_at_once(self, model, attr, old, new, hint=None, setter=None, callback_invoker=None):
+        document = self._document()
+        is_ours = setter is None and callback_invoker is not None
+        if is_ours and document is not None and self.hold_value is not None:
+            invoke_with_curdoc(document, callback_invoker)
+            callback_invoker = None
+        notify(self, model, attr, old, new, hint, setter, callback_invoker)
+
+    notify_at_once.tells_at_once = True
+    DocumentCallbackManager.notify_change = notify_at_once
 
 
 def share_tasks() -> None:

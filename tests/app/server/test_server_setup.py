@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import logging
+import threading
+from html import unescape
 
 import panel as pn
+import panel_material_ui as pmui
+import param
 import pytest
 from bokeh.document import Document
 from bokeh.models import ImportedStyleSheet
 from bokeh.server.views.ws import WSHandler
+from panel.io.state import set_curdoc, state
 from tornado.websocket import WebSocketClosedError
 
 from genoviz.errors import GenovizError
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.server.serving import serve
 from genoviz_app.server.setup import keep_styles_here, prepare_server, send_small_frames_at_once
 
@@ -58,3 +66,48 @@ def test_a_part_that_changes_out_of_sight_keeps_its_styles_from_this_server():
     sheets = [sheet.url for sheet in model.stylesheets if isinstance(sheet, ImportedStyleSheet)]
     assert sheets
     assert [url for url in sheets if url.startswith("http")] == []
+
+
+class Opener(param.Parameterized):
+    opening = param.Parameter()
+
+
+@pytest.fixture
+def document(monkeypatch):
+    """A document that a browser shows."""
+    prepare_server()
+    document = Document()
+    monkeypatch.setitem(state._connected, document, True)
+    monkeypatch.setitem(state._thread_id_, document, threading.get_ident())
+    with set_curdoc(document):
+        yield document
+
+
+def test_a_text_that_changes_with_others_is_made_markup_once(document):
+    opener = Opener()
+    bar = OpeningBar(opener, lambda: None)
+    document.add_root(bar.panel.get_root(document))
+    opener.opening = OpeningProgress("Opening small.gfa")
+    text = bar.panel[0]
+    ((model, _),) = text._models.values()
+    assert unescape(model.data.object) == "<p>Opening small.gfa</p>\n"
+    assert text.object == plain_text("Opening small.gfa")
+
+
+def test_what_was_set_with_others_is_not_set_again_when_it_is_sent(document):
+    field = pmui.TextInput(value="first")
+    document.add_root(field.get_root(document))
+    with pn.io.hold():
+        field.value = "second"
+        with param.parameterized.discard_events(field):
+            field.value = "typed meanwhile"
+    assert field.value == "typed meanwhile"
+
+
+def test_what_a_browser_changes_is_taken_while_a_document_is_held(document):
+    field = pmui.TextInput(value="first")
+    root = field.get_root(document)
+    document.add_root(root)
+    with pn.io.hold():
+        root.data.set_from_json("value", "typed", setter="a browser")
+    assert field.value == "typed"
