@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
@@ -28,6 +29,7 @@ from genoviz_app.pages.tracks.places import (
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.session.session import Session
 
+N_SHOWN = 20
 N_SUGGESTIONS = 12
 MIN_LETTERS = 2
 LOOK_SECONDS = 0.2
@@ -44,6 +46,8 @@ span { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width
 class PlaceField(pmui.AutocompleteInput):
     """A text that may be anything; suggestions are asked for, not held in the browser."""
 
+    # A text that is known at once is not written over by the place that the view has come to.
+    _priority_changes: ClassVar[list[str]] = ["value", "value_input"]
     # Names of features are looked up where they are; a list of all would not fit a page.
     _suggest: Callable[[str], list[str]] | None = None
 
@@ -58,19 +62,25 @@ class PlaceField(pmui.AutocompleteInput):
             **params,
         )
         self._suggest = suggest
-        self._is_own, self._written = False, ""
+        self._is_own = False
+        self._shown: deque[str] = deque(maxlen=N_SHOWN)
 
     @property
     def is_typed(self) -> bool:
         """Whether the text is a person's, entered or not.
 
-        An empty one is nobody's: the field says that it is empty as a browser first shows it.
+        An empty one is nobody's: the field says that it is empty as a browser first shows it. Nor
+        is one that was shown before: a browser may tell late that it shows it.
         """
-        return (self.value_input or self._written) != self._written
+        return self._is_persons(self.value_input)
+
+    def _is_persons(self, text: str) -> bool:
+        return bool(text) and text not in self._shown
 
     def write(self, text: str) -> None:
         """Show a text that nobody has typed."""
-        self._is_own, self._written = True, text
+        self._is_own = True
+        self._shown.append(text)
         self.value = text
         self._show(text)
         self._is_own = False
@@ -83,8 +93,8 @@ class PlaceField(pmui.AutocompleteInput):
     def on_type(self, act: Callable[[], None]) -> None:
         """Call back when a person has typed something."""
 
-        def take(_event: Any) -> None:
-            if not self._is_own:
+        def take(event: Any) -> None:
+            if not self._is_own and self._is_persons(event.new):
                 act()
 
         self.param.watch(take, "value_input")
@@ -221,8 +231,7 @@ class Navigation:
         self._publish(region)
 
     def _on_typing(self) -> None:
-        # Not where the view is by now: the browser, too, changes the text, as it shows another one.
-        self._typed_at = self._visits.seen
+        self._typed_at = self._browser.region
 
     def _is_moved(self, region: PathRegion | None) -> bool:
         """Tell whether a person has moved the view since they typed; tracks that come do not."""

@@ -334,6 +334,20 @@ def test_what_is_typed_stays_when_tracks_arrive(session, page, files, tmp_path, 
     assert place.value_input == "chr7:128-381"
 
 
+def test_what_is_typed_right_after_a_move_stays(session, page, tmp_path, monkeypatch):
+    monkeypatch.setattr("genoviz_app.pages.tracks.drawing.navigation.LOOK_SECONDS", 0.0)
+    place = page.navigation.place
+    (tmp_path / "long.bed").write_text("chr7\t0\t500\n")
+    open_files(session, page, tmp_path / "long.bed")
+    page.browser.zoom(0.5)
+    type_into(page, "chr7:3")  # before the page has looked where the view is
+    page.poll()
+    assert place.value_input == "chr7:3"
+    page.browser.zoom(0.5)
+    page.poll()
+    assert place.value_input == write_place(page.browser.region)
+
+
 def test_a_text_that_the_browser_changes_late_is_not_typed(session, page, tmp_path, monkeypatch):
     monkeypatch.setattr("genoviz_app.pages.tracks.drawing.navigation.LOOK_SECONDS", 0.0)
     (tmp_path / "long.bed").write_text("chr7\t0\t500\n")
