@@ -168,7 +168,7 @@ def people(url: str, folder: Path, diary: Diary, n_people: int) -> list[Person]:
     kinds = [
         (Designer, {"file": "simulated"}),
         (Searcher, {"page": "kmers", "sequences": str(folder / "genome.fa")}),
-        (Reader, {"page": "tracks", "tracks": str(folder / "reads.bed")}),
+        (Reader, {"page": "tracks", "track": str(folder / "reads.bed")}),
         (Wanderer, {"file": "simulated", "genotypes": str(folder / "srv.bed")}),
         (Searcher, {"page": "kmers", "sequences": str(folder / "other.fa")}),
     ]
