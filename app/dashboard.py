@@ -59,7 +59,13 @@ class Dashboard:
         self._next_link = 0.0
         self._visited = Visited()
         self.bar = AddressBar(self._revisit)
-        self.session = Session(files=SETTINGS.files, folders=SETTINGS.may_read(current_person()))
+        person = current_person()
+        self.session = Session(
+            files=SETTINGS.files,
+            folders=SETTINGS.may_read(person),
+            limits=SETTINGS.limits_of(person),
+            quota=SETTINGS.quota_of(person),
+        )
         self.deck = PageDeck(self.session, self.address.page or default_page(self.address))
         self.problem = pmui.Alert(
             "",

@@ -160,6 +160,17 @@ def explain_gpu_failure(error: BaseException | None) -> str:
     return ""
 
 
+def limit_gpu_memory(n_bytes: int) -> None:
+    """Let this process, and those that it starts, take so much memory of the GPU and no more.
+
+    What needs more ends with a sentence, and others' memory is left alone.
+    """
+    os.environ["CUPY_GPU_MEMORY_LIMIT"] = str(n_bytes)  # for pools that are made from now on
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and cupy.cuda.is_available():
+        cupy.get_default_memory_pool().set_limit(size=n_bytes)
+
+
 def describe_machine() -> str:
     """Return the processor and, where there is one, the GPU, as benchmark tables name them."""
     cpu = platform.processor() or platform.machine()

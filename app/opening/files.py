@@ -20,7 +20,7 @@ from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.memory import MEMORY, graph_bytes
 from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
-from genoviz_app.server.jobs import Job, JobPool
+from genoviz_app.server.jobs import Job, JobPool, owner_of_turn
 from genoviz_app.server.setup import SETTINGS
 from genoviz_app.server.watching import record
 
@@ -116,6 +116,9 @@ class FileCache:
         try:
             if content is None:
                 content = yield from self._iter_open(path)
+            else:
+                shares = getattr(owner_of_turn(), "shares", ())
+                MEMORY.check_shares(path, MEMORY.bytes_of(content), shares, content)
             self._keep(key, content)
         finally:
             with self._lock:
@@ -127,7 +130,9 @@ class FileCache:
         needed = 0
         with contextlib.suppress(OSError, GenovizError):  # its reader says what is wrong with it
             needed = self._estimate(path)
-        claim = MEMORY.claim(path, needed, self.forget_all)
+        owner = owner_of_turn()
+        tab = owner if hasattr(owner, "shares") else None
+        claim = MEMORY.claim(path, needed, self.forget_all, tab)
         content = None
         try:
             if self._is_apart(path):
@@ -144,7 +149,7 @@ class FileCache:
             if content is None:
                 claim.release()
             else:
-                weakref.finalize(content, claim.release)
+                claim.keep(content)
         return content
 
     @classmethod

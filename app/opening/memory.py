@@ -11,8 +11,10 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
@@ -20,6 +22,7 @@ from genoviz.io.files.reading_rules import show_bytes
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
 from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
 from genoviz.io.text.text_file import read_start
+from genoviz_app.server.limits import Share
 
 SERVER_SHARE = 0.6
 """Share of this machine's memory that open files may take, unless the server is told another."""
@@ -37,8 +40,22 @@ _MAX_RATIO = 1_032  # of gzip
 class Claim:
     """Memory that the opening of a file has been given."""
 
-    def __init__(self, budget: MemoryBudget, n_bytes: int, max_bytes: int | None) -> None:
+    def __init__(
+        self, budget: MemoryBudget, n_bytes: int, max_bytes: int | None, tab: Any = None
+    ) -> None:
         self._budget, self.n_bytes, self.max_bytes = budget, n_bytes, max_bytes
+        self.tab: Any = None if tab is None else weakref.ref(tab)
+        self.content = 0
+
+    def keep(self, content: Any) -> None:
+        """Have it be that of a content, until nobody has the content."""
+        self.content, self.tab = id(content), None
+        weakref.finalize(content, self.release)
+
+    def is_of(self, tabs: Iterable[Any], contents: set[int]) -> bool:
+        """Tell whether it is of one of some contents, or of what one of some tabs opens now."""
+        opener = None if self.tab is None else self.tab()
+        return self.content in contents or (opener is not None and opener in tabs)
 
     def release(self) -> None:
         """Give it back; a second time does nothing."""
@@ -70,7 +87,36 @@ class MemoryBudget:
         """How many bytes one file may take; None for no limit."""
         return None if self.total is None else int(self.total * FILE_SHARE)
 
-    def claim(self, path: Path, needed: int, make_room: Callable[[], None]) -> Claim:
+    def check_shares(
+        self, path: Path, needed: int, shares: Iterable[Share], content: Any = None
+    ) -> None:
+        """Refuse a file that takes more than is left of one of some shares.
+
+        Its ``content``, if others have it open, is not counted twice.
+        """
+        for share in shares:
+            contents = {id(other) for tab in share.tabs for other in tab.contents}
+            contents.discard(id(content))
+            with self._lock:
+                taken = sum(
+                    claim.n_bytes for claim in self._claims if claim.is_of(share.tabs, contents)
+                )
+            if taken + needed > share.n_bytes:
+                raise FileFormatError(
+                    path,
+                    f"needs about {show_bytes(needed)} of memory to be opened, and {share.words} "
+                    f"has files of {show_bytes(taken)} open of the {show_bytes(share.n_bytes)} "
+                    f"that it may have; {share.remedy}",
+                )
+
+    def bytes_of(self, content: Any) -> int:
+        """Return how much memory was taken for a content; 0 if that is not known."""
+        with self._lock:
+            return sum(claim.n_bytes for claim in self._claims if claim.content == id(content))
+
+    def claim(
+        self, path: Path, needed: int, make_room: Callable[[], None], tab: Any = None
+    ) -> Claim:
         """Take memory for a file.
 
         Parameters
@@ -81,15 +127,21 @@ class MemoryBudget:
             How many bytes its opening takes, about.
         make_room
             Called once if they are not free: forgets files that nobody has open.
+        tab
+            Who opens it, with its ``shares``; None for nobody who is limited.
 
         Raises
         ------
         FileFormatError
             If they are not free; says how many are.
         """
+        self.check_shares(path, needed, getattr(tab, "shares", ()))
         most = self.max_file
         if most is None:
-            return Claim(self, needed, None)
+            claim = Claim(self, needed, None, tab)
+            with self._lock:
+                self._claims.add(claim)
+            return claim
         if needed > most:
             raise FileFormatError(
                 path,
@@ -109,7 +161,7 @@ class MemoryBudget:
                     "has for files are free; close files in this tab or others first, or give the "
                     "server a larger --memory",
                 )
-            claim = Claim(self, needed, max(needed, min(most, free)))
+            claim = Claim(self, needed, max(needed, min(most, free)), tab)
             self._claims.add(claim)
         return claim
 

@@ -9,9 +9,10 @@ from weakref import WeakKeyDictionary
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.server.setup import SETTINGS
+from genoviz_app.server.limits import UPLOAD_MEGABYTES
+from genoviz_app.server.setup import SETTINGS, current_person
 
-UPLOAD_MEGABYTES = 500
+MB = 1_000_000
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 4, 0)}
 
 
@@ -44,8 +45,8 @@ def open_button(on_click: Callable[[Any], None]) -> pmui.Button:
     return button
 
 
-_TAKEN: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-"""Bytes that were uploaded, by tab."""
+_TAKEN: WeakKeyDictionary[Any, tuple[str, int]] = WeakKeyDictionary()
+"""Who uploaded how many bytes, by tab."""
 
 
 def may_take(field: Any, n_bytes: int) -> bool:
@@ -53,13 +54,25 @@ def may_take(field: Any, n_bytes: int) -> bool:
 
     The browser has limits of its own, which a person can change there.
     """
-    tab = pn.state.curdoc or field
-    total = _TAKEN[tab] = _TAKEN.get(tab, 0) + n_bytes
-    if total <= SETTINGS.upload_megabytes * 1_000_000:
-        return True
-    if pn.state.notifications is not None:
-        pn.state.notifications.error(too_much(SETTINGS.upload_megabytes), duration=0)
-    return False
+    tab, person = pn.state.curdoc or field, current_person()
+    total = _TAKEN.get(tab, (person, 0))[1] + n_bytes
+    _TAKEN[tab] = person, total
+    sentence = _over_limits(person, total)
+    if sentence and pn.state.notifications is not None:
+        pn.state.notifications.error(sentence, duration=0)
+    return not sentence
+
+
+def _over_limits(person: str, n_bytes: int) -> str:
+    """Return what is said of a tab that has uploaded so much; "" if it may."""
+    of_tab, quota = SETTINGS.tab.upload_megabytes, SETTINGS.quota_of(person)
+    if of_tab is not None and n_bytes > of_tab * MB:
+        return too_much(of_tab)
+    of_group = None if quota is None else quota.limits.upload_megabytes
+    if of_group is None:
+        return ""
+    taken = sum(total for other, total in tuple(_TAKEN.values()) if other in quota.people)
+    return too_much(of_group, quota.words) if taken > of_group * MB else ""
 
 
 class UploadField(pn.widgets.FileDropper):
@@ -85,8 +98,14 @@ class UploadButton(pmui.FileInput):
             super()._process_chunk(msg)
 
 
-def too_much(megabytes: int) -> str:
-    """Return what a person is told who has uploaded too much."""
+def too_much(megabytes: int, group: str = "") -> str:
+    """Return what a person is told who has uploaded too much, or whose group has."""
+    if group:
+        return (
+            f"More than {megabytes:,} MB were uploaded in the open tabs of {group}, and the server "
+            "takes no more. Put the file where the server can read it and open it by its path, or "
+            "close tabs of the group whose uploads are not needed."
+        )
     return (
         f"More than {megabytes:,} MB were uploaded in this tab, and the server takes no more. "
         "Put the file where the server can read it and open it by its path, or use a new tab."

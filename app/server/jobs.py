@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import itertools
 import logging
 import threading
 import time
@@ -23,6 +24,7 @@ from weakref import WeakSet
 
 from genoviz.backend import explain_gpu_failure
 from genoviz.errors import BackendError, GenovizError
+from genoviz_app.server.limits import too_long
 from genoviz_app.server.right_of_way import CORES, RightOfWay
 
 log = logging.getLogger(__name__)
@@ -46,6 +48,13 @@ class JobState(StrEnum):
 
 
 ENDED = (JobState.FINISHED, JobState.FAILED, JobState.CANCELLED)
+_NUMBERS = itertools.count()
+_TURN = threading.local()
+
+
+def owner_of_turn() -> Hashable:
+    """Return whose job this thread runs; None for nobody's."""
+    return getattr(_TURN, "owner", None)
 
 
 class Job:
@@ -65,6 +74,10 @@ class Job:
         How many values it yielded: a change tells that there is something new.
     error
         What stopped the job, when its state is ``failed``.
+    pool
+        What runs it.
+    number
+        Its place among all jobs, in the order in which they came.
     """
 
     def __init__(
@@ -74,14 +87,17 @@ class Job:
         title: str,
         owner: Hashable = None,
         about: str = "",
+        max_minutes: float | None = None,
     ) -> None:
         self.title, self.about = title, about or title
+        self.number = next(_NUMBERS)
+        self._max_minutes, self._seconds = max_minutes, 0.0
         self.owner = self if owner is None else owner
         self.snapshot: Any = None
         self.n_snapshots = 0
         self.error: Exception | None = None
         self._steps = steps
-        self._pool = pool
+        self.pool = self._pool = pool
         self._state = JobState.WAITING
         self._is_cancelled = False
         self._is_paused = False
@@ -151,10 +167,11 @@ class Job:
             self._end(JobState.CANCELLED)
             return
         end = time.perf_counter() + seconds
+        _TURN.owner = self.owner
         try:
             while True:
                 with self._pool.way.long():
-                    snapshot = next(self._steps)
+                    snapshot = self._take_step()
                 if snapshot is None:
                     time.sleep(IDLE_SECONDS)
                     return
@@ -173,6 +190,17 @@ class Job:
             if not isinstance(error, GenovizError):
                 log.exception("job %r failed", self.about)
             self._end(JobState.FAILED)
+        finally:
+            _TURN.owner = None
+
+    def _take_step(self) -> Any:
+        """Return what the generator yields next, unless it has had its time."""
+        if self._max_minutes is not None and self._seconds > 60 * self._max_minutes:
+            raise GenovizError(too_long(self._max_minutes))
+        start = time.perf_counter()
+        snapshot = next(self._steps)
+        self._seconds += time.perf_counter() - start
+        return snapshot
 
     def _end(self, state: JobState) -> None:
         close = getattr(self._steps, "close", None)
@@ -238,7 +266,13 @@ class JobPool:
         POOLS.add(self)
 
     def submit(
-        self, steps: Iterator[Any], *, title: str = "", owner: Hashable = None, about: str = ""
+        self,
+        steps: Iterator[Any],
+        *,
+        title: str = "",
+        owner: Hashable = None,
+        about: str = "",
+        max_minutes: float | None = None,
     ) -> Job:
         """Run a generator in turn with the jobs of other owners; returns at once.
 
@@ -254,8 +288,10 @@ class JobPool:
             Whose turns it uses; None for turns of its own.
         about
             What it does in detail, for the log; the title by default.
+        max_minutes
+            How long it may compute, without what it waits; None for no limit.
         """
-        job = Job(iter(steps), self, title, owner, about)
+        job = Job(iter(steps), self, title, owner, about, max_minutes)
         with self.changed:
             if self._is_closed:
                 job.cancel_unbegun()

@@ -12,10 +12,10 @@ from typing import Any
 
 from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz_app.server.doors import LOOPBACK, Doors
+from genoviz_app.server.limits import TAB, Limits, Quota
 from genoviz_app.server.people import OAuth, People, read_passwords
 
 ADDRESS, PORT = "127.0.0.1", 5006
-UPLOAD_MEGABYTES = 500
 
 
 def _is_text(value: Any) -> bool:
@@ -41,6 +41,11 @@ def _is_prefix(value: Any) -> bool:
 TEXT = (_is_text, "a text in quotes")
 TEXTS = (_is_texts, 'a list of texts, as ["a", "b"]')
 YES_NO = (lambda value: isinstance(value, bool), "true or false")
+MEGABYTES = (_is_number(0, 10**6), "a whole number from 0 to 1000000")
+GIGABYTES = (_is_number(1, 10**5), "a whole number from 1 to 100000")
+SOME = (_is_number(1, 10**5), "a whole number from 1 to 100000")
+ROWS = (_is_number(1, 10**9), "a whole number from 1 to 1000000000")
+OF_GROUPS = "upload_megabytes", "memory_gigabytes", "jobs", "job_minutes", "rows"
 
 KEYS: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "server": {
@@ -60,10 +65,22 @@ KEYS: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
         "redirect": TEXT,
         "allow": TEXTS,
     },
-    "groups": {"people": TEXTS, "folders": TEXTS},
+    "groups": {
+        "people": TEXTS,
+        "folders": TEXTS,
+        "upload_megabytes": MEGABYTES,
+        "memory_gigabytes": GIGABYTES,
+        "jobs": SOME,
+        "job_minutes": SOME,
+        "rows": ROWS,
+    },
     "limits": {
-        "upload_megabytes": (_is_number(0, 10**6), "a whole number from 0 to 1000000"),
-        "memory_gigabytes": (_is_number(1, 10**5), "a whole number from 1 to 100000"),
+        "upload_megabytes": MEGABYTES,
+        "memory_gigabytes": GIGABYTES,
+        "tab_gigabytes": GIGABYTES,
+        "gpu_gigabytes": GIGABYTES,
+        "job_minutes": SOME,
+        "rows": ROWS,
     },
 }
 """Sections and their keys: what a value is checked by, and what is needed. ``groups`` has a section
@@ -94,10 +111,14 @@ class Lab:
         Who vouches for people, or None.
     secret
         What cookies are signed with.
-    upload_megabytes
-        How much may be uploaded in one tab.
     memory_gigabytes
         How much memory open files may take together; None for a share of the machine's.
+    gpu_gigabytes
+        How much memory the server may take on the GPU; None for all of it.
+    tab
+        What one tab may take.
+    quotas
+        What all tabs of a group may take together.
     """
 
     address: str = ADDRESS
@@ -112,8 +133,10 @@ class Lab:
     passwords: Path | None = None
     oauth: OAuth | None = None
     secret: str = ""
-    upload_megabytes: int = UPLOAD_MEGABYTES
     memory_gigabytes: int | None = None
+    gpu_gigabytes: int | None = None
+    tab: Limits = TAB
+    quotas: tuple[Quota, ...] = ()
 
     @property
     def is_limited(self) -> bool:
@@ -199,8 +222,16 @@ class _Reader:
             passwords=passwords,
             oauth=self._oauth(),
             secret=self._secret(people.get("secret_file")),
-            upload_megabytes=limits.get("upload_megabytes", UPLOAD_MEGABYTES),
             memory_gigabytes=limits.get("memory_gigabytes"),
+            gpu_gigabytes=limits.get("gpu_gigabytes"),
+            tab=Limits(
+                limits.get("upload_megabytes", TAB.upload_megabytes),
+                limits.get("tab_gigabytes"),
+                None,
+                limits.get("job_minutes"),
+                limits.get("rows"),
+            ),
+            quotas=self._quotas(),
         )
         self._check(lab)
         return lab
@@ -259,10 +290,18 @@ class _Reader:
         found = []
         for name, group in groups.items():
             self._check_section(group, KEYS["groups"], f"groups.{name}")
-            for key in KEYS["groups"]:
+            for key in ("people", "folders"):
                 if key not in group:
                     self._complain(f"[groups.{name}] needs {key}")
             found.append((frozenset(group["people"]), self._folders(group, f"groups.{name}")))
+        return tuple(found)
+
+    def _quotas(self) -> tuple[Quota, ...]:
+        found = []
+        for name, group in self._found.get("groups", {}).items():
+            limits = Limits(**{key: group[key] for key in OF_GROUPS if key in group})
+            if limits != Limits():
+                found.append(Quota(name, frozenset(group["people"]), limits))
         return tuple(found)
 
     def _oauth(self) -> OAuth | None:

@@ -23,6 +23,7 @@ from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
 from genoviz_app.server.event_loop import loop_lag
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
+from genoviz_app.server.limits import GB, Limits
 from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.watching import Health, write_events
 
@@ -72,6 +73,8 @@ def serve(
     origins: Sequence[str] = (),
     lab: Path | None = None,
     memory_gigabytes: int | None = None,
+    gpu_gigabytes: int | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Serve the dashboard until interrupted, and print its address.
 
@@ -97,6 +100,10 @@ def serve(
         that hides the name: "https://lab.example.org".
     lab
         File that says all this and more: who may come in, and who may read what (`read_lab`).
+    memory_gigabytes, gpu_gigabytes
+        How much memory open files may take together, and the server on the GPU.
+    limits
+        What one tab may take; None, also of one of them, for what ``lab`` says.
 
     Raises
     ------
@@ -119,6 +126,8 @@ def serve(
         origins=(*given.origins, *origins),
         offer=paths,
         memory_gigabytes=memory_gigabytes or given.memory_gigabytes,
+        gpu_gigabytes=gpu_gigabytes or given.gpu_gigabytes,
+        tab=given.tab if limits is None else limits.over(given.tab),
     )
     if given.is_limited and not (given.folders or given.groups):
         given = replace(given, folders=tuple({Path.cwd(), *(path.parent for path in paths)}))
@@ -158,8 +167,10 @@ def offer_files(lab: Lab) -> None:
     SETTINGS.folders, SETTINGS.groups = lab.folders, lab.groups
     SETTINGS.offered, SETTINGS.is_limited = lab.offer, lab.is_limited
     if lab.memory_gigabytes is not None:
-        SETTINGS.memory = lab.memory_gigabytes * 10**9
-    SETTINGS.upload_megabytes = lab.upload_megabytes
+        SETTINGS.memory = lab.memory_gigabytes * GB
+    if lab.gpu_gigabytes is not None:
+        SETTINGS.gpu_memory = lab.gpu_gigabytes * GB
+    SETTINGS.tab, SETTINGS.quotas = lab.tab, lab.quotas
 
 
 def make_server(lab: Lab, health: Health, *, show: bool) -> Any:

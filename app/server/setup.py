@@ -6,18 +6,20 @@ import logging
 import warnings
 from collections.abc import Iterable
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from bokeh.util.warnings import BokehUserWarning
 
+from genoviz.backend import limit_gpu_memory
 from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.doors import Doors, TabOwner
 from genoviz_app.server.event_loop import LOOP_LAG, TabByTab
+from genoviz_app.server.limits import TAB, Limits, Quota, least
 from genoviz_app.server.quick_models import make_models_quickly
 
 log = logging.getLogger(__name__)
@@ -73,8 +75,12 @@ class ServerSettings:
         this machine can reach.
     memory
         How many bytes of memory open files may take together; None for a share of the machine's.
-    upload_megabytes
-        How much may be uploaded in one tab.
+    gpu_memory
+        How many bytes of memory the server may take on the GPU; None for all of it.
+    tab
+        What one tab may take.
+    quotas
+        What all tabs of a group may take together.
     """
 
     files: tuple[ServedGraph, ...] = ()
@@ -86,7 +92,9 @@ class ServerSettings:
     offered: tuple[Path, ...] = ()
     is_limited: bool = False
     memory: int | None = None
-    upload_megabytes: int = 500
+    gpu_memory: int | None = None
+    tab: Limits = TAB
+    quotas: tuple[Quota, ...] = ()
 
     def may_read(self, person: str) -> tuple[Path, ...]:
         """Return the folders, and single files, that somebody may read; empty for no limit."""
@@ -95,6 +103,21 @@ class ServerSettings:
         groups = (folders for people, folders in self.groups if person in people)
         found = (*self.folders, *(folder for folders in groups for folder in folders))
         return Reach((*found, *self.offered) or (NOWHERE,), person)
+
+    def quota_of(self, person: str) -> Quota | None:
+        """Return that of the first group that somebody belongs to and that has one."""
+        return next((quota for quota in self.quotas if person in quota.people), None)
+
+    def limits_of(self, person: str) -> Limits:
+        """Return what one tab of somebody may take."""
+        quota = self.quota_of(person)
+        if quota is None:
+            return self.tab
+        return replace(
+            self.tab,
+            job_minutes=least(self.tab.job_minutes, quota.limits.job_minutes),
+            rows=least(self.tab.rows, quota.limits.rows),
+        )
 
 
 SETTINGS = ServerSettings()
@@ -117,6 +140,8 @@ def prepare_server() -> None:
     RULES.max_ratio, RULES.max_line_bytes = MAX_RATIO, MAX_LINE_BYTES
     there = machine_memory()
     MEMORY.total = SETTINGS.memory or (int(SERVER_SHARE * there) if there else None)
+    if SETTINGS.gpu_memory is not None:
+        limit_gpu_memory(SETTINGS.gpu_memory)
     _prepare_libraries()
 
 

@@ -7,7 +7,8 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakSet
 
 import numpy as np
 import param
@@ -46,6 +47,7 @@ from genoviz_app.opening.served_files import (
 from genoviz_app.opening.track_files import TrackFiles
 from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import FILES, KERNELS, Job, JobPool, JobState, describe_problem
+from genoviz_app.server.limits import GB, TAB, Limits, Quota, Share, first_jobs, iter_while
 from genoviz_app.session.address import Region
 
 UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
@@ -77,6 +79,10 @@ class Session(param.Parameterized):
         Graphs that the server was started with, for everybody to choose from.
     folders
         When given, only files below these folders are opened.
+    limits
+        What the tab may take of the server.
+    quota
+        What it may take together with the other tabs of its group; None without a group.
     """
 
     opened = param.ClassSelector(class_=OpenGraph, allow_None=True, doc="The graph that is open.")
@@ -98,10 +104,20 @@ class Session(param.Parameterized):
         class_=np.ndarray, default=np.empty(0, np.int64), doc="Nodes that a person has picked."
     )
 
+    _all: ClassVar[WeakSet[Session]] = WeakSet()
+
     def __init__(
-        self, *, files: tuple[ServedGraph, ...] = (), folders: tuple[Path, ...] = (), **params: Any
+        self,
+        *,
+        files: tuple[ServedGraph, ...] = (),
+        folders: tuple[Path, ...] = (),
+        limits: Limits = TAB,
+        quota: Quota | None = None,
+        **params: Any,
     ) -> None:
         super().__init__(**params)
+        self.limits, self.quota = limits, quota
+        self._all.add(self)
         self.files = files
         self._folders = folders
         self._jobs: list[Job] = []
@@ -143,11 +159,69 @@ class Session(param.Parameterized):
         about
             What it does in detail, for the log.
         """
-        job = pool.submit(steps, title=title, owner=self, about=about)
+        own: list[Job] = []
+        if self._is_counted(pool):
+            steps = iter_while(lambda: any(job in self._first_of_group() for job in own), steps)
+        minutes = self.limits.job_minutes
+        job = pool.submit(steps, title=title, owner=self, about=about, max_minutes=minutes)
+        own.append(job)
         self._jobs = [*(other for other in self._jobs if not other.has_ended), job]
         if follow is not None:
             self._followed.append(_Followed(job, follow))
         return job
+
+    @property
+    def contents(self) -> tuple[Any, ...]:
+        """What the files that are open in the tab hold."""
+        indexes, genomes = self.indexes.opened, self.genomes.opened
+        genotypes = self.genotypes.opened
+        found = (
+            self.opened and self.opened.graph,
+            *(file.data for file in self.tracks.files),
+            indexes and indexes.built,
+            genomes and genomes.genome,
+            genotypes and genotypes.genotypes,
+        )
+        return tuple(content for content in found if content is not None)
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """The memory that the tab may take: its own, and that of its group."""
+        found, of_tab = [], self.limits.memory_gigabytes
+        if of_tab is not None:
+            remedy = "open it in a tab of its own, or close files in this one"
+            found.append(Share("this tab", of_tab * GB, (self,), remedy))
+        of_group = None if self.quota is None else self.quota.limits.memory_gigabytes
+        if of_group is not None:
+            remedy = "close files, or tabs, of this group first"
+            found.append(Share(self.quota.words, of_group * GB, self._group(), remedy))
+        return tuple(found)
+
+    def most_rows(self, most: int) -> int:
+        """Return how many rows a result may have of which a page can show ``most``."""
+        rows = self.limits.rows
+        return most if rows is None else min(rows, most)
+
+    def _group(self) -> tuple[Session, ...]:
+        """Return all open tabs of the group."""
+        found = (tab for tab in tuple(self._all) if tab.quota == self.quota)
+        return tuple(tab for tab in found if not tab.is_closed)
+
+    def _is_counted(self, pool: JobPool) -> bool:
+        return self.quota is not None and self.quota.limits.jobs is not None and pool is not FILES
+
+    def _first_of_group(self) -> list[Job]:
+        """Return the jobs of the group that may run now."""
+        jobs = (job for tab in self._group() for job in tab._jobs if self._is_counted(job.pool))
+        return first_jobs(jobs, self.quota.limits.jobs)
+
+    @property
+    def _awaits_group(self) -> bool:
+        """Whether a job of the tab waits for others of its group."""
+        if not self._is_counted(KERNELS):
+            return False
+        first = self._first_of_group()
+        return any(job.can_run and job not in first for job in self._jobs if job.pool is not FILES)
 
     def open(
         self, source: str, *, region: Region | None = None, companions: tuple[str, ...] = ()
@@ -307,6 +381,8 @@ class Session(param.Parameterized):
             each.look(has_ended=has_ended)
         n_before = max((job.n_before for job in self._jobs), default=0)
         self.waiting = f"waiting for {n_words(n_before, 'other job')}" if n_before else ""
+        if self._awaits_group:
+            self.waiting = f"waiting for other jobs of {self.quota.words}"
         if self._queued and self.opening is None:
             self.open_upload(*self._queued.popleft())
         if self.genotypes.is_waiting:

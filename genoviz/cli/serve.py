@@ -84,12 +84,50 @@ def serve(
             "of the machine's by default. A file that does not fit is refused before it is read.",
         ),
     ] = None,
+    tab_memory: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=100_000,
+            metavar="GB",
+            help="How much memory the open files of one tab may take; no limit by default.",
+        ),
+    ] = None,
+    gpu_memory: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=100_000,
+            metavar="GB",
+            help="How much memory of the GPU the server may take; all of it by default.",
+        ),
+    ] = None,
+    job_minutes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=100_000,
+            metavar="MINUTES",
+            help="How long one layout, analysis or question may compute; no limit by default.",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=10**9,
+            metavar="N",
+            help="How many rows a result may have; more are not computed. What each page can show "
+            "by default.",
+        ),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
     ] = True,
 ) -> None:
     """Serve the dashboard until interrupted; its address is printed."""
     try:
+        from genoviz_app.server.limits import Limits
         from genoviz_app.server.serving import serve as serve_app
 
         if add_person is not None:
@@ -100,7 +138,16 @@ def serve(
                 value if context.get_parameter_source(name).name == "COMMANDLINE" else None
                 for name, value in (("port", port), ("address", address))
             )
-        others = {"hosts": host, "origins": origin, "lab": lab, "memory_gigabytes": memory}
+        others = {
+            "hosts": host,
+            "origins": origin,
+            "lab": lab,
+            "memory_gigabytes": memory,
+            "gpu_gigabytes": gpu_memory,
+        }
+        limits = Limits(memory_gigabytes=tab_memory, job_minutes=job_minutes, rows=rows)
+        if limits != Limits():
+            others["limits"] = limits
         others = {name: value for name, value in others.items() if value}
         serve_app(files or [], port=port, address=address, show=browser, **others)
     except ModuleNotFoundError as error:

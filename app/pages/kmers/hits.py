@@ -118,15 +118,15 @@ class HitSet:
         return len(self.ids)
 
 
-def iter_find_hits(built: BuiltIndex, kmer: Kmer, strand: str) -> Generator[Any, None, HitSet]:
-    """Return the hits of a k-mer; yields now and then."""
+def iter_find_hits(
+    built: BuiltIndex, kmer: Kmer, strand: str, limit: int = MAX_LOCATED
+) -> Generator[Any, None, HitSet]:
+    """Return the hits of a k-mer, at most ``limit``; yields now and then."""
     if built.pangenome is not None:
-        found = yield from iter_locate_on_paths(
-            built.pangenome, kmer, strand=strand, limit=MAX_LOCATED
-        )
+        found = yield from iter_locate_on_paths(built.pangenome, kmer, strand=strand, limit=limit)
         ids, nodes = found.paths, (found.node_offsets, found.nodes)
     else:
-        found = yield from iter_locate_kmers(built.index, [kmer], strand=strand, limit=MAX_LOCATED)
+        found = yield from iter_locate_kmers(built.index, [kmer], strand=strand, limit=limit)
         ids, nodes = found.contig_ids, (None, None)
     joint, strands = GenomeAxis.of(built).offsets[ids] + found.starts, found.strands
     forward, reverse = (np.sort(joint[strands == sign]) for sign in (1, -1))

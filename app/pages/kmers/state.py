@@ -10,7 +10,7 @@ from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz_app.opening.index_files import BUILDERS, REPEATS, OpenIndex
 from genoviz_app.pages.kmers.counting import CountAnswer, iter_count_text
-from genoviz_app.pages.kmers.hits import HitSet, iter_find_hits
+from genoviz_app.pages.kmers.hits import MAX_LOCATED, HitSet, iter_find_hits
 from genoviz_app.parts.questions import Question
 from genoviz_app.server.jobs import Job, JobState, describe_problem
 from genoviz_app.session.address import MAX_K
@@ -98,7 +98,8 @@ class KmerState(param.Parameterized):
             self._finding.drop()
             self.hits = None
             return
-        self._finding.ask(iter_find_hits, self.index.built, kmer, self.answer.strand)
+        most = self.session.most_rows(MAX_LOCATED)
+        self._finding.ask(iter_find_hits, self.index.built, kmer, self.answer.strand, most)
 
     def _on_hits(self, hits: HitSet) -> None:
         self.hits = hits

@@ -14,6 +14,8 @@ from genoviz_app.pages.offtargets.hits.regions import region_of
 from genoviz_app.pages.offtargets.search.genes import GeneFiles, HitGenes, find_genes
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 from genoviz_app.pages.offtargets.search.running import (
+    MAX_HITS,
+    MAX_SITES,
     SearchResult,
     SearchStep,
     iter_compare,
@@ -84,9 +86,10 @@ class OffTargetState(param.Parameterized):
         self._next_filter = chosen or HitFilter()
         title = f"off-targets of {len(query.guides):,} guides"
         if self.genome.is_graph:
-            steps = iter_search_graph(self.genome, query, self.reference)
+            most = self.session.most_rows(MAX_SITES)
+            steps = iter_search_graph(self.genome, query, self.reference, max_sites=most)
         else:
-            steps = iter_search(self.genome, query)
+            steps = iter_search(self.genome, query, max_hits=self.session.most_rows(MAX_HITS))
         self._job = self.session.submit(steps, title=title, follow=self._on_job)
         self.step = SearchStep(0.0, 0, 0, 0.0)
 

@@ -11,6 +11,7 @@ from bokeh.document import Document
 from panel.io.state import set_curdoc
 
 from genoviz_app.parts.picker_fields import UploadButton, UploadField, too_much, upload_field
+from genoviz_app.server.limits import Limits
 from genoviz_app.server.setup import SETTINGS
 from tests.conftest import ROOT
 
@@ -21,7 +22,7 @@ def told(monkeypatch):
     sentences = []
     notifications = SimpleNamespace(error=lambda text, **_: sentences.append(text))
     monkeypatch.setattr(type(pn.state), "notifications", notifications)
-    monkeypatch.setattr(SETTINGS, "upload_megabytes", 1)
+    monkeypatch.setattr(SETTINGS, "tab", Limits(upload_megabytes=1))
     return sentences
 
 

@@ -182,13 +182,15 @@ class SearchStep:
     result: SearchResult | None = None
 
 
-def iter_search(genome: OpenGenome, query: OffTargetQuery) -> Iterator[SearchStep]:
+def iter_search(
+    genome: OpenGenome, query: OffTargetQuery, *, max_hits: int = MAX_HITS
+) -> Iterator[SearchStep]:
     """Search a genome; the last step has the result.
 
     Raises
     ------
     ParameterError
-        If there are more hits than the page can hold.
+        If there are more than ``max_hits``.
     """
     start, groups = time.perf_counter(), query.groups
     parts: list[OffTargetHits] = []
@@ -196,9 +198,9 @@ def iter_search(genome: OpenGenome, query: OffTargetQuery) -> Iterator[SearchSte
     n_bases = n_found = 0
     for number, group in enumerate(groups):
         for progress in iter_hits(group.guides, genome.planes, group.pattern, query.options):
-            if n_found + progress.n_found > MAX_HITS:
+            if n_found + progress.n_found > max_hits:
                 raise ParameterError(
-                    f"there are more than {MAX_HITS:,} hits; "
+                    f"there are more than {max_hits:,} hits; "
                     "allow fewer mismatches or bulges, or take fewer guides"
                 )
             fraction = (number + progress.n_done / max(progress.n_total, 1)) / len(groups)
@@ -243,7 +245,7 @@ def make_result(
 
 
 def iter_search_graph(
-    genome: OpenGenome, query: OffTargetQuery, reference: str
+    genome: OpenGenome, query: OffTargetQuery, reference: str, *, max_sites: int = MAX_SITES
 ) -> Iterator[SearchStep]:
     """Search the paths of a graph; the last step has the result.
 
@@ -255,19 +257,21 @@ def iter_search_graph(
         What to search for.
     reference
         The sample or path that sites are compared with; "" for none.
+    max_sites
+        How many sites there may be.
 
     Raises
     ------
     ParameterError
-        If there are more sites than the page can hold.
+        If there are more.
     """
     start = time.perf_counter()
     guides, pattern = query.patterns
     found: PathOffTargets | None = None
     for progress in iter_hits_on_graph(genome.planes.graph, guides, pattern, query.options):
-        if progress.n_found > MAX_SITES:
+        if progress.n_found > max_sites:
             raise ParameterError(
-                f"there are more than {MAX_SITES:,} hits on stretches of paths; "
+                f"there are more than {max_sites:,} hits on stretches of paths; "
                 "allow fewer mismatches or bulges, or take fewer guides"
             )
         found, n_found = progress.result, progress.n_found

@@ -394,10 +394,9 @@ def test_many_k_mers_are_counted_in_slices_that_can_be_stopped(opened, monkeypat
     assert taken == []
 
 
-def test_files_of_some_hits_say_so(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr("genoviz_app.pages.kmers.hits.MAX_LOCATED", 10)
+def test_files_of_some_hits_say_so(opened, tmp_path):
     built = opened.state.index.built
-    hits = find_hits(built, Kmer("ACG"), "both")
+    hits = find_hits(built, Kmer("ACG"), "both", 10)
     for ending in (".bed", ".tsv"):
         path = tmp_path / f"hits{ending}"
         list(iter_write_hits(path, hits, GenomeAxis.of(built)))
