@@ -123,6 +123,7 @@ _MODULES = {
         "iter_multilevel_layout",
         "multilevel_layout",
     ),
+    "genoviz.analyses.graph.layout.guides": ("GuidedGraph", "guide_graph", "link_stress"),
     "genoviz.analyses.graph.layout.options": ("LayoutOptions",),
     "genoviz.analyses.graph.layout.run": ("LayoutSnapshot",),
     "genoviz.analyses.sequences.multiplicity_track": ("MultiplicityBins", "MultiplicityTrack"),

@@ -23,6 +23,7 @@ class OracleGraph:
 
 
 def read_gfa_text(text: bytes) -> OracleGraph:
+    text = text.removeprefix(b"\xef\xbb\xbf")
     records = [_record(line) for line in text.split(b"\n")]
     records = [record for record in records if record is not None]
     _need(not re.match(rb"H\t([^\n]*\t)?VN:Z:(?!1)", text))
@@ -30,19 +31,21 @@ def read_gfa_text(text: bytes) -> OracleGraph:
     for fields in records:
         if fields[0] == b"S":
             _add_segment(graph, fields)
-        elif fields[0] not in (b"H", b"L", b"P", b"W"):
+        elif fields[0] not in (b"H", b"J", b"L", b"P", b"W"):
             kind = fields[0].decode()
             graph.left_out[kind] = graph.left_out.get(kind, 0) + 1
     _need(graph.names)
     _need(len(set(graph.names)) == len(graph.names))
     known = set(graph.names)
+    has_jumps = any(fields[0] == b"J" for fields in records)
+    separator = rb",|(?<=[+-]);" if has_jumps else b","
     for fields in records:
-        if fields[0] == b"L":
-            _need(len(fields) >= 6 and fields[5])
+        if fields[0] in (b"L", b"J"):
+            _need(len(fields) == 5 or (len(fields) > 5 and fields[5]))
             graph.edges.append(tuple(_step(fields[k], fields[k + 1], known) for k in (1, 3)))
         elif fields[0] == b"P":
-            _need(len(fields) >= 4)
-            steps = [] if fields[2] in (b"", b"*") else fields[2].split(b",")
+            _need(len(fields) >= 3)
+            steps = [] if fields[2] in (b"", b"*") else re.split(separator, fields[2])
             steps = [_step(step[:-1], step[-1:], known) for step in steps]
             _need(_name(fields[1]) not in dict(graph.paths))
             graph.paths.append((_name(fields[1]), steps))
@@ -89,8 +92,8 @@ def _add_segment(graph: OracleGraph, fields: list[bytes]) -> None:
         if tag.startswith(b"LN:"):
             _need(tag.startswith(b"LN:i:"))
             lengths.add(_integer(tag[5:]))
-    _need(len(lengths) == 1)
-    length = lengths.pop()
+    _need(len(lengths) < 2)
+    length = lengths.pop() if lengths else 1
     _need(1 <= length <= 10**12)
     graph.names.append(_name(fields[1]))
     graph.lengths.append(length)

@@ -56,6 +56,7 @@ def path_stress_by(graph: PangenomeGraph, coordinates: np.ndarray, weighting: st
         alone = replace(
             graph,
             path_names=graph.path_names[path : path + 1],
+            walks=None,
             path_offsets=np.array([0, len(graph.path_steps(path))]),
             steps=graph.path_steps(path),
         )

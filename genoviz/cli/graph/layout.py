@@ -223,6 +223,9 @@ def layout(
     The defaults of path-guided SGD are those of odgi layout, but for --eps. The multilevel method
     takes an eighth of its updates. The layout is measured by its sampled path stress; compare it
     between layouts of one graph: lower is better.
+
+    Where no path leads, guides are made: reference paths of SN, SO and SR tags (rGFA), and walks
+    along the links.
     """
     outputs = _check_outputs({"-o": output, "--tsv": tsv})
     options = {
@@ -370,8 +373,10 @@ def _add_stress(
     backend: BackendName,
     bar: ProgressBar,
 ) -> None:
+    from genoviz.analyses.graph.layout.guides import graph_to_measure
     from genoviz.analyses.graph.layout.stress import iter_sampled_path_stress
 
+    graph = graph_to_measure(graph)
     for progress in iter_sampled_path_stress(
         graph, final.layout, n_samples=n_samples, seed=options["seed"], backend=backend.value
     ):

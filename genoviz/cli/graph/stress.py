@@ -85,7 +85,8 @@ def stress(
     and d along a path. Compare layouts of one graph, by one weighting: lower is better.
 
     Li et al. (2024) let a path count by its pairs of steps in the exact stress, and by its steps in
-    the sampled one; --weighting gives either form of both.
+    the sampled one; --weighting gives either form of both. A graph without paths is measured along
+    the guides of its layout and along its links, each as a path of two steps.
     """
     from genoviz.io.graph.layout_files import read_layout
 
@@ -101,15 +102,25 @@ def stress(
         pangenome = read_graph(graph, bar, cache=cache)
         bar.update("Reading the layout", 0, None, "")
         placed = read_layout(layout, pangenome)
+        from genoviz.analyses.graph.layout.guides import graph_to_measure, link_stress
         from genoviz.analyses.graph.layout.stress import iter_path_stress, iter_sampled_path_stress
 
         began = time.perf_counter()
         iter_stress = iter_path_stress if exact else iter_sampled_path_stress
-        steps = iter_stress(pangenome, placed, **options)
+        measured = graph_to_measure(pangenome)
+        steps = iter_stress(measured, placed, **options)
         for progress in steps:
             bar.update("Path stress", progress.n_done, progress.n_total, "pairs")
         found = progress.stress
+        links = None
+        if measured is not pangenome:
+            links = link_stress(pangenome, placed, backend=backend.value)
         seconds = time.perf_counter() - began
     print_notes(placed.note)
     results = {"graph": describe_graph(pangenome)[0], "stress": found, "seconds": seconds}
-    print_results(results, [describe_stress(found)], as_json=as_json)
+    sentences = [describe_stress(found)]
+    if links is not None:
+        results["link_stress"] = links
+        sentences.append(f"no paths: measured along {measured.n_paths:,} guides")
+        sentences.append(f"link stress {links.mean:.6g} (exact, {links.n_terms:,} terms)")
+    print_results(results, sentences, as_json=as_json)

@@ -18,7 +18,7 @@ from genoviz.io.text.text_file import open_text
 from genoviz.model import ByteStrings, PangenomeGraph
 
 T = TypeVar("T")
-FORMAT, VERSION, GROUP = "genoviz graph", 2, "graphs"
+FORMAT, VERSION, GROUP = "genoviz graph", 3, "graphs"
 Progress = tuple[int, int]
 
 
@@ -60,11 +60,12 @@ def iter_read_gfa(
     The file may be plain or gzip-compressed (also in several members), whatever its name; lines
     may come in any order, with or without carriage returns.
 
-    S lines need a sequence of letters, or ``*`` and an ``LN`` tag; other tags are not kept. L
-    lines are all kept, in the order of the file, those that say the same too. Paths are P and W
+    S lines have a sequence of letters, or ``*`` and an ``LN`` tag, without which 1 bp is taken;
+    their tags are kept. L lines, with or without overlap, are all kept, in the order of the file,
+    those that say the same too, and J lines as if they were L lines. Paths are P and W
     lines in the order of the file; a walk is named ``sample#haplotype#contig:start-end``, without
     the range where it is ``*``. Overlaps are not used: where they are not ``0M`` or ``*``, the
-    graph's ``notes`` say how many, as they do of J, C and other lines, which are left out.
+    graph's ``notes`` say how many, as they do of C and other lines, which are left out.
 
     Parameters
     ----------
@@ -158,6 +159,11 @@ def _to_arrays(graph: PangenomeGraph) -> dict[str, np.ndarray]:
     if graph.node_sequences is not None:
         arrays["sequence_data"] = graph.node_sequences.data
         arrays["sequence_offsets"] = graph.node_sequences.offsets
+    if graph.walks is not None:
+        arrays["walks"] = graph.walks
+    if graph.node_tags is not None:
+        arrays["tag_data"] = graph.node_tags.data
+        arrays["tag_offsets"] = graph.node_tags.offsets
     return arrays
 
 
@@ -172,4 +178,6 @@ def _to_graph(entry: Entry, sequences: bool) -> PangenomeGraph:
         arrays["steps"],
         ByteStrings(arrays["sequence_data"], arrays["sequence_offsets"]) if sequences else None,
         tuple(entry.facts["notes"]),
+        ByteStrings(arrays["tag_data"], arrays["tag_offsets"]) if "tag_data" in arrays else None,
+        arrays.get("walks"),
     )

@@ -14,8 +14,10 @@ from numba import njit
 from genoviz.io.files.borrowed import borrow
 
 NEWLINE, RETURN, TAB = 10, 13, 9
-STAR, HASH = 42, 35
-LETTER_L, LETTER_P, LETTER_S, LETTER_W = 76, 80, 83, 87
+STAR, HASH, COMMA = 42, 35, 44
+LETTER_J, LETTER_L, LETTER_P, LETTER_S, LETTER_W = 74, 76, 80, 83, 87
+PLUS, MINUS, SEMICOLON = 43, 45, 59
+PATH, WALK, PATH_WITH_JUMPS = 0, 1, 2
 MAX_INTEGER_DIGITS = 18
 MAX_NODE_LENGTH = 10**12
 NOTHING_WRONG = -1
@@ -50,6 +52,12 @@ def _has_record_type(data, i):
 
 
 @njit(nogil=True, inline="always")
+def _first_line(data):
+    """Return where the first line begins: behind a byte order mark."""
+    return 3 if len(data) > 2 and (data[0], data[1], data[2]) == (0xEF, 0xBB, 0xBF) else 0
+
+
+@njit(nogil=True, inline="always")
 def _has_newline(word):
     """Tell whether one of the 8 bytes of a word is a newline."""
     x = word ^ _NEWLINES
@@ -66,10 +74,11 @@ def count_lines(data, words, start, stop, counts):
     data, words, counts = borrow(data), borrow(words), borrow(counts)
     n = len(data)
     wrong = NOTHING_WRONG
-    if start == 0 and n > 0:
-        counts[data[0]] += 1
-        if not _has_record_type(data, 0):
-            wrong = 0
+    first = _first_line(data)
+    if start == 0 and n > first:
+        counts[data[first]] += 1
+        if not _has_record_type(data, first):
+            wrong = first
     i = start
     while i < stop:
         if i + 8 <= stop and not _has_newline(words[i >> 3]):
@@ -91,7 +100,7 @@ def _keep_line(data, line, segments, links, paths, ranks):
     if first == LETTER_S and ranks[0] < len(segments):
         segments[ranks[0]] = line
         kind = 0
-    elif first == LETTER_L and ranks[1] < len(links):
+    elif (first == LETTER_L or first == LETTER_J) and ranks[1] < len(links):
         links[ranks[1]] = line
         kind = 1
     elif (first == LETTER_P or first == LETTER_W) and ranks[2] < len(paths):
@@ -103,7 +112,7 @@ def _keep_line(data, line, segments, links, paths, ranks):
 
 @njit(nogil=True, cache=True)
 def find_lines(data, words, start, stop, segments, links, paths, ranks):
-    """Write where the S, the L, and the P and W lines of one block begin.
+    """Write where the S, the L and J, and the P and W lines of one block begin.
 
     ``segments``, ``links`` and ``paths`` are int64; ``ranks`` (int64, shape (3,)) says where
     this block's lines go in each; lines beyond what :func:`count_lines` found, in a file that
@@ -111,8 +120,8 @@ def find_lines(data, words, start, stop, segments, links, paths, ranks):
     """
     data, words = borrow(data), borrow(words)
     n = len(data)
-    if start == 0 and n > 0:
-        _keep_line(data, 0, segments, links, paths, ranks)
+    if start == 0 and n > _first_line(data):
+        _keep_line(data, _first_line(data), segments, links, paths, ranks)
     i = start
     while i < stop:
         if i + 8 <= stop and not _has_newline(words[i >> 3]):
@@ -144,13 +153,29 @@ def _read_length_tag(data, i, known):
     return value if known in (0, value) else -1
 
 
+@njit(nogil=True, inline="always")
+def _find_tag_end(data, i):
+    """Return where the tag at ``i`` ends."""
+    while not _is_line_end(data, i) and data[i] != TAB:
+        i += 1
+    return i
+
+
+@njit(nogil=True, inline="always")
+def _is_length_tag(data, i):
+    return i + 3 <= len(data) and data[i] == LETTER_L and data[i + 1] == 78 and data[i + 2] == 58
+
+
 @njit(nogil=True, cache=True)
-def measure_segments(data, lines, first, last, name_lengths, node_lengths, sequence_lengths):
+def measure_segments(
+    data, lines, first, last, name_lengths, node_lengths, sequence_lengths, tag_lengths
+):
     """Measure the segments ``first`` to ``last`` of the S lines at ``lines``.
 
-    Writes the bytes of each name, the bases of each node and, unless ``sequence_lengths`` is
-    empty, the bytes of each sequence (0 for ``*``), all int64. Returns the position of the first
-    wrong line, or -1.
+    Writes the bytes of each name, the bases of each node (0 where neither sequence nor ``LN``
+    tells), the bytes of its tags but ``LN`` with
+    tabs between them and, unless ``sequence_lengths`` is empty, the bytes of each sequence
+    (0 for ``*``), all int64. Returns the position of the first wrong line, or -1.
     """
     data = borrow(data)
     n = len(data)
@@ -180,25 +205,31 @@ def measure_segments(data, lines, first, last, name_lengths, node_lengths, seque
             i += 1
         if with_sequences:
             sequence_lengths[k] = n_bases
+        n_tag_bytes = -1
         while not _is_line_end(data, i):
             if data[i] == TAB:
                 n_bases = _read_length_tag(data, i + 1, n_bases)
                 if n_bases < 0:
                     return line
-                i += 1
-                while i < n and data[i] != TAB and data[i] != NEWLINE:
-                    i += 1
+                tag = i + 1
+                i = _find_tag_end(data, tag)
+                if i > tag and not _is_length_tag(data, tag):
+                    n_tag_bytes += 1 + i - tag
             else:
                 return line
-        if n_bases == 0:
-            return line
+        tag_lengths[k] = max(n_tag_bytes, 0)
         node_lengths[k] = n_bases
     return NOTHING_WRONG
 
 
 @njit(nogil=True, cache=True)
-def copy_segments(data, lines, first, last, name_offsets, names, sequence_offsets, sequences):
-    """Copy names, and sequences unless ``sequences`` is empty, to their offsets."""
+def copy_segments(
+    data, lines, first, last, name_offsets, names, sequence_offsets, sequences, tag_offsets, tags
+):
+    """Copy names, tags but ``LN``, and sequences unless ``sequences`` is empty, to their offsets.
+
+    What does not fit, in a file that changes meanwhile, is left out.
+    """
     with_sequences = len(sequences) > 0
     for k in range(first, last):
         source = lines[k] + 2
@@ -206,11 +237,31 @@ def copy_segments(data, lines, first, last, name_offsets, names, sequence_offset
         n_bytes = name_offsets[k + 1] - start
         for i in range(n_bytes):
             names[start + i] = data[source + i]
+        source += n_bytes + 1
         if with_sequences:
-            source += n_bytes + 1
             start = sequence_offsets[k]
             for i in range(sequence_offsets[k + 1] - start):
                 sequences[start + i] = data[source + i]
+        if tag_offsets[k + 1] > tag_offsets[k]:
+            _copy_tags(data, source, tag_offsets[k], tag_offsets[k + 1], tags)
+
+
+@njit(nogil=True, cache=True)
+def _copy_tags(data, i, place, stop, tags):
+    """Copy the tags behind the field at ``i`` to ``tags[place:stop]``, with tabs between them."""
+    i = _find_tag_end(data, i)
+    n = place
+    while not _is_line_end(data, i):
+        tag = i + 1
+        i = _find_tag_end(data, tag)
+        if i == tag or _is_length_tag(data, tag):
+            continue
+        if n > place and n < stop:
+            tags[n] = TAB
+            n += 1
+        for k in range(tag, min(i, tag + stop - n)):
+            tags[n] = data[k]
+            n += 1
 
 
 @njit(nogil=True, inline="always")
@@ -233,6 +284,14 @@ def _count_bytes(data, words, start, stop, wanted, bits):
     return n
 
 
+@njit(nogil=True, inline="always")
+def _ends_step(data, i):
+    """Tell whether a comma stands there, or a semicolon behind an orientation: a jump."""
+    return data[i] == COMMA or (
+        data[i] == SEMICOLON and (data[i - 1] == PLUS or data[i - 1] == MINUS)
+    )
+
+
 @njit(nogil=True, cache=True)
 def count_steps(data, words, pieces, first, last, counts):
     """Count the steps that begin in each piece of a path.
@@ -243,7 +302,11 @@ def count_steps(data, words, pieces, first, last, counts):
     data, words = borrow(data), borrow(words)
     for k in range(first, last):
         start, stop = pieces[k, 0], pieces[k, 1]
-        if pieces[k, 4]:
+        if pieces[k, 4] == PATH_WITH_JUMPS:
+            counts[k] = start == pieces[k, 2]
+            for i in range(max(start, pieces[k, 2] + 1), stop):
+                counts[k] += _ends_step(data, i - 1)
+        elif pieces[k, 4] == WALK:
             counts[k] = _count_bytes(data, words, start, stop, _ARROWS, _ARROW_BITS)
         elif start == pieces[k, 2]:
             counts[k] = 1 + _count_bytes(data, words, start, stop - 1, _COMMAS, _ALL_BITS)

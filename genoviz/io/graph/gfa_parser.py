@@ -15,9 +15,10 @@ from numba import njit
 from genoviz.io.files.borrowed import borrow
 
 NEWLINE, RETURN, TAB = 10, 13, 9
-STAR, COMMA, PLUS, MINUS = 42, 44, 43, 45
+STAR, COMMA, PLUS, MINUS, SEMICOLON = 42, 44, 43, 45, 59
+WALK, PATH_WITH_JUMPS = 1, 2
 LEFT, RIGHT = 60, 62
-LETTER_M, LETTER_W = 77, 87
+LETTER_J, LETTER_M, LETTER_W = 74, 77, 87
 ZERO, NINE = 48, 57
 
 MAX_INTEGER_DIGITS = 18
@@ -203,6 +204,15 @@ def _find_field_end(data, words, i):
 
 
 @njit(nogil=True, inline="always")
+def _is_line_end(data, i):
+    """Tell whether the text ends at ``i``, or the line does, with or without a return."""
+    n = len(data)
+    if i >= n or data[i] == NEWLINE:
+        return True
+    return data[i] == RETURN and (i + 1 == n or data[i + 1] == NEWLINE)
+
+
+@njit(nogil=True, inline="always")
 def _leave_out_return(data, start, end):
     """Return the end of a field without the return that a line may end with."""
     if (end == len(data) or data[end] == NEWLINE) and end > start and data[end - 1] == RETURN:
@@ -214,8 +224,9 @@ def _leave_out_return(data, start, end):
 def parse_links(data, words, lines, first, last, table, edges):
     """Write the edges (uint32, shape (n, 2)) of links ``first`` to ``last`` of those at ``lines``.
 
-    Returns the position of the first wrong line, or -1, and how many links have an overlap
-    other than ``*`` and ``0M``.
+    Jumps are links whose distance is passed over. Returns the position of the first wrong line,
+    or -1, and how many links have an overlap other than ``*`` and ``0M``; one that has no field
+    for it has none.
     """
     data, words = borrow(data), borrow(words)
     lines, edges = borrow(lines), borrow(edges)
@@ -232,7 +243,10 @@ def parse_links(data, words, lines, first, last, table, edges):
             if i >= n or data[i] != TAB:
                 return line, n_overlaps
             end = _find_field_end(data, words, i + 1)
-            if end + 2 >= n or data[end] != TAB or data[end + 2] != TAB:
+            if end + 1 >= n or data[end] != TAB:
+                return line, n_overlaps
+            is_bare = side == 1 and _is_line_end(data, end + 2)
+            if not is_bare and (end + 2 >= n or data[end + 2] != TAB):
                 return line, n_overlaps
             node = _find_named(
                 data, i + 1, end, node, prefix, first_number, ranks, slots, names, offsets
@@ -242,6 +256,8 @@ def parse_links(data, words, lines, first, last, table, edges):
                 return line, n_overlaps
             edges[k, side] = node << 1 | (sign == MINUS)
             i = end + 2
+        if _is_line_end(data, i):
+            continue
         end = _leave_out_return(data, i + 1, _find_field_end(data, words, i + 1))
         n_bytes = end - i - 1
         if n_bytes == 0:
@@ -249,7 +265,7 @@ def parse_links(data, words, lines, first, last, table, edges):
         is_blunt = (n_bytes == 1 and data[i + 1] == STAR) or (
             n_bytes == 2 and data[i + 1] == ZERO and data[i + 2] == LETTER_M
         )
-        n_overlaps += not is_blunt
+        n_overlaps += not is_blunt and data[line] != LETTER_J
     return NOTHING_WRONG, n_overlaps
 
 
@@ -294,11 +310,10 @@ def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
             return line
         end = _find_field_end(data, words, i + 1)
         if not is_walk:
-            if end >= len(data) or data[end] != TAB:
-                return line
-            after = _find_field_end(data, words, end + 1)
-            after = _leave_out_return(data, end + 1, after)
-            has_overlaps[k] = not _all_blunt(data, end + 1, after)
+            if end < len(data) and data[end] == TAB:
+                after = _find_field_end(data, words, end + 1)
+                after = _leave_out_return(data, end + 1, after)
+                has_overlaps[k] = not _all_blunt(data, end + 1, after)
         end = _leave_out_return(data, i + 1, end)
         is_empty = end == i + 2 and data[i + 1] == STAR
         fields[k, 0] = i + 1
@@ -307,22 +322,31 @@ def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
 
 
 @njit(nogil=True, inline="always")
+def _ends_step(data, i, has_jumps):
+    """Tell whether a comma stands there or, with jumps, a semicolon behind an orientation."""
+    if data[i] == COMMA:
+        return True
+    return has_jumps and data[i] == SEMICOLON and (data[i - 1] == PLUS or data[i - 1] == MINUS)
+
+
+@njit(nogil=True, inline="always")
 def _find_first_step(data, piece):
     """Return where the first of the steps is that begin in a piece."""
     i, stop = piece[0], piece[1]
     if i > piece[2]:
-        if piece[4]:
+        if piece[4] == WALK:
             while i < stop and data[i] != LEFT and data[i] != RIGHT:
                 i += 1
         else:
-            while i < stop and data[i - 1] != COMMA:
+            while i < stop and not _ends_step(data, i - 1, piece[4] == PATH_WITH_JUMPS):
                 i += 1
     return i
 
 
 @njit(nogil=True, cache=True)
 def _parse_numbered(data, piece, prefix, first_number, ranks, steps, k, k_stop):
-    stop, end, is_walk = piece[1], piece[3], piece[4] != 0
+    stop, end, is_walk = piece[1], piece[3], piece[4] == WALK
+    has_jumps = piece[4] == PATH_WITH_JUMPS
     forward, reverse = (RIGHT, LEFT) if is_walk else (PLUS, MINUS)
     i = _find_first_step(data, piece)
     while i < stop:
@@ -358,7 +382,7 @@ def _parse_numbered(data, piece, prefix, first_number, ranks, steps, k, k_stop):
                 return step
         else:
             i += 1
-            if i < end and (data[i] != COMMA or i + 1 == end):
+            if i < end and (not _ends_step(data, i, has_jumps) or i + 1 == end):
                 return step
             i += 1
     return NOTHING_WRONG if k == k_stop else stop
@@ -366,7 +390,8 @@ def _parse_numbered(data, piece, prefix, first_number, ranks, steps, k, k_stop):
 
 @njit(nogil=True, cache=True)
 def _parse_hashed(data, piece, slots, names, name_offsets, steps, k, k_stop):
-    stop, end, is_walk = piece[1], piece[3], piece[4] != 0
+    stop, end, is_walk = piece[1], piece[3], piece[4] == WALK
+    has_jumps = piece[4] == PATH_WITH_JUMPS
     forward, reverse = (RIGHT, LEFT) if is_walk else (PLUS, MINUS)
     i = _find_first_step(data, piece)
     node = 0
@@ -378,7 +403,7 @@ def _parse_hashed(data, piece, slots, names, name_offsets, steps, k, k_stop):
             while i < end and data[i] != LEFT and data[i] != RIGHT:
                 i += 1
         else:
-            while i < end and data[i] != COMMA:
+            while i < end and not _ends_step(data, i, has_jumps):
                 i += 1
         name_end = i if is_walk else i - 1
         sign = data[step if is_walk else name_end]
@@ -398,7 +423,8 @@ def parse_steps(data, pieces, first, last, table, step_offsets, steps):
     """Write the handles of all steps that begin in the pieces ``first`` to ``last``.
 
     A row of ``pieces`` (int64, shape (n, 5)) is the bytes ``start`` to ``stop`` of the steps of
-    a path, where those begin and end, and whether it is a walk. The steps of piece ``k`` go to
+    a path, where those begin and end, and whether it is a path (0), a walk (1) or a path of a file
+    with jumps (2), which separates steps by commas and semicolons. The steps of piece ``k`` go to
     ``steps[step_offsets[k]:step_offsets[k + 1]]``. Returns the position of the first step that
     is wrong, or -1.
     """

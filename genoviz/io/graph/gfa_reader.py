@@ -19,8 +19,9 @@ from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.graph.pangenome import MAX_NODES
 
 NO_PATHS_NOTE = (
-    "The file has no paths (P or W lines), so path-guided layout cannot place its nodes."
+    "The file has no paths (P or W lines): reference tags or walks along links guide its layout."
 )
+DEFAULT_LENGTH = 1
 _PIECE = 1 << 19
 _NAMES_PER_SLICE = 10_000
 
@@ -34,20 +35,24 @@ def parse_gfa(
         text = TextTasks(path, data, pool, n_threads)
         _check_version(text)
         segments, links, paths = yield from _find_lines(text)
-        names, lengths, bases = yield from _read_segments(text, segments, sequences)
+        names, lengths, bases, tags = yield from _read_segments(text, segments, sequences)
         table = yield from _build_table(text, names, segments)
         del segments
         edges = yield from _read_links(text, links, table, names)
         del links
         path_names, offsets, steps = yield from read_paths(text, paths, table, names)
+        is_walk = data[paths] == ord("W")
+    walks = is_walk if is_walk.any() else None
+    notes = tuple(text.notes)
     return PangenomeGraph(
-        names, lengths, edges, path_names, offsets, steps, bases, tuple(text.notes)
+        names, lengths, edges, path_names, offsets, steps, bases, notes, tags, walks
     )
 
 
 def _check_version(text: TextTasks) -> None:
-    if text.data[0] == ord("H"):
-        for tag in line_errors.line_at(text.data, 0).split(b"\t"):
+    line = line_errors.line_at(text.data, 0).removeprefix(b"\xef\xbb\xbf")
+    if line.startswith(b"H"):
+        for tag in line.split(b"\t"):
             if tag.startswith(b"VN:Z:") and not tag.startswith(b"VN:Z:1"):
                 version = line_errors.show(tag[5:])
                 raise FileFormatError(text.path, f"is GFA version {version}, needs 1.x", line=1)
@@ -65,7 +70,7 @@ def _find_lines(text: TextTasks) -> Generator[Progress, None, list[np.ndarray]]:
     text.refuse(wrong, line_errors.explain_record)
     _note_other_lines(text, counts.sum(axis=0, dtype=np.int64))
 
-    kinds = [counts[:, [ord(k) for k in kind]].sum(axis=1) for kind in ("S", "L", "PW")]
+    kinds = [counts[:, [ord(k) for k in kind]].sum(axis=1) for kind in ("S", "LJ", "PW")]
     ranks = np.zeros((len(starts), 3), np.int64)
     np.cumsum(np.stack(kinds, axis=1), axis=0, out=ranks[1:])
     lines = [np.zeros(n, np.int64) for n in ranks[-1].tolist()]
@@ -86,42 +91,64 @@ def _find_lines(text: TextTasks) -> Generator[Progress, None, list[np.ndarray]]:
 
 
 def _note_other_lines(text: TextTasks, counts: np.ndarray) -> None:
-    for kind in "ABCDEFGIJKMNOQRTUVXYZ":
+    for kind in "ABCDEFGIKMNOQRTUVXYZ":
         n = int(counts[ord(kind)])
         if n:
             text.notes.append(f"{n:,} {kind} {'line was' if n == 1 else 'lines were'} left out.")
+    n = text.n_jumps = int(counts[ord("J")])
+    if n:
+        what = "jump was read as a link" if n == 1 else "jumps were read as links"
+        text.notes.append(f"{n:,} {what}; distances of jumps are not used.")
 
 
 def _read_segments(
     text: TextTasks, lines: np.ndarray, with_sequences: bool
-) -> Generator[Progress, None, tuple[ByteStrings, np.ndarray, ByteStrings | None]]:
+) -> Generator[
+    Progress, None, tuple[ByteStrings, np.ndarray, ByteStrings | None, ByteStrings | None]
+]:
+    """Return names, lengths, sequences and tags; yields the progress."""
     data, n = text.data, len(lines)
     name_offsets = np.zeros(n + 1, np.int64)
     sequence_offsets = np.zeros(n + 1 if with_sequences else 1, np.int64)
+    tag_offsets = np.zeros(n + 1, np.int64)
     lengths = np.empty(n, np.int64)
     bounds, positions = text.tasks(lines)
 
     def measure(first: int, last: int) -> int:
-        return gfa_lines.measure_segments(
-            data, lines, first, last, name_offsets[1:], lengths, sequence_offsets[1:]
-        )
+        offsets = name_offsets[1:], lengths, sequence_offsets[1:], tag_offsets[1:]
+        return gfa_lines.measure_segments(data, lines, first, last, *offsets)
 
     wrong = yield from text.run("Reading segments", bounds, positions // 2, measure)
     text.refuse(wrong, line_errors.explain_segment)
+    _set_default_lengths(text, lengths)
     np.cumsum(name_offsets, out=name_offsets)
     np.cumsum(sequence_offsets, out=sequence_offsets)
+    np.cumsum(tag_offsets, out=tag_offsets)
     names = np.empty(name_offsets[-1], np.uint8)
     bases = np.empty(sequence_offsets[-1], np.uint8)
+    tags = np.zeros(tag_offsets[-1], np.uint8)
 
     def copy(first: int, last: int) -> None:
-        gfa_lines.copy_segments(
-            data, lines, first, last, name_offsets, names, sequence_offsets, bases
-        )
+        parts = name_offsets, names, sequence_offsets, bases, tag_offsets, tags
+        gfa_lines.copy_segments(data, lines, first, last, *parts)
 
     yield from text.run("Reading segments", bounds, (positions + len(data)) // 2, copy)
     _check_text(text, lines, names, name_offsets)
     sequences = ByteStrings(bases, sequence_offsets) if with_sequences else None
-    return ByteStrings(names, name_offsets), lengths, sequences
+    kept = ByteStrings(tags, tag_offsets) if len(tags) else None
+    return ByteStrings(names, name_offsets), lengths, sequences, kept
+
+
+def _set_default_lengths(text: TextTasks, lengths: np.ndarray) -> None:
+    is_unknown = lengths == 0
+    n = int(is_unknown.sum())
+    if n:
+        lengths[is_unknown] = DEFAULT_LENGTH
+        nodes = "segment has" if n == 1 else "segments have"
+        text.notes.append(
+            f"{n:,} of {len(lengths):,} {nodes} neither a sequence nor a length (LN); "
+            f"{DEFAULT_LENGTH} bp is taken for each."
+        )
 
 
 def _check_text(text: TextTasks, lines: np.ndarray, names: np.ndarray, offsets: np.ndarray) -> None:
@@ -237,7 +264,8 @@ def _cut_paths(
     pieces[:, 0] = fields[owners, 0] + ranks * _PIECE
     pieces[:, 1] = np.minimum(pieces[:, 0] + _PIECE, fields[owners, 1])
     pieces[:, 2:4] = fields[owners]
-    pieces[:, 4] = text.data[lines[owners]] == ord("W")
+    of_paths = gfa_lines.PATH_WITH_JUMPS if text.n_jumps else gfa_lines.PATH
+    pieces[:, 4] = np.where(text.data[lines[owners]] == ord("W"), gfa_lines.WALK, of_paths)
     return pieces, owners
 
 

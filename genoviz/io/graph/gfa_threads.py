@@ -27,6 +27,7 @@ class TextTasks:
     n_threads: int
     words: np.ndarray = field(init=False)
     notes: list[str] = field(default_factory=list)
+    n_jumps: int = 0
 
     def __post_init__(self) -> None:
         self.words = self.data[: len(self.data) & ~7].view(np.uint64)

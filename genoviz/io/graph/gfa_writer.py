@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,8 +21,10 @@ _BYTES_PER_CHUNK = 8 << 20
 _STEPS_PER_CHUNK = 1 << 20
 _LENGTH_TAG = np.frombuffer(b"*\tLN:i:", np.uint8)
 _MAX_DIGITS = 20
+_WALK_NAME = re.compile(r"(.+?)#(\d{1,18})#(.+?)(?::(\d{1,18})-(\d{1,18}))?\Z", re.ASCII)
 TAB, NEWLINE, STAR, PLUS, COMMA, MINUS, ZERO = 9, 10, 42, 43, 44, 45, 48
-LETTER_L, LETTER_M, LETTER_P, LETTER_S = 76, 77, 80, 83
+LEFT, RIGHT = 60, 62
+LETTER_L, LETTER_M, LETTER_S = 76, 77, 83
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,11 @@ class WriteProgress:
 
 
 def write_gfa(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
-    """Write a graph as GFA 1.0, in gzip (BGZF blocks) where ``path`` ends in ``.gz``.
+    """Write a graph as GFA, in gzip (BGZF blocks) where ``path`` ends in ``.gz``.
 
-    Segments come first, in the order of the nodes, then links (overlap ``0M``), then all paths
-    as P lines under their whole names, walks too: every tool reads those. A node without
+    Segments come first, in the order of the nodes and with their tags, then links (overlap
+    ``0M``), then all paths: walks as W lines (GFA 1.1) where their names say sample, haplotype and
+    contig, all others as P lines (1.0). A node without
     sequence is written as ``*`` with an ``LN`` tag. :func:`genoviz.io.graph.gfa.read_gfa` gives the
     same graph again. The file is there only once it is complete.
 
@@ -95,6 +99,8 @@ def _check_names(graph: PangenomeGraph) -> None:
     names = [data[offsets[k] : offsets[k + 1]].tobytes() for k in (*odd.tolist(), *empty.tolist())]
     reasons = [explain_name(name, "node") for name in names]
     reasons += [explain_name(name.encode(), "path") for name in graph.path_names]
+    if graph.node_tags is not None and np.isin(graph.node_tags.data, (10, 13)).any():
+        reasons.append("a node has a tag with a line end")
     for reason in reasons:
         if reason:
             raise ParameterError(f"{reason}; GFA cannot hold that")
@@ -111,7 +117,8 @@ def _render_graph(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
 
     Names and lengths are fit for GFA.
     """
-    yield 0, memoryview(b"H\tVN:Z:1.0\n")
+    version = b"1.0" if graph.walks is None else b"1.1"
+    yield 0, memoryview(b"H\tVN:Z:" + version + b"\n")
     yield from _render_segments(graph)
     yield from _render_links(graph)
     if graph.n_paths:
@@ -134,7 +141,11 @@ def _render_segments(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
     if sequences is None:
         offsets = np.zeros(graph.n_nodes + 1, np.int64)
         sequences = ByteStrings(np.empty(0, np.uint8), offsets)
-    sizes = names.lengths + sequences.lengths + (4 + len(_LENGTH_TAG) + _MAX_DIGITS)
+    tags = graph.node_tags
+    if tags is None:
+        tags = ByteStrings(np.empty(0, np.uint8), np.zeros(graph.n_nodes + 1, np.int64))
+    sizes = names.lengths + sequences.lengths + tags.lengths
+    sizes += 5 + len(_LENGTH_TAG) + _MAX_DIGITS
     for first, last, n_bytes in _cut(sizes):
         out = np.empty(n_bytes, np.uint8)
         n = _write_segments(
@@ -143,6 +154,8 @@ def _render_segments(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
             sequences.data,
             sequences.offsets,
             graph.node_lengths,
+            tags.data,
+            tags.offsets,
             first,
             last,
             _LENGTH_TAG,
@@ -161,21 +174,30 @@ def _render_links(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
 
 def _render_paths(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
     names = graph.node_names
-    path_names = ByteStrings.from_texts(graph.path_names)
+    fields = [
+        _walk_fields(name) if graph.walks is not None and graph.walks[path] else None
+        for path, name in enumerate(graph.path_names)
+    ]
+    is_walk = np.array([found is not None for found in fields])
+    path_heads = ByteStrings.from_texts(
+        f"P\t{name}\t" if found is None else found
+        for name, found in zip(graph.path_names, fields, strict=True)
+    )
     name_lengths = names.lengths
     for start in range(0, max(graph.n_steps, 1), _STEPS_PER_CHUNK):
         stop = min(start + _STEPS_PER_CHUNK, graph.n_steps)
         first = int(np.searchsorted(graph.path_offsets, start))
         n_paths = int(np.searchsorted(graph.path_offsets, stop, side="right")) - first + 1
         n_bytes = int(name_lengths[graph.steps[start:stop] >> 1].sum()) + 2 * (stop - start)
-        heads = path_names.offsets[first : first + n_paths + 1]
+        heads = path_heads.offsets[first : first + n_paths + 1]
         n_bytes += int(heads[-1] - heads[0]) + 8 * (n_paths + 1)
         out = np.empty(n_bytes, np.uint8)
         n = _write_paths(
             names.data,
             names.offsets,
-            path_names.data,
-            path_names.offsets,
+            path_heads.data,
+            path_heads.offsets,
+            is_walk,
             graph.path_offsets,
             graph.steps,
             first,
@@ -184,6 +206,17 @@ def _render_paths(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
             out,
         )
         yield stop - start, out[:n].data
+
+
+def _walk_fields(name: str) -> str | None:
+    """Return the fields of a W line before its steps, or None for a name that has not all."""
+    found = _WALK_NAME.match(name)
+    if found is None:
+        return None
+    sample, haplotype, contig, start, end = found.groups()
+    if start is None or int(start) > int(end):
+        contig, start, end = name[len(sample) + len(haplotype) + 2 :], "*", "*"
+    return f"W\t{sample}\t{haplotype}\t{contig}\t{start}\t{end}\t"
 
 
 @njit(nogil=True, cache=True)
@@ -209,7 +242,17 @@ def _write_integer(value, out, n):
 
 @njit(nogil=True, cache=True)
 def _write_segments(
-    names, name_offsets, sequences, sequence_offsets, lengths, first, last, length_tag, out
+    names,
+    name_offsets,
+    sequences,
+    sequence_offsets,
+    lengths,
+    tags,
+    tag_offsets,
+    first,
+    last,
+    length_tag,
+    out,
 ):
     n = 0
     for node in range(first, last):
@@ -223,6 +266,9 @@ def _write_segments(
         else:
             n = _write_bytes(length_tag, 0, len(length_tag), out, n + 1)
             n = _write_integer(lengths[node], out, n)
+        if tag_offsets[node + 1] > tag_offsets[node]:
+            out[n] = TAB
+            n = _write_bytes(tags, tag_offsets[node], tag_offsets[node + 1], out, n + 1)
         out[n] = NEWLINE
         n += 1
     return n
@@ -249,33 +295,27 @@ def _write_links(names, name_offsets, edges, out):
 
 
 @njit(nogil=True, cache=True)
-def _begin_path(path, path_names, path_name_offsets, out, n):
-    out[n] = LETTER_P
-    out[n + 1] = TAB
-    n = _write_bytes(path_names, path_name_offsets[path], path_name_offsets[path + 1], out, n + 2)
-    out[n] = TAB
-    return n + 1
-
-
-@njit(nogil=True, cache=True)
-def _end_path(path, path_offsets, out, n):
+def _end_path(path, is_walk, path_offsets, out, n):
     if path < 0:
         return n
     if path_offsets[path] == path_offsets[path + 1]:
         out[n] = STAR
         n += 1
-    out[n] = TAB
-    out[n + 1] = STAR
-    out[n + 2] = NEWLINE
-    return n + 3
+    if not is_walk[path]:
+        out[n] = TAB
+        out[n + 1] = STAR
+        n += 2
+    out[n] = NEWLINE
+    return n + 1
 
 
 @njit(nogil=True, cache=True)
 def _write_paths(
     names,
     name_offsets,
-    path_names,
-    path_name_offsets,
+    heads,
+    head_offsets,
+    is_walk,
     path_offsets,
     steps,
     path,
@@ -283,25 +323,33 @@ def _write_paths(
     stop,
     out,
 ):
-    """Write the steps ``start`` to ``stop``; ``path`` is the first path that begins there."""
+    """Write the steps ``start`` to ``stop``; ``path`` is the first path that begins there.
+
+    ``heads`` are what stands before the steps of each path.
+    """
     n = 0
     n_paths = len(path_offsets) - 1
     for k in range(start, stop):
         while path < n_paths and path_offsets[path] == k:
-            n = _end_path(path - 1, path_offsets, out, n)
-            n = _begin_path(path, path_names, path_name_offsets, out, n)
+            n = _end_path(path - 1, is_walk, path_offsets, out, n)
+            n = _write_bytes(heads, head_offsets[path], head_offsets[path + 1], out, n)
             path += 1
+        node = np.int64(steps[k] >> 1)
+        first, last = name_offsets[node], name_offsets[node + 1]
+        if is_walk[path - 1]:
+            out[n] = LEFT if steps[k] & 1 else RIGHT
+            n = _write_bytes(names, first, last, out, n + 1)
+            continue
         if path_offsets[path - 1] != k:
             out[n] = COMMA
             n += 1
-        node = np.int64(steps[k] >> 1)
-        n = _write_bytes(names, name_offsets[node], name_offsets[node + 1], out, n)
+        n = _write_bytes(names, first, last, out, n)
         out[n] = MINUS if steps[k] & 1 else PLUS
         n += 1
     if stop == len(steps):
         while path < n_paths:
-            n = _end_path(path - 1, path_offsets, out, n)
-            n = _begin_path(path, path_names, path_name_offsets, out, n)
+            n = _end_path(path - 1, is_walk, path_offsets, out, n)
+            n = _write_bytes(heads, head_offsets[path], head_offsets[path + 1], out, n)
             path += 1
-        n = _end_path(n_paths - 1, path_offsets, out, n)
+        n = _end_path(n_paths - 1, is_walk, path_offsets, out, n)
     return n

@@ -52,8 +52,6 @@ def wrong_line(
 
 def explain_record(line: bytes) -> str:
     """Say why a line is no record at all."""
-    if line.startswith(b"\xef\xbb\xbf"):
-        return "starts with a byte order mark, needs plain UTF-8 text without one"
     return f"starts with {show(line, 12)}, needs a record type (S, L, P or W) and a tab"
 
 
@@ -67,7 +65,7 @@ def explain_segment(line: bytes) -> str:
     if wrong_name:
         return wrong_name
     if not sequence:
-        return f"segment {show(name)} has no bases, needs a sequence or '*' with an LN tag"
+        return f"segment {show(name)} has no bases, needs a sequence or '*'"
     not_base = None if sequence == b"*" else _NOT_BASES.search(sequence)
     if not_base:
         return f"the sequence of segment {show(name)} has {show(not_base[0])}, needs letters only"
@@ -86,7 +84,7 @@ def explain_segment(line: bytes) -> str:
                     f"needs one length"
                 )
             length = int(stated)
-    return f"segment {show(name)} has '*' for a sequence and no LN tag, needs LN:i:<length>"
+    return f"segment {show(name)} has something behind its sequence, needs tags after tabs"
 
 
 def explain_name(name: bytes, what: str) -> str | None:
@@ -105,21 +103,24 @@ def explain_name(name: bytes, what: str) -> str | None:
 
 
 def explain_link(line: bytes, is_segment: Callable[[bytes], bool]) -> str:
-    """Say why an L line was refused."""
+    """Say why an L or J line was refused."""
     fields = line.split(b"\t")
-    if len(fields) < 6:
-        return f"link has {len(fields)} fields, needs 6"
+    what = "jump" if line[:1] == b"J" else "link"
+    if len(fields) < 5:
+        return f"{what} has {len(fields)} fields, needs 5 or 6"
     for name, sign in (fields[1:3], fields[3:5]):
         if sign not in (b"+", b"-"):
-            return f"link has the orientation {show(sign)}, needs + or -"
+            return f"{what} has the orientation {show(sign)}, needs + or -"
         if not is_segment(name):
-            return f"link names segment {show(name)}, which has no S line"
+            return f"{what} names segment {show(name)}, which has no S line"
+    if what == "jump":
+        return "jump has an empty distance, needs '*' or a number"
     return "link has an empty overlap, needs '*' or a CIGAR such as 0M"
 
 
 def explain_path_fields(line: bytes) -> str:
     """Say why a P or W line has not the fields it needs."""
-    kind, needed = ("walk", 7) if line[:1] == b"W" else ("path", 4)
+    kind, needed = ("walk", 7) if line[:1] == b"W" else ("path", 3)
     return f"{kind} has {line.count(bytes([9])) + 1} fields, needs {needed}"
 
 
@@ -138,7 +139,7 @@ def explain_step(
         if not step[0]:
             return f"path {name!r} has an empty step, needs a segment name and + or -"
         if b";" in step[0]:
-            return f"path {name!r} has a jump (';') in {show(step[0])}, needs plain steps"
+            return f"path {name!r} has a jump (';') in {show(step[0])}, but the file has no J line"
         if sign not in (b"+", b"-"):
             return f"path {name!r} has the step {show(step[0])}, needs + or - at its end"
     if not segment:

@@ -48,6 +48,11 @@ class PangenomeGraph:
         Bases of the nodes, when they were kept; a node without sequence (``*``) is empty.
     notes
         What a reader left out or treated in its own way, one sentence each.
+    node_tags
+        Tags of the nodes but their lengths, as the file has them, with tabs between those of one
+        node (``SN:Z:chr1<tab>SO:i:0``); None where no node has any.
+    walks
+        bool, shape (n_paths,): which paths are walks (W lines); None for none.
 
     Raises
     ------
@@ -67,6 +72,8 @@ class PangenomeGraph:
     steps: np.ndarray
     node_sequences: ByteStrings | None = None
     notes: tuple[str, ...] = ()
+    node_tags: ByteStrings | None = None
+    walks: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -97,6 +104,15 @@ class PangenomeGraph:
         if self.node_sequences is not None and len(self.node_sequences) != self.n_nodes:
             raise ParameterError(
                 f"there are {len(self.node_sequences):,} sequences for {self.n_nodes:,} nodes"
+            )
+        if self.walks is not None and self.walks.shape != (self.n_paths,):
+            raise ParameterError(
+                f"walks has the shape {self.walks.shape}, needs a place for each of"
+                f" {self.n_paths:,} paths"
+            )
+        if self.node_tags is not None and len(self.node_tags) != self.n_nodes:
+            raise ParameterError(
+                f"there are tags of {len(self.node_tags):,} nodes for {self.n_nodes:,} nodes"
             )
 
     def _check_ranges(self) -> None:

@@ -94,7 +94,7 @@ def test_notes_of_the_reader_and_of_the_layout_are_shown(dashboard, tmp_path):
     path.write_text("S\ta\tACGT\nS\tb\tAC\nL\ta\t+\tb\t+\t5M\n")
     dashboard.session.open(str(path))
     page = dashboard.page
-    poll_until(dashboard.poll, lambda: "nothing guides the layout" in page.notices.object)
+    poll_until(dashboard.poll, lambda: "No paths: 2 walks along links guide" in page.notices.object)
     notes = dashboard.session.opened.graph.notes
     assert all(note in page.notices.object for note in notes)
     assert not {"depth", "position", "paths"} & set(page.view.bar.colours.offered)

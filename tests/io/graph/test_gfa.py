@@ -7,6 +7,7 @@ import gzip
 import numpy as np
 import pytest
 
+from genoviz.errors import FileFormatError
 from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
 from genoviz.io.text import text_file
 from genoviz.io.text.text_file import BGZF_END, compress_blocks, find_blocks
@@ -83,7 +84,14 @@ DIALECTS = {
         "S utg12 A", "S utg3 C", "P x utg3+,utg12- *", "W s 1 c 0 2 <utg12>utg3"
     ),
     "odd names": gfa("S a,b A", "S é:1-2# C", "S a+b G", "P é é:1-2#+,a+b- *"),
-    "other records": gfa("S 1 A", "J 1 + 1 + *", "C 1 + 1 + 0 1M", "A r", "J 1 + 1 + 9", "H"),
+    "other records": gfa("S 1 A", "C 1 + 1 + 0 1M", "A r", "C 1 + 1 + 9", "H"),
+    "jumps": gfa("J 1 + 2 - *", "S 1 A", "J 1 - 2 + 9 SC:i:1", "S 2 A", "P x 1+;2-,1-;2+ *"),
+    "jumps and text names": gfa("J a; + b + 1", "S a; A", "S b A", "P x a;+;b+,a;- 0M,*", "P y  *"),
+    "links and paths without overlaps": gfa("S 1 A", "L 1 + 1 -", "P x 1+,1-", end="\r\n"),
+    "no length": gfa("S 1 *", "S 2 * DP:i:5", "S 3 ACG", "P x 1+,2+,3+ *"),
+    "byte order mark": b"\xef\xbb\xbf" + gfa("H VN:Z:1.0", "S 1 ACG", "P x 1+ *"),
+    "byte order mark before a segment": b"\xef\xbb\xbf" + gfa("S 1 ACG", "P x 1+ *"),
+    "byte order mark before a comment": b"\xef\xbb\xbf" + gfa("# x", "S 1 ACG"),
     "tags": gfa(
         "S 1 ACG DP:i:3 LN:i:3", "S 2 * SN:Z:LN:i:9 LN:i:02", "L 1 + 2 + 5M R:i:2", "P p 1+ 3M x"
     ),
@@ -108,11 +116,40 @@ def test_notes_say_what_was_left_out_or_treated_otherwise(tmp_path):
     text = b"S\t1\tACG\nL\t1\t+\t1\t+\t2M\nJ\t1\t+\t1\t+\t*\nP\tx\t1+\t1M\nP\ty\t1+\t*\n"
     notes = read_text(tmp_path, text).notes
     assert [note[:30] for note in notes] == [
-        "1 J line was left out.",
-        "1 of 1 links overlap (neither ",
+        "1 jump was read as a link; dis",
+        "1 of 2 links overlap (neither ",
         "1 of 2 paths state overlaps ot",
     ]
     assert "no paths" in read_text(tmp_path, b"S\t1\tACG\n").notes[0]
+
+
+def test_a_segment_without_length_is_told_of(tmp_path):
+    graph = read_text(tmp_path, gfa("S 1 *", "S 2 *", "S 3 ACG"))
+    assert graph.node_lengths.tolist() == [1, 1, 3]
+    assert graph.notes[0] == (
+        "2 of 3 segments have neither a sequence nor a length (LN); 1 bp is taken for each."
+    )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("sequences", [False, True])
+def test_tags_of_segments_are_kept_but_their_lengths(tmp_path, sequences, end):
+    text = gfa("S 1 ACG SN:Z:a LN:i:3 SO:i:0", "S b * LN:i:7", "S c A LN:i:1  x:y", end=end)
+    (tmp_path / "graph.gfa").write_bytes(text)
+    graph = read_gfa(tmp_path / "graph.gfa", sequences=sequences, cache=False)
+    assert list(graph.node_tags) == ["SN:Z:a\tSO:i:0", "", "x:y"]
+    assert read_text(tmp_path, gfa("S 1 ACG LN:i:3", "S 2 A")).node_tags is None
+
+
+def test_walks_are_known_from_paths(tmp_path):
+    lines = ("S 1 A", "P x 1+ *", "W s 0 c 0 1 >1")
+    assert read_text(tmp_path, gfa(*lines)).walks.tolist() == [False, True]
+    assert read_text(tmp_path, gfa(*lines[:2])).walks is None
+
+
+def test_a_byte_order_mark_does_not_hide_the_version(tmp_path):
+    with pytest.raises(FileFormatError, match=r"line 1: is GFA version '2\.0'"):
+        read_text(tmp_path, b"\xef\xbb\xbf" + gfa("H VN:Z:2.0", "S 1 A"))
 
 
 def test_sequences_are_kept_only_when_asked_for(tmp_path):

@@ -17,7 +17,10 @@ from genoviz.io.graph.gfa import GROUP, iter_read_gfa, read_gfa
 OPENED = "Opening the saved graph"
 PARSED = "Reading paths"
 SAVED = "Saving the graph for next time"
-TEXT = b"S\ta\tACGT\nS\tb\tGG\nL\ta\t+\tb\t-\t0M\nP\tx\ta+,b-,a+\t*\nJ\ta\t+\tb\t+\t*\n"
+TEXT = (
+    b"S\ta\tACGT\tSN:Z:c\nS\tb\tGG\nL\ta\t+\tb\t-\t0M\nP\tx\ta+,b-,a+\t*\nJ\ta\t+\tb\t+\t*\n"
+    b"W\ts\t0\tc\t*\t*\t>a\n"
+)
 
 
 @pytest.fixture
@@ -50,6 +53,8 @@ def contents(graph) -> tuple:
         graph.steps.tolist(),
         None if sequences is None else list(sequences),
         graph.notes,
+        None if graph.node_tags is None else list(graph.node_tags),
+        None if graph.walks is None else graph.walks.tolist(),
     )
 
 
@@ -98,7 +103,7 @@ def test_a_changed_file_is_parsed_again(source, keep_time):
     if keep_time:
         os.utime(source, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert PARSED in stages(source)
-    assert read_gfa(source).steps.tolist() == [0, 2, 1]
+    assert read_gfa(source).steps.tolist() == [0, 2, 1, 0]
 
 
 def test_a_file_of_another_time_is_parsed_again(source, was_parsed):

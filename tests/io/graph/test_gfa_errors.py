@@ -29,9 +29,9 @@ BAD_TEXTS = {
         b"S\t1\tA\nS 2 A\n",
         "line 2: starts with 'S 2 A', needs a record type (S, L, P or W) and a tab",
     ),
-    "byte order mark": (
-        b"\xef\xbb\xbfS\t1\tA\n",
-        "line 1: starts with a byte order mark, needs plain UTF-8 text without one",
+    "two byte order marks": (
+        b"\xef\xbb\xbf\xef\xbb\xbfS\t1\tA\n",
+        "line 1: starts with '\\ufeffS\\t1\\tA', needs a record type (S, L, P or W) and a tab",
     ),
     "GFA 2": (gfa("H VN:Z:2.0", "S 1 5 ACGTA"), "line 1: is GFA version '2.0', needs 1.x"),
     "short segment": (
@@ -65,15 +65,15 @@ BAD_TEXTS = {
     ),
     "no sequence": (
         gfa("S 1 ", "S 2 A"),
-        "line 1: segment '1' has no bases, needs a sequence or '*' with an LN tag",
+        "line 1: segment '1' has no bases, needs a sequence or '*'",
     ),
     "GFA 2 segment": (
         gfa("S 1 5 ACGTA"),
         "line 1: the sequence of segment '1' has '5', needs letters only",
     ),
-    "no length": (
-        gfa("S 1 A", "S 2 * DP:i:5"),
-        "line 2: segment '2' has '*' for a sequence and no LN tag, needs LN:i:<length>",
+    "text behind a sequence": (
+        gfa("S 1 A", "S 2 *x"),
+        "line 2: the sequence of segment '2' has '*', needs letters only",
     ),
     "length zero": (
         gfa("S 1 * LN:i:0"),
@@ -97,7 +97,16 @@ BAD_TEXTS = {
         gfa("S x A", "S y A", "S y A"),
         "line 3: segment 'y' is there already on line 2, needs a name of its own",
     ),
-    "short link": (gfa("S 1 A", "L 1 + 1 +"), "line 2: link has 5 fields, needs 6"),
+    "short link": (gfa("S 1 A", "L 1 + 1"), "line 2: link has 4 fields, needs 5 or 6"),
+    "short jump": (gfa("S 1 A", "J x"), "line 2: jump has 2 fields, needs 5 or 6"),
+    "jump without distance": (
+        gfa("S 1 A", "J 1 + 1 + "),
+        "line 2: jump has an empty distance, needs '*' or a number",
+    ),
+    "jump to nowhere": (
+        gfa("S 1 A", "J 1 + 2 + *"),
+        "line 2: jump names segment '2', which has no S line",
+    ),
     "empty overlap": (
         gfa("S 1 A", "L 1 + 1 + "),
         "line 2: link has an empty overlap, needs '*' or a CIGAR such as 0M",
@@ -110,7 +119,7 @@ BAD_TEXTS = {
         gfa("S 1 A", "L 1 + 2 + 0M"),
         "line 2: link names segment '2', which has no S line",
     ),
-    "path of three fields": (gfa("S 1 A", "P x 1+"), "line 2: path has 3 fields, needs 4"),
+    "path of two fields": (gfa("S 1 A", "P x"), "line 2: path has 2 fields, needs 3"),
     "nameless path": (gfa("S 1 A", "P  1+ *"), "line 2: path has an empty name, needs a name"),
     "step without orientation": (
         gfa("S 1 A", "P x 1+,1 *"),
@@ -166,7 +175,7 @@ BAD_TEXTS = {
     ),
     "jump": (
         gfa("S 1 A", "P x 1+;1+ *"),
-        "line 2: path 'x' has a jump (';') in '1+;1+', needs plain steps",
+        "line 2: path 'x' has a jump (';') in '1+;1+', but the file has no J line",
     ),
     "short walk": (gfa("S 1 A", "W s 0 c 0 1"), "line 2: walk has 6 fields, needs 7"),
     "walk without arrow": (

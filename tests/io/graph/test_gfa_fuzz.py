@@ -51,7 +51,7 @@ NAMES = st.one_of(
     st.integers(0, 30).map(str),
     st.integers(0, 10**17).map(str),
     st.integers(0, 99).map("s{}".format),
-    st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="<>,"), min_size=1),
+    st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="<>,;"), min_size=1),
     st.text("a0,+:*#", min_size=1).filter(lambda name: "+," not in name),
 )
 TAGS = st.lists(st.sampled_from(["\tDP:i:3", "\tSN:Z:LN:i:7", "\tx"]), max_size=2).map("".join)
@@ -66,26 +66,32 @@ def texts(draw) -> bytes:
     for name in names:
         sequence = draw(st.text("ACGTNacgt", max_size=9))
         length = draw(st.integers(1, 10**6)) if not sequence else len(sequence)
-        tag = f"\tLN:i:{length}" if not sequence or draw(st.booleans()) else ""
+        tag = f"\tLN:i:{length}" if draw(st.booleans()) else ""
         lines.append(f"S\t{name}\t{sequence or '*'}{draw(TAGS)}{tag}")
     handles = st.tuples(st.sampled_from(names), st.sampled_from("+-"))
     for (a, sign_a), (b, sign_b) in draw(st.lists(st.tuples(handles, handles), max_size=9)):
         overlap = draw(st.sampled_from(["0M", "*", "12M"]))
-        lines.append(f"L\t{a}\t{sign_a}\t{b}\t{sign_b}\t{overlap}{draw(TAGS)}")
+        rest = f"\t{overlap}{draw(TAGS)}" if draw(st.booleans()) else ""
+        lines.append(f"L\t{a}\t{sign_a}\t{b}\t{sign_b}{rest}")
+    jumps = draw(st.lists(st.tuples(handles, handles), max_size=2))
+    lines += [f"J\t{a}\t{sign_a}\t{b}\t{sign_b}\t7" for (a, sign_a), (b, sign_b) in jumps]
     plain = {name for name in names if "," not in name}
     for steps in draw(st.lists(st.lists(handles, max_size=30), max_size=4)):
         if draw(st.booleans()):
             steps = [name + sign for name, sign in steps if name in plain]
             overlaps = draw(st.sampled_from(["*", "", "0M,0M", "5M"]))
-            lines.append(f"P\tp{len(lines)}\t{','.join(steps)}\t{overlaps}")
+            rest = f"\t{overlaps}" if draw(st.booleans()) else ""
+            separator = draw(st.sampled_from(",;")) if jumps else ","
+            lines.append(f"P\tp{len(lines)}\t{separator.join(steps)}{rest}")
         else:
             steps = [("<" if sign == "-" else ">") + name for name, sign in steps]
             place = draw(st.sampled_from(["*\t*", "0\t5", "70\t70"]))
             lines.append(f"W\ts\t{len(lines)}\tc\t{place}\t{''.join(steps) or '*'}")
-    lines += draw(st.lists(st.sampled_from(["#", "# c\tx", "", "J\tx", "C", "X\t"]), max_size=3))
+    lines += draw(st.lists(st.sampled_from(["#", "# c\tx", "", "Q\tx", "C", "X\t"]), max_size=3))
     end = draw(st.sampled_from(["\n", "\r\n"]))
     text = end.join(draw(st.permutations(lines)))
-    return (text + end * draw(st.integers(0, 2))).encode()
+    mark = b"\xef\xbb\xbf" * draw(st.integers(0, 1))
+    return mark + (text + end * draw(st.integers(0, 2))).encode()
 
 
 @anywhere

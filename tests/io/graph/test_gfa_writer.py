@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,6 +39,33 @@ def test_the_text_is_gfa_1(tmp_path):
     )
 
 
+def test_walks_and_tags_are_written_as_they_were_read(tmp_path):
+    text = (
+        b"H\tVN:Z:1.1\nS\t1\tACGT\tSN:Z:chr1\tSO:i:0\tSR:i:0\nS\tb\t*\tLN:i:7\txx:Z:a b\n"
+        b"P\tx\t1+,b-\t*\nW\ta#b\t0\tchr#6\t5\t16\t>1<b\nW\ts\t12\tc:9-3\t*\t*\t<b\n"
+        b"W\ts\t1\td\t0\t0\t*\nP\ts#1#c:3-4\t*\t*\n"
+    )
+    (tmp_path / "graph.gfa").write_bytes(text)
+    write_gfa(read_gfa(tmp_path / "graph.gfa", cache=False), tmp_path / "again.gfa")
+    assert (tmp_path / "again.gfa").read_bytes() == text
+
+
+def test_a_walk_of_another_name_is_written_as_a_path(tmp_path):
+    graph = replace(make_graph(paths=("x#y#z", "a#1#c")), walks=np.array([True, True]))
+    write_gfa(graph, tmp_path / "graph.gfa")
+    assert (
+        (tmp_path / "graph.gfa")
+        .read_bytes()
+        .endswith(b"P\tx#y#z\t*\t*\nW\ta\t1\tc\t*\t*\t>1<b>b\n")
+    )
+
+
+def test_a_tag_with_a_line_end_is_refused(tmp_path):
+    graph = replace(make_graph(), node_tags=ByteStrings.from_texts(["", "a:Z:b\nS"]))
+    with pytest.raises(ParameterError, match="a node has a tag with a line end"):
+        write_gfa(graph, tmp_path / "graph.gfa")
+
+
 @pytest.mark.parametrize("suffix", ["gfa", "gfa.gz"])
 @pytest.mark.parametrize("sequences", [False, True])
 @pytest.mark.parametrize("name", ["hprc_RHCE", "micb-kir3dl1", "hprc_chrY.noseq"])
@@ -50,6 +78,12 @@ def test_real_graphs_come_back(tmp_path, name, sequences, suffix):
     for array in ("node_lengths", "edges", "path_offsets", "steps"):
         np.testing.assert_array_equal(getattr(back, array), getattr(graph, array))
     np.testing.assert_array_equal(back.node_names.data, graph.node_names.data)
+    for strings in ("node_tags", "walks"):
+        assert (getattr(back, strings) is None) == (getattr(graph, strings) is None)
+    if graph.node_tags is not None:
+        assert list(back.node_tags) == list(graph.node_tags)
+    if graph.walks is not None:
+        np.testing.assert_array_equal(back.walks, graph.walks)
     if sequences:
         np.testing.assert_array_equal(back.node_sequences.data, graph.node_sequences.data)
 

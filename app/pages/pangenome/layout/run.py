@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from genoviz.analyses.graph.layout.guides import graph_to_measure
 from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
 from genoviz.analyses.graph.layout.path_sgd import LayoutSnapshot, iter_path_sgd_layout
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
@@ -205,7 +206,7 @@ class LayoutRun:
         snapshot = loaded_snapshot(layout, backend=self.settings.backend)
         yield snapshot
         stress = sampled_path_stress(
-            graph, layout, n_samples=STRESS_SAMPLES, backend=self.settings.backend
+            graph_to_measure(graph), layout, n_samples=STRESS_SAMPLES, backend=self.settings.backend
         )
         if stress.n_terms:
             history.append((0, stress))

@@ -9,6 +9,12 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.components import find_components, pack_components
+from genoviz.analyses.graph.layout.guides import (
+    GuidedGraph,
+    guide_graph,
+    link_stress,
+    place_hung_nodes,
+)
 from genoviz.analyses.graph.layout.path_records import (
     PathRecords,
     build_path_records,
@@ -87,10 +93,13 @@ class LayoutRun:
         float64, shape (n_nodes, 2, 2), bp, where the backend has its arrays.
     n_iterations, n_updates_total
         Of the whole run; who derives from this sets them.
+    guided
+        Where nodes belong that no path visits.
     """
 
     n_iterations: int
     n_updates_total: int
+    guided: GuidedGraph | None = None
 
     def __init__(
         self,
@@ -111,7 +120,7 @@ class LayoutRun:
         self.seed = seed
         self.stress_samples = stress_samples
         self.stress = StressSampler(self.records, backend=backend) if stress_samples else None
-        self.note = _note_untouched_nodes(graph, records)
+        self.note = _note_idle(graph, ~records.is_visited)
         self.n_updates = 0
         self.seconds = 0.0
 
@@ -119,6 +128,13 @@ class LayoutRun:
     def points(self) -> Any:
         """The ends of nodes; float64, shape (2 n_nodes, 2), bp."""
         return self.coordinates.reshape(-1, 2)
+
+    def straighten(self, is_idle: np.ndarray) -> None:
+        """Let nodes that nothing will move lie flat, as long as they are."""
+        nodes = self.xp.asarray(np.flatnonzero(is_idle))
+        lengths = self.xp.asarray(self.graph.node_lengths[is_idle])
+        self.coordinates[nodes, 1] = self.coordinates[nodes, 0]
+        self.coordinates[nodes, 1, 0] += lengths
 
     def sample_stress(self) -> PathStress | None:
         """Return the sampled path stress, if it was asked for."""
@@ -148,6 +164,8 @@ class LayoutRun:
         coordinates = self.coordinates
         if not isinstance(coordinates, np.ndarray):
             coordinates = coordinates.get()
+        if self.guided is not None:
+            coordinates = place_hung_nodes(self.guided, coordinates)
         packed = self.xp.asarray(pack_components(coordinates, components))
         return replace(
             self.snapshot(self.n_iterations, eta, stress),
@@ -175,7 +193,9 @@ def iter_run(
     n_iterations: int,
     slice_seconds: float | None,
 ) -> Iterator[LayoutSnapshot]:
-    """Return the snapshots of a run, or the one of a graph whose paths guide nothing.
+    """Return the snapshots of a run, or the one of a graph in which nothing guides.
+
+    Unless paths are chosen, what none of them visits gets guides; see `guide_graph`.
 
     Parameters
     ----------
@@ -198,12 +218,37 @@ def iter_run(
 
     def iterate() -> Iterator[LayoutSnapshot]:
         records = build_path_records(graph, paths=used, min_steps=2)
+        guided = None
+        if used is None and not records.is_visited.all():
+            guided = guide_graph(graph)
+            records = build_path_records(guided.graph, min_steps=2)
         if records.n_steps == 0:
             yield _linear_snapshot(graph, n_iterations)
+            return
+        run = make_run(records)
+        if guided is None:
+            yield from run.iter_snapshots(slice_seconds)
         else:
-            yield from make_run(records).iter_snapshots(slice_seconds)
+            yield from _iter_guided(run, guided, is_new=start is None, slice_seconds=slice_seconds)
 
     return iterate()
+
+
+def _iter_guided(
+    run: Any, guided: GuidedGraph, *, is_new: bool, slice_seconds: float | None
+) -> Iterator[LayoutSnapshot]:
+    """Yield the snapshots of a run with guides; their note says which, the last the link stress."""
+    run.guided = guided
+    is_idle = ~run.records.is_visited
+    is_idle[guided.hung_steps >> 1] = False
+    run.note = " ".join(note for note in (guided.note, _note_idle(run.graph, is_idle)) if note)
+    if is_new:
+        run.straighten(is_idle)
+    for snapshot in run.iter_snapshots(slice_seconds):
+        if guided.note and snapshot.is_final:
+            stress = link_stress(run.graph, snapshot.layout, backend="cpu").mean
+            snapshot = replace(snapshot, note=f"{snapshot.note} Link stress {stress:.4g}.")
+        yield snapshot
 
 
 def _linear_snapshot(graph: PangenomeGraph, n_iterations: int) -> LayoutSnapshot:
@@ -231,9 +276,8 @@ def _move_records(records: PathRecords, xp: Any) -> PathRecords:
     )
 
 
-def _note_untouched_nodes(graph: PangenomeGraph, records: PathRecords) -> str:
-    """Say which nodes path-guided SGD never moves: those without a used path of two steps."""
-    is_untouched = ~records.is_visited
+def _note_idle(graph: PangenomeGraph, is_untouched: np.ndarray) -> str:
+    """Say which nodes nothing moves: those without a used path of two steps."""
     n_untouched = int(is_untouched.sum())
     if n_untouched == 0:
         return ""

@@ -75,8 +75,8 @@ def find_region_nodes(
 def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> PangenomeGraph:
     """Return the graph of some nodes, the edges between them and what paths have of them.
 
-    Nodes, edges and paths keep their order, nodes their names and sequences. Each longest run of
-    a path inside the nodes is a path of its own, named for where it lies on its contig, as
+    Nodes, edges and paths keep their order, nodes their names, sequences and tags. Each longest
+    run of a path inside the nodes is a path of its own, named for where it lies on its contig, as
     ``grch38#chr6:31982057-32002681`` (0-based half-open); a path that is whole keeps its name.
 
     Raises
@@ -103,6 +103,8 @@ def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> P
         path_offsets=path_offsets,
         steps=steps,
         node_sequences=None if sequences is None else sequences.take(kept),
+        node_tags=None if graph.node_tags is None else graph.node_tags.take(kept),
+        walks=None if graph.walks is None else graph.walks[runs[:, 0]],
     )
 
 
