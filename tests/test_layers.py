@@ -24,6 +24,9 @@ BELOW_PAGES = ("opening", "parts", "plots", "server", "session")
 LIBRARY = (*ANALYSES, "genoviz", "genoviz.backend", "genoviz.io", "genoviz.samples")
 
 
+SHARED_BY_KERNELS = ("cuda_card", "cuda_source", "instructions", "splitmix")
+
+
 @dataclass(frozen=True)
 class Rule:
     ours: tuple[str, ...] = ()
@@ -39,7 +42,7 @@ RULES = {
     "genoviz.kernels": Rule(
         (
             "genoviz.generators",
-            *(f"genoviz.kernels.{name}" for name in ("cuda_card", "cuda_source", "instructions")),
+            *(f"genoviz.kernels.{name}" for name in SHARED_BY_KERNELS),
         )
     ),
     "genoviz.io": Rule(

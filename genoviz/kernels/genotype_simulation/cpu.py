@@ -5,23 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from genoviz.kernels.splitmix import GOLDEN, fraction, mix
+
 _LOW = np.uint64(0xFFFF)
 _CHUNK = 4096
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _mix(state):
-    """SplitMix64's output for a state."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _fraction(bits):
-    """Uniform [0, 1) from 64 random bits."""
-    return (bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -35,17 +22,17 @@ def draw_genotypes(
         last = min(n_samples, first + _CHUNK)
         codes = np.zeros(_CHUNK + 4, np.uint8)
         for j in range(len(packed)):
-            key = _mix(np.uint64(seed) + np.uint64(first_variant + j) * _GOLDEN)
+            key = mix(np.uint64(seed) + np.uint64(first_variant + j) * GOLDEN)
             for p in range(len(offsets) - 1):
                 start, end = max(first, offsets[p]), min(last, offsets[p + 1])
                 if start < end:
                     _draw_codes(
-                        key + np.uint64(start) * _GOLDEN, np.uint64(keeps[j]), limits[j, p],
+                        key + np.uint64(start) * GOLDEN, np.uint64(keeps[j]), limits[j, p],
                         flips[j], classes[0, start:end], classes[1, start:end],
                         codes[start - first : end - first],
                     )  # fmt: skip
             if missing_limit > np.uint64(0):
-                key = _mix(key + _GOLDEN) + np.uint64(first) * _GOLDEN
+                key = mix(key + GOLDEN) + np.uint64(first) * GOLDEN
                 _lose_codes(key, missing_limit, codes[: last - first])
             _pack_codes(codes, last - first, packed[j, first // 4 :])
 
@@ -54,7 +41,7 @@ def draw_genotypes(
 def _draw_codes(key, keep, limit, flip, paternal, maternal, codes):
     """Move both haplotypes of some samples on by a variant, and write the 2-bit codes."""
     for i in range(len(codes)):
-        bits = _mix(key + np.uint64(i) * _GOLDEN)
+        bits = mix(key + np.uint64(i) * GOLDEN)
         new = np.uint16((bits >> np.uint64(16)) & _LOW)
         paternal[i] = paternal[i] if (bits & _LOW) < keep else new
         is_kept = ((bits >> np.uint64(32)) & _LOW) < keep
@@ -68,7 +55,7 @@ def _draw_codes(key, keep, limit, flip, paternal, maternal, codes):
 @njit(nogil=True, cache=True)
 def _lose_codes(key, missing_limit, codes):
     for i in range(len(codes)):
-        is_missing = (_mix(key + np.uint64(i) * _GOLDEN) & _LOW) < missing_limit
+        is_missing = (mix(key + np.uint64(i) * GOLDEN) & _LOW) < missing_limit
         codes[i] = np.uint8(1) if is_missing else codes[i]
 
 
@@ -97,16 +84,16 @@ def drop_genotypes(
     alleles = np.zeros((2, n_animals), np.uint8)
     codes = np.zeros(n_animals + 4, np.uint8)
     for j in range(len(packed)):
-        key = _mix(np.uint64(seed) + np.uint64(first_variant + j) * _GOLDEN)
+        key = mix(np.uint64(seed) + np.uint64(first_variant + j) * GOLDEN)
         for i in range(n_animals):
             for side in range(2):
-                bits = _mix(key + np.uint64(2 * i + side) * _GOLDEN)
+                bits = mix(key + np.uint64(2 * i + side) * GOLDEN)
                 parent = sires[i] if side == 0 else dams[i]
                 if parent >= 0:
-                    strands[side, i] ^= np.uint8(_fraction(bits) < crossovers[j])
+                    strands[side, i] ^= np.uint8(fraction(bits) < crossovers[j])
                     alleles[side, i] = alleles[strands[side, i], parent]
                 else:
-                    alleles[side, i] = np.uint8(_fraction(bits) < frequencies[j])
+                    alleles[side, i] = np.uint8(fraction(bits) < frequencies[j])
             row = founder_rows[i]
             if row >= 0:
                 code = (founders[j, row >> 2] >> np.uint8(2 * (row & 3))) & 3
@@ -114,9 +101,12 @@ def drop_genotypes(
                     alleles[0, i] = alleles[1, i] = np.uint8(code == 0)
                 elif code == 2:
                     # The first of two random alleles decides which haplotype has A1.
-                    bits = _mix(key + np.uint64(2 * i) * _GOLDEN)
+                    bits = mix(key + np.uint64(2 * i) * GOLDEN)
                     alleles[0, i] = np.uint8(bits >> np.uint64(63))
                     alleles[1, i] = np.uint8(1) - alleles[0, i]
             both = alleles[0, i] + alleles[1, i]
             codes[i] = np.uint8(2) if both == 1 else np.uint8(3) * np.uint8(both == 0)
         _pack_codes(codes, n_animals, packed[j])
+
+
+# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7

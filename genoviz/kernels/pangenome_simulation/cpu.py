@@ -16,24 +16,10 @@ from genoviz.kernels.pangenome_simulation import (
     PLAIN,
     SNP,
 )
+from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
 MAX_DEPTH = 4
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ONE = np.uint64(1)
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _mix(state):
-    """SplitMix64's output for a state."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _fraction(bits):
-    """Uniform [0, 1) from 64 random bits."""
-    return (bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -75,8 +61,8 @@ def grow_sites(n_nodes, kind_limits, min_sizes, max_sizes, seed, kinds, nodes, e
             if depth > 0:
                 n_left[depth - 1] -= 1
             continue
-        state += _GOLDEN
-        u = _fraction(_mix(state))
+        state += GOLDEN
+        u = fraction(mix(state))
         kind = SNP
         while kind < DUPLICATION and u >= kind_limits[kind]:
             kind += 1
@@ -91,8 +77,8 @@ def grow_sites(n_nodes, kind_limits, min_sizes, max_sizes, seed, kinds, nodes, e
         kinds[i] = kind
         node += 3 if kind == SNP else (2 if kind == INDEL else 1)
         if is_block:
-            state += _GOLDEN
-            u = _fraction(_mix(state))
+            state += GOLDEN
+            u = fraction(mix(state))
             low, high = min_sizes[kind], max_sizes[kind]
             opened[depth] = i
             n_left[depth] = np.int64(low / (1.0 - u * (1.0 - low / high)))
@@ -109,14 +95,14 @@ def paint_mosaic(first_bins, last_bins, fixed_founders, n_founders, switch_rate,
     """Fill ``mosaic``: each path copies a founder and changes it at random bins."""
     mosaic[:] = 0
     for path in range(len(first_bins)):
-        state = _mix(np.uint64(seed) + np.uint64(path) * _GOLDEN)
+        state = mix(np.uint64(seed) + np.uint64(path) * GOLDEN)
         founder = fixed_founders[path]
         for b in range(first_bins[path], last_bins[path]):
             if fixed_founders[path] < 0:
-                state += _GOLDEN
-                if founder < 0 or _fraction(_mix(state)) < switch_rate:
-                    state += _GOLDEN
-                    founder = _below(_mix(state), n_founders)
+                state += GOLDEN
+                if founder < 0 or fraction(mix(state)) < switch_rate:
+                    state += GOLDEN
+                    founder = _below(mix(state), n_founders)
             mosaic[b, path] = founder + 1
 
 
@@ -136,8 +122,8 @@ def _choose(visitors, n_visitors, n_chosen, n_founders, state):
     n = n_visitors - n_chosen if is_complement else n_chosen
     chosen = np.uint64(0)
     while n > 0:
-        state += _GOLDEN
-        bit = _ONE << np.uint64(_below(_mix(state), n_founders))
+        state += GOLDEN
+        bit = _ONE << np.uint64(_below(mix(state), n_founders))
         if visitors & bit and not chosen & bit:
             chosen |= bit
             n -= 1
@@ -152,7 +138,7 @@ def draw_alleles(kinds, bin_sites, mosaic, n_founders, private_rate, seed, allel
     """
     n_bins, n_paths = mosaic.shape
     for b in prange(n_bins):
-        state = _mix(np.uint64(seed) + np.uint64(b) * _GOLDEN)
+        state = mix(np.uint64(seed) + np.uint64(b) * GOLDEN)
         present = np.empty(n_paths, np.int32)
         n_present = 0
         visitors = np.uint64(0)
@@ -175,18 +161,18 @@ def draw_alleles(kinds, bin_sites, mosaic, n_founders, private_rate, seed, allel
             if kind == PLAIN:
                 continue
             if depth == 0 and n_present > 1 and kind <= INDEL:
-                state += _GOLDEN
-                if _fraction(_mix(state)) < private_rate:
-                    state += _GOLDEN
-                    carriers[i] = present[_below(_mix(state), n_present)]
+                state += GOLDEN
+                if fraction(mix(state)) < private_rate:
+                    state += GOLDEN
+                    carriers[i] = present[_below(mix(state), n_present)]
                     continue
-            state += _GOLDEN
-            u = _fraction(_mix(state))
+            state += GOLDEN
+            u = fraction(mix(state))
             # Within an insertion two founders must remain, for the alleles of its own sites.
             minimum = 2 if kind == INSERTION else 1
             k = max(minimum, min(np.int64(math.exp(u * math.log(max(n_visitors, 1)))), n_visitors))
-            state += _GOLDEN
-            if _mix(state) & _ONE:
+            state += GOLDEN
+            if mix(state) & _ONE:
                 k = max(minimum, n_visitors - k)
             if n_visitors > minimum:
                 k = min(k, n_visitors - 1)
@@ -252,7 +238,7 @@ def _walk(
             inverted[depth] = kind == INVERSION and allele == 1
             copies[depth] = 0
             if kind == DUPLICATION and allele == 1:
-                bits = _mix(np.uint64(i) * _GOLDEN + np.uint64(founder))
+                bits = mix(np.uint64(i) * GOLDEN + np.uint64(founder))
                 copies[depth] = 1 + _below(bits, copy_span)
             depth += 1
             i += 1
@@ -324,13 +310,16 @@ def write_bases(kinds, nodes, offsets, seed, bases):
     """Fill random ``bases`` (uint8 text); the alleles of a one-base SNP differ."""
     letters = np.array([65, 67, 71, 84], np.uint8)
     for node in prange(len(offsets) - 1):
-        state = _mix(np.uint64(seed) + np.uint64(node) * _GOLDEN)
+        state = mix(np.uint64(seed) + np.uint64(node) * GOLDEN)
         for position in range(offsets[node], offsets[node + 1]):
-            state += _GOLDEN
-            bases[position] = letters[_below(_mix(state), 4)]
+            state += GOLDEN
+            bases[position] = letters[_below(mix(state), 4)]
     for i in prange(len(kinds)):
         if kinds[i] == SNP:
             first, second = offsets[nodes[i] + 1], offsets[nodes[i] + 2]
             if offsets[nodes[i] + 3] - first == 2:
-                shift = 1 + _below(_mix(np.uint64(seed) ^ (np.uint64(i) * _GOLDEN)), 3)
+                shift = 1 + _below(mix(np.uint64(seed) ^ (np.uint64(i) * GOLDEN)), 3)
                 bases[second] = letters[(np.searchsorted(letters, bases[first]) + shift) % 4]
+
+
+# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7

@@ -4,20 +4,9 @@ import numpy as np
 from numba import njit, prange
 
 from genoviz.kernels.path_stress import BLOCK_BITS, CLOSING, SAMPLES_PER_CHUNK
+from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
 _ONE = np.uint64(1)
-_UNIT = 2.0**-53
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _mix(state):
-    state = (state ^ (state >> _S30)) * _MIX_1
-    state = (state ^ (state >> _S27)) * _MIX_2
-    return state ^ (state >> _S31)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -89,8 +78,8 @@ def sum_all_pairs(points, records, path_starts, block_paths, first, stop, longes
 
 @njit(nogil=True, cache=True)
 def _draw(points, records, path_starts, paths, shares, shortest, longest, key, sample):
-    bits = _mix(key + np.uint64(2 * sample + 1) * _GOLDEN)
-    unit = np.float64(bits >> _S11) * _UNIT
+    bits = mix(key + np.uint64(2 * sample + 1) * GOLDEN)
+    unit = fraction(bits)
     low, high = 0, len(shares) - 1
     while low < high:
         middle = (low + high) >> 1
@@ -104,10 +93,10 @@ def _draw(points, records, path_starts, paths, shares, shortest, longest, key, s
         return _term(points, records, first, first, 0, 1)
     n_jumps = min(longest, n_steps - 1) - shortest + 1
     while True:
-        bits = _mix(bits + _GOLDEN)
-        jump = shortest + np.int64(np.float64(bits >> _S11) * _UNIT * n_jumps)
-        bits = _mix(bits + _GOLDEN)
-        place = np.int64(np.float64(bits >> _S11) * _UNIT * (n_steps - shortest))
+        bits = mix(bits + GOLDEN)
+        jump = shortest + np.int64(fraction(bits) * n_jumps)
+        bits = mix(bits + GOLDEN)
+        place = np.int64(fraction(bits) * (n_steps - shortest))
         if place + jump < n_steps:
             break
     s = first + place
@@ -160,3 +149,6 @@ def sum_samples(
         sums[chunk, 1] = total_squares
         counts[chunk] = n_terms
     return sums, counts
+
+
+# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7

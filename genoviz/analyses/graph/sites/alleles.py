@@ -11,6 +11,7 @@ from genoviz.analyses.graph.query.spell import spell_handles
 from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.analyses.graph.sites.walks import code_nodes, code_walk
 from genoviz.errors import ParameterError
+from genoviz.kernels.splitmix import scramble
 from genoviz.model import PangenomeGraph
 
 
@@ -181,19 +182,13 @@ def _walk(steps, path_offsets, source, sink, found, places):
 
 
 @njit(nogil=True, cache=True)
-def _mix(value):
-    """Return 64 random-looking bits for a number (the finaliser of SplitMix64)."""
-    value = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
-
-
-@njit(nogil=True, cache=True)
 def _hash_traversals(steps, traversals, is_reverse):
     """Return a number for each traversal that tells its handles; see `site_walks`."""
     hashes = np.zeros(len(traversals), np.uint64)
     for index in range(len(traversals)):
         for step in range(traversals[index, 0] + 1, traversals[index, 1]):
-            hashes[index] += _mix(steps[step] ^ np.uint32(is_reverse[index]))
+            hashes[index] += scramble(steps[step] ^ np.uint32(is_reverse[index]))
     return hashes
+
+
+# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7

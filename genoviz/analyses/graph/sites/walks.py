@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from genoviz.kernels.splitmix import scramble
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.bases import COMPLEMENTS
 
@@ -31,15 +32,6 @@ _BASE = 0x1C6EF372FE94F82B % _PRIME
 _INVERSE = pow(_BASE, -1, _PRIME)
 _UPPER = 0xDF
 """Clears the bit by which a small letter differs from its capital."""
-
-
-@njit(nogil=True, cache=True)
-def _mix(value):
-    """Return 64 random-looking bits for a number (the finaliser of SplitMix64)."""
-    value = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
 
 
 @njit(nogil=True, cache=True)
@@ -91,8 +83,8 @@ def _code_nodes(nodes, node_lengths, bases, offsets, complements):
                 base = complements[bases[place]]
                 reverse = _add(_multiply(reverse, _BASE), np.int64(base & _UPPER))
         else:
-            forward = np.int64(_mix(2 * node) >> np.uint64(3))
-            reverse = np.int64(_mix(2 * node + 1) >> np.uint64(3))
+            forward = np.int64(scramble(2 * node) >> np.uint64(3))
+            reverse = np.int64(scramble(2 * node + 1) >> np.uint64(3))
         codes[row, 0], codes[row, 1] = forward, reverse
         codes[row, 2] = _power(_BASE, node_lengths[node])
     return codes
@@ -126,7 +118,7 @@ def code_walk(codes, rows, sides):
 def _slot_of(site, key, slots, walks, keys):
     """Return the slot that holds the row of a site with this key, or the free one for it."""
     mask = np.int64(len(slots) - 1)
-    slot = np.int64(_mix(np.uint64(key) + _mix(site)) & np.uint64(mask))
+    slot = np.int64(scramble(np.uint64(key) + scramble(site)) & np.uint64(mask))
     while slots[slot] >= 0:
         row = slots[slot]
         if walks[row, SITE] == site and keys[row] == key:
@@ -270,8 +262,8 @@ def count_alleles(
                 visits[leaves, 0] += visits[leaves, 1] != path
                 visits[leaves, 1] = path
             if depth:
-                forward += np.int64(_mix(handle))
-                backward += np.int64(_mix(handle ^ 1))
+                forward += np.int64(scramble(handle))
+                backward += np.int64(scramble(handle ^ 1))
                 length += node_lengths[handle >> 1]
                 if is_spelt:
                     node, side = handle >> 1, handle & 1
@@ -343,3 +335,6 @@ def sort_alleles(walks: np.ndarray, n_sites: int) -> tuple[np.ndarray, np.ndarra
     order = np.lexsort((-walks[others, COUNT], walks[others, SITE]))
     rows[is_open] = others[order]
     return walks[rows], n_walks[rows], offsets
+
+
+# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7
