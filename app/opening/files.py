@@ -207,27 +207,24 @@ def find_sample(name: str) -> Sample | None:
     return next((sample for sample in list_samples() if sample.name.lower() == name), None)
 
 
-def iter_open(source: str, *, folders: tuple[Path, ...] = ()) -> Iterator[OpeningProgress | None]:
-    """Open a sample by name or a file on the server by path; the last progress has the graph.
+def iter_open_source(
+    source: str, folders: tuple[Path, ...], iter_open: Callable[..., Iterator[Any]]
+) -> Iterator[Any]:
+    """Open a sample by name, which is fetched first, or a file by path, below folders if given.
 
-    Parameters
-    ----------
-    source
-        Name of a sample, or a path.
-    folders
-        When given, only files below these folders are opened.
+    ``iter_open`` opens a path with a ``source`` and a ``title``; its last progress has what it is.
     """
     sample = find_sample(source)
     if sample is None:
         path = check_path(source, folders)
-        yield from iter_open_file(path, source=str(path), title=path.name)
+        yield from iter_open(path, source=str(path), title=path.name)
         return
     for progress in iter_get_sample(sample.name):
         if progress.path is None:
             fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
             yield OpeningProgress(f"Fetching {sample.title}", fraction)
         else:
-            yield from iter_open_file(progress.path, source=sample.name, title=sample.title)
+            yield from iter_open(progress.path, source=sample.name, title=sample.title)
 
 
 def iter_open_file(path: Path, *, source: str = "", title: str) -> Iterator[OpeningProgress | None]:

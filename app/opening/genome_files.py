@@ -15,14 +15,12 @@ from genoviz.io.offtargets.genome_planes import iter_read_genome_planes
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.index_text import IndexText
 from genoviz.model.sequences.sequences import Sequences
-from genoviz.samples import iter_get_sample
 from genoviz_app.opening.files import (
     FileCache,
     OpenGraph,
     OpeningProgress,
-    check_path,
-    find_sample,
     iter_after_writing,
+    iter_open_source,
 )
 from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.opening.index_files import BUILDERS, GRAPH_SOURCE, OpenIndex
@@ -111,7 +109,10 @@ class GenomeFiles(OpeningFiles):
 
     def open(self, source: str) -> None:
         """Open a sample by name, or sequences on the server by path."""
-        self.begin(self._iter_open(source), Path(source).name or "sequences")
+        self.begin(
+            iter_open_source(source, self._session.folders, iter_open_genome),
+            Path(source).name or "sequences",
+        )
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Open an uploaded file, which is kept until the tab closes."""
@@ -131,19 +132,6 @@ class GenomeFiles(OpeningFiles):
             self.open(index.source)
         else:
             self.begin(_iter_use_text(index), index.title)
-
-    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
-        sample = find_sample(source)
-        if sample is None:
-            path = check_path(source, self._session.folders)
-            yield from iter_open_genome(path, source=str(path), title=path.name)
-            return
-        for progress in iter_get_sample(sample.name):
-            if progress.path is None:
-                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
-                yield OpeningProgress(f"Fetching {sample.title}", fraction)
-            else:
-                yield from iter_open_genome(progress.path, source=sample.name, title=sample.title)
 
 
 def iter_open_genome(

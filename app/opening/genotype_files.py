@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,14 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.phenotypes import RowOrderError
-from genoviz.samples import iter_get_sample
-from genoviz_app.opening.files import FileCache, OpeningProgress, Tab, check_path, find_sample
+from genoviz_app.opening.files import (
+    FileCache,
+    OpeningProgress,
+    Tab,
+    check_path,
+    find_sample,
+    iter_open_source,
+)
 from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
 from genoviz_app.opening.memory import genotypes_bytes, table_bytes
 from genoviz_app.opening.opening_files import OpeningFiles
@@ -149,7 +156,9 @@ class GenotypeFiles(OpeningFiles):
         self.awaited = ""
         if phenotypes:
             self._wait(self._iter_open_table(phenotypes), Path(phenotypes).name)
-        steps = self._iter_open(source, with_companion=not phenotypes)
+        with_companion = not phenotypes or find_sample(source) is not None
+        iter_open = partial(iter_open_genotypes, with_companion=with_companion)
+        steps = iter_open_source(source, self._session.folders, iter_open)
         self.begin(steps, Path(source).name or "genotypes")
 
     def open_phenotypes(self, source: str) -> None:
@@ -269,23 +278,6 @@ class GenotypeFiles(OpeningFiles):
             self._wait(steps, title)
         else:
             self.begin(steps, title)
-
-    def _iter_open(self, source: str, *, with_companion: bool) -> Iterator[OpeningProgress | None]:
-        sample = find_sample(source)
-        if sample is None:
-            path = check_path(source, self._session.folders)
-            yield from iter_open_genotypes(
-                path, source=str(path), title=path.name, with_companion=with_companion
-            )
-            return
-        for progress in iter_get_sample(sample.name):
-            if progress.path is None:
-                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
-                yield OpeningProgress(f"Fetching {sample.title}", fraction)
-            else:
-                yield from iter_open_genotypes(
-                    progress.path, source=sample.name, title=sample.title
-                )
 
     def _iter_open_table(self, source: str) -> Iterator[OpeningProgress | None]:
         path = check_path(source, self._session.folders)

@@ -14,15 +14,13 @@ import param
 from genoviz.analyses.sequences.kmer_repeats import iter_kmer_repeats
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.sequences.fm_index import is_fm_index
-from genoviz.samples import iter_get_sample
 from genoviz_app.opening.files import (
     FileCache,
     OpenGraph,
     OpeningProgress,
     Tab,
-    check_path,
-    find_sample,
     iter_after_writing,
+    iter_open_source,
 )
 from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
 from genoviz_app.opening.memory import sequences_bytes
@@ -146,7 +144,10 @@ class IndexFiles(OpeningFiles):
     def open(self, source: str) -> None:
         """Open a sample by name, or sequences or an index on the server by path."""
         self.wanted = source
-        self.begin(self._iter_open(source), Path(source).name or "sequences")
+        self.begin(
+            iter_open_source(source, self._session.folders, iter_open_index),
+            Path(source).name or "sequences",
+        )
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Open an uploaded file, which is kept until the tab closes."""
@@ -158,19 +159,6 @@ class IndexFiles(OpeningFiles):
         """Build the index of a graph's paths."""
         self.wanted = ""
         self.begin(_iter_open_graph(graph), graph.title)
-
-    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
-        sample = find_sample(source)
-        if sample is None:
-            path = check_path(source, self._session.folders)
-            yield from iter_open_index(path, source=str(path), title=path.name)
-            return
-        for progress in iter_get_sample(sample.name):
-            if progress.path is None:
-                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
-                yield OpeningProgress(f"Fetching {sample.title}", fraction)
-            else:
-                yield from iter_open_index(progress.path, source=sample.name, title=sample.title)
 
 
 def iter_open_index(

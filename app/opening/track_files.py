@@ -10,15 +10,13 @@ from typing import Any
 
 import param
 
-from genoviz.samples import iter_get_sample
 from genoviz_app.opening.files import (
     OPENING,
     FileCache,
     OpeningProgress,
     Tab,
-    check_path,
-    find_sample,
     iter_after_writing,
+    iter_open_source,
 )
 from genoviz_app.opening.memory import track_bytes
 from genoviz_app.opening.track_data import TrackData, iter_read_track
@@ -81,7 +79,8 @@ class TrackFiles(param.Parameterized):
 
     def open(self, source: str) -> None:
         """Open a sample by name, or a file on the server by path, after those that wait."""
-        self._begin(self._iter_open(source), Path(source).name or "a track")
+        steps = iter_open_source(source, self._session.folders, _iter_open_named)
+        self._begin(steps, Path(source).name or "a track")
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Open an uploaded file, which is kept until the tab closes."""
@@ -115,20 +114,6 @@ class TrackFiles(param.Parameterized):
         elif job.state is JobState.FINISHED:
             self._on_opened(job.snapshot.opened)
         self._go_on()
-
-    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
-        sample = find_sample(source)
-        if sample is None:
-            path = check_path(source, self._session.folders)
-            yield from iter_open_track(path, source=str(path), title=path.name)
-            return
-        for progress in iter_get_sample(sample.name):
-            if progress.path is None:
-                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
-                yield OpeningProgress(f"Fetching {sample.title}", fraction)
-            else:
-                title = progress.path.name
-                yield from iter_open_track(progress.path, source=sample.name, title=title)
 
     def _begin(self, steps: Iterator[Any], title: str) -> None:
         self._waiting.append((steps, title))
@@ -166,3 +151,8 @@ def iter_open_track(
             yield OpeningProgress("Ready", 1.0, TrackFile(source, title, step))
         else:
             yield step
+
+
+def _iter_open_named(path: Path, *, source: str, **_title: str) -> Iterator[OpeningProgress | None]:
+    """Open a track file under its own name, be it that of a sample."""
+    return iter_open_track(path, source=source, title=path.name)

@@ -31,8 +31,8 @@ from genoviz_app.opening.files import (
     check_path,
     find_sample,
     iter_after_writing,
-    iter_open,
     iter_open_file,
+    iter_open_source,
 )
 from genoviz_app.opening.genome_files import GenomeFiles
 from genoviz_app.opening.genotype_files import GenotypeFiles
@@ -265,7 +265,7 @@ class Session(param.Parameterized):
             companions = next(
                 (served.companions for served in self.files if str(served.path) == source), ()
             )
-        self._begin_opening(iter_open(source, folders=self._folders), source)
+        self._begin_opening(iter_open_source(source, self._folders, iter_open_file), source)
         self._wanted_region = region
         self._next.extend(str(companion) for companion in companions)
 

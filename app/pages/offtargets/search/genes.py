@@ -16,14 +16,12 @@ from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Annotations
 from genoviz.model.intervals.annotations import Categories, join_annotations
 from genoviz.model.offtargets.hits import OffTargetHits
-from genoviz.samples import iter_get_sample
 from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.files import (
     FileCache,
     OpeningProgress,
-    check_path,
-    find_sample,
     iter_after_writing,
+    iter_open_source,
 )
 from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.opening.index_files import GRAPH_SOURCE
@@ -152,7 +150,8 @@ class GeneFiles(OpeningFiles):
 
     def open(self, source: str) -> None:
         """Open a sample by name, or annotations on the server by path."""
-        self.begin(self._iter_open(source), Path(source).name or "genes")
+        steps = iter_open_source(source, self._session.folders, _iter_open)
+        self.begin(steps, Path(source).name or "genes")
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Open an uploaded file, which is kept until the tab closes."""
@@ -176,19 +175,6 @@ class GeneFiles(OpeningFiles):
         """Name hits by no genes."""
         self.cancel()
         self.opened = None
-
-    def _iter_open(self, source: str) -> Iterator[OpeningProgress | None]:
-        sample = find_sample(source)
-        if sample is None:
-            path = check_path(source, self._session.folders)
-            yield from _iter_open(path, str(path), path.name)
-            return
-        for progress in iter_get_sample(sample.name):
-            if progress.path is None:
-                fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
-                yield OpeningProgress(f"Fetching {sample.title}", fraction)
-            else:
-                yield from _iter_open(progress.path, sample.name, sample.title)
 
 
 def _iter_open(path: Path, source: str, title: str) -> Iterator[OpeningProgress | None]:
