@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -100,6 +101,16 @@ def iter_shared_stretches(
     yield graph.n_steps, table.finish(is_turned, order)
 
 
+class _Units(NamedTuple):
+    """Arrays of a `_UnitTable`, which are filled."""
+
+    slots: np.ndarray
+    hashes: np.ndarray
+    units: np.ndarray
+    whole_units: np.ndarray
+    end_units: np.ndarray
+
+
 class _UnitTable:
     """The units that have been seen, by a hash of the handles that decide what they read."""
 
@@ -119,10 +130,10 @@ class _UnitTable:
     def add(self, first: int, stop: int) -> None:
         """Take in steps."""
         self._make_room(self.n_units + 2 * (stop - first))
+        found = _Units(self.slots, self.hashes, self.units, self.whole_units, self.end_units)
         self.n_units = _add_units(
             first, stop, self.handles, self.graph.node_lengths, self.graph.path_offsets, self.max_k,
-            self.slots, self.hashes, self.units, self.n_units, self.whole_units, self.end_units,
-            self.state, self.hash_state,
+            found, self.n_units, self.state, self.hash_state,
         )  # fmt: skip
 
     def _make_room(self, n: int) -> None:
@@ -175,10 +186,10 @@ def _add_unit(units, unit, step, shift, length, n_handles, follows_new):
 
 @njit(nogil=True, cache=True)
 def _add_units(
-    first, stop, handles, node_lengths, path_offsets, max_k, slots, hashes, units, n_units,
-    whole_units, end_units, state, hash_state,
-):  # fmt: skip
+    first, stop, handles, node_lengths, path_offsets, max_k, found, n_units, state, hash_state
+):
     """Go over steps with a window that ends ``max_k - 1`` bases after each, or with the path."""
+    slots, hashes, units, whole_units, end_units = found
     mask = len(slots) - 1
     path, window_stop, n_bases, is_new = state
     window_hash, power = hash_state

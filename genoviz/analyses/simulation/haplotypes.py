@@ -13,6 +13,7 @@ from genoviz.analyses.simulation.contigs import N_REFERENCES, Contigs
 from genoviz.analyses.simulation.sites import Sites
 from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
+from genoviz.kernels.pangenome_simulation import SiteAlleles
 
 MAX_BINS = 4096
 MOSAIC_BYTES = 2**28
@@ -49,7 +50,8 @@ class Haplotypes:
     def count_founder_steps(self, copy_span: int) -> np.ndarray:
         """Return the steps of each founder in each bin; int64, shape (n_founders, n_bins)."""
         counts = np.empty((self.n_founders, self.bins.n_bins), np.int64)
-        self.bins.kernel.count_founder_steps(*self._genotypes, copy_span, counts)
+        bins = self.bins
+        bins.kernel.count_founder_steps(self._genotypes, bins.first_sites, copy_span, counts)
         return counts
 
     def count_path_steps(self, copy_span: int) -> np.ndarray:
@@ -64,15 +66,14 @@ class Haplotypes:
         self, copy_span: int, is_reverse: np.ndarray, path_offsets: np.ndarray, steps: np.ndarray
     ) -> Iterator[int]:
         """Fill the handles that the paths visit (uint32, (n_steps,)); yield how many are there."""
-        *sites, carriers, first_sites = self._genotypes
 
         def run(first: int, stop: int) -> None:
             # The references are far longer than most paths, so each path is a chunk of its own.
+            carriers = self.carriers - np.int32(first)  # paths are numbered from 0 in each slice
             with numba.parallel_chunksize(1):
                 self.bins.kernel.write_steps(
-                    *sites,
-                    carriers - np.int32(first),  # paths are numbered from 0 in each slice
-                    first_sites,
+                    self._genotypes._replace(carriers=carriers),
+                    self.bins.first_sites,
                     copy_span,
                     self.n_founders,
                     np.ascontiguousarray(self.mosaic[:, first:stop]),
@@ -87,16 +88,9 @@ class Haplotypes:
             yield int(path_offsets[stop])
 
     @property
-    def _genotypes(self) -> tuple[np.ndarray, ...]:
+    def _genotypes(self) -> SiteAlleles:
         sites = self.bins.sites
-        return (
-            sites.kinds,
-            sites.nodes,
-            sites.extents,
-            self.alleles,
-            self.carriers,
-            self.bins.first_sites,
-        )
+        return SiteAlleles(sites.kinds, sites.nodes, sites.extents, self.alleles, self.carriers)
 
 
 def cut_bins(kernel: ModuleType, sites: Sites, n_paths: int) -> Bins:

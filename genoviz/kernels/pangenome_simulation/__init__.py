@@ -23,9 +23,9 @@ Arguments
 =============== ======= =================== ====================================================
 name            dtype   shape               meaning
 =============== ======= =================== ====================================================
-site_kinds      uint8   (n_sites,)          the kinds above
-site_nodes      uint32  (n_sites,)          anchor node
-site_extents    int32   (n_sites,)          of a block: the site after its BLOCK_END; of a
+kinds           uint8   (n_sites,)          the kinds above
+nodes           uint32  (n_sites,)          anchor node
+extents         int32   (n_sites,)          of a block: the site after its BLOCK_END; of a
                                             BLOCK_END: the site that opens its block
 alleles         uint64  (n_sites,)          bit f: allele of founder f
 carriers        int32   (n_sites,)          the one path with allele 1 where no founder has it,
@@ -38,8 +38,9 @@ path_offsets    int64   (n_paths + 1,)      where each path's steps start
 steps           uint32  (n_steps,)          out: handles ``node << 1 | is_reverse``
 =============== ======= =================== ====================================================
 
-All random numbers come from SplitMix64, seeded by (seed, bin or path), so that the result does not
-depend on the number of threads. There is no CUDA twin: one pass over the result is all the work.
+The first five are a `SiteAlleles`. All random numbers come from SplitMix64, seeded by (seed, bin or
+path), so that the result does not depend on the number of threads. There is no CUDA twin: one pass
+over the result is all the work.
 
 References
 ----------
@@ -50,5 +51,19 @@ single-nucleotide polymorphism data. Genetics 165 (2003) (haplotypes as mosaics 
 https://doi.org/10.1093/genetics/165.4.2213
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 PLAIN, SNP, INDEL, INSERTION, INVERSION, DUPLICATION, BLOCK_END = range(7)
 MAX_FOUNDERS = 64
+
+
+class SiteAlleles(NamedTuple):
+    """The sites of a graph, and who has which allele; see the table."""
+
+    kinds: np.ndarray
+    nodes: np.ndarray
+    extents: np.ndarray
+    alleles: np.ndarray
+    carriers: np.ndarray

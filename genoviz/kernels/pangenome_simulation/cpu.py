@@ -187,10 +187,10 @@ def draw_alleles(kinds, bin_sites, mosaic, n_founders, private_rate, seed, allel
 
 @njit(nogil=True, cache=True)
 def _walk(
-    kinds, nodes, extents, alleles, carriers, copy_span, n_founders,
-    first_site, last_site, founder, path, writes, steps, position,
-):  # fmt: skip
+    sites, copy_span, n_founders, first_site, last_site, founder, path, writes, steps, position
+):
     """Run a founder through the sites; return the position in ``steps`` after its last step."""
+    kinds, nodes, extents, alleles, carriers = sites
     starts = np.empty(MAX_DEPTH, np.int64)
     inverted = np.zeros(MAX_DEPTH, np.uint8)
     copies = np.zeros(MAX_DEPTH, np.int64)
@@ -258,15 +258,15 @@ def _reverse(steps, first, last):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def count_founder_steps(kinds, nodes, extents, alleles, carriers, bin_sites, copy_span, counts):
+def count_founder_steps(sites, bin_sites, copy_span, counts):
     """Fill ``founder_steps`` (``counts``)."""
     n_founders, n_bins = counts.shape
     nothing = np.empty(0, np.uint32)
     for b in prange(n_bins):
         for founder in range(n_founders):
             counts[founder, b] = _walk(
-                kinds, nodes, extents, alleles, carriers, copy_span, n_founders,
-                bin_sites[b], bin_sites[b + 1], founder, -1, False, nothing, 0,
+                sites, copy_span, n_founders, bin_sites[b], bin_sites[b + 1], founder, -1, False,
+                nothing, 0,
             )  # fmt: skip
 
 
@@ -286,19 +286,16 @@ def count_path_steps(mosaic, founder_steps, kinds, carriers, counts):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def write_steps(
-    kinds, nodes, extents, alleles, carriers, bin_sites, copy_span, n_founders,
-    mosaic, is_reverse, path_offsets, steps,
-):  # fmt: skip
+def write_steps(sites, bin_sites, copy_span, n_founders, mosaic, is_reverse, path_offsets, steps):
     """Fill ``steps``; ``is_reverse`` (bool, (n_paths,)) turns a whole path around."""
     n_bins, n_paths = mosaic.shape
     for path in prange(n_paths):
         position = path_offsets[path]
         for b in range(n_bins):
             if mosaic[b, path] > 0:
+                founder = np.int64(mosaic[b, path]) - 1
                 position = _walk(
-                    kinds, nodes, extents, alleles, carriers, copy_span, n_founders,
-                    bin_sites[b], bin_sites[b + 1], np.int64(mosaic[b, path]) - 1, path,
+                    sites, copy_span, n_founders, bin_sites[b], bin_sites[b + 1], founder, path,
                     True, steps, position,
                 )  # fmt: skip
         if is_reverse[path]:
