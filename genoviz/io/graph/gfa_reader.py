@@ -1,4 +1,4 @@
-"""The stages of reading a GFA text: find lines, then segments, links, and paths."""
+"""The stages of reading a GFA text: find lines, then segments and links, and at last paths."""
 
 from __future__ import annotations
 
@@ -13,17 +13,13 @@ from genoviz.errors import FileFormatError
 from genoviz.generators import report
 from genoviz.io.graph import gfa_lines, gfa_parser
 from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
+from genoviz.io.graph.gfa_paths import read_paths
 from genoviz.io.graph.gfa_threads import BLOCK, Progress, TextTasks
 from genoviz.io.text import line_errors
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.graph.pangenome import MAX_NODES
 
-NO_PATHS_NOTE = (
-    "The file has no paths (P or W lines): reference tags or walks along links guide its layout."
-)
 DEFAULT_LENGTH = 1
-_PIECE = 1 << 19
-_NAMES_PER_SLICE = 10_000
 
 
 def parse_gfa(
@@ -210,158 +206,3 @@ def _read_links(
             "whole length, and positions along paths count overlapping bases twice."
         )
     return edges
-
-
-def read_paths(
-    text: TextTasks, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
-) -> Generator[Progress, None, tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
-    """Return path names, path offsets and steps; yields the progress."""
-    fields = np.empty((len(lines), 2), np.int64)
-    has_overlaps = np.zeros(len(lines), np.bool_)
-    bounds, positions = text.tasks(lines)
-
-    def find_fields(first: int, last: int) -> int:
-        return gfa_parser.find_path_fields(
-            text.data, text.words, lines, first, last, fields, has_overlaps
-        )
-
-    wrong = yield from text.run("Measuring paths", bounds, positions // 2, find_fields)
-    text.refuse(wrong, line_errors.explain_path_fields)
-    path_names = yield from _read_path_names(text, lines, fields)
-    _refuse_repeated_path(text, lines, path_names)
-    _note_paths(text, path_names, int(has_overlaps.sum()))
-
-    pieces, owners = _cut_paths(text, lines, fields)
-    counts = np.zeros(len(pieces) + 1, np.int64)
-    bounds, positions = text.tasks(pieces[:, 0])
-
-    def count(first: int, last: int) -> None:
-        gfa_lines.count_steps(text.data, text.words, pieces, first, last, counts[1:])
-
-    yield from text.run("Measuring paths", bounds, (positions + len(text.data)) // 2, count)
-    np.cumsum(counts, out=counts)
-    steps = np.empty(counts[-1], np.uint32)
-
-    def parse(first: int, last: int) -> int:
-        return gfa_parser.parse_steps(text.data, pieces, first, last, table, counts, steps)
-
-    wrong = yield from text.run("Reading paths", bounds, positions, parse)
-    wrong = [position for position in wrong if position >= 0]
-    if wrong:
-        _refuse_step(text, min(wrong), lines, fields, path_names, names)
-    first_pieces = np.searchsorted(owners, np.arange(len(lines) + 1))
-    return path_names, counts[first_pieces], steps
-
-
-def _cut_paths(
-    text: TextTasks, lines: np.ndarray, fields: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pieces that :func:`gfa_parser.parse_steps` takes, and the path of each."""
-    n_pieces = -(-(fields[:, 1] - fields[:, 0]) // _PIECE)
-    owners = np.repeat(np.arange(len(lines)), n_pieces)
-    ranks = np.arange(len(owners)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
-    pieces = np.empty((len(owners), 5), np.int64)
-    pieces[:, 0] = fields[owners, 0] + ranks * _PIECE
-    pieces[:, 1] = np.minimum(pieces[:, 0] + _PIECE, fields[owners, 1])
-    pieces[:, 2:4] = fields[owners]
-    of_paths = gfa_lines.PATH_WITH_JUMPS if text.n_jumps else gfa_lines.PATH
-    pieces[:, 4] = np.where(text.data[lines[owners]] == ord("W"), gfa_lines.WALK, of_paths)
-    return pieces, owners
-
-
-def _read_path_names(
-    text: TextTasks, lines: np.ndarray, fields: np.ndarray
-) -> Generator[Progress, None, tuple[str, ...]]:
-    names = []
-    for line, start in zip(lines.tolist(), fields[:, 0].tolist(), strict=True):
-        head = text.data[line : start - 1].tobytes()
-        try:
-            names.append(_path_name(head[2:]) if head[:1] == b"P" else _walk_name(head[2:]))
-        except ValueError as error:
-            line = line_errors.line_number(text.data, line)
-            raise FileFormatError(text.path, str(error), line=line) from None
-        if len(names) % _NAMES_PER_SLICE == 0:
-            yield "Reading path names", start, len(text.data)
-    return tuple(names)
-
-
-def _refuse_repeated_path(text: TextTasks, lines: np.ndarray, names: tuple[str, ...]) -> None:
-    """Refuse a second path of one name, as odgi and vg do: no position would tell them apart."""
-    if len(set(names)) == len(names):
-        return
-    seen: dict[str, int] = {}
-    for rank, name in enumerate(names):
-        if name in seen:
-            first, second = (
-                line_errors.line_number(text.data, int(lines[k])) for k in (seen[name], rank)
-            )
-            raise FileFormatError(
-                text.path,
-                f"path {line_errors.show(name.encode())} is there already on line {first}, "
-                "needs a name of its own",
-                line=second,
-            )
-        seen[name] = rank
-
-
-def _path_name(name: bytes) -> str:
-    wrong = line_errors.explain_name(name, "path")
-    if wrong:
-        raise ValueError(wrong)
-    return name.decode()
-
-
-def _walk_name(head: bytes) -> str:
-    """Return ``sample#haplotype#contig:start-end`` for the first fields of a walk."""
-    sample, haplotype, contig, start, end = head.split(b"\t")
-    for part in (sample, contig):
-        wrong = line_errors.explain_name(part, "walk")
-        if wrong:
-            raise ValueError(wrong)
-    if not _is_integer(haplotype):
-        shown = line_errors.show(haplotype)
-        raise ValueError(f"walk has the haplotype {shown}, needs an integer of at least 0")
-    for place in (start, end):
-        if place != b"*" and not _is_integer(place):
-            shown = line_errors.show(place)
-            raise ValueError(f"walk has the range position {shown}, needs an integer or '*'")
-    name = f"{sample.decode()}#{haplotype.decode()}#{contig.decode()}"
-    if b"*" in (start, end):
-        return name
-    if int(start) > int(end):
-        raise ValueError(f"walk {name!r} starts at {int(start):,}, after its end {int(end):,}")
-    return f"{name}:{start.decode()}-{end.decode()}"
-
-
-def _is_integer(text: bytes) -> bool:
-    return text.isdigit() and len(text) <= gfa_lines.MAX_INTEGER_DIGITS
-
-
-def _note_paths(text: TextTasks, names: tuple[str, ...], n_overlapping: int) -> None:
-    if not names:
-        text.notes.append(NO_PATHS_NOTE)
-    if n_overlapping:
-        text.notes.append(
-            f"{n_overlapping:,} of {len(names):,} paths state overlaps other than 0M and *; their "
-            "steps are laid end to end, as if they did not overlap."
-        )
-
-
-def _refuse_step(
-    text: TextTasks,
-    position: int,
-    lines: np.ndarray,
-    fields: np.ndarray,
-    path_names: tuple[str, ...],
-    names: ByteStrings,
-) -> None:
-    path = int(np.searchsorted(lines, position, side="right")) - 1
-    steps = text.data[position : min(int(fields[path, 1]), position + 4096)].tobytes()
-    explanation = line_errors.explain_step(
-        steps,
-        bool(text.data[lines[path]] == ord("W")),
-        path_names[path],
-        lambda name: names.find(name) >= 0,
-    )
-    line = line_errors.line_number(text.data, position)
-    raise FileFormatError(text.path, explanation, line=line)

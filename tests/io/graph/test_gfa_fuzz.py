@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from genoviz.errors import FileFormatError
-from genoviz.io.graph import gfa_reader, gfa_threads, gfa_writer
+from genoviz.io.graph import gfa_paths, gfa_reader, gfa_threads, gfa_writer
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.text.text_file import BGZF_END, compress_blocks
@@ -27,7 +27,7 @@ def path(request, monkeypatch, tmp_path):
     """A file to write, read in pieces so small that everything is cut somewhere, and in large."""
     monkeypatch.setattr(gfa_reader, "BLOCK", request.param)
     monkeypatch.setattr(gfa_threads, "BLOCK", request.param)
-    monkeypatch.setattr(gfa_reader, "_PIECE", request.param // 2)
+    monkeypatch.setattr(gfa_paths, "_PIECE", request.param // 2)
     monkeypatch.setattr(gfa_writer, "_BYTES_PER_CHUNK", request.param)
     monkeypatch.setattr(gfa_writer, "_STEPS_PER_CHUNK", request.param // 4)
     return tmp_path / "graph.gfa"
