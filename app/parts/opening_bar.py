@@ -1,4 +1,4 @@
-"""How far the opening of a file is, with a button that stops it."""
+"""How far the opening of a file or a computation is, with a button that stops it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,32 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.questions import Question
 
 
-class OpeningBar:
+class _Bar:
+    """A text and a bar that show the param ``opening`` of an owner: a progress, or None."""
+
+    panel: Any
+
+    def __init__(self, text_margin: Any, bar_margin: tuple[int, ...]) -> None:
+        self._text = pmui.Typography("", variant="caption", margin=text_margin)
+        self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=bar_margin)
+
+    def _show(self, event: Any) -> None:
+        progress = event.new
+        with pn.io.hold():
+            self.panel.visible = progress is not None
+            if progress is None:
+                return
+            self._text.object = plain_text(progress.text)
+            is_known = progress.fraction is not None
+            self._bar.variant = "determinate" if is_known else "indeterminate"
+            if is_known:
+                self._bar.value = round(100 * progress.fraction)
+
+
+class OpeningBar(_Bar):
     """Text, bar and button; hidden while nothing is being opened.
 
     Parameters
@@ -27,8 +50,7 @@ class OpeningBar:
     def __init__(
         self, owner: Any, cancel: Callable[[], None], margin: tuple[int, ...] = (12, 0, 4, 0)
     ) -> None:
-        self._text = pmui.Typography("", variant="caption", margin=0)
-        self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=margin)
+        super().__init__(0, margin)
         button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
         button.on_click(lambda _: cancel())
         self.panel = pmui.Column(
@@ -36,14 +58,24 @@ class OpeningBar:
         )
         owner.param.watch(self._show, "opening")
 
-    def _show(self, event: Any) -> None:
-        progress = event.new
-        with pn.io.hold():
-            self.panel.visible = progress is not None
-            if progress is None:
-                return
-            self._text.object = plain_text(progress.text)
-            is_known = progress.fraction is not None
-            self._bar.variant = "determinate" if is_known else "indeterminate"
-            if is_known:
-                self._bar.value = round(100 * progress.fraction)
+
+class TaskBar(_Bar):
+    """Text, bar and button side by side, of a computation; hidden while nothing is computed.
+
+    Attributes
+    ----------
+    panel
+        The Panel object.
+    """
+
+    def __init__(self, question: Question) -> None:
+        super().__init__((4, 8, 0, 8), (13, 4, 0, 4))
+        button = pmui.IconButton(
+            icon="close", description="Cancel", size="16px", margin=(0, 8, 0, 4)
+        )
+        button.on_click(lambda _: question.drop())
+        self.panel = pmui.Row(
+            self._text, self._bar, button, visible=False, sizing_mode="stretch_width", margin=0,
+            height=28,
+        )  # fmt: skip
+        question.param.watch(self._show, "opening")

@@ -19,7 +19,7 @@ from genoviz_app.pages.genotypes.quality.rows import (
     variant_measures,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.pages.genotypes.task_bar import TaskBar
+from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.plots.histograms import Bins
 
 VARIANTS, SAMPLES = "Variants", "Samples"

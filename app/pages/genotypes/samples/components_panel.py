@@ -11,7 +11,7 @@ import panel_material_ui as pmui
 
 from genoviz.analyses.graph.picture.palettes import DARK, Palette
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.pages.genotypes.task_bar import TaskBar
+from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.styles import LEGEND
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.legend import Legend, NamedLegend, RampLegend, legend_html

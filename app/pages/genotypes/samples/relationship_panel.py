@@ -20,7 +20,7 @@ from genoviz_app.pages.genotypes.samples.relationship_view import (
     pick_evenly,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.pages.genotypes.task_bar import TaskBar
+from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.turn import Turn
