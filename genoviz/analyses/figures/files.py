@@ -8,9 +8,9 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 from collections.abc import Callable
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -21,7 +21,13 @@ from genoviz.analyses.figures import vector as pdf
 from genoviz.analyses.figures.graph import Figure
 from genoviz.analyses.figures.png import plot_image, png_bytes
 from genoviz.analyses.figures.tracks import TrackFigure
-from genoviz.analyses.figures.vector import FONTS, parts_svg, pdf_bytes, svg_bytes
+from genoviz.analyses.figures.vector import (
+    FONTS,
+    escape_text,
+    parts_svg,
+    pdf_bytes,
+    svg_bytes,
+)
 from genoviz.analyses.graph.picture.palettes import parse_colour
 from genoviz.errors import ParameterError
 
@@ -44,19 +50,18 @@ svg {{ max-width: 100%; height: auto; }}
 def html_bytes(figure: Figure) -> bytes:
     """Return a figure as an HTML page without any link to elsewhere."""
     theme = figure.colouring.theme
-    data = json.dumps(_data(figure), separators=(",", ":")).replace("</", "<\\/")
+    # No name begins a tag, or a comment, within the script that has the data.
+    data = json.dumps(_data(figure), separators=(",", ":")).replace("<", "\\u003c")
     values = {
-        "TITLE": escape(figure.title or "Pangenome graph"),
+        "TITLE": escape_text(figure.title or "Pangenome graph"),
         "GROUND": theme.ground,
         "INK": theme.ink,
         "FAINT": theme.faint,
         "LEGEND": _legend(figure),
         "DATA": data,
     }
-    page = _template()
-    for name, value in values.items():
-        page = page.replace(f"@{name}@", value)
-    return page.encode()
+    # All at once: a title may be the name of another place.
+    return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], _template()).encode()
 
 
 @cache
@@ -170,7 +175,7 @@ def _track_svg(figure: TrackFigure) -> bytes:
     rows = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
         f'viewBox="0 0 {figure.width} {figure.height}" role="img">',
-        f"<title>{escape(figure.title)}</title><desc>{escape(figure.caption)}</desc>",
+        f"<title>{escape_text(figure.title)}</title><desc>{escape_text(figure.caption)}</desc>",
         f'<rect width="{figure.width}" height="{figure.height}" fill="{figure.ground}"/>',
         f'<g id="values">{areas}</g>',
         parts_svg(figure.parts),
@@ -181,7 +186,7 @@ def _track_svg(figure: TrackFigure) -> bytes:
 
 def _track_html(figure: TrackFigure) -> bytes:
     page = PAGE.format(
-        title=escape(figure.title),
+        title=escape_text(figure.title),
         ground=figure.ground,
         ink=figure.ink,
         fonts=FONTS,

@@ -12,6 +12,7 @@ from genoviz.analyses.figures.png import EDGE_WIDTH, plot_image, strokes
 if TYPE_CHECKING:
     from reportlab.pdfgen.canvas import Canvas
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -22,6 +23,12 @@ POINTS_PER_INCH = 72
 FONT = "Helvetica"
 N_COLOURS_PER_STOP = 8
 ROUND_CAP = 1
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escape_text(text: str) -> str:
+    """Return a text as XML has it; letters that XML has no way to write become U+FFFD."""
+    return escape(_NOT_IN_XML.sub("\ufffd", text))
 
 
 def svg_bytes(figure: Figure) -> bytes:
@@ -30,7 +37,7 @@ def svg_bytes(figure: Figure) -> bytes:
     rows = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
         f'viewBox="0 0 {figure.width} {figure.height}">',
-        f"<title>{escape(figure.title or 'Pangenome graph')}</title>",
+        f"<title>{escape_text(figure.title or 'Pangenome graph')}</title>",
     ]
     if not figure.is_transparent:
         rows.append(f'<rect {size} fill="{figure.colouring.theme.ground}"/>')
@@ -106,7 +113,7 @@ def _text(text: Text) -> str:
     )
     return (
         f'<text x="{text.x:.2f}" y="{text.y:.2f}" font-size="{text.size:.2f}" '
-        f'fill="{text.colour}" text-anchor="{text.anchor}"{halo}>{escape(text.text)}</text>'
+        f'fill="{text.colour}" text-anchor="{text.anchor}"{halo}>{escape_text(text.text)}</text>'
     )
 
 
