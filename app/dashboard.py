@@ -194,7 +194,7 @@ class Dashboard:
         )
 
     def _show_waiting(self, event: Any) -> None:
-        words = event.new
+        words = plain_text(event.new)
         self.waiting.param.update(object=words or self.waiting.object, visible=bool(words))
 
     def _show_opened(self, event: Any) -> None:

@@ -2,6 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from urllib.parse import urlencode
+
+from tests.app.pages.test_hostile_names import hostile, write_all
+from tests.browser.conftest import Visit
+
+TRAP = """
+window.ran = []
+window.hit = () => window.ran.push("hit")
+window.alert = window.hit
+document.addEventListener("securitypolicyviolation", (event) => window.ran.push(event.blockedURI))
+"""
+# All elements and words, in the shadows of components too.
+FOUND = """() => {
+  const evil = [], words = []
+  const walk = (root) => {
+    for (const part of root.querySelectorAll("*")) {
+      const names = part.getAttributeNames().filter((name) => /^on/.test(name))
+      if (part.matches("img[src=x], iframe") || names.length) evil.push(part.outerHTML)
+      if (part.shadowRoot) walk(part.shadowRoot)
+    }
+    words.push(root.textContent)
+    for (const field of root.querySelectorAll("input")) words.push(field.value)
+  }
+  walk(document.body)
+  return JSON.stringify([window.ran, evil, words.join(" ")])
+}"""
 INJECTED = """() => new Promise((done) => {
   window.ran = []
   window.addEventListener("securitypolicyviolation", (event) => {
@@ -33,3 +60,45 @@ def test_the_pages_own_scripts_are_let_run(still_visit, dashboard_url):
 def test_no_script_comes_into_a_page_by_a_name(still_visit):
     blocked = still_visit.page.evaluate(INJECTED)
     assert blocked == ["script-src-attr", "script-src-elem", "script-src-elem", "script-src-elem"]
+
+
+def test_no_hostile_name_runs_in_a_browser(tabs, dashboard_url, tmp_path):
+    page = tabs.new_page()
+    page.add_init_script(TRAP)
+    visit = Visit(page, dashboard_url, "?" + urlencode(write_all(tmp_path), doseq=True))
+    visit.settle()
+    words = ""
+
+    def look():
+        nonlocal words
+        ran, evil, said = json.loads(page.evaluate(FOUND))
+        assert (ran, evil) == ([], [])
+        words = said
+
+    def shows(name):
+        def is_shown():
+            look()
+            return name in words
+
+        return is_shown
+
+    place = visit.node_place()
+    visit.insist(lambda: page.mouse.click(*place), shows("Node node"))
+    look()
+    assert any(hostile("node", n) in words for n in range(5))
+    for title, name in (
+        ("Tracks", hostile("contig", 0)),
+        ("K-mers", "<img src=x onerror=hit()>.fa"),
+        ("Off-targets", "<img src=x onerror=hit()>"),
+        ("Genotypes", "<img src=x onerror=hit()>"),
+    ):
+        page.get_by_role("button", name=title, exact=True).click()
+        visit.until(shows(name))
+        box = page.locator("main").bounding_box()
+        for share in (0.3, 0.5, 0.7):  # what is told of what the mouse is over
+            page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
+        look()
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=hit()>')")
+    _, evil, _ = json.loads(page.evaluate(FOUND))
+    assert evil, "else the trap would see nothing"
+    visit.until(lambda: json.loads(page.evaluate(FOUND))[0])

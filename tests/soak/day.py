@@ -151,7 +151,7 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
         everybody = [
             asyncio.create_task(person.live()) for person in people(url, folder, diary, n_people)
         ]
-        await asyncio.gather(kill_a_browser(url), *everybody)
+        await asyncio.gather(kill_a_browser(url, diary), *everybody)
         for task in watching:
             task.cancel()
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
@@ -224,7 +224,10 @@ async def rewrite(folder: Path, seconds: float) -> None:
         (folder / "reads.bed").write_text("c1\t5\t500\tr\t0\t+\n" * rows)
 
 
-async def kill_a_browser(url: str) -> None:
+async def kill_a_browser(url: str, diary: Diary) -> None:
     """Open a tab, begin to work, and be gone without a word."""
     person = Designer(url, {"file": "simulated"}, Diary(), 99)
-    await asyncio.wait_for(person.open_and_vanish(), PATIENCE)
+    try:
+        await asyncio.wait_for(person.open_and_vanish(), PATIENCE)
+    except Exception as error:  # what was measured of the others is shown all the same
+        diary.errors.append(f"the browser that is killed: {type(error).__name__}: {error}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ import pytest
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.pages import PAGES
 from genoviz_app.pages.pangenome.nodes.card import NodeCard
+from genoviz_app.server.people import LOGIN_PAGE, NOT_LISTED
 from tests.app.conftest import poll_until
 from tests.conftest import ROOT
 
@@ -195,6 +196,26 @@ def test_the_names_are_shown_as_they_are(said):
     words = words_of(said)
     for name in (hostile("node", 1), "<img src=x onerror=hit()>.gfa", f"{MARKUP[0]} is not there"):
         assert name in words
+
+
+@pytest.mark.parametrize("name", MARKUP)
+def test_names_of_groups_uploads_links_and_people_are_texts(name):
+    dashboard = Dashboard("?" + urlencode({"file": f"/nowhere/{name}.gfa", "page": name}))
+    try:
+        dashboard.open_first()
+        session = dashboard.session
+        poll_until(dashboard.poll, lambda: session.problem and not session.is_opening)
+        session.open_upload(f"{name}.exe", b"")
+        session.waiting = f"waiting for other jobs of the group {name}"
+        seen = set(shown_on(dashboard))
+    finally:
+        dashboard.close()
+    assert [each for each in seen if read(each[1]).found] == []
+    assert f"of the group {name}" in words_of(seen)
+    assert f"{name}.exe was not opened".rpartition("/")[2] in words_of(seen)
+    page = LOGIN_PAGE.substitute(problem=escape(NOT_LISTED.format(person=name)))
+    plain = LOGIN_PAGE.substitute(problem="")
+    assert read(page).found == read(plain).found
 
 
 HTML_PANES = Counter(
