@@ -5,7 +5,6 @@ Fields lie between commas, semicolons, tabs or blanks, with titles or without.
 
 from __future__ import annotations
 
-import io
 import itertools
 import re
 from dataclasses import replace
@@ -18,7 +17,7 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.genotypes.plink_files import read_fam_lines
 from genoviz.io.text.encoding import check_text
-from genoviz.io.text.row_lengths import check_row_lengths
+from genoviz.io.text.tables import drop_empty_rows, is_number, read_fields, strip_comments
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.phenotypes import PhenotypeTable
 from genoviz.model.genotypes.traits import read_trait
@@ -47,39 +46,22 @@ def read_sample_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
     FileFormatError
         If rows have different numbers of fields, two columns have one name, or there is one alone.
     """
-    import polars
-
-    text = read_bytes(path).tobytes()
-    n_comments = 0
-    while text.startswith(b"##"):
-        text = text.partition(b"\n")[2]
-        n_comments += 1
+    text, n_comments = strip_comments(read_bytes(path).tobytes())
     text, separator = _separate(text)
     header = _header(text, separator)
     text = _repair_header(text, separator, header)
-    check_row_lengths(path, text, separator, n_comments)
-    try:
-        frame = polars.read_csv(
-            io.BytesIO(text),
-            has_header=False,
-            skip_rows=0 if header is None else 1,
-            separator=separator,
-            infer_schema=False,
-            encoding="utf8-lossy",
-        )
-    except polars.exceptions.NoDataError:
-        raise FileFormatError(path, "has no row below its header, needs one a sample") from None
-    except polars.exceptions.PolarsError as error:
-        raise FileFormatError(path, f"is no table: {str(error).splitlines()[0]}") from error
+    n_titles = int(header is not None)
+    frame = read_fields(
+        path, text, separator, n_comments, n_skipped=n_titles,
+        if_empty="has no row below its header, needs one a sample",
+    )  # fmt: skip
     titles = header
     if header is None:
         titles = _default_titles([field or "" for field in frame.row(0)], separator)
     titles = [""] * (frame.width - len(titles)) + titles
     _check_titles(path, titles, n_comments + 1)
     frame.columns = titles
-    has_fields = ~frame.select(polars.all_horizontal(polars.all().is_null())).to_series()
-    lines = np.flatnonzero(has_fields.to_numpy()) + n_comments + 1 + (header is not None)
-    return frame.filter(has_fields), lines
+    return drop_empty_rows(frame, n_comments + 1 + n_titles)
 
 
 def _check_titles(path: Path, titles: list[str], line: int) -> None:
@@ -119,7 +101,7 @@ def _header(text: bytes, separator: str) -> list[str] | None:
     if separator != "\t" and (fields[0] == "" or names_samples(fields[0])):
         return fields
     values = fields[2:] or fields[1:]
-    has_values = values and all(f in MISSING or _is_number(f) for f in values)
+    has_values = values and all(f in MISSING or is_number(f) for f in values)
     return None if has_values else fields
 
 
@@ -148,15 +130,7 @@ def _default_titles(fields: list[str], separator: str) -> list[str]:
 
 
 def _is_value(text: str) -> bool:
-    return text in MISSING or _is_number(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return text in MISSING or is_number(text)
 
 
 def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) -> PhenotypeTable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from os import PathLike
@@ -13,7 +12,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.graph.node_names import find_nodes
-from genoviz.io.text.row_lengths import check_row_lengths
+from genoviz.io.text.tables import drop_empty_rows, is_number, read_fields, strip_comments
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import PangenomeGraph
 from genoviz.model.graph.node_table import NodeColumn, NodeTable
@@ -61,31 +60,14 @@ def read_node_table(path: str | PathLike[str], graph: PangenomeGraph) -> NodeTab
 
 def _read_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
     """Return all fields as text, and the line of each row."""
-    import polars
-
-    text = read_bytes(path).tobytes()
-    n_comments = 0
-    while text.startswith(b"##"):
-        text = text.partition(b"\n")[2]
-        n_comments += 1
+    text, n_comments = strip_comments(read_bytes(path).tobytes())
     start = text.split(b"\n", 1)[0]
     separator = "\t" if b"\t" in start else ";" if start.count(b";") > start.count(b",") else ","
     if separator.encode() not in start:
         found = "has one column, needs at least two: nodes and a value, colour or label"
         raise FileFormatError(path, found, line=n_comments + 1)
-    check_row_lengths(path, text, separator, n_comments)
-    try:
-        frame = polars.read_csv(
-            io.BytesIO(text),
-            has_header=False,
-            separator=separator,
-            infer_schema=False,
-            encoding="utf8-lossy",
-        )
-    except polars.exceptions.PolarsError as error:
-        raise FileFormatError(path, f"is no table: {str(error).splitlines()[0]}") from error
-    has_fields = ~frame.select(polars.all_horizontal(polars.all().is_null())).to_series()
-    return frame.filter(has_fields), np.flatnonzero(has_fields.to_numpy()) + n_comments + 1
+    frame = read_fields(path, text, separator, n_comments, if_empty="is no table: it has no row")
+    return drop_empty_rows(frame, n_comments + 1)
 
 
 def _header(frame: polars.DataFrame, nodes: np.ndarray) -> list[str] | None:
@@ -93,7 +75,7 @@ def _header(frame: polars.DataFrame, nodes: np.ndarray) -> list[str] | None:
     if len(nodes) == 0 or nodes[0] >= 0:
         return None
     first = [str(field or "").strip() for field in frame.row(0)]
-    if any(_is_number(field) or re.match(_HEX, field) for field in first[1:]):
+    if any(_is_value(field) or re.match(_HEX, field) for field in first[1:]):
         return None
     return [field or f"column {index + 1}" for index, field in enumerate(first)]
 
@@ -199,9 +181,5 @@ def parse_colour_text(text: str) -> str | None:
     return named.lower() if isinstance(named, str) else None
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return text not in MISSING
+def _is_value(text: str) -> bool:
+    return is_number(text) and text not in MISSING

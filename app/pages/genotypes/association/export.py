@@ -84,10 +84,10 @@ class ScanRows:
         """Return which rows have a -log10 p of at least this, bool."""
         return self.scan.minus_log10_p[self.order] >= minimum
 
-    def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+    @cached_property
+    def _keys(self) -> dict[str, np.ndarray]:
         variants, scan = self.variants, self.scan
-        keys = {
+        return {
             "Variant": variants.ids,
             "Contig": variants.contig_ids,
             "Position": variants.positions,
@@ -98,24 +98,19 @@ class ScanRows:
             "SE": scan.standard_error,
             "−log₁₀ p": scan.minus_log10_p,
         }
-        return keys[column][self.order]
+
+    def key(self, column: str) -> np.ndarray:
+        """Return what a column is sorted by."""
+        return self._keys[column][self.order]
 
     def frame(self, rows: np.ndarray) -> pd.DataFrame:
         """Return some rows; positions are counted from 1."""
-        variants, scan, chosen = self.variants, self.scan, self.order[rows]
-        return pd.DataFrame(
-            {
-                "Variant": [variants.label(variant) for variant in chosen.tolist()],
-                "Contig": np.array(variants.contigs, object)[variants.contig_ids[chosen]],
-                "Position": variants.positions[chosen] + 1,
-                "A1": variants.allele1[chosen],
-                "A2": variants.allele2[chosen],
-                "A1 freq.": scan.a1_frequency[chosen],
-                "β": scan.beta[chosen],
-                "SE": scan.standard_error[chosen],
-                "−log₁₀ p": scan.minus_log10_p[chosen],
-            }
-        )
+        variants, chosen = self.variants, self.order[rows]
+        columns: dict[str, Any] = {name: values[chosen] for name, values in self._keys.items()}
+        columns["Variant"] = [variants.label(variant) for variant in chosen.tolist()]
+        columns["Contig"] = np.array(variants.contigs, object)[columns["Contig"]]
+        columns["Position"] = columns["Position"] + 1
+        return pd.DataFrame(columns)
 
 
 class AssociationTable:

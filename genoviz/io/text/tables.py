@@ -1,0 +1,111 @@
+"""Tables of text between separators: their comments, their fields, and whether rows are alike."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+
+if TYPE_CHECKING:
+    import polars
+
+
+def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0) -> None:
+    """See that all rows are of one length; quotes are heeded where there are any.
+
+    Parameters
+    ----------
+    path
+        The file, for errors.
+    text
+        Rows with ``separator`` between their fields; those without any character are passed over.
+    n_before
+        Lines of the file before this text.
+
+    Raises
+    ------
+    FileFormatError
+        If a row has another number of fields than the first.
+    """
+    if b'"' in text:
+        lines = io.StringIO(text.decode(errors="replace"), newline="")
+        rows = csv.reader(lines, delimiter=separator)
+        counts = np.array([(len(row), rows.line_num) for row in rows if row])
+        n_fields, numbers = counts.T
+    else:
+        data = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
+        ends = np.flatnonzero(data == ord("\n"))
+        separators = np.flatnonzero(data == ord(separator))
+        n_fields = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
+        is_empty = np.diff(ends, prepend=-1) <= 1 + (data[np.maximum(ends - 1, 0)] == ord("\r"))
+        numbers = np.flatnonzero(~is_empty) + 1
+        n_fields = n_fields[~is_empty]
+    wrong = np.flatnonzero(n_fields != n_fields[0])
+    if len(wrong):
+        row = int(wrong[0])
+        raise FileFormatError(
+            path,
+            f"has {n_fields[row]} fields, and the first row has {n_fields[0]}",
+            line=int(numbers[row]) + n_before,
+        )
+
+
+def strip_comments(text: bytes) -> tuple[bytes, int]:
+    """Return a text without the lines of ``##`` that it begins with, and how many they are."""
+    n_comments = 0
+    while text.startswith(b"##"):
+        text = text.partition(b"\n")[2]
+        n_comments += 1
+    return text, n_comments
+
+
+def read_fields(
+    path: Path, text: bytes, separator: str, n_before: int, *, n_skipped: int = 0, if_empty: str
+) -> polars.DataFrame:
+    """Return all fields as text, after so many rows that are skipped; see `check_row_lengths`.
+
+    Raises
+    ------
+    FileFormatError
+        If it is no table, rows have different numbers of fields, or there are none: ``if_empty``.
+    """
+    import polars
+
+    check_row_lengths(path, text, separator, n_before)
+    try:
+        return polars.read_csv(
+            io.BytesIO(text),
+            has_header=False,
+            skip_rows=n_skipped,
+            separator=separator,
+            infer_schema=False,
+            encoding="utf8-lossy",
+        )
+    except polars.exceptions.NoDataError:
+        raise FileFormatError(path, if_empty) from None
+    except polars.exceptions.PolarsError as error:
+        raise FileFormatError(path, f"is no table: {str(error).splitlines()[0]}") from error
+
+
+def drop_empty_rows(
+    frame: polars.DataFrame, first_line: int
+) -> tuple[polars.DataFrame, np.ndarray]:
+    """Return the rows that have any field, and the line of each."""
+    import polars
+
+    has_fields = ~frame.select(polars.all_horizontal(polars.all().is_null())).to_series()
+    return frame.filter(has_fields), np.flatnonzero(has_fields.to_numpy()) + first_line
+
+
+def is_number(text: str) -> bool:
+    """Tell whether Python reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
