@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import ast
+import re
+import shutil
+import signal
 import subprocess
 from contextlib import closing
 
 import pytest
 
-from tests.mutants.__main__ import Verdicts, confirm_kills, try_mutant
+from tests.conftest import ROOT
+from tests.mutants.__main__ import Verdicts, confirm_kills, ending_after, try_mutant
 from tests.mutants.mutations import find_mutants
 from tests.mutants.nearest_tests import TestMap
 from tests.mutants.report import read_equivalents, write_report
 from tests.mutants.sample import count_code_lines, draw_mutants, share_out
-from tests.mutants.trial import Copy
+from tests.mutants.trial import Copy, list_files
 
 SOURCE = b'''"""Ages, 18 and more."""
 from numba import njit
 
 __all__ = ["is_adult"]
 TEXT_WIDTH = 80
+SMALL = {"margin": (8, 0)}
 
 
 @njit(nogil=True, cache=True)
@@ -69,7 +74,7 @@ def test_a_mutant_differs_from_its_source_in_its_own_place_alone():
 
 
 def test_lines_of_code_are_those_that_do_something():
-    assert count_code_lines(SOURCE) == 14
+    assert count_code_lines(SOURCE) == 15
 
 
 def test_each_layer_has_its_share_and_a_small_one_some():
@@ -154,6 +159,37 @@ def test_what_numba_has_stored_of_a_caller_does_not_hide_a_mutant(tree, tmp_path
     assert after.word == "survived"
 
 
+def test_a_tree_without_git_is_copied_without_what_was_made_in_it(tree, tmp_path):
+    own = list_files(tree)
+    assert "app/ages.py" in own
+    shutil.rmtree(tree / ".git")
+    for name in (".venv/bin/x", ".mutants/0/tree/y.py", "app/__pycache__/z.pyc", ".ruff_cache/w"):
+        (tree / name).parent.mkdir(parents=True)
+        (tree / name).write_text("")
+    (tree / "genoviz_app").symlink_to("app")
+    assert list_files(tree) == own
+    (tree / ".git").write_text("gitdir: /nowhere")
+    assert list_files(tree) == own
+
+
+def test_what_is_given_up_is_not_judged_and_ends_at_once(tree, tmp_path):
+    (tree / "tests/test_loops.py").write_text("def test_loops():\n    while True:\n        pass\n")
+    tests = TestMap(tree, packages=("app", "tests"))
+    mutant = find_mutant(tree, "app/ages.py", "18", "19")
+    limits = {"longest": 3600, "seconds": 3600}
+    with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
+        with ending_after(1, [copy]):
+            row = try_mutant(copy, tests, mutant, ["tests/test_loops.py"], **limits)
+            assert copy.is_given_up
+        later = try_mutant(copy, tests, mutant, ["tests/test_ages.py"], **limits)
+        assert (copy.root / mutant.path).read_bytes() == (tree / mutant.path).read_bytes()
+    assert (row["verdict"], later["verdict"]) == ("unsure", "unsure")
+    with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
+        with ending_after(1e9, [copy]):
+            signal.raise_signal(signal.SIGTERM)
+        assert copy.is_given_up
+
+
 def test_a_test_that_always_fails_kills_nothing(tree, tmp_path):
     mutant = find_mutant(tree, "app/ages.py", "age >= 18", "age > 18")
     row = judge(tree, tmp_path, mutant, ["tests/test_broken.py"])
@@ -162,7 +198,7 @@ def test_a_test_that_always_fails_kills_nothing(tree, tmp_path):
     verdicts.add(row)
     assert verdicts.of([mutant]) == [row]
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
-        confirm_kills(copy, verdicts, [mutant], 60)
+        confirm_kills([copy], verdicts, [mutant], 60)
     assert Verdicts(tmp_path / "verdicts.jsonl").of([mutant]) == []
 
 
@@ -198,11 +234,17 @@ def test_the_page_counts_equivalent_mutants_apart(tmp_path):
         '[[mutant]]\npath = "app/a.py"\nfunction = "f"\nbefore = "3"\nafter = "x"\n'
         'reason = "Faster only."\n'
     )
-    page = write_report(rows, read_equivalents(named), seed=1, n_drawn=9)
-    assert "Seed 1, 4 of 9 drawn are tried: of 4 mutants 2 were killed" in page
+    page = write_report(rows, read_equivalents(named), seed=1, n_drawn=9, commit="c0ffee")
+    assert "Commit c0ffee, seed 1, 4 of 9 drawn are tried: of 4 mutants 2 were killed" in page
     assert "**2 of 3, 66.7 %**" in page
     assert "| `app` | 4 | 2 | 1 | 1 |" in page
     survivors, equivalent = page.split("## Equivalent")
     assert "``2`` → ``x``" in survivors
     assert "``3`` → ``x``" in equivalent
     assert "Faster only." in equivalent
+
+
+def test_the_page_names_files_that_there_are():
+    page = (ROOT / "docs/mutants.md").read_text(encoding="utf-8")
+    named = re.findall(r"^- `([^`]+\.py)`", page, re.MULTILINE)
+    assert [name for name in named if not (ROOT / name).exists()] == []

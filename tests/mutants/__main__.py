@@ -1,22 +1,26 @@
 """Draw mutants, try each that has no verdict yet, and write the page of the score.
 
-The verdicts are kept in a file, so an interrupted run goes on where it was.
+The verdicts are kept in a file, so a run goes on where the last one was interrupted, be it by
+``--minutes``, Ctrl-C or SIGTERM; the page then tells of what is known so far. A tree without git
+will do: ``GENOVIZ_COMMIT`` names its commit.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
-import sys
+import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tests.conftest import commit
 from tests.mutants.mutations import Mutant
 from tests.mutants.nearest_tests import TestMap
 from tests.mutants.report import name_of, read_equivalents, score, write_report
@@ -70,7 +74,12 @@ def run_mutants(
     files: Annotated[int, typer.Option(help="Files of tests for each mutant.")] = 6,
     jobs: Annotated[int, typer.Option(min=1, help="How many at a time, each in its copy.")] = 1,
     timeout: Annotated[float, typer.Option(help="Seconds that one test may take.")] = 150,
-    seconds: Annotated[float, typer.Option(help="After these no further test begins.")] = 400,
+    seconds: Annotated[
+        float, typer.Option(help="After these no further test of a mutant begins.")
+    ] = 400,
+    minutes: Annotated[
+        float, typer.Option(help="After these the run ends, and the next one goes on.")
+    ] = 1e6,
     folder: Annotated[Path, typer.Option(help="For the copy and the verdicts.")] = ROOT
     / ".mutants",
     page: Annotated[Path, typer.Option(help="Where the score goes.")] = ROOT / "docs/mutants.md",
@@ -94,17 +103,39 @@ def run_mutants(
     # By their keys, which is at random: an interrupted run tells of all layers.
     todo.sort(key=lambda mutant: mutant.key)
     with ExitStack() as stack:
-        copies = [Copy(ROOT, folder / str(i)) for i in range(jobs)]
+        n_threads = max((os.cpu_count() or 1) // jobs, 1)
+        copies = [Copy(ROOT, folder / str(i), n_threads=n_threads) for i in range(jobs)]
         for copy in copies:
             stack.callback(copy.close)
+        stack.enter_context(ending_after(60 * minutes, copies))
         for row in try_mutants(copies, todo, files, longest=timeout, seconds=seconds):
             verdicts.add(row)
-        if confirm and not only_page:
-            confirm_kills(copies[0], verdicts, mutants, timeout)
+        if confirm and not only_page and not copies[0].is_given_up:
+            confirm_kills(copies, verdicts, mutants, timeout)
     rows = verdicts.of(mutants)
-    page.write_text(write_report(rows, equivalents, seed, len(mutants)))
+    page.write_text(write_report(rows, equivalents, seed, len(mutants), commit()))
     killed, can_be, same = score(rows, equivalents)
     typer.echo(f"{killed} of {can_be} killed, and {same} equivalent: {page}")
+
+
+@contextmanager
+def ending_after(seconds: float, copies: list[Copy]) -> Iterator[None]:
+    """Give up what is under way in all copies after some seconds, or when a signal asks for it."""
+
+    def give_up(*_: object) -> None:
+        for copy in copies:
+            copy.give_up()
+
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), give_up)
+    timer.daemon = True
+    timer.start()
+    before = {number: signal.signal(number, give_up) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        timer.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _describe(mutant: Mutant) -> str:
@@ -131,6 +162,8 @@ def try_mutants(
         try:
             for i, future in enumerate(as_completed(tried)):
                 row = future.result()
+                if row["verdict"] == "unsure":
+                    continue
                 took = f"{row['verdict']:9} {row['seconds']:4.0f} s"
                 typer.echo(f"{i + 1}/{len(mutants)} {took} {_describe(tried[future])}")
                 yield row
@@ -146,8 +179,9 @@ def try_mutant(
         name: getattr(mutant, name)
         for name in ("key", "path", "function", "kind", "before", "after", "line", "digest")
     }
-    if not chosen:
-        return {**row, "verdict": "survived", "by": "", "seconds": 0.0, "n_files": 0}
+    if not chosen or copy.is_given_up:
+        word = "unsure" if copy.is_given_up else "survived"
+        return {**row, "verdict": word, "by": "", "seconds": 0.0, "n_files": 0}
     copy.mutate(mutant, tests)
     try:
         verdict, _ = copy.run(chosen, **limits)
@@ -157,22 +191,39 @@ def try_mutant(
     return {**row, **judged, "n_files": len(chosen)}
 
 
-def confirm_kills(copy: Copy, verdicts: Verdicts, mutants: list[Mutant], timeout: float) -> None:
+def confirm_kills(
+    copies: list[Copy], verdicts: Verdicts, mutants: list[Mutant], timeout: float
+) -> None:
     """Take a kill back whose test fails without a mutant too."""
     killed = [row for row in verdicts.of(mutants) if row["by"] and not row.get("confirmed")]
-    names = sorted({row["by"] for row in killed})
-    if not names:
-        return
-    typer.echo(f"Running the {len(names)} tests that killed, without a mutant")
-    _, text = copy.run(names, longest=timeout, seconds=1e9, options=())
+    by_file: dict[str, set[str]] = {}
     for row in killed:
-        passed = f"{row['by']} PASSED" in text or ("::" not in row["by"] and row["by"] in text)
-        verdicts.add({**row, "confirmed": True} if passed else {**row, "verdict": "unsure"})
-        if not passed:
-            typer.echo(f"{row['by']} did not pass without a mutant: run again")
+        by_file.setdefault(row["by"].partition("::")[0], set()).add(row["by"])
+    if not killed:
+        return
+    typer.echo(f"Running the tests that killed, of {len(by_file)} files, without a mutant")
+    free = deque(copies)
+
+    def run_file(names: set[str]) -> tuple[str, str]:
+        copy = free.popleft()
+        try:
+            verdict, text = copy.run(sorted(names), longest=timeout, seconds=1e9, options=())
+            return verdict.word, text
+        finally:
+            free.append(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        for names, (word, text) in zip(
+            by_file.values(), pool.map(run_file, by_file.values()), strict=True
+        ):
+            for row in (row for row in killed if row["by"] in names):
+                passed = f"{row['by']} PASSED" in text
+                if passed or (word != "unsure" and "::" not in row["by"] and row["by"] in text):
+                    verdicts.add({**row, "confirmed": True})
+                elif word != "unsure":
+                    verdicts.add({**row, "verdict": "unsure"})
+                    typer.echo(f"{row['by']} did not pass without a mutant: run again")
 
 
 if __name__ == "__main__":
-    # As Ctrl-C does: the mutants that are being tried come to their end.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     typer.run(run_mutants)

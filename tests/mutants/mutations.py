@@ -247,6 +247,13 @@ class _Finder(ast.NodeVisitor):
                 self._add("index shifted", index, f"({ast.unparse(index)} + 1)")
         self.generic_visit(node)
 
+    def visit_Dict(self, node: ast.Dict) -> None:
+        for key, value in zip(node.keys, node.values, strict=True):
+            word = getattr(key, "value", None)
+            if not self.names and isinstance(word, str) and LOOKS.search(word):
+                continue
+            self.visit(value)
+
     def visit_comprehension(self, node: ast.comprehension) -> None:
         for condition in node.ifs:
             self._add("condition dropped", condition, "True")

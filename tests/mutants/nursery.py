@@ -37,7 +37,9 @@ MAX_MEMORY = 14 << 30
 
 
 def main() -> None:
-    """Serve the runs that are asked for."""
+    """Serve the runs that are asked for, until no more can come."""
+    # Ctrl-C is for the process that asks; it ends what runs here.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
         for name in sys.argv[1:]:

@@ -42,13 +42,15 @@ def score(results: list[dict], equivalents: dict) -> tuple[int, int, int]:
     return killed, len(results) - same, same
 
 
-def write_report(results: list[dict], equivalents: dict, seed: int, n_drawn: int) -> str:
+def write_report(
+    results: list[dict], equivalents: dict, seed: int, n_drawn: int, commit: str
+) -> str:
     killed, number, same = score(results, equivalents)
     words = Counter(result["verdict"] for result in results)
     share = 100 * killed / max(number, 1)
     tried = "" if len(results) == n_drawn else f", {len(results)} of {n_drawn} drawn are tried"
     text = HEAD + (
-        f"Seed {seed}{tried}: of {len(results)} mutants {killed} were killed, "
+        f"Commit {commit}, seed {seed}{tried}: of {len(results)} mutants {killed} were killed, "
         f"{number - killed} survived and {same} are equivalent: "
         f"**{killed} of {number}, {share:.1f} %**. Of the killed,"
         f" {words['timed out']} ran until the time-out and {words['crashed']} ended the process."

@@ -25,13 +25,23 @@ STARTED = re.compile(r"^(tests/\S+?\.py::.*?)(?: \+.*)?$")
 BROKEN_FILE = re.compile(r"^ERROR (?:collecting )?(tests/\S+?\.py)", re.MULTILINE)
 
 
+THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """``word`` is killed, crashed, timed out or survived; ``by`` is the test that failed."""
+    """``word`` is killed, crashed, timed out or survived, or unsure if it was given up.
+
+    ``by`` is the test that failed.
+    """
 
     word: str
     by: str
     seconds: float
+
+
+# What a checkout holds that is not its own: what git would leave out, where there is no git.
+NOT_COPIED = re.compile(r"\.git|\.venv|\.mutants|__pycache__|\.\w+_cache|\.hypothesis|.*\.egg-info")
 
 
 class Copy:
@@ -41,8 +51,15 @@ class Copy:
     files that import a mutated one is put away for the time of the mutant.
     """
 
-    def __init__(self, checkout: Path, folder: Path, libraries: tuple[str, ...] = LIBRARIES):
+    def __init__(
+        self,
+        checkout: Path,
+        folder: Path,
+        libraries: tuple[str, ...] = LIBRARIES,
+        n_threads: int | None = None,
+    ):
         self.checkout, self.folder = checkout, folder
+        self.is_given_up = False
         self.root, self._stash = folder / "tree", folder / "stash"
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = (folder / "lock").open("w")
@@ -62,12 +79,11 @@ class Copy:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env=os.environ | dict.fromkeys(THREADS, str(n_threads)) if n_threads else None,
         )
 
     def _refresh(self) -> None:
-        command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-        listed = subprocess.run(command, cwd=self.checkout, capture_output=True, check=True).stdout
-        names = {name for name in os.fsdecode(listed).split("\0") if name}
+        names = list_files(self.checkout)
         if not self.root.exists():
             names |= {
                 path.relative_to(self.checkout).as_posix()
@@ -129,6 +145,10 @@ class Copy:
         for path in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
             path.unlink()
 
+    def give_up(self) -> None:
+        """End the run that is under way, and any later one as soon as it begins."""
+        self.is_given_up = True
+
     def run(self, tests: list[str], *, longest: float, seconds: float, options: tuple = ("-x",)):
         """Return the verdict of some tests, and their output.
 
@@ -172,10 +192,12 @@ class Copy:
         return own
 
     def _wait(self, output: Path, longest_silence: float, last: float) -> str:
-        """Wait for the tests; return how that ended: "itself", "silent" or "out of time"."""
+        """Wait for the tests; return "itself", "silent", "out of time" or "given up"."""
         size, heard = 0, time.monotonic()
         while not select.select([self._nursery.stdout], [], [], 0.1)[0]:
             now = time.monotonic()
+            if self.is_given_up:
+                return "given up"
             if output.stat().st_size != size:
                 size, heard = output.stat().st_size, now
                 if now > last:
@@ -190,6 +212,21 @@ class Copy:
         self._nursery.wait()
         self._nursery.stdout.close()
         self._lock.close()
+
+
+def list_files(checkout: Path) -> set[str]:
+    """Return the names of a checkout's own files, those that git does not know yet too."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    if (checkout / ".git").exists():
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            listed = subprocess.run(command, cwd=checkout, capture_output=True, check=True).stdout
+            return {name for name in os.fsdecode(listed).split("\0") if name}
+    names: set[str] = set()
+    for folder, folders, files in os.walk(checkout):
+        folders[:] = [name for name in folders if not NOT_COPIED.fullmatch(name)]
+        own = (Path(folder) / name for name in files if not NOT_COPIED.fullmatch(name))
+        names |= {path.relative_to(checkout).as_posix() for path in own}
+    return names
 
 
 def _is_same(source: Path, target: Path) -> bool:
@@ -210,6 +247,8 @@ def _judge(text: str, status: int, end: str) -> tuple[str, str]:
             running = started[1].strip()
     if by:
         return ("timed out" if "Failed: Timeout" in text else "killed"), by
+    if end == "given up":
+        return "unsure", ""
     if end == "silent" or "+ Timeout +" in text:
         return "timed out", running
     if end == "out of time" or status in (0, 5):
