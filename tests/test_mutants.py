@@ -146,7 +146,8 @@ def test_a_loop_without_end_is_told_apart(tree, tmp_path):
     assert (row["verdict"], row["by"]) == ("timed out", "tests/test_loops.py::test_loops")
 
 
-def test_what_numba_has_stored_of_a_caller_does_not_hide_a_mutant(tree, tmp_path):
+def test_what_numba_has_stored_of_a_caller_does_not_hide_a_mutant(tree, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "elsewhere"))
     mutant = find_mutant(tree, "app/inner.py", "x * 2", "x + 2")
     outer = ["tests/test_outer.py"]
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:

@@ -74,12 +74,16 @@ class Copy:
             self._mutated, self._stored = Path(mutated), [Path(path) for path in stored]
             self.restore()
         self._refresh()
+        # Elsewhere than beside the sources, what is compiled of a mutant would not be found again.
+        environment = {name: at for name, at in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        if n_threads:
+            environment |= dict.fromkeys(THREADS, str(n_threads))
         self._nursery = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("nursery.py")), *libraries],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | dict.fromkeys(THREADS, str(n_threads)) if n_threads else None,
+            env=environment,
         )
 
     def _refresh(self) -> None:
