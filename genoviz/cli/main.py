@@ -106,14 +106,9 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
-    command = typer.main.get_command(cli)
-    check_values(command)
-    # The program ends in peace where nobody reads on, be it what a command writes or its help.
-    command.make_context = _quietly(command.make_context)
-    command.invoke = _quietly(command.invoke)
     try:
         with end_on_signals(), tidied(remove_copies):
-            _run(command, arguments)
+            _run(_make_command(), arguments)
     except Terminated as end:
         _say(end.sentence)
         leave_stuck(end.code)
@@ -123,6 +118,17 @@ def main(arguments: list[str] | None = None) -> None:
         raise
     finally:
         forget_interrupts()
+
+
+@functools.cache
+def _make_command() -> Any:
+    """Return the program, once for a process: it is made of some hundred options."""
+    command = typer.main.get_command(cli)
+    check_values(command)
+    # The program ends in peace where nobody reads on, be it what a command writes or its help.
+    command.make_context = _quietly(command.make_context)
+    command.invoke = _quietly(command.invoke)
+    return command
 
 
 def _quietly(function: Callable) -> Callable:
@@ -185,11 +191,11 @@ def _refuse_no_number(context: Any, param: Any, value: Any) -> Any:
 
 def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Callable:
     """Return a callback that is called with checked values."""
-    hints = get_type_hints(callback)
     by_name = {param.name: param for param in params}
 
     @functools.wraps(callback)
     def call(**values: Any) -> Any:
+        hints = get_type_hints(callback)
         paths = [name for name in by_name if name in values and _is_path(hints.get(name))]
         dashes = [name for name in paths if is_dash(values[name])]
         for name in (name for name in dashes if name in OUTPUTS):
