@@ -50,11 +50,23 @@ def gpu_is_lost() -> bool:
 
 @cache
 def _sees_gpu() -> bool:
+    # A command would spend a tenth of its start on CuPy to learn that there is no GPU.
+    if not _has_driver():
+        return False
     try:
         import cupy
     except ImportError:
         return False
     return bool(cupy.cuda.is_available())
+
+
+def _has_driver() -> bool:
+    """Tell whether the driver of NVIDIA GPUs can be loaded."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def resolve_backend(backend: Backend = "auto") -> Literal["cpu", "cuda"]:

@@ -1,0 +1,37 @@
+"""Which backends can run here is found without loading what is not needed."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from genoviz import backend
+
+
+@pytest.fixture
+def looked(monkeypatch):
+    """Put a CuPy that sees a GPU in place; the list tells when it was asked."""
+    asked = []
+    cuda = SimpleNamespace(is_available=lambda: asked.append("asked") or True)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    return asked
+
+
+def test_without_a_driver_cupy_is_not_asked(looked, monkeypatch):
+    def refuse(name):
+        raise OSError(name)
+
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    assert not backend._sees_gpu.__wrapped__()
+    assert looked == []
+
+
+def test_with_a_driver_cupy_has_the_last_word(looked, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(ctypes, "CDLL", loaded.append)
+    assert backend._sees_gpu.__wrapped__()
+    assert looked == ["asked"]
+    assert loaded == ["nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"]
