@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.house.rooms import LIMITS, find_importers, measure_rooms, read_modules
-from tests.house.walks import WALKS, files_of
+from tests.house.walks import WALKS, find_files
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def test_the_tree_has_no_more_doors_than_it_had(numbers, what):
 
 @pytest.mark.parametrize("name", WALKS)
 def test_a_command_or_a_click_enters_no_more_files_than_it_did(name):
-    files = files_of(name)
+    files = find_files()[name]
     assert len(files) == len(set(files)) > 5
     assert len(files) <= LIMITS[f"files entered: {name}"], "\n".join(files)
 

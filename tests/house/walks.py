@@ -1,16 +1,18 @@
 """Which files a command or a click enters: those in which a function runs, each counted once.
 
-What a tab looks at some twenty times a second counts too. ``python -m tests.house.walks NAME``
-prints the files of one walk.
+What a tab looks at some twenty times a second counts too. ``python -m tests.house.walks NAME...``
+prints the files of some walks.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -176,15 +178,42 @@ WALKS = {
 }
 
 
-def files_of(name: str) -> list[str]:
-    """Return the files of a walk, made in a process of its own."""
-    command = [sys.executable, "-m", "tests.house.walks", name]
+@functools.cache
+def find_files() -> dict[str, list[str]]:
+    """Return the files of all walks, each made in a process of its own."""
+    command = [sys.executable, "-m", "tests.house.walks", *WALKS]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return shown.stdout.splitlines()
+    files: dict[str, list[str]] = {name: [] for name in WALKS}
+    for line in shown.stdout.splitlines():
+        name, _, file = line.partition("\t")
+        files[name].append(file)
+    return files
+
+
+def print_files(name: str) -> None:
+    """Print the files of a walk, a line each behind its name."""
+    walk = Walk()
+    WALKS[name](walk)
+    sys.stdout.writelines(f"{name}\t{file}\n" for file in sorted(walk.files))
+    sys.stdout.flush()
+
+
+def main_of_walks(names: list[str]) -> int:
+    """Print the files of some walks, each by a child that has what is imported here."""
+    for name in names:
+        child = os.fork()
+        if child == 0:
+            try:
+                print_files(name)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status:
+            return 1
+    return 0
 
 
 if __name__ == "__main__":
-    its_walk = Walk()
-    WALKS[sys.argv[1]](its_walk)
-    sys.stdout.write("\n".join(sorted(its_walk.files)) + "\n")
-    sys.stdout.flush()
+    sys.exit(main_of_walks(sys.argv[1:]))
