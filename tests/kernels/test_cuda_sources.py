@@ -65,6 +65,10 @@ def option_sets(name: str) -> tuple[tuple[str, ...], ...]:
 @pytest.mark.parametrize("name", SOURCES)
 def test_source_compiles_without_warnings(name, architecture):
     source = SOURCES[name].read_text(encoding="utf-8")
+    # What has no assembly is translated to machine code for one architecture: another one's takes
+    # as long again, and what it could refuse is in the code before.
+    if architecture != ARCHITECTURES[0] and "asm" not in source:
+        architecture = architecture.replace("sm", "compute")
     for options in option_sets(name):
         log = compile_cuda(source, STANDARD, *options, *CUPY_OPTIONS, f"-arch={architecture}")
         assert log == "", f"with {' '.join(options)}"
