@@ -49,7 +49,9 @@ def _kasai(symbols, order, rows):
 def test_small_texts_have_the_prefixes_that_comparison_finds(backend, contigs):
     text = make_text(*contigs)
     order = sort_suffixes(text.symbols())
-    lengths = find_prefixes(text, np.array(order, np.uint32), backend)
+    rows = np.array(order, np.uint32)
+    rows.flags.writeable = False  # as those of an index
+    lengths = find_prefixes(text, rows, backend)
     assert lengths.dtype == np.uint32
     assert lengths.tolist() == common_prefixes(text.symbols(), order)
 

@@ -13,6 +13,13 @@ from tests.oracles.kmers import sort_suffixes
 LINE_ROWS = 1 << LINE_BITS
 
 
+def make_read_only(*arrays):
+    """Make arrays what those of an index are: other ones are compiled for anew."""
+    for array in arrays:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+
+
 class Index:
     """The arrays of an index, made by a backend's kernel from the oracle's suffix array."""
 
@@ -25,6 +32,7 @@ class Index:
         self.suffix_array = np.array(sort_suffixes(self.symbols.tolist()), self.dtype)
         exceptions = np.flatnonzero(self.symbols == 4).astype(np.int64)
         self.packed, self.exceptions = xp.asarray(pack(self.symbols)), xp.asarray(exceptions)
+        make_read_only(self.suffix_array, self.packed, self.exceptions)
         n_lines = self.n // LINE_ROWS + 1
         self.lines = aligned(xp, (n_lines, 8))
         self.super_counts = xp.empty((((n_lines - 1) >> super_shift) + 1, 4), np.int64)
@@ -39,6 +47,7 @@ class Index:
             self.super_counts,
             self.exception_ids,
         )
+        make_read_only(self.lines, self.super_counts, self.exception_ids)
         self.start_table = xp.empty((4**table_k, 2), self.dtype)
         self.kernel.fill_start_table(
             self.lines, self.super_counts, super_shift, self.n, self.start_table

@@ -18,6 +18,7 @@ def test_samples_are_taken_as_by_hand(data, n_samples, n_variants):
     packed = data.draw(hnp.arrays(np.uint8, (n_variants, (n_samples + 3) // 4)))
     samples = data.draw(st.permutations(range(n_samples)))
     samples = np.array(samples[: data.draw(st.integers(0, n_samples))], np.int64)
+    packed.flags.writeable = False  # as those of genotypes
     found = packing_loops.take_samples(packed, samples)
     np.testing.assert_array_equal(found, pack(codes_of(packed, n_samples)[samples]))
 
