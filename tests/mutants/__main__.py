@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -85,6 +86,7 @@ def run_mutants(
     page: Annotated[Path, typer.Option(help="Where the score goes.")] = ROOT / "docs/mutants.md",
 ) -> None:
     """Plant small bugs, one at a time, and see whether the tests notice."""
+    end = time.monotonic() + 60 * minutes
     mutants = draw_mutants(ROOT, number, seed, only=only)
     verdicts = Verdicts(folder / "verdicts.jsonl")
     equivalents = read_equivalents(Path(__file__).with_name("equivalent.toml"))
@@ -107,7 +109,7 @@ def run_mutants(
         copies = [Copy(ROOT, folder / str(i), n_threads=n_threads) for i in range(jobs)]
         for copy in copies:
             stack.callback(copy.close)
-        stack.enter_context(ending_after(60 * minutes, copies))
+        stack.enter_context(ending_after(end - time.monotonic(), copies))
         for row in try_mutants(copies, todo, files, longest=timeout, seconds=seconds):
             verdicts.add(row)
         if confirm and not only_page and not copies[0].is_given_up:
