@@ -124,6 +124,7 @@ _MODULES = {
         "multilevel_layout",
     ),
     "genoviz.analyses.graph.layout.guides": ("GuidedGraph", "guide_graph", "link_stress"),
+    "genoviz.analyses.graph.layout.near_stress": ("NearStress", "near_stress"),
     "genoviz.analyses.graph.layout.options": ("LayoutOptions",),
     "genoviz.analyses.graph.layout.run": ("LayoutSnapshot",),
     "genoviz.analyses.sequences.multiplicity_track": ("MultiplicityBins", "MultiplicityTrack"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,6 +29,10 @@ from genoviz.cli.results import (
     show_progress,
 )
 
+if TYPE_CHECKING:
+    from genoviz.analyses.graph.layout.near_stress import NearStress
+    from genoviz.model import PangenomeGraph
+
 
 class WeightingName(StrEnum):
     """What a path counts by."""
@@ -40,6 +45,8 @@ class WeightingName(StrEnum):
     "genoviz stress graph.gfa graph.lay",
     "genoviz stress graph.gfa graph.tsv.gz --exact --json",
     "genoviz stress graph.gfa graph.lay --samples-per-step 100 --weighting pairs",
+    "genoviz stress graph.gfa graph.lay --worst 20 > worst.tsv",
+    "genoviz stress graph.gfa graph.lay --by-path > paths.tsv",
 )
 def stress(
     graph: GraphArgument,
@@ -74,6 +81,15 @@ def stress(
             show_default="pairs with --exact, else steps, as in the paper",
         ),
     ] = None,
+    worst: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=MAX_COUNT, help="Print so many nodes of the largest stress as a table."
+        ),
+    ] = None,
+    by_path: Annotated[
+        bool, typer.Option("--by-path", help="Print stress and torn joints of each path.")
+    ] = False,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
     cache: CacheOption = True,
@@ -87,6 +103,10 @@ def stress(
     Li et al. (2024) let a path count by its pairs of steps in the exact stress, and by its steps in
     the sampled one; --weighting gives either form of both. A graph without paths is measured along
     the guides of its layout and along its links, each as a path of two steps.
+
+    --worst and --by-path print a table in place of the mean: the exact stress of pairs up to 8
+    steps apart, which tells torn places. A joint is torn where the ends of neighbouring steps lie
+    farther apart than ten times both nodes' mean length.
     """
     from genoviz.io.graph.layout_files import read_layout
 
@@ -94,6 +114,11 @@ def stress(
         raise typer.BadParameter("--exact takes all pairs; give it or --samples, not both")
     if samples is not None and samples_per_step is not None:
         raise typer.BadParameter("give --samples or --samples-per-step, not both")
+    if worst is not None and by_path:
+        raise typer.BadParameter("give --worst or --by-path, not both")
+    if worst is not None or by_path:
+        _print_places(graph, layout, worst, backend, cache=cache, as_json=as_json)
+        return
     weighting = weighting or (WeightingName.pairs if exact else WeightingName.steps)
     options = {"weighting": weighting.value, "backend": backend.value}
     if not exact:
@@ -124,3 +149,67 @@ def stress(
         sentences.append(f"no paths: measured along {measured.n_paths:,} guides")
         sentences.append(f"link stress {links.mean:.6g} (exact, {links.n_terms:,} terms)")
     print_results(results, sentences, as_json=as_json)
+
+
+def _print_places(
+    graph: Path,
+    layout: Path,
+    worst: int | None,
+    backend: BackendName,
+    *,
+    cache: bool,
+    as_json: bool,
+) -> None:
+    """Print the worst nodes, or the paths, as a table."""
+    from genoviz.analyses.graph.layout.guides import graph_to_measure
+    from genoviz.analyses.graph.layout.near_stress import near_stress
+    from genoviz.io.graph.layout_files import read_layout
+
+    with show_progress() as bar:
+        pangenome = read_graph(graph, bar, cache=cache)
+        placed = read_layout(layout, pangenome)
+        bar.update("Path stress", 0, None, "")
+        measured = graph_to_measure(pangenome)
+        found = near_stress(measured, placed, backend=backend.value)
+    rows = _path_rows(measured, found) if worst is None else _worst_rows(measured, found, worst)
+    print_notes(placed.note, f"{found.n_torn:,} of {found.n_joints:,} joints are torn")
+    results = {"rows": rows, "n_torn": found.n_torn, "n_joints": found.n_joints}
+    lines = ["#" + "\t".join(rows[0])] if rows else []
+    lines += ["\t".join(map(_cell, row.values())) for row in rows]
+    print_results(results, lines, as_json=as_json)
+
+
+def _worst_rows(graph: PangenomeGraph, found: NearStress, n: int) -> list[dict[str, Any]]:
+    import numpy as np
+
+    steps = found.find_worst(graph, n)
+    paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
+    places = (steps, paths, graph.position_index.positions_of(steps))
+    return [
+        {
+            "node": graph.node_names[int(graph.steps[step] >> 1)],
+            "path": graph.path_names[path],
+            "position": position,
+            "stress": float(found.steps[step]),
+            "gap_bp": float(found.gaps[step]),
+            "torn": int(found.is_torn[step]),
+        }
+        for step, path, position in zip(*(array.tolist() for array in places), strict=True)
+    ]
+
+
+def _path_rows(graph: PangenomeGraph, found: NearStress) -> list[dict[str, Any]]:
+    import numpy as np
+
+    n_torn = np.diff(np.append(0, np.cumsum(found.is_torn))[graph.path_offsets])
+    columns = graph.path_names, np.diff(graph.path_offsets), found.paths, n_torn
+    return [
+        {"path": name, "n_steps": int(n_steps), "stress": float(stress), "n_torn": int(torn)}
+        for name, n_steps, stress, torn in zip(*columns, strict=True)
+    ]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "." if math.isnan(value) else f"{value:.6g}"
+    return str(value)

@@ -67,7 +67,7 @@ def iter_path_stress(
         ``"pairs"``: all terms count alike, as in the paper's equation of the exact stress.
         ``"steps"``: a path counts by its steps, as in that of the sampled one.
     """
-    _check_layout(graph, layout)
+    check_layout(graph, layout)
     check_weighting(weighting)
     records = build_path_records(graph)
     xp, kernel = array_module(backend), load_kernel("path_stress", backend)
@@ -179,7 +179,7 @@ def iter_sampled_path_stress(
     seed
         Names the sample.
     """
-    _check_layout(graph, layout)
+    check_layout(graph, layout)
     n_samples = _count_samples(graph, n_samples, samples_per_step)
     sampler = StressSampler(build_path_records(graph), weighting=weighting, backend=backend)
     yield from sampler.iter_sample(layout.points, n_samples=n_samples, seed=seed)
@@ -201,7 +201,8 @@ def _count_samples(
     return min(max(SAMPLES_PER_STEP * graph.n_steps, 1), MAX_DEFAULT_SAMPLES)
 
 
-def _check_layout(graph: PangenomeGraph, layout: GraphLayout) -> None:
+def check_layout(graph: PangenomeGraph, layout: GraphLayout) -> None:
+    """Raise ``ParameterError`` unless a layout has as many nodes as the graph."""
     if layout.n_nodes != graph.n_nodes:
         raise ParameterError(
             f"the layout has {layout.n_nodes:,} nodes and the graph {graph.n_nodes:,}; "

@@ -1,0 +1,146 @@
+"""Where a layout is bad: stress of near steps by step, node and path, and torn joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.stress import check_layout
+from genoviz.analyses.slices import iter_slices
+from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.errors import ParameterError
+from genoviz.model import GraphLayout, PangenomeGraph
+
+REACH = 8
+TORN = 10.0
+FIRST_ROWS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class NearStress:
+    """Path stress of near steps, and joints; NaN stands where there is nothing to measure.
+
+    Attributes
+    ----------
+    steps
+        float64, shape (n_steps,): mean stress term of each step with those up to ``reach``
+        further on in its path.
+    nodes
+        float64, shape (n_nodes,): mean of the terms of all steps on each node.
+    paths
+        float64, shape (n_paths,): mean of the terms of each path.
+    gaps
+        float64, shape (n_steps,): how far the end of each step lies from the beginning of the next
+        one, where no gap would be right, bp.
+    is_torn
+        bool, shape (n_steps,): whether a gap is more than ten times as long as both steps' nodes
+        on average, and than 1 bp.
+    reach
+        Steps.
+    """
+
+    steps: np.ndarray
+    nodes: np.ndarray
+    paths: np.ndarray
+    gaps: np.ndarray
+    is_torn: np.ndarray
+    reach: int
+
+    @property
+    def n_torn(self) -> int:
+        """How many joints are torn."""
+        return int(self.is_torn.sum())
+
+    @property
+    def n_joints(self) -> int:
+        """How many joints there are."""
+        return int((~np.isnan(self.gaps)).sum())
+
+    def find_worst(self, graph: PangenomeGraph, n: int) -> np.ndarray:
+        """Return the step of the largest stress of each of the ``n`` worst nodes; int64."""
+        order = np.argsort(-np.nan_to_num(self.steps, nan=-1.0), kind="stable")
+        order = order[~np.isnan(self.steps[order])]
+        firsts = np.unique(graph.steps[order] >> 1, return_index=True)[1]
+        return order[np.sort(firsts)[:n]]
+
+
+def near_stress(
+    graph: PangenomeGraph, layout: GraphLayout, *, reach: int = REACH, backend: Backend = "auto"
+) -> NearStress:
+    """Return the path stress of near steps by step, by node and by path, and the torn joints.
+
+    All pairs of steps up to ``reach`` apart are taken, exactly: it is near steps that lie wrong,
+    hardly ever distant ones. With ``reach`` as long as the longest path, the mean of the
+    terms of all steps is the exact path stress.
+
+    Raises
+    ------
+    ParameterError
+        If the layout is of another graph, or ``reach`` is below 1.
+    """
+    check_layout(graph, layout)
+    if reach < 1:
+        raise ParameterError(f"reach is {reach}, needs at least 1 step")
+    records = build_path_records(graph)
+    xp, kernel = array_module(backend), load_kernel("path_stress", backend)
+    arrays = [
+        xp.asarray(array)
+        for array in (layout.points, records.records, records.path_starts, records.block_paths)
+    ]
+
+    def run(first: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        return kernel.sum_all_pairs(*arrays, first, stop, reach)
+
+    n_rows = len(records.records)
+    found = [part for _, part in iter_slices(run, n_rows, first_size=FIRST_ROWS)]
+    is_step = np.ones(n_rows, bool)
+    is_step[records.path_starts[1:] - 1] = False
+    totals, counts = (
+        np.concatenate([part[k].reshape(len(part[0]), -1)[:, 0] for part in found])[is_step]
+        if found
+        else np.zeros(0)
+        for k in (0, 1)
+    )
+    of_steps = np.repeat(np.arange(graph.n_paths), np.diff(graph.path_offsets))
+    nodes = (graph.steps >> 1).astype(np.int64)
+    gaps, is_torn = measure_joints(
+        graph.steps, graph.path_offsets, graph.node_lengths, layout.coordinates
+    )
+    return NearStress(
+        steps=_mean(totals, counts),
+        nodes=_mean_of_groups(nodes, totals, counts, graph.n_nodes),
+        paths=_mean_of_groups(of_steps, totals, counts, graph.n_paths),
+        gaps=gaps,
+        is_torn=is_torn,
+        reach=reach,
+    )
+
+
+def _mean(totals: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    return np.divide(totals, counts, out=np.full(len(totals), np.nan), where=counts > 0)
+
+
+def _mean_of_groups(
+    groups: np.ndarray, totals: np.ndarray, counts: np.ndarray, n_groups: int
+) -> np.ndarray:
+    sums = (np.bincount(groups, values, minlength=n_groups) for values in (totals, counts))
+    return _mean(*sums)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def measure_joints(steps, path_offsets, node_lengths, coordinates):
+    """Return the gap behind each step, NaN behind the last of a path, and whether it is torn."""
+    gaps = np.full(len(steps), np.nan)
+    is_torn = np.zeros(len(steps), np.bool_)
+    for path in prange(len(path_offsets) - 1):
+        for step in range(path_offsets[path], path_offsets[path + 1] - 1):
+            before, after = steps[step], steps[step + 1]
+            a = coordinates[before >> 1, 1 - (before & 1)]
+            b = coordinates[after >> 1, after & 1]
+            gaps[step] = np.hypot(a[0] - b[0], a[1] - b[1])
+            length = 0.5 * (node_lengths[before >> 1] + node_lengths[after >> 1])
+            is_torn[step] = gaps[step] > TORN * max(length, 1.0)
+    return gaps, is_torn
