@@ -22,6 +22,7 @@ from genoviz.cli.graph.draw import draw
 from genoviz.cli.graph.extract import extract
 from genoviz.cli.graph.layout import layout
 from genoviz.cli.graph.queries import position, sites, stats
+from genoviz.cli.graph.sharing import growth, presence, similarity
 from genoviz.cli.graph.stress import stress
 from genoviz.cli.intervals.count import count
 from genoviz.cli.intervals.depth import coverage, depth
@@ -74,7 +75,9 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (layout, stress, draw, position, extract, stats, sites, count, coverage, depth):
+for command in (layout, stress, draw, position, extract, stats, sites):
+    add_command(cli, command)
+for command in (similarity, presence, growth, count, coverage, depth):
     add_command(cli, command)
 bwt.register(cli)
 add_command(cli, offtarget)

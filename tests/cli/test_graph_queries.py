@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from genoviz import read_gfa
+from genoviz import read_gfa, write_gfa
 from genoviz.analyses.graph.query.extract import extract_region
 from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.cli.main import main
 from tests.conftest import real_data
+from tests.graphs import make_graph
 from tests.oracles.paths import path_sequence, walk_bases
 
 C4A = "grch38#chr6:31982057-32002681"
@@ -182,7 +184,7 @@ def test_extracted_nodes_are_listed_and_taken_again(run, c4_path, tmp_path):
     ("arguments", "message"),
     [
         (["position", "GRAPH"], "give --path, --node or --file"),
-        (["extract", "GRAPH", "-o", "x.gfa"], "give --region or --nodes"),
+        (["extract", "GRAPH", "-o", "x.gfa"], "give --region, --bed or --nodes"),
         (["extract", "GRAPH", "--nodes", "1", "-o", "x.png"], "needs one of the endings .gfa, .fa"),
         (["extract", "GRAPH", "--nodes", "1", "-o", "no/x.gfa"], "there is no folder no"),
         (["extract", "GRAPH", "--nodes", "1", "-o", "x.gfa", "--fasta", "nodes"], "--fasta needs"),
@@ -232,3 +234,43 @@ def test_help_has_examples(run, command):
     code, out, _ = run(command, "--help")
     assert code == 0
     assert f"genoviz {command} " in sentence(out).split("Examples")[1]
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Six nodes of 10 bp on a contig from 100 on, the fourth left out by another path."""
+    graph = make_graph([10] * 6, [[1, 2, 3, 4, 5, 6], [1, 2, 3, 5, 6]])
+    write_gfa(replace(graph, path_names=("a#1#c:100-160", "b#1#c")), tmp_path / "small.gfa")
+    return tmp_path / "small.gfa"
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ([], ["2", "3", "5"]),
+        (["--region", "b#1#c:41-42"], ["2", "3", "5", "6"]),
+        (["--inverse"], ["1", "4", "6"]),
+    ],
+)
+def test_regions_come_from_bed_and_can_be_left_out(run, small, tmp_path, more, names):
+    (tmp_path / "regions.bed").write_text("a#1#c\t115\t121\tx\nb#1#c\t30\t35\n")
+    out = tmp_path / "out.gfa"
+    code, _, err = run("extract", small, "--bed", tmp_path / "regions.bed", "-o", out, *more)
+    assert (code, err) == (0, "")
+    assert list(read_gfa(out, cache=False).node_names) == names
+
+
+def test_what_bed_and_inverse_cannot_do_is_said(run, small, tmp_path):
+    bed = tmp_path / "regions.bed"
+    bed.write_text("elsewhere\t1\t2\n")
+    code, _, err = run("extract", small, "--bed", bed, "-o", tmp_path / "out.gfa")
+    assert code == 1
+    assert "regions.bed: no path or contig is named 'elsewhere'" in err
+    bed.write_text("a#1#c\t100\t160\n")
+    arguments = ["extract", small, "--bed", bed, "--inverse", "-o"]
+    code, _, err = run(*arguments, tmp_path / "out.gfa")
+    assert code == 1
+    assert "--inverse leaves no node" in err
+    code, _, err = run(*arguments, tmp_path / "out.fa")
+    assert code == 2
+    assert "needs --fasta nodes or --fasta paths" in sentence(err)

@@ -34,7 +34,8 @@ from genoviz.cli.results import describe_stress, print_results, quantity
 from tests.conftest import ROOT, real_data
 from tests.waiting import PATIENCE
 
-COMMANDS = ["layout", "stress", "draw", "simulate", "serve", "samples", "samples get"]
+COMMANDS = ["layout", "stress", "draw", "similarity", "presence", "growth", "simulate", "serve"]
+COMMANDS += ["samples", "samples get"]
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from genoviz.cli.main import OUTPUTS, check_values, cli, main
 
 MAX_INTEGER = 2**63 - 1
 INPUTS = {
-    *("annotations covar file genome genotypes graph guides index input_file keep").split(),
+    *("annotations bed covar file genome genotypes graph guides index input_file keep").split(),
     *("layout matrix pedigree pheno queries sequences start subjects table").split(),
 }
 

@@ -48,6 +48,7 @@ class FastaOf(StrEnum):
 @with_examples(
     "genoviz extract graph.gfa.gz --region 'GRCh38#0#chr6:31982057-32002681' -o c4a.gfa",
     "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 --detour-bp 10000 -o c4a.gfa.gz",
+    "genoviz extract graph.gfa.gz --bed genes.bed --inverse -o without_genes.gfa",
     "genoviz extract graph.gfa.gz --nodes 17,18,40 --context-steps 2 -o around.gfa",
     "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 -o c4a.fa",
     "genoviz extract graph.gfa.gz --nodes picked.txt --fasta paths -o haplotypes.fa.gz",
@@ -66,6 +67,10 @@ def extract(
     region: Annotated[
         list[str] | None,
         typer.Option("--region", metavar="PATH:START-END", help="Region of a path (repeat)."),
+    ] = None,
+    bed: Annotated[
+        Path | None,
+        typer.Option("--bed", help="Regions of paths or contigs from a BED file."),
     ] = None,
     nodes: Annotated[
         str | None,
@@ -90,6 +95,7 @@ def extract(
             min=0, max=MAX_LENGTH, help="Also nodes with a base at most this far away, bp."
         ),
     ] = 0,
+    inverse: Annotated[bool, typer.Option("--inverse", help="All nodes but these.")] = False,
     fasta: Annotated[
         FastaOf | None,
         typer.Option(
@@ -106,7 +112,9 @@ def extract(
     path has of them: its runs inside, named for where they lie, as chr6:31982057-32002681
     (0-based half-open).
     """
-    kind = _choose_kind(output, region, nodes, fasta)
+    kind = _choose_kind(output, region or bed, nodes, fasta)
+    if inverse and kind == "fasta" and fasta in (None, FastaOf.region):
+        raise typer.BadParameter("--inverse with -o .fa needs --fasta nodes or --fasta paths")
     if nodes is not None and is_dash(nodes):
         if is_copy(graph):
             raise typer.BadParameter("GRAPH and --nodes are both -, but one can be; name a file")
@@ -115,7 +123,9 @@ def extract(
         pangenome = read_graph(graph, bar, cache=cache, sequences=kind != "list")
         bar.update("Extracting", 0, None, "")
         regions = _find_regions(pangenome, region or [])
+        regions += [] if bed is None else _read_regions(pangenome, bed)
         picked = _find_nodes(pangenome, regions, nodes, (detour_bp, context_steps, context_bp))
+        picked = _other_nodes(pangenome, picked) if inverse else picked
         bar.update("Writing", 0, None, "")
         if kind == "fasta" and fasta is None:
             fasta = FastaOf.region if regions else FastaOf.nodes
@@ -127,19 +137,17 @@ def extract(
     )
 
 
-def _choose_kind(
-    output: Path, regions: list[str] | None, nodes: str | None, fasta: FastaOf | None
-) -> str:
+def _choose_kind(output: Path, regions: object, nodes: str | None, fasta: FastaOf | None) -> str:
     """Return the kind of file to write; what cannot work is refused before anything is read."""
     if not regions and nodes is None:
-        raise typer.BadParameter("give --region or --nodes")
+        raise typer.BadParameter("give --region, --bed or --nodes")
     kind = check_output(output, _KINDS)
     if is_standard_output(output):
         kind = "graph" if fasta is None else "fasta"
     if fasta is not None and kind != "fasta":
         raise typer.BadParameter(f"--fasta needs -o with the ending .fa, not {output.name}")
     if fasta is FastaOf.region and not regions:
-        raise typer.BadParameter("--fasta region needs --region")
+        raise typer.BadParameter("--fasta region needs --region or --bed")
     return kind
 
 
@@ -147,6 +155,33 @@ def _find_regions(graph: PangenomeGraph, texts: list[str]) -> list[PathRegion]:
     from genoviz.analyses.graph.query.regions import resolve_region
 
     return [region for text in texts for region in resolve_region(graph, text)]
+
+
+def _read_regions(graph: PangenomeGraph, path: Path) -> list[PathRegion]:
+    """Return the regions of a BED file on the paths that have them."""
+    from genoviz.errors import FileFormatError, ParameterError
+    from genoviz.io.intervals.intervals import read_intervals
+
+    rows = read_intervals(path)
+    found = []
+    places = rows.contig_ids.tolist(), rows.starts.tolist(), rows.ends.tolist()
+    for contig, start, end in zip(*places, strict=True):
+        try:
+            found += _find_regions(graph, [f"{rows.contigs[contig]}:{start}-{end}"])
+        except ParameterError as error:
+            raise FileFormatError(path, str(error)) from error
+    return found
+
+
+def _other_nodes(graph: PangenomeGraph, picked: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    from genoviz.errors import ParameterError
+
+    others = np.setdiff1d(np.arange(graph.n_nodes), picked)
+    if len(others) == 0:
+        raise ParameterError("--inverse leaves no node, for the part is the whole graph")
+    return others
 
 
 def _find_nodes(

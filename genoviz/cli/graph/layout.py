@@ -189,7 +189,7 @@ def layout(
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option("--path", metavar="NAME", help="Path that guides (repeat for more)."),
+        typer.Option("--path", metavar="NAME", help="Path or contig that guides (repeat)."),
     ] = None,
     method: MethodOption = Method.path_sgd,
     iterations: Iterations = 30,

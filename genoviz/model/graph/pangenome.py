@@ -238,6 +238,22 @@ class PangenomeGraph:
             examples = ", ".join(self.path_names[:3]) or "none at all"
             raise ParameterError(f"no path is named {name!r}; the graph has {examples}") from None
 
+    def find_paths(self, names: Iterable[str | int]) -> np.ndarray:
+        """Return the indices of paths and of all sub-paths of contigs, sorted and once each; int64.
+
+        A contig is named as `PathDirectory.sub_paths` has it: without range, or in short.
+
+        Raises
+        ------
+        ParameterError
+            If the graph has no such path or contig, or several contigs have the name.
+        """
+        found: list[str | int] = []
+        for name in names:
+            is_short = isinstance(name, str) and not self.path_directory.exact(name)
+            found += (is_short and self.path_directory.sub_paths(str(name))) or (name,)
+        return self.path_indices(found)
+
     def cut_path_name(self, path: int, start: int, end: int) -> str:
         """Return the name of a part of a path, with its range on the contig, 0-based half-open.
 

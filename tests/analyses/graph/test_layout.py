@@ -1,5 +1,7 @@
 """Layouts as a user asks for them: options, snapshots, notes, reproducibility, real graphs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -173,6 +175,14 @@ def test_a_subset_of_paths_guides_alone():
     assert "3 of 6 nodes" in layout.note
     guided = make_graph([10] * 6, [[4, 5, 6]])
     assert path_stress(guided, layout, backend="cpu").mean < 0.05
+
+
+def test_a_contig_stands_for_its_sub_paths():
+    graph = make_graph([10] * 6, [[1, 2], [3, 4], [5, 6]])
+    graph = replace(graph, path_names=("a#1#c:0-20", "a#1#c:30-50", "b#1#d"))
+    for names, n_idle in ((["a#1#c"], 2), (["c"], 2), (["a#1#c:0-20"], 4), (["d", "c"], 0)):
+        note = path_sgd_layout(graph, paths=names, backend="cpu").note
+        assert note.startswith(f"{n_idle} of 6 nodes") if n_idle else note == ""
 
 
 def test_an_empty_graph_has_an_empty_layout(backend):

@@ -136,7 +136,8 @@ def multilevel_layout(
     graph
         A graph with paths. One without gets its nodes in a line, and a note that says so.
     paths
-        Names or indices of the paths that guide the layout; all by default.
+        Names or indices of the paths that guide the layout; all by default. A contig's name
+        stands for all of its sub-paths.
     start
         A layout to mend: only the rounds over all steps are made.
     options

@@ -42,7 +42,8 @@ def path_sgd_layout(
     graph
         A graph with paths. One without gets its nodes in a line, and a note that says so.
     paths
-        Names or indices of the paths that guide the layout; all by default.
+        Names or indices of the paths that guide the layout; all by default. A contig's name
+        stands for all of its sub-paths.
     start
         A layout to start from, in place of ``initialisation``.
     options

@@ -214,7 +214,7 @@ def iter_run(
         raise ParameterError(
             f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
         )
-    used = None if paths is None else graph.path_indices(paths)
+    used = None if paths is None else graph.find_paths(paths)
 
     def iterate() -> Iterator[LayoutSnapshot]:
         records = build_path_records(graph, paths=used, min_steps=2)

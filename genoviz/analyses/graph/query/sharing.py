@@ -1,0 +1,234 @@
+"""What paths or samples share: similarity, presence and absence of nodes, pangenome growth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
+from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
+
+CELLS_PER_BLOCK = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class NodePresence:
+    """Which groups of paths visit each node, however often.
+
+    Attributes
+    ----------
+    groups
+        The groups.
+    node_lengths
+        int64, shape (n_nodes,), bp.
+    offsets
+        int64, shape (n_nodes + 1,).
+    members
+        int32: the groups ``members[offsets[v]:offsets[v + 1]]`` visit node ``v``, ascending.
+    """
+
+    groups: PathGroups
+    node_lengths: np.ndarray
+    offsets: np.ndarray
+    members: np.ndarray
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.groups.names)
+
+    def iter_blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the presence matrix in blocks of nodes: the first node, and bool (n, n_groups)."""
+        n_nodes = len(self.node_lengths)
+        n_rows = max(CELLS_PER_BLOCK // max(self.n_groups, 1), 1)
+        for first in range(0, n_nodes, n_rows):
+            bounds = self.offsets[first : min(first + n_rows, n_nodes) + 1]
+            block = np.zeros((len(bounds) - 1, self.n_groups), bool)
+            rows = np.repeat(np.arange(len(block)), np.diff(bounds))
+            block[rows, self.members[bounds[0] : bounds[-1]]] = True
+            yield first, block
+
+
+def find_presence(graph: PangenomeGraph, by: str = "path") -> NodePresence:
+    """Return which groups visit each node.
+
+    Parameters
+    ----------
+    by
+        ``"path"``, ``"sample"``, ``"haplotype"`` or ``"contig"``; see `group_paths`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such grouping, or the graph has no path.
+    """
+    groups = group_paths(graph, by)
+    if not groups.names:
+        raise ParameterError("the graph has no paths, needs one at least to say what they share")
+    order = np.argsort(groups.of_path, kind="stable")
+    arrays = graph.steps, graph.path_offsets, order, groups.of_path
+    offsets = np.zeros(graph.n_nodes + 1, np.int64)
+    _visit(*arrays, offsets[1:], np.empty(0, np.int32))
+    np.cumsum(offsets, out=offsets)
+    members = np.empty(offsets[-1], np.int32)
+    _visit(*arrays, offsets[:-1].copy(), members)
+    return NodePresence(groups, graph.node_lengths, offsets, members)
+
+
+@njit(nogil=True, cache=True)
+def _visit(steps, path_offsets, order, of_path, places, members):
+    """Add one to the place of a node for each group on it, and write the group where it is."""
+    last = np.full(len(places), -1, np.int32)
+    for path in order:
+        group = of_path[path]
+        for step in range(path_offsets[path], path_offsets[path + 1]):
+            node = steps[step] >> 1
+            if last[node] != group:
+                last[node] = group
+                if len(members):
+                    members[places[node]] = group
+                places[node] += 1
+
+
+@dataclass(frozen=True, eq=False)
+class PathSimilarity:
+    """How much each two groups of paths share.
+
+    Attributes
+    ----------
+    names
+        Of the groups.
+    shared_nodes, shared_bp
+        int64, shape (n_groups, n_groups): nodes that both visit, and their bp, each node once; on
+        the diagonal all of a group.
+    """
+
+    names: tuple[str, ...]
+    shared_nodes: np.ndarray
+    shared_bp: np.ndarray
+
+    @property
+    def jaccard_nodes(self) -> np.ndarray:
+        """Shared nodes by nodes of either; float64, shape (n_groups, n_groups), NaN for none."""
+        return _jaccard(self.shared_nodes)
+
+    @property
+    def jaccard_bp(self) -> np.ndarray:
+        """Shared bp by bp of either; float64, shape (n_groups, n_groups), NaN for none."""
+        return _jaccard(self.shared_bp)
+
+
+def path_similarity(presence: NodePresence) -> PathSimilarity:
+    """Return how much each two groups share, by nodes and by bp, as ``odgi similarity``.
+
+    References
+    ----------
+    Guarracino, Heumos et al. 2022, odgi, doi:10.1093/bioinformatics/btac308.
+    """
+    shared = np.zeros((2, presence.n_groups, presence.n_groups))
+    for first, block in presence.iter_blocks():
+        rows = block.astype(np.float64)
+        lengths = presence.node_lengths[first : first + len(block)]
+        shared[0] += rows.T @ rows
+        shared[1] += rows.T @ (rows * lengths[:, None])
+    return PathSimilarity(presence.groups.names, *np.rint(shared).astype(np.int64))
+
+
+def _jaccard(shared: np.ndarray) -> np.ndarray:
+    own = np.diag(shared)
+    either = own[:, None] + own[None, :] - shared
+    return np.divide(shared, either, out=np.full(shared.shape, np.nan), where=either > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PangenomeGrowth:
+    """What a pangenome of 1, 2, ... groups has, in bp or nodes.
+
+    Attributes
+    ----------
+    counted
+        ``"bp"`` or ``"nodes"``.
+    expected, core
+        float64, shape (n_groups,): what some of ``k + 1`` groups have, and what all of them have:
+        exact means over all choices of groups.
+    median, low, high
+        float64, shape (n_groups,): of what some have, with 5 % and 95 % quantiles, over drawn
+        orders of the groups; NaN where none was drawn.
+    n_orders
+        How many were drawn.
+    """
+
+    counted: str
+    expected: np.ndarray
+    core: np.ndarray
+    median: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_orders: int
+
+
+def pangenome_growth(
+    presence: NodePresence, *, counted: str = "bp", n_orders: int = 100, seed: int = 0
+) -> PangenomeGrowth:
+    """Return how a pangenome grows with each group of paths.
+
+    A node that ``c`` of ``G`` groups visit is in a pangenome of ``m`` of them with probability
+    ``1 - C(G - c, m) / C(G, m)``, and in all of them with ``C(c, m) / C(G, m)``: sums over all
+    nodes are the exact means, without any order drawn (Parmigiani et al. 2024, Panacus).
+
+    Parameters
+    ----------
+    counted
+        ``"bp"`` or ``"nodes"``.
+    n_orders
+        Orders to draw for median and quantiles; 0 for none.
+    seed
+        Names the orders.
+
+    Raises
+    ------
+    ParameterError
+        If nothing such is counted, or ``n_orders`` is negative.
+
+    References
+    ----------
+    Parmigiani et al. 2024, Panacus, doi:10.1093/bioinformatics/btae720.
+    """
+    if counted not in ("bp", "nodes"):
+        raise ParameterError(f"counted is {counted!r}, needs 'bp' or 'nodes'")
+    if n_orders < 0:
+        raise ParameterError(f"n_orders is {n_orders}, needs at least 0")
+    n = presence.n_groups
+    weights = presence.node_lengths if counted == "bp" else np.ones(len(presence.node_lengths))
+    sizes = np.bincount(np.diff(presence.offsets), weights, minlength=n + 1)
+    has_none, has_all = np.ones((2, n + 1))
+    expected, core = np.empty((2, n))
+    numbers = np.arange(n + 1)
+    for m in range(n):
+        has_none *= np.maximum(n - numbers - m, 0) / (n - m)
+        has_all *= np.maximum(numbers - m, 0) / (n - m)
+        expected[m] = sizes[1:] @ (1.0 - has_none[1:])
+        core[m] = sizes @ has_all
+    drawn = np.full((3, n), np.nan)
+    if n_orders:
+        generator = np.random.default_rng(seed)
+        curves = np.stack([_grow(presence, weights, generator) for _ in range(n_orders)])
+        drawn = np.quantile(curves, [0.5, 0.05, 0.95], axis=0)
+    return PangenomeGrowth(counted, expected, core, *drawn, n_orders)
+
+
+def _grow(
+    presence: NodePresence, weights: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+    """Return what is there after each group of a drawn order."""
+    ranks = generator.permutation(presence.n_groups)
+    is_visited = np.diff(presence.offsets) > 0
+    starts = presence.offsets[:-1][is_visited]
+    if len(starts) == 0:
+        return np.zeros(presence.n_groups)
+    firsts = np.minimum.reduceat(ranks[presence.members], starts)
+    return np.cumsum(np.bincount(firsts, weights[is_visited], minlength=presence.n_groups))

@@ -1,0 +1,145 @@
+"""``genoviz similarity``, ``presence`` and ``growth``: what paths and samples share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    CacheOption,
+    GraphArgument,
+    SeedOption,
+    with_examples,
+)
+from genoviz.cli.graph.reading import GroupBy, read_graph
+from genoviz.cli.output_kinds import check_output
+from genoviz.cli.results import show_progress
+
+if TYPE_CHECKING:
+    from genoviz.analyses.graph.query.sharing import NodePresence
+    from genoviz.model import PangenomeGraph
+
+By = Annotated[
+    GroupBy, typer.Option("--by", help="What is compared: paths, or groups of them by name.")
+]
+Table = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", help="Table to write: .tsv or .tsv.gz.", show_default="standard output"
+    ),
+]
+
+
+class Counted(StrEnum):
+    """What a pangenome's size is counted in."""
+
+    bp = "bp"
+    nodes = "nodes"
+
+
+@with_examples(
+    "genoviz similarity graph.gfa.gz --by sample > similarity.tsv",
+    "genoviz similarity graph.gfa.gz -o similarity.tsv.gz",
+)
+def similarity(
+    graph: GraphArgument,
+    by: By = GroupBy.path,
+    output: Table = None,
+    cache: CacheOption = True,
+) -> None:
+    """Compare each two paths or groups by the nodes and bp that they share, as odgi similarity.
+
+    A node counts once, however often it is visited. Jaccard is what both have by what either has.
+    """
+    from genoviz.analyses.graph.query.sharing import path_similarity
+
+    _, presence = _read(graph, by, output, cache=cache)
+    found = path_similarity(presence)
+    columns = ("shared_nodes", "jaccard_nodes", "shared_bp", "jaccard_bp")
+    matrices = [getattr(found, name) for name in columns]
+    rows = (
+        (a, b, *(f"{matrix[i, j]:.10g}" for matrix in matrices))
+        for i, a in enumerate(found.names)
+        for j, b in enumerate(found.names)
+    )
+    _write(("#a", "b", *columns), rows, output)
+
+
+@with_examples(
+    "genoviz presence graph.gfa.gz --by haplotype -o presence.tsv.gz",
+    "genoviz presence graph.gfa | head",
+)
+def presence(
+    graph: GraphArgument,
+    by: By = GroupBy.path,
+    output: Table = None,
+    cache: CacheOption = True,
+) -> None:
+    """Write which nodes each path or group visits: a row for each node, 1 for presence."""
+    pangenome, found = _read(graph, by, output, cache=cache)
+    lengths = found.node_lengths
+    rows = (
+        (pangenome.node_names[first + k], str(lengths[first + k]), *row)
+        for first, block in found.iter_blocks()
+        for k, row in enumerate(block.astype("i1").astype("U1").tolist())
+    )
+    _write(("#node", "length", *found.groups.names), rows, output)
+
+
+@with_examples(
+    "genoviz growth graph.gfa.gz --by haplotype > growth.tsv",
+    "genoviz growth graph.gfa.gz --by sample --count nodes --orders 1000 --seed 7 -o growth.tsv",
+)
+def growth(
+    graph: GraphArgument,
+    by: By = GroupBy.path,
+    counted: Annotated[Counted, typer.Option("--count", help="What is counted.")] = Counted.bp,
+    orders: Annotated[
+        int,
+        typer.Option(min=0, max=MAX_COUNT, help="Orders to draw for median, 5 % and 95 %."),
+    ] = 100,
+    seed: SeedOption = 0,
+    output: Table = None,
+    cache: CacheOption = True,
+) -> None:
+    """Write how the pangenome grows, and its core shrinks, with each path or group.
+
+    Expected and core are exact means over all choices of groups (hypergeometric, as Panacus has
+    them); median, low and high are of drawn orders.
+    """
+    from genoviz.analyses.graph.query.sharing import pangenome_growth
+
+    _, presence = _read(graph, by, output, cache=cache)
+    found = pangenome_growth(presence, counted=counted.value, n_orders=orders, seed=seed)
+    columns = ("expected", "core", "median", "low", "high")
+    values = [getattr(found, name).tolist() for name in columns]
+    rows = (
+        (str(k + 1), *("." if value != value else f"{value:.12g}" for value in row))
+        for k, row in enumerate(zip(*values, strict=True))
+    )
+    _write(("#n_groups", *columns), rows, output)
+
+
+def _read(
+    path: Path, by: GroupBy, output: Path | None, *, cache: bool
+) -> tuple[PangenomeGraph, NodePresence]:
+    from genoviz.analyses.graph.query.sharing import find_presence
+
+    check_output(output, {"tsv": (".tsv",)})
+    with show_progress() as bar:
+        graph = read_graph(path, bar, cache=cache)
+        bar.update("Comparing", 0, None, "")
+        return graph, find_presence(graph, by.value)
+
+
+def _write(header: Iterable[str], rows: Iterable[Iterable[str]], output: Path | None) -> None:
+    from genoviz.cli.intervals.options import write_output
+
+    lines = ("\t".join(row) + "\n" for row in chain([header], rows))
+    write_output((line.encode() for line in lines), output)
