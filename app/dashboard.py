@@ -121,7 +121,8 @@ class Dashboard:
         self.session.param.watch(self._show_waiting, "waiting")
 
     def open_first(self) -> None:
-        """Open what the link names, or else the first file or sample."""
+        """Complete the page, and open what the link names, or else the first file or sample."""
+        self.deck.complete()
         link = self.address
         is_about_others = bool(link.tracks or link.sequences or link.genotypes)
         source = link.file or ("" if is_about_others else default_source())
@@ -291,7 +292,7 @@ def make_tab() -> Any:
     pn.state.on_session_destroyed(dashboard.close)
     pn.state.on_session_destroyed(forget_tab)
     pn.state.onload(dashboard.open_first)
-    dashboard.start_polling()
+    pn.state.onload(dashboard.start_polling)  # a page whose browser never comes costs no more
     return dashboard.root
 
 

@@ -37,6 +37,7 @@ class PageDeck:
         self._pages: dict[str, Any] = {}
         self._parts: dict[str, tuple[Any, ...]] = {}
         self._next_hidden_poll = 0.0
+        self._is_seen = False
         self.header = pmui.Row(align="center", margin=0)
         self.sidebar = pmui.Column(**WIDE)
         self.content = pmui.Column(**FILL)
@@ -71,6 +72,12 @@ class PageDeck:
     def show(self, slug: str) -> None:
         """Show a page."""
         self.switch.value = slug
+
+    def complete(self) -> None:
+        """Make what pages are sent without, now that the browser has them."""
+        self._is_seen = True
+        for page in self._pages.values():
+            _complete(page)
 
     def poll(self) -> None:
         """Bring the shown page up to date, and now and then the others."""
@@ -107,6 +114,8 @@ class PageDeck:
 
     def _build(self, slug: str) -> None:
         page = next(page for page in PAGES if page.slug == slug)(self._session)
+        if self._is_seen:
+            _complete(page)
         page.poll()  # a figure that changes its height while it comes up disturbs the browser
         header = pmui.Row(*page.header, align="center", margin=0)
         sidebar = pmui.Column(*page.sidebar, **WIDE)
@@ -116,3 +125,8 @@ class PageDeck:
         self.content.append(content)
         self._pages[slug] = page
         self._parts[slug] = (header, sidebar, content)
+
+
+def _complete(page: Any) -> None:
+    if hasattr(page, "complete"):
+        page.complete()

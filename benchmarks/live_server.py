@@ -60,7 +60,7 @@ def dashboard_page(graph: PangenomeGraph) -> Any:
     opened = OpenGraph("", "Simulated", graph)
     pn.state.onload(lambda: setattr(dashboard.session, "opened", opened))
     pn.state.on_session_destroyed(dashboard.close)
-    dashboard.start_polling()
+    pn.state.onload(dashboard.start_polling)
     return dashboard.root
 
 

@@ -63,7 +63,7 @@ def page() -> Any:
         file = TrackFile("", f"{N_INTERVALS:,} intervals", simulated_track())
         pn.state.onload(lambda: setattr(dashboard.session.tracks, "files", (file,)))
     pn.state.on_session_destroyed(dashboard.close)
-    dashboard.start_polling()
+    pn.state.onload(dashboard.start_polling)
     return dashboard.root
 
 

@@ -68,18 +68,15 @@ class Dock:
         )
         self.fold_button.on_click(lambda _: self.fold(not self.is_folded))
         self.is_folded = False
-        self._places = [
-            pmui.Column(sizing_mode="stretch_both", margin=0, visible=False) for _ in kinds
-        ]
+        self._places: dict[int, pmui.Column] = {}
         self.panel = pmui.Paper(
             self.fold_button,
             self.tabs,
-            *self._places,
             height=OPEN_HEIGHT,
             **{**CARD, "sizing_mode": "stretch_width"},
         )
         self.panel.sx = {"borderRadius": "8px", "padding": "0", "overflow": "hidden"}
-        self._show_tab(0)
+        self._poll_shown: Callable[[], None] = _rest
 
     def fold(self, is_folded: bool) -> None:
         """Leave only the tabs' names, or open the panels again."""
@@ -89,6 +86,11 @@ class Dock:
             icon="expand_less" if is_folded else "expand_more",
             description="Open the panels" if is_folded else "Fold away",
         )
+
+    def show_first(self) -> None:
+        """Show the first panel, unless one is shown."""
+        if not self._places:
+            self._show_tab(self.tabs.active)
 
     def show(self, kind: type[DockPanel]) -> None:
         """Bring the panel of a kind to the front."""
@@ -103,9 +105,10 @@ class Dock:
         """Show one panel; it is made in the browser when it is first shown, and then kept."""
         panel = self._panel(shown)
         with pn.io.hold():
-            if not len(self._places[shown]):
-                self._places[shown].append(panel.panel)
-            for index, place in enumerate(self._places):
+            if shown not in self._places:
+                self._places[shown] = pmui.Column(panel.panel, sizing_mode="stretch_both", margin=0)
+                self.panel.append(self._places[shown])
+            for index, place in self._places.items():
                 place.visible = index == shown
         self.poll = getattr(panel, "poll", _rest)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import panel_material_ui as pmui
@@ -9,6 +10,7 @@ import panel_material_ui as pmui
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
+    UploadField,
     caption,
     open_button,
     path_field,
@@ -39,8 +41,8 @@ class FilePicker:
 
     Attributes
     ----------
-    samples, path, open_button, upload, panel
-        The fields, and the Panel object.
+    samples, tabs, panel
+        The field for samples, the tabs, and the Panel object.
     """
 
     def __init__(
@@ -56,20 +58,35 @@ class FilePicker:
         multiple: bool = False,
     ) -> None:
         self._files, self.samples = files, samples
-        self.path = path_field(label, placeholder, formats, self._open_path)
-        self.open_button = open_button(self._open_path)
-        self.upload = upload_field(self._on_upload, multiple=multiple)
+        self._label, self._placeholder, self._formats = label, placeholder, formats
+        self._multiple = multiple
         hint = f"{uploaded or formats}, up to {UPLOAD_MEGABYTES} MB"
+        self.tabs = picker_tabs(
+            sample=None if samples is None else samples.field,
+            server=lambda: [self.path, self.open_button],
+            upload=lambda: [caption(hint), self.upload],
+        )
         self.panel = pmui.Column(
-            picker_tabs(
-                sample=None if samples is None else samples.field,
-                server=[self.path, self.open_button],
-                upload=[caption(hint), self.upload],
-            ),
+            self.tabs,
             bar.panel,
             sizing_mode="stretch_width",
             margin=0,
         )
+
+    @cached_property
+    def path(self) -> pmui.TextInput:
+        """The field for a path on the server."""
+        return path_field(self._label, self._placeholder, self._formats, self._open_path)
+
+    @cached_property
+    def open_button(self) -> pmui.Button:
+        """The button that opens the path."""
+        return open_button(self._open_path)
+
+    @cached_property
+    def upload(self) -> UploadField:
+        """The place to drop files."""
+        return upload_field(self._on_upload, multiple=self._multiple)
 
     def _open_path(self, _event: Any) -> None:
         self._files.open(written_path(self.path))

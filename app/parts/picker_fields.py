@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.server.limits import UPLOAD_MEGABYTES
 from genoviz_app.server.setup import SETTINGS, current_person
 
@@ -128,11 +129,16 @@ def upload_field(take: Callable[[dict[str, Any]], None], *, multiple: bool = Fal
     return field
 
 
-def picker_tabs(*, sample: Any = None, server: list[Any], upload: list[Any]) -> pmui.Tabs:
-    """Return the ways to a file as tabs."""
+def picker_tabs(
+    *,
+    sample: Any = None,
+    server: Callable[[], list[Any]],
+    upload: Callable[[], list[Any]],
+) -> pmui.Tabs:
+    """Return the ways to a file as tabs; what is under the others is made when it is shown."""
     ways = [
-        ("Server", pmui.Column(*server, margin=0)),
-        ("Upload", pmui.Column(*upload, margin=0)),
+        ("Server", MadeWhenShown(server, margin=0)),
+        ("Upload", MadeWhenShown(upload, margin=0)),
     ]
     if sample is not None:
         column = pmui.Column(sample, margin=0, sizing_mode="stretch_width")

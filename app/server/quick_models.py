@@ -13,7 +13,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from dataclasses import dataclass
+from functools import cache, partial, wraps
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -21,13 +22,17 @@ log = logging.getLogger(__name__)
 PLAIN = (type(None), bool, int, float, str)
 
 
+@cache
 def make_models_quickly() -> None:
-    """Have this process remember what is the same for all models of a class."""
+    """Have this process remember what is the same for all models of a class; once is enough."""
     from bokeh.settings import settings
 
     settings.perform_error_diagnostics = False  # how many arguments does each callback take?
     for remember in (
         _remember_defaults,
+        _set_what_differs,
+        _list_what_differs,
+        _count_arguments_once,
         _remember_properties,
         _remember_containers,
         _list_parameters_once,
@@ -79,6 +84,139 @@ def _remember_defaults() -> None:
 
     PropertyDescriptor.has_unstable_default = has_unstable_default
     PropertyDescriptor._get_default = get_default
+
+
+def _set_what_differs() -> None:
+    """Let a new model check and keep no value that its class has already."""
+    from bokeh.core.has_props import HasProps
+    from bokeh.core.property.singletons import Intrinsic, Undefined
+
+    made = "_property_values", "_unstable_default_values", "_unstable_themed_values"
+    names = HasProps.__init__.__code__.co_names
+    if any(name not in names for name in (*made, "has_unstable_default", "_initialized")):
+        raise AttributeError("a model is made in another way")
+    facts: dict[type, ClassFacts] = {}
+
+    def init(self, **properties):
+        super(HasProps, self).__init__()
+        for name in made:
+            setattr(self, name, {})
+        kind = type(self)
+        if kind not in facts:
+            facts[kind] = ClassFacts.of(self)
+        plain = facts[kind].plain
+        for name, value in properties.items():
+            if value is Undefined or value is Intrinsic:
+                continue
+            if name in plain and type(value) is type(plain[name]) and value == plain[name]:
+                continue
+            setattr(self, name, value)
+        for descriptor in facts[kind].parts:
+            if descriptor.name not in properties:
+                descriptor._get(self)
+        self._initialized = True
+
+    HasProps.__init__ = init
+
+
+def _list_what_differs() -> None:
+    """Let a model be sent without looking up what its class has already."""
+    from bokeh.core.has_props import HasProps
+    from bokeh.core.property.descriptors import UnsetValueError
+    from bokeh.core.property.singletons import Undefined
+    from bokeh.core.property.wrappers import PropertyValueContainer
+
+    ask = HasProps.query_properties_with_values
+    facts: dict[type, frozenset[str]] = {}
+
+    def query(self, query, *, include_defaults=True, include_undefined=False):
+        if include_defaults:
+            return ask(self, query, include_undefined=include_undefined)
+        kind = type(self)
+        if kind not in facts:
+            facts[kind] = ClassFacts.of(self).required
+        own, made = self._property_values, self._unstable_default_values
+        themed, found = self.themed_values() or {}, {}
+        for name in self.properties(_with_props=True):
+            is_own = name in own or name in themed
+            if not is_own and name not in made and name not in facts[kind]:
+                continue
+            descriptor = self.lookup(name)
+            if not query(descriptor):
+                continue
+            try:
+                value = descriptor.get_value(self)
+            except UnsetValueError:
+                if not include_undefined:
+                    raise
+                value = Undefined
+            else:
+                is_kept = name in made and not isinstance(value, PropertyValueContainer)
+                if not (is_own or is_kept):
+                    continue
+            found[name] = value
+        return found
+
+    HasProps.query_properties_with_values = query
+
+
+@dataclass(frozen=True)
+class ClassFacts:
+    """What is the same for all models of a class.
+
+    Attributes
+    ----------
+    plain
+        Defaults that are numbers, texts or truth values.
+    parts
+        Descriptors of what each model has a new one of: a model, or a value of a function. Empty
+        lists and dicts are none of them, for a model gets these when it is asked for them.
+    required
+        Names of what has no default.
+    """
+
+    plain: dict[str, Any]
+    parts: tuple[Any, ...]
+    required: frozenset[str]
+
+    @classmethod
+    def of(cls, model: Any) -> ClassFacts:
+        """Return the facts of a model's class."""
+        from bokeh.core.property.singletons import Undefined
+        from bokeh.core.property.wrappers import PropertyValueContainer
+
+        plain, parts, required = {}, [], []
+        for name in model.properties(_with_props=True):
+            descriptor = model.lookup(name)
+            default = descriptor.class_default(type(model))
+            if default is Undefined:
+                required.append(name)
+            elif descriptor.has_unstable_default(model):
+                if not isinstance(default, PropertyValueContainer):
+                    parts.append(descriptor)
+            elif type(default) in PLAIN:
+                plain[name] = default
+        return cls(plain, tuple(parts), frozenset(required))
+
+
+def _count_arguments_once() -> None:
+    """Let it be counted once for each method how many arguments a callback of it takes."""
+    from bokeh.util import callback_manager
+
+    count = callback_manager._nargs
+    counts: dict[Any, int] = {}
+
+    def nargs(callback):
+        if type(callback) is not partial or callback.keywords:
+            return count(callback)
+        key = (getattr(callback.func, "__func__", None), len(callback.args))
+        if key[0] is None:
+            return count(callback)
+        if key not in counts:
+            counts[key] = count(callback)
+        return counts[key]
+
+    callback_manager._nargs = nargs
 
 
 def _remember_properties() -> None:
@@ -153,6 +291,7 @@ def _list_parameters_once() -> None:
 def _read_without_copies() -> None:
     """Let a component's parameters be read as its class has them, where it has none of its own."""
     from panel.custom import ReactiveESM
+    from panel_material_ui.layout.base import MaterialDynamicNamedListLike
     from param import parameterized
 
     reading = threading.local()
@@ -182,7 +321,8 @@ def _read_without_copies() -> None:
 
     ReactiveESM._get_properties = within(ReactiveESM._get_properties, True)
     ReactiveESM._get_children = within(ReactiveESM._get_children, True)
-    ReactiveESM._get_child_model = within(ReactiveESM._get_child_model, False)
+    for kind in (ReactiveESM, MaterialDynamicNamedListLike):
+        kind._get_child_model = within(vars(kind)["_get_child_model"], False)
     parameterized._instantiated_parameter = instantiated_parameter
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz_app.opening.memory import MEMORY
+from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.session.session import Session
 from tests.waiting import wait_until
 
@@ -22,6 +23,12 @@ L\ts3\t+\ts4\t+\t0M
 P\tref\ts1+,s2+,s4+\t*
 P\talt\ts1+,s3+,s4+\t*
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _models_of_a_server():
+    """Make models as a server does, which takes half of the time."""
+    make_models_quickly()
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -13,6 +14,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
+    UploadField,
     caption,
     open_button,
     path_field,
@@ -137,21 +139,7 @@ class GenotypePicker:
         self.samples = SampleSelect(
             session, self._files, "genotypes", "genotypes", "Sample genotypes"
         )
-        self.path = path_field(
-            "Genotypes on the server",
-            "/data/mice.bed",
-            GENOTYPE_FORMATS,
-            lambda _: self._open_path(),
-        )
-        self.table_path = path_field(
-            "Phenotypes on the server",
-            "/data/mice.pheno.csv",
-            TABLE_FORMATS,
-            lambda _: self._open_table(),
-        )
-        self.open_button = open_button(lambda _: self._open_both())
         self.awaited = pmui.Typography("", variant="caption", margin=0, visible=False)
-        self.upload = upload_field(self._files.open_uploads, multiple=True)
         self.progress = OpeningBar(self._files, self._files.stop)
         self._files.param.watch(self._show_awaited, "awaited")
         hint = (
@@ -161,13 +149,43 @@ class GenotypePicker:
         self.panel = pmui.Column(
             picker_tabs(
                 sample=self.samples.field,
-                server=[self.path, self.table_path, self.open_button],
-                upload=[caption(hint), self.awaited, self.upload],
+                server=lambda: [self.path, self.table_path, self.open_button],
+                upload=lambda: [caption(hint), self.awaited, self.upload],
             ),
             self.progress.panel,
             sizing_mode="stretch_width",
             margin=0,
         )
+
+    @cached_property
+    def path(self) -> pmui.TextInput:
+        """The field for genotypes on the server."""
+        return path_field(
+            "Genotypes on the server",
+            "/data/mice.bed",
+            GENOTYPE_FORMATS,
+            lambda _: self._open_path(),
+        )
+
+    @cached_property
+    def table_path(self) -> pmui.TextInput:
+        """The field for phenotypes on the server."""
+        return path_field(
+            "Phenotypes on the server",
+            "/data/mice.pheno.csv",
+            TABLE_FORMATS,
+            lambda _: self._open_table(),
+        )
+
+    @cached_property
+    def open_button(self) -> pmui.Button:
+        """The button that opens both."""
+        return open_button(lambda _: self._open_both())
+
+    @cached_property
+    def upload(self) -> UploadField:
+        """The place to drop files."""
+        return upload_field(self._files.open_uploads, multiple=True)
 
     def _open_path(self) -> None:
         self._files.open(written_path(self.path))

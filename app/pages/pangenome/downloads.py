@@ -64,6 +64,7 @@ class Downloads:
     ) -> None:
         self._run, self._picture = run, picture
         self._get_name, self._complain, self._submit = get_name, complain, submit
+        self._is_disabled: bool | None = None
         wide = {"size": "small", "sizing_mode": "stretch_width", "margin": (0, 0, 10, 0)}
         self.size = pmui.Select(
             label="Size of pictures", options=SIZES, value=(2400, 192.0), **wide
@@ -91,8 +92,9 @@ class Downloads:
     def offer(self) -> None:
         """Offer files only when there is something to save."""
         is_disabled = self._run.snapshot is None
-        for button in self.buttons.values():
-            if button.disabled != is_disabled:
+        if is_disabled is not self._is_disabled:
+            self._is_disabled = is_disabled
+            for button in self.buttons.values():
                 button.disabled = is_disabled
 
     def _rows(self, endings: tuple[str, ...]) -> list[pmui.Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from html import escape
 from typing import Any
 
@@ -21,6 +21,7 @@ from genoviz_app.pages.pangenome.layout.controls import SettingsForm
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.card import FindBar, NodeCard
 from genoviz_app.pages.pangenome.paths.annotations import AnnotationList
+from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.paths.linear_view import PathView
 from genoviz_app.pages.pangenome.paths.listing import PathList
 from genoviz_app.pages.pangenome.paths.variation import Variation
@@ -30,6 +31,7 @@ from genoviz_app.pages.pangenome.statistics import Statistics
 from genoviz_app.parts.dock import Dock
 from genoviz_app.parts.file_button import WRITERS
 from genoviz_app.parts.file_picker import FilePicker
+from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.sample_select import SampleSelect
@@ -48,6 +50,7 @@ DOCK_PANELS = (
     CutAndKeep,
 )
 DEFAULT_CHOICE = ColourChoice()
+SECTION: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
 FORMATS = (
     "a graph (.gfa, .gfa.gz) that the server can read; or, for the open graph, "
     "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
@@ -73,17 +76,8 @@ class PangenomePage:
         self._session = session
         self._seen_error: Exception | None = None
         self._seen_notices: tuple = ()
-        self._has_layout = False
         self.view = LayoutView(submit=session.submit, height="100%")
         self.picker = SourcePicker(session)
-        self.form = SettingsForm(self.view.run)
-        self.downloads = Downloads(
-            self.view.run,
-            self.view.picture,
-            get_name=self._name,
-            complain=self._complain,
-            submit=partial(session.submit, pool=WRITERS),
-        )
         self.finder = FindBar(session, self.view)
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
@@ -96,6 +90,24 @@ class PangenomePage:
         session.param.watch(self._on_layout, "layout")
         session.param.watch(self._on_annotations, "annotation_files")
         self._on_opened()
+
+    @cached_property
+    def form(self) -> SettingsForm:
+        """The section of parameters."""
+        form = SettingsForm(self.view.run)
+        form.offer(listed_paths(self.view.run.graph))
+        return form
+
+    @cached_property
+    def downloads(self) -> Downloads:
+        """The section of files to save."""
+        return Downloads(
+            self.view.run,
+            self.view.picture,
+            get_name=self._name,
+            complain=self._complain,
+            submit=partial(self._session.submit, pool=WRITERS),
+        )
 
     @property
     def header(self) -> list[Any]:
@@ -119,9 +131,21 @@ class PangenomePage:
     @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        sections = pmui.Accordion(
-            ("Parameters", self.form.panel),
-            ("Save", self.downloads.panel),
+        graph = pmui.Column(
+            self.picker.panel,
+            self.facts,
+            self.notices,
+            sizing_mode="stretch_width",
+            margin=(4, 10, 0, 10),
+        )
+        return [graph, self.sections]
+
+    @cached_property
+    def sections(self) -> pmui.Accordion:
+        """The folded sections of the sidebar."""
+        return pmui.Accordion(
+            ("Parameters", MadeWhenShown(lambda: [self.form.panel], **SECTION)),
+            ("Save", MadeWhenShown(lambda: [self.downloads.panel], **SECTION)),
             active=[],
             dynamic=True,
             title_variant="subtitle2",
@@ -131,14 +155,6 @@ class PangenomePage:
             sizing_mode="stretch_width",
             margin=(8, 10),
         )
-        graph = pmui.Column(
-            self.picker.panel,
-            self.facts,
-            self.notices,
-            sizing_mode="stretch_width",
-            margin=(4, 10, 0, 10),
-        )
-        return [graph, sections]
 
     @property
     def content(self) -> Any:
@@ -157,13 +173,16 @@ class PangenomePage:
         self._follower.poll()
         self.dock.poll()
         run = self.view.run
-        if self._has_layout is not (run.snapshot is not None):
-            self._has_layout = run.snapshot is not None
+        if "downloads" in vars(self):
             self.downloads.offer()
         self._show_notices()
         if run.error is not None and run.error is not self._seen_error:
             self._complain(describe_problem(run.error))
         self._seen_error = run.error
+
+    def complete(self) -> None:
+        """Make what the page is sent without."""
+        self.dock.show_first()
 
     def make_ready(self) -> None:
         """Make what is not shown yet, bit by bit."""
@@ -188,7 +207,10 @@ class PangenomePage:
     def _on_opened(self, *_events: Any) -> None:
         opened = self._session.opened
         self.finder.clear()
-        self.form.set_graph(opened.graph if opened else None)
+        names, settings = listed_paths(opened.graph if opened else None), self.view.settings
+        settings.paths = [name for name in settings.paths if name in names]
+        if "form" in vars(self):
+            self.form.offer(names)
         self.view.set_graph(opened.graph if opened else None)
         self.dock.set_graph(opened.graph if opened else None)
         self.facts.object = facts_html(opened)

@@ -48,6 +48,7 @@ class TracksPage(Page):
         self.counts = CountsTable(session, self.tracks, self.browser, self.navigation.go_to)
         self.exports = Exports(session, self.tracks, self.browser)
         self.dock = Dock([CountsTable], lambda _: self.counts)
+        self.dock.show_first()
         self.dock.panel.styles = {"flex": "0 0 auto"}
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         self.nothing = pn.pane.HTML(NOTHING, sizing_mode="stretch_width")

@@ -11,10 +11,9 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunProgress, RunState
 from genoviz_app.pages.pangenome.layout.settings import backend_options
-from genoviz_app.pages.pangenome.paths.choice import choose_paths, listed_paths
+from genoviz_app.pages.pangenome.paths.choice import choose_paths
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.plots.legend import short_number
 
@@ -252,11 +251,9 @@ class SettingsForm:
             margin=0,
         )
 
-    def set_graph(self, graph: PangenomeGraph | None) -> None:
+    def offer(self, paths: list[str]) -> None:
         """Offer the paths of another graph."""
-        names = listed_paths(graph)
-        self._settings.paths = [name for name in self._settings.paths if name in names]
-        self.paths.options = names
+        self.paths.options = paths
 
     def _number(self, name: str, **more: Any) -> Any:
         parameter = self._settings.param[name]
@@ -267,9 +264,11 @@ class SettingsForm:
     def _optional_number(self, name: str, kind: type) -> pmui.TextInput:
         """Return a field that may be left empty; pmui's number fields show None as 0."""
         settings, parameter = self._settings, self._settings.param[name]
+        value = getattr(settings, name)
         widget = pmui.TextInput(
             label=f"{parameter.label} (empty: automatic)",
             description=parameter.doc,
+            value="" if value is None else str(value),
             **SMALL,
         )
 

@@ -96,7 +96,7 @@ class ColourBar:
             self.annotate_by: ("annotation",),
             self.column: ("table",),
         }
-        self.details = pmui.Row(*self._fields, visible=False, sizing_mode="stretch_width", margin=0)
+        self.details = pmui.Row(visible=False, sizing_mode="stretch_width", margin=0)
         self.mode.param.watch(self._on_mode, "value")
         self.group_by.param.watch(self._on_grouping, "value")
         self.file.param.watch(self._on_file, "value")
@@ -223,7 +223,10 @@ class ColourBar:
         for field, modes in self._fields.items():
             field.visible = mode in modes
         self.column.visible &= self._picture.colourings.table is not None
-        self.details.visible = any(mode in modes for modes in self._fields.values())
+        needs_some = any(mode in modes for modes in self._fields.values())
+        if needs_some and not len(self.details):
+            self.details.objects = list(self._fields)  # most people need none
+        self.details.visible = needs_some
 
     def _on_change(self, *_events: Any) -> None:
         self.problem = ""

@@ -1,0 +1,97 @@
+"""What a tab costs before somebody looks at it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from bokeh.document import Document
+from panel.io.state import set_curdoc, state
+
+from genoviz_app.dashboard import POLL_MILLISECONDS, Dashboard, make_tab
+from genoviz_app.pages import PAGES
+from genoviz_app.plots.track_figure import TRACK_NAME
+
+MOST_MODELS = {"pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110}
+REQUEST = SimpleNamespace(arguments={}, headers={}, cookies={}, protocol="http", host="here")
+
+
+@pytest.fixture
+def document():
+    """The document of a tab for which no browser has come."""
+    document = Document()
+    context = SimpleNamespace(
+        id="tab", request=REQUEST, server_context=object(), session=None, _document=document
+    )
+    document._session_context = lambda: context
+    yield document
+    for callback in document.session_destroyed_callbacks:
+        callback(context)
+
+
+def test_a_page_is_not_kept_up_to_date_before_its_browser_comes(document):
+    with set_curdoc(document):
+        make_tab()
+        assert document.session_callbacks == []
+        state._on_load(document)
+        assert POLL_MILLISECONDS in [
+            getattr(callback, "period", None) for callback in document.session_callbacks
+        ]
+
+
+def shown_labels(document):
+    """Return the labels of all that a browser has been sent."""
+    return {getattr(getattr(model, "data", None), "label", None) for model in document.models}
+
+
+def test_a_section_is_made_whole_when_it_is_opened_first(document):
+    with set_curdoc(document):
+        dashboard = Dashboard()
+        dashboard.root.server_doc(document)
+        page = dashboard.page
+        assert not {"form", "downloads"} & vars(page).keys()
+        assert not {"path", "upload"} & vars(page.picker).keys()
+        assert not {"Iterations", "PNG", "Path on the server"} & shown_labels(document)
+        page.sections.active = [0]
+        assert "Iterations" in shown_labels(document)
+        page.sections.active = [0, 1]
+        assert {"Iterations", "PNG"} <= shown_labels(document)
+        page.picker.tabs.active = 1
+        assert "Path on the server" in shown_labels(document)
+        form = page.form
+        page.sections.active = []
+        page.sections.active = [0]
+        assert page.form is form
+        dashboard.close()
+
+
+def test_fields_that_the_colours_do_not_need_are_not_sent(document, graph):
+    with set_curdoc(document):
+        dashboard = Dashboard()
+        dashboard.root.server_doc(document)
+        dashboard.page.view.set_graph(graph)
+        bar = dashboard.page.view.bar.colours
+        assert "Group by" not in shown_labels(document)
+        bar.mode.value = "sharing"
+        assert "Group by" in shown_labels(document)
+        dashboard.close()
+
+
+def test_a_page_is_completed_when_its_browser_has_come(document):
+    with set_curdoc(document):
+        dashboard = Dashboard()
+        dashboard.root.server_doc(document)
+        assert document.select_one({"name": TRACK_NAME}) is None
+        dashboard.open_first()
+        assert document.select_one({"name": TRACK_NAME}) is not None
+        dashboard.close()
+
+
+@pytest.mark.parametrize("kind", PAGES, ids=lambda page: page.slug)
+def test_a_page_has_few_models(document, kind):
+    """Each costs the server about a millisecond, and the browser more."""
+    with set_curdoc(document):
+        dashboard = Dashboard(f"page={kind.slug}")
+        dashboard.root.server_doc(document)
+        assert len(list(document.models)) <= MOST_MODELS[kind.slug]
+        dashboard.close()
