@@ -13,20 +13,34 @@ from genoviz_app.parts.questions import Question
 
 
 class _Bar:
-    """A text and a bar that show the param ``opening`` of an owner: a progress, or None."""
+    """A text and a bar that show the param ``opening`` of an owner: a progress, or None.
+
+    Like the button they are made when there is something to show: many a bar is never seen.
+    """
 
     panel: Any
 
     def __init__(self, text_margin: Any, bar_margin: tuple[int, ...]) -> None:
-        self._text = pmui.Typography("", variant="caption", margin=text_margin)
-        self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=bar_margin)
+        self._margins = text_margin, bar_margin
+
+    def _make_button(self) -> Any:
+        raise NotImplementedError
+
+    def _make(self) -> None:
+        of_text, of_bar = self._margins
+        self._text = pmui.Typography("", variant="caption", margin=of_text)
+        self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=of_bar)
+        self.panel.objects = [self._text, self._bar, self._make_button()]
 
     def _show(self, event: Any) -> None:
         progress = event.new
         with pn.io.hold():
-            self.panel.visible = progress is not None
             if progress is None:
+                self.panel.visible = False
                 return
+            if not len(self.panel):
+                self._make()
+            self.panel.visible = True
             self._text.object = plain_text(progress.text)
             is_known = progress.fraction is not None
             self._bar.variant = "determinate" if is_known else "indeterminate"
@@ -51,12 +65,14 @@ class OpeningBar(_Bar):
         self, owner: Any, cancel: Callable[[], None], margin: tuple[int, ...] = (12, 0, 4, 0)
     ) -> None:
         super().__init__(0, margin)
-        button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
-        button.on_click(lambda _: cancel())
-        self.panel = pmui.Column(
-            self._text, self._bar, button, visible=False, margin=0, sizing_mode="stretch_width"
-        )
+        self._cancel = cancel
+        self.panel = pmui.Column(visible=False, margin=0, sizing_mode="stretch_width")
         owner.param.watch(self._show, "opening")
+
+    def _make_button(self) -> pmui.Button:
+        button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
+        button.on_click(lambda _: self._cancel())
+        return button
 
 
 class TaskBar(_Bar):
@@ -70,12 +86,13 @@ class TaskBar(_Bar):
 
     def __init__(self, question: Question) -> None:
         super().__init__((4, 8, 0, 8), (13, 4, 0, 4))
+        self._question = question
+        self.panel = pmui.Row(visible=False, sizing_mode="stretch_width", margin=0, height=28)
+        question.param.watch(self._show, "opening")
+
+    def _make_button(self) -> pmui.IconButton:
         button = pmui.IconButton(
             icon="close", description="Cancel", size="16px", margin=(0, 8, 0, 4)
         )
-        button.on_click(lambda _: question.drop())
-        self.panel = pmui.Row(
-            self._text, self._bar, button, visible=False, sizing_mode="stretch_width", margin=0,
-            height=28,
-        )  # fmt: skip
-        question.param.watch(self._show, "opening")
+        button.on_click(lambda _: self._question.drop())
+        return button

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 from bokeh.models.widgets.tables import NumberFormatter
+
+from genoviz_app.parts.made_when_shown import MadeWhenShown
 
 MAX_ROWS = 100_000
 
@@ -164,10 +167,8 @@ class RemoteTable:
 
     Attributes
     ----------
-    search, count, place
-        Panel objects: the field, how many rows there are, and where the table stands.
-    table
-        The table; another one when other columns are shown.
+    place
+        Where the table stands.
     """
 
     def __init__(
@@ -183,21 +184,42 @@ class RemoteTable:
     ) -> None:
         self._on_row, self._on_sort = on_row, on_sort
         self._rows: TableRows | None = None
-        self.search = pmui.TextInput(
-            label="", placeholder=placeholder, size="small", width=190, margin=(2, 10, 2, 0)
-        )
-        self.count = pn.pane.HTML("", stylesheets=[COUNT], sizing_mode="stretch_width")
-        self._columns = tuple(columns)
+        self._placeholder, self._columns = placeholder, tuple(columns)
         self._page_size, self._min_width, self._is_slim = page_size, min_width, is_slim
-        self.table = self._make_table(empty_frame(columns))
-        self.place = pmui.Column(self.table, sizing_mode="stretch_both", margin=0)
-        self.search.param.watch(self._show, "value_input")
-        self.panel = pmui.Column(
+        self._table: FittingTable | None = None
+        self._said = ""
+        self.place = MadeWhenShown(lambda: [self.table], sizing_mode="stretch_both", margin=0)
+
+    @cached_property
+    def search(self) -> pmui.TextInput:
+        """The field for a text."""
+        field = pmui.TextInput(
+            label="", placeholder=self._placeholder, size="small", width=190, margin=(2, 10, 2, 0)
+        )
+        field.param.watch(self._show, "value_input")
+        return field
+
+    @cached_property
+    def count(self) -> pn.pane.HTML:
+        """How many rows there are."""
+        return pn.pane.HTML(self._said, stylesheets=[COUNT], sizing_mode="stretch_width")
+
+    @cached_property
+    def panel(self) -> pmui.Column:
+        """All of it."""
+        return pmui.Column(
             pmui.Row(self.search, self.count, sizing_mode="stretch_width", margin=(4, 8, 0, 8)),
             self.place,
             sizing_mode="stretch_both",
             margin=0,
         )
+
+    @property
+    def table(self) -> FittingTable:
+        """The table; another one when other columns are shown."""
+        if self._table is None:
+            self._table = self._make_table(empty_frame(self._columns))
+        return self._table
 
     def _make_table(
         self,
@@ -258,14 +280,25 @@ class RemoteTable:
     def clear(self, note: str = "") -> None:
         """Show no rows, and say why."""
         self._rows = None
-        self.table.value = self.table.value.iloc[:0]
-        self.count.object = f"<p>{note}</p>" if note else ""
+        if self._table is not None:
+            self.table.value = self.table.value.iloc[:0]
+        self._say(f"<p>{note}</p>" if note else "")
+
+    def _say(self, html: str) -> None:
+        self._said = html
+        if "count" in vars(self):
+            self.count.object = html
 
     def _show(self, *_events: Any) -> None:
         rows = self._rows
         if rows is None:
             return
-        found = rows.find(self.search.value_input or "")
+        text = self.search.value_input if "search" in vars(self) else ""
+        found = rows.find(text or "")
+        if self._table is None:
+            is_usual = not (rows.hidden or rows.least_widths)
+            frame = empty_frame(self._columns) if is_usual else found
+            self._table = self._make_table(frame, rows.hidden, rows.least_widths)
         with pn.io.hold():
             is_alike = self.table.hidden_columns == list(rows.hidden)
             if is_alike and self.table.least_widths == rows.least_widths:
@@ -273,14 +306,14 @@ class RemoteTable:
             else:
                 # A browser that is still making a table cannot change its columns.
                 sorters = self.table.sorters
-                self.table = self._make_table(found, rows.hidden, rows.least_widths)
+                self._table = self._make_table(found, rows.hidden, rows.least_widths)
                 if self._on_sort is not None:
                     self.table.sorters = sorters
                 self.place.objects = [self.table]
             total = len(rows.frame)
             count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"
             words = f"{count} row{'' if total == 1 else 's'}"
-            self.count.object = f"<p>{words}{f'; {rows.note}' if rows.note else ''}</p>"
+            self._say(f"<p>{words}{f'; {rows.note}' if rows.note else ''}</p>")
 
     def _on_sorters(self, event: Any) -> None:
         first = event.new[0] if event.new else {"field": "", "dir": "asc"}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial, wraps
-from typing import Any
+from typing import Any, ClassVar
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,7 @@ def make_models_quickly() -> None:
         _list_what_differs,
         _count_arguments_once,
         _remember_properties,
+        _remember_files,
         _remember_containers,
         _list_parameters_once,
         _read_without_copies,
@@ -60,29 +61,16 @@ def _remember_defaults() -> None:
     HasProps._overridden_defaults = classmethod(overridden)
     HasProps.themed_values  # noqa: B018
     HasProps.themed_values = lambda self: vars(self).get("__themed_values__")
-    find, is_made_anew = PropertyDescriptor._get_default, PropertyDescriptor.has_unstable_default
-    defaults: dict[tuple[type, str], Any] = {}
-    made_anew: dict[tuple[type, str], bool] = {}
-
-    def has_unstable_default(self, obj):
-        key = (type(obj), self.name)
-        if key not in made_anew:
-            made_anew[key] = is_made_anew(self, obj)
-        return made_anew[key]
+    find = PropertyDescriptor._get_default
 
     def get_default(self, obj):
         themed = obj.themed_values()
-        if themed is not None and self.name in themed:
-            return find(self, obj)
-        key = (type(obj), self.name)
-        if key in defaults:
-            return defaults[key]
-        default = find(self, obj)
-        if type(default) in PLAIN and not has_unstable_default(self, obj):
-            defaults[key] = default
-        return default
+        if themed is None or self.name not in themed:
+            plain = ClassFacts.of(obj).plain
+            if self.name in plain:
+                return plain[self.name]
+        return find(self, obj)
 
-    PropertyDescriptor.has_unstable_default = has_unstable_default
     PropertyDescriptor._get_default = get_default
 
 
@@ -95,23 +83,20 @@ def _set_what_differs() -> None:
     names = HasProps.__init__.__code__.co_names
     if any(name not in names for name in (*made, "has_unstable_default", "_initialized")):
         raise AttributeError("a model is made in another way")
-    facts: dict[type, ClassFacts] = {}
 
     def init(self, **properties):
         super(HasProps, self).__init__()
         for name in made:
             setattr(self, name, {})
-        kind = type(self)
-        if kind not in facts:
-            facts[kind] = ClassFacts.of(self)
-        plain = facts[kind].plain
+        facts = ClassFacts.of(self)
+        plain = facts.plain
         for name, value in properties.items():
             if value is Undefined or value is Intrinsic:
                 continue
             if name in plain and type(value) is type(plain[name]) and value == plain[name]:
                 continue
             setattr(self, name, value)
-        for descriptor in facts[kind].parts:
+        for descriptor in facts.parts:
             if descriptor.name not in properties:
                 descriptor._get(self)
         self._initialized = True
@@ -127,19 +112,16 @@ def _list_what_differs() -> None:
     from bokeh.core.property.wrappers import PropertyValueContainer
 
     ask = HasProps.query_properties_with_values
-    facts: dict[type, frozenset[str]] = {}
 
     def query(self, query, *, include_defaults=True, include_undefined=False):
         if include_defaults:
             return ask(self, query, include_undefined=include_undefined)
-        kind = type(self)
-        if kind not in facts:
-            facts[kind] = ClassFacts.of(self).required
+        required = ClassFacts.of(self).required
         own, made = self._property_values, self._unstable_default_values
         themed, found = self.themed_values() or {}, {}
         for name in self.properties(_with_props=True):
             is_own = name in own or name in themed
-            if not is_own and name not in made and name not in facts[kind]:
+            if not is_own and name not in made and name not in required:
                 continue
             descriptor = self.lookup(name)
             if not query(descriptor):
@@ -179,9 +161,18 @@ class ClassFacts:
     parts: tuple[Any, ...]
     required: frozenset[str]
 
+    known: ClassVar[dict[type, ClassFacts]] = {}
+
     @classmethod
     def of(cls, model: Any) -> ClassFacts:
-        """Return the facts of a model's class."""
+        """Return the facts of a model's class, found once."""
+        kind = type(model)
+        if kind not in cls.known:
+            cls.known[kind] = cls._find(model)
+        return cls.known[kind]
+
+    @classmethod
+    def _find(cls, model: Any) -> ClassFacts:
         from bokeh.core.property.singletons import Undefined
         from bokeh.core.property.wrappers import PropertyValueContainer
 
@@ -226,7 +217,7 @@ def _remember_properties() -> None:
     from panel_material_ui.base import MaterialComponent
 
     for owner in (ReactiveESM, MaterialComponent):
-        linked = _once_for_objects(vars(owner)["_linked_properties"].fget)
+        linked = _once(vars(owner)["_linked_properties"].fget, type)
         owner._linked_properties = property(linked)
     find = vars(ReactiveESM)["_component_resource_path"].__func__
     found = cache(lambda cls, path, compiled, _prefix: find(cls, path, compiled))
@@ -235,28 +226,20 @@ def _remember_properties() -> None:
     )
 
 
-def _once(ask: Callable[[type], Any]) -> Callable[[type], Any]:
-    answers: dict[type, Any] = {}
+def _remember_files() -> None:
+    """Let it be looked up once where scripts and styles of a class are; each page lists all."""
+    from panel.custom import ReactiveESM
+    from panel.io import resources
+    from panel.io.state import state
+    from panel.util import classproperty
+    from panel_material_ui.base import MaterialComponent
 
-    @wraps(ask)
-    def answer(cls):
-        if cls not in answers:
-            answers[cls] = ask(cls)
-        return answers[cls]
-
-    return answer
-
-
-def _once_for_objects(ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    answers: dict[type, Any] = {}
-
-    @wraps(ask)
-    def answer(self):
-        if type(self) not in answers:
-            answers[type(self)] = ask(self)
-        return answers[type(self)]
-
-    return answer
+    for owner, name in ((ReactiveESM, "_bundle_path"), (MaterialComponent, "_bundle_css")):
+        ask = _once(vars(owner)[name].f, lambda cls: (cls, resources.RESOURCE_MODE))
+        setattr(owner, name, classproperty(ask))
+    find = resources.component_resource_path
+    found = cache(lambda prefix, *of: find(*of))  # noqa: ARG005
+    resources.component_resource_path = lambda *of: found(state.rel_path, *of)
 
 
 def _remember_containers() -> None:
@@ -264,15 +247,23 @@ def _remember_containers() -> None:
     from param import parameterized
 
     ask = parameterized._is_mutable_container
-    answers: dict[type, bool] = {}
+    parameterized._is_mutable_container = _once(ask, type)
 
-    def is_mutable_container(value):
-        kind = type(value)
-        if kind not in answers:
-            answers[kind] = ask(value)
-        return answers[kind]
 
-    parameterized._is_mutable_container = is_mutable_container
+def _once(
+    ask: Callable[[Any], Any], key: Callable[[Any], Any] = lambda asked: asked
+) -> Callable[[Any], Any]:
+    """Let an answer be remembered for all that are alike."""
+    answers: dict[Any, Any] = {}
+
+    @wraps(ask)
+    def answer(asked):
+        alike = key(asked)
+        if alike not in answers:
+            answers[alike] = ask(asked)
+        return answers[alike]
+
+    return answer
 
 
 def _list_parameters_once() -> None:
