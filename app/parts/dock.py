@@ -76,7 +76,7 @@ class Dock:
             **{**CARD, "sizing_mode": "stretch_width"},
         )
         self.panel.sx = {"borderRadius": "8px", "padding": "0", "overflow": "hidden"}
-        self._poll_shown: Callable[[], None] = _rest
+        self.poll: Callable[[], None] = _rest
 
     def fold(self, is_folded: bool) -> None:
         """Leave only the tabs' names, or open the panels again."""
