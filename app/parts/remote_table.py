@@ -299,6 +299,7 @@ class RemoteTable:
             is_usual = not (rows.hidden or rows.least_widths)
             frame = empty_frame(self._columns) if is_usual else found
             self._table = self._make_table(frame, rows.hidden, rows.least_widths)
+            self.place.objects = [self._table]
         with pn.io.hold():
             is_alike = self.table.hidden_columns == list(rows.hidden)
             if is_alike and self.table.least_widths == rows.least_widths:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import panel as pn
@@ -20,8 +21,23 @@ class View(Protocol):
     has_figure: bool
 
 
+@dataclass
+class LateView:
+    """A view that is made when it is first shown or asked for; see `View`."""
+
+    title: str
+    make: Callable[[], View]
+    has_figure: bool = False
+    view: View | None = None
+
+
 class Views:
     """Tabs, and the view of the one that is chosen.
+
+    Parameters
+    ----------
+    views
+        The views in order, some of which may be late.
 
     Attributes
     ----------
@@ -35,7 +51,7 @@ class Views:
         The Panel object.
     """
 
-    def __init__(self, views: Sequence[View]) -> None:
+    def __init__(self, views: Sequence[View | LateView]) -> None:
         self._views = tuple(views)
         self.shown = 0
         self.tabs = pmui.TabMenu(
@@ -77,8 +93,23 @@ class Views:
             self.tabs.active = names.index(slug_of(name))
 
     def view(self, title: str) -> Any:
-        """Return the view of a title."""
+        """Return the view of a title, which is made if it is late."""
+        return self._make(self._of_title(title))
+
+    def made(self, title: str) -> Any:
+        """Return the view of a title; None if it is late and nobody has needed it."""
+        view = self._of_title(title)
+        return view.view if isinstance(view, LateView) else view
+
+    def _of_title(self, title: str) -> View | LateView:
         return next(view for view in self._views if view.title == title)
+
+    def _make(self, view: View | LateView) -> View:
+        if not isinstance(view, LateView):
+            return view
+        if view.view is None:
+            view.view = view.make()
+        return view.view
 
     def _on_tab(self, event: Any) -> None:
         if event.new is not None:
@@ -94,16 +125,19 @@ class Views:
         if not len(place) and self.panel.visible:
             self._waiting += 1
             if self._waiting > PATIENCE:
-                place.append(self._views[self.shown].panel)
+                place.append(self._make(self._views[self.shown]).panel)
         self.is_settled = bool(len(place))
 
     def _show(self, shown: int) -> None:
         """Show one view; it is made in the browser when it is first shown, and then kept."""
         self.shown, self._waiting, self.is_settled = shown, 0, False
-        self.poll: Callable[[], None] = getattr(self._views[shown], "poll", _rest)
+        chosen = self._make(self._views[shown])
+        self.poll: Callable[[], None] = getattr(chosen, "poll", _rest)
         with pn.io.hold():
             for place, (column, view) in enumerate(zip(self._places, self._views, strict=True)):
-                view.is_shown = place == shown
+                made = view.view if isinstance(view, LateView) else view
+                if made is not None:
+                    made.is_shown = place == shown
                 column.visible = place == shown
 
 

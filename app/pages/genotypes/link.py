@@ -20,6 +20,7 @@ from genoviz_app.pages.genotypes.prediction.request_text import read_request, wr
 from genoviz_app.pages.genotypes.quality.thresholds import read_thresholds, write_thresholds
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.views import Views
 from genoviz_app.session.address import Address
 
 PLACE = re.compile(r"(.+):(\d+)")
@@ -34,13 +35,23 @@ class LinkedPanels:
 
     samples: SamplesPanel
     association: AssociationPanel
-    prediction: PredictionPanel
+    views: Views
+
+    @property
+    def prediction(self) -> PredictionPanel:
+        """The tab of prediction, which is made for it."""
+        return self.views.view(PredictionPanel.title)
+
+    @property
+    def made_prediction(self) -> PredictionPanel | None:
+        """The tab of prediction if somebody has needed it."""
+        return self.views.made(PredictionPanel.title)
 
     def plot(self, tab: str) -> ManhattanPanel | None:
         """Return the plot along the genome of a tab, by its name in links; None for no such."""
-        return {
-            ASSOCIATION: self.association.manhattan, PREDICTION: self.prediction.effects,
-        }.get(tab)  # fmt: skip
+        if tab == PREDICTION:
+            return self.prediction.effects
+        return self.association.manhattan if tab == ASSOCIATION else None
 
 
 class LinkFollower:
@@ -70,12 +81,12 @@ class LinkFollower:
 
     def _iter_follow(self, link: Address) -> Iterator[None]:
         state, panels = self._state, self._panels
-        files, prediction = state.session.genotypes, panels.prediction.form
+        files = state.session.genotypes
         while files.is_opening or state.opened is None:
             yield
-        if link.pedigree not in ("", prediction.pedigree_source):
-            prediction.open_pedigree(link.pedigree)
-        while prediction.is_reading:
+        if link.pedigree and link.pedigree != panels.prediction.form.pedigree_source:
+            panels.prediction.form.open_pedigree(link.pedigree)
+        while panels.made_prediction is not None and panels.made_prediction.form.is_reading:
             yield
         self._apply_trait(link.trait)
         thresholds = self._read(read_thresholds, link.kept, state.thresholds)
@@ -86,7 +97,8 @@ class LinkFollower:
         self._apply_variant(link.variant)
         self._apply_window(link.window)
         if link.blup:
-            prediction.request = self._read(read_request, link.blup, prediction.request)
+            form = panels.prediction.form
+            form.request = self._read(read_request, link.blup, form.request)
         if any(map(COMPONENT.fullmatch, link.covariates)) and state.components is None:
             panels.samples.components.run()
         while panels.samples.components.task.is_open:
@@ -179,7 +191,8 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
     subject = state.subject
     if subject is None:
         return Address(tab=tab)
-    association, prediction = panels.association, panels.prediction.form
+    association, prediction = panels.association, panels.made_prediction
+    form = None if prediction is None else prediction.form
     window, model = slug_of(association.region.window.value), association.form.model.value
     plot = panels.plot(tab)
     results = {ASSOCIATION: state.scan, PREDICTION: state.blup}
@@ -191,8 +204,8 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
         zoom=None if plot is None else plot.zoom,
         window="" if window == USUAL_WINDOW else window,
         model="" if model == LINEAR else model,
-        blup=write_request(prediction.request),
-        pedigree=prediction.pedigree_source,
+        blup="" if form is None else write_request(form.request),
+        pedigree="" if form is None else form.pedigree_source,
         results=tuple(name for name, result in results.items() if result is not None),
         tab=tab,
     )

@@ -30,7 +30,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.page import Page, side_column, words_and_buttons
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
-from genoviz_app.parts.views import Views
+from genoviz_app.parts.views import LateView, Views
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
@@ -56,10 +56,10 @@ class GenotypesPage(Page):
         quality, samples = QualityPanel(self.state), SamplesPanel(self.state)
         self.exports = ExportsPanel(self.state, quality, samples)
         self.association = AssociationPanel(self.state)
-        prediction = PredictionPanel(self.state)
-        self._linked = LinkedPanels(samples, self.association, prediction)
-        self.follower = LinkFollower(self.state, self._linked)
+        prediction = LateView(PredictionPanel.title, lambda: PredictionPanel(self.state))
         self.views = Views([quality, samples, self.association, prediction])
+        self._linked = LinkedPanels(samples, self.association, self.views)
+        self.follower = LinkFollower(self.state, self._linked)
         sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
         sample.on_click(lambda _: self.picker.samples.open_first())
         self.nothing = words_and_buttons(NOTHING, sample)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genoviz_app.parts.remote_table import FittingTable, TableRows
+from genoviz_app.parts.remote_table import Column, FittingTable, RemoteTable, TableRows
 
 FRAME = pd.DataFrame({"name": ["Ann", "Bo", "Cy"], "place": ["x", "y", "z"], "n": [1, 2, 3]})
 
@@ -32,3 +32,20 @@ def test_rows_are_found_by_their_words_in_any_case():
     assert rows.find(" O ")["name"].tolist() == ["Bo", "Cy"]
     assert rows.find("AN")["name"].tolist() == ["Ann"]
     assert rows.find("q")["name"].tolist() == []
+
+
+def test_a_table_is_made_when_it_has_rows_or_is_shown():
+    columns = (Column("name"), Column("n", is_number=True))
+    table = RemoteTable(columns, placeholder="", on_row=lambda _: None)
+    table.clear("Nothing yet")
+    assert not table.place.select(FittingTable)
+    rows = TableRows(FRAME[["name", "n"]], np.array([]), np.zeros(3, np.int64), hidden=("n",))
+    table.show(rows)
+    (made,) = table.place.select(FittingTable)
+    assert made.value["name"].tolist() == ["Ann", "Bo", "Cy"]
+    assert "3 rows" in table.count.object
+    shown = RemoteTable(columns, placeholder="", on_row=lambda _: None)
+    shown.clear("Nothing yet")
+    assert shown.place.get_root().data.objects
+    assert shown.table.value.columns.tolist() == ["name", "n"]
+    assert "Nothing yet" in shown.count.object

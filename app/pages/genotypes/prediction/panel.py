@@ -162,6 +162,7 @@ class PredictionPanel:
         self.sign.param.watch(lambda _: self._show_effects(), "value")
         state.param.watch(self._follow, "blup")
         state.param.watch(lambda event: self.effects.choose(event.new), "variant")
+        self.effects.choose(state.variant)
 
     def _arrange(self) -> pmui.Row:
         form = pmui.Column(

@@ -59,3 +59,21 @@ def test_a_turn_knows_whether_its_figure_is_laid_out():
     for width, expected in ((0, False), (300, True), (0, True)):
         plot.trigger("inner_width", None, width)
         assert turn.is_laid_out == expected
+
+
+def test_the_tab_of_prediction_is_made_when_it_is_needed(session, page):
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: page.state.opened is not None)
+    page.state.choose_variant(3)
+    assert page.link.blup == page.link.pedigree == ""
+    assert page.views.made("Prediction") is None
+    page.views.show("Prediction")
+    made = page.views.made("Prediction")
+    assert made is page.views.view("Prediction")
+    assert made.is_shown
+    assert made.effects._chosen == 3
+    page.views.show("Quality")
+    assert not made.is_shown
