@@ -68,10 +68,10 @@ def made():
 
 
 def without_numbers(page):
-    """Return a page with its ids in their order instead of their numbers."""
+    """Return a page with its ids in their order instead of their numbers; colours are no ids."""
     order: dict[str, int] = {}
-    number = r'(?<=[a-zA-Z])\d{3,}(?=\\?")'
-    return re.sub(number, lambda found: str(order.setdefault(found[0], len(order))), page)
+    identity = r'(?<![#\w])[a-zA-Z]+\d{3,}(?=\\?")'
+    return re.sub(identity, lambda found: f"id{order.setdefault(found[0], len(order))}", page)
 
 
 @pytest.mark.parametrize("number", range(len(PAGES)))
