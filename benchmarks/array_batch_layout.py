@@ -21,11 +21,10 @@ import numpy as np
 
 from genoviz.analyses.graph.layout.options import (
     ZipfTables,
-    check_range,
-    learning_rates,
     zipf_tables,
 )
 from genoviz.analyses.graph.layout.path_records import initial_coordinates
+from genoviz.analyses.graph.layout.run import check_range, learning_rates
 from genoviz.errors import ParameterError
 from genoviz.kernels.path_sgd import ZETA_STEP
 from genoviz.model import GraphLayout, PangenomeGraph

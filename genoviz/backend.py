@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
 from genoviz.errors import BackendError, ParameterError
 
@@ -106,6 +106,11 @@ def load_kernel(name: str, backend: Backend = "auto") -> ModuleType:
 def array_module(backend: Backend = "auto") -> ModuleType:
     """Return the module whose arrays a backend's kernels take: NumPy or CuPy."""
     return importlib.import_module("numpy" if resolve_backend(backend) == "cpu" else "cupy")
+
+
+def to_host(array: Any) -> Any:
+    """Return an array of any backend in NumPy, itself where it is there already."""
+    return array.get() if hasattr(array, "get") else array
 
 
 def check_devices(devices: Sequence[int], backend: Backend) -> None:

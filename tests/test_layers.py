@@ -24,7 +24,7 @@ BELOW_PAGES = ("opening", "parts", "plots", "server", "session")
 LIBRARY = (*ANALYSES, "genoviz", "genoviz.backend", "genoviz.io", "genoviz.samples")
 
 
-SHARED_BY_KERNELS = ("cuda_card", "cuda_source", "instructions", "splitmix")
+SHARED_BY_KERNELS = ("cuda_card", "cuda_source", "instructions", "path_records", "splitmix")
 
 
 @dataclass(frozen=True)

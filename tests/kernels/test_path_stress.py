@@ -195,7 +195,7 @@ def test_blocks_find_the_path_of_every_record():
     graph = make_graph([1] * 7, [[1, 2, 3]] * 3000 + [[4]] * 500 + [[5, 6, 7] * 2000])
     records = build_path_records(graph)
     for record in range(0, len(records.records), 37):
-        found = cpu._find_path(record, records.path_starts, records.block_paths)
+        found = cpu.find_path(record, records.path_starts, records.block_paths)
         assert records.path_starts[found] <= record < records.path_starts[found + 1]
 
 

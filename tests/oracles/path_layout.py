@@ -114,35 +114,49 @@ def split_mix(state: int) -> int:
     return state ^ (state >> 31)
 
 
-def path_sweep(graph, coordinates, *, jump: int, eta: float, seed: int) -> list[int]:
+def path_sweep(
+    graph, coordinates, *, jump: int, eta: float, seed: int, every: int = 1
+) -> list[int]:
     """Move each step with the one ``jump`` ahead, or one that it draws; return all jumps.
 
-    The coordinates are changed in place.
+    The coordinates are changed in place. Four stretches of 128 records are gone through in turns.
     """
-    record, jumps = 0, []
+    records = []
     for path in range(graph.n_paths):
         steps = steps_with_positions(graph, path)
-        for a in range(len(steps)):
-            bits = split_mix((record * 0x9E3779B97F4A7C15 + seed) % 2**64)
-            record += 1
-            b = a + jump
-            if jump == 0:
-                backward = bits % 2 == 1
-                if (a if backward else len(steps) - 1 - a) == 0:
-                    backward = not backward
-                room = a if backward else len(steps) - 1 - a
-                drawn = min(int(math.exp((bits >> 11) * 2.0**-53 * math.log(room + 1))), room)
-                b = a - drawn if backward else a + drawn
-            if b >= len(steps):
-                continue
-            jumps.append(abs(b - a))
-            point_a, position_a = point_of(steps[a], bits >> 1 & 1 == 1, graph)
-            point_b, position_b = point_of(steps[b], bits >> 2 & 1 == 1, graph)
-            if point_a != point_b:
-                d = max(abs(position_a - position_b), 1e-9)
-                _move(coordinates, point_a, point_b, d, eta)
-        record += 1
+        records += [(steps, a) for a in range(len(steps))] + [(steps, None)]
+    in_turns = sorted(range(len(records)), key=lambda k: (k // 512, k % 128, k))
+    jumps = []
+    for record in in_turns:
+        steps, a = records[record]
+        if a is None or record // 512 % every != seed % every:
+            continue
+        bits = split_mix((record * 0x9E3779B97F4A7C15 + seed) % 2**64)
+        b = a + jump
+        if jump == 0:
+            backward = bits % 2 == 1
+            if (a if backward else len(steps) - 1 - a) == 0:
+                backward = not backward
+            room = a if backward else len(steps) - 1 - a
+            drawn = drawn_jump((bits >> 11) * 2.0**-53, room)
+            b = a - drawn if backward else a + drawn
+        if b >= len(steps):
+            continue
+        jumps.append(abs(b - a))
+        point_a, position_a = point_of(steps[a], bits >> 1 & 1 == 1, graph)
+        point_b, position_b = point_of(steps[b], bits >> 2 & 1 == 1, graph)
+        if point_a != point_b:
+            d = max(abs(position_a - position_b), 1e-9)
+            _move(coordinates, point_a, point_b, d, eta)
     return jumps
+
+
+def drawn_jump(share: float, room: int) -> int:
+    """Return the jump at a share of the way from 1 to room + 1, on a scale of octaves."""
+    octave = (room + 1).bit_length() - 1
+    octaves = share * (octave + (room + 1) / 2**octave - 1)
+    whole = int(octaves)
+    return min(int(2**whole * (1 + octaves - whole)), room)
 
 
 def _move(coordinates, point_a, point_b, d, eta) -> None:
@@ -155,14 +169,20 @@ def _move(coordinates, point_a, point_b, d, eta) -> None:
     coordinates[point_b] += move
 
 
-def coarser_points(paths: list[list[tuple[int, int]]], spacing: float) -> set[int]:
-    """Return the points that a coarser view keeps, of paths of (point, position)."""
-    kept = set()
+def coarser_points(paths: list[list[tuple[int, int]]], spacing: float, n_ends: int) -> set[int]:
+    """Return the points that a coarser view keeps, of paths of (point, position).
+
+    Each block of 1024 records, of ``n_ends`` points or one that closes a path, begins anew.
+    """
+    kept, record = set(), 0
     for path in paths:
         last = 0
         for index, (point, position) in enumerate(path):
+            if (record + index // n_ends) % 1024 == 0 and index % n_ends == 0:
+                last = position
             is_end = index in (0, len(path) - 1)
             if is_end or point in kept or position - last >= spacing:
                 kept.add(point)
                 last = position
+        record += len(path) // n_ends + 1
     return kept

@@ -3,22 +3,12 @@
 import numpy as np
 from numba import config, njit, prange
 
-from genoviz.kernels.path_sgd import BLOCK_BITS, CLOSING, SHORTEST_WEIGHED, ZETA_STEP
+from genoviz.kernels.path_records import find_path, position
+from genoviz.kernels.path_sgd import CLOSING, SHORTEST_WEIGHED, ZETA_STEP
+from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
-_S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
-_UNIT = 2.0**-53
 _JOINT = 1e-9
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _mix(state):
-    state = (state ^ (state >> _S30)) * _MIX_1
-    state = (state ^ (state >> _S27)) * _MIX_2
-    return state ^ (state >> _S31)
 
 
 @njit(nogil=True, cache=True)
@@ -35,22 +25,11 @@ def _zipf(unit, n, theta, zeta, zipf_factor, exact_space):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _position(records, record):
-    # words of a record    handle  position                                     n_words = 2
-    #                      handle  (high half)  position  high half of position  n_words = 4
-    # A branch would keep the compiler from vectorising, so both kinds have a high word here: it is
-    # masked by -(n_words >> 2), which is -1 (all ones) for four words and 0 for two.
-    n_words = records.shape[1]
-    low, high = records[record, n_words >> 1], records[record, n_words - 1]
-    return np.int64(low) | (np.int64(high) & -(np.int64(n_words) >> 2)) << 32
-
-
-@njit(nogil=True, cache=True, inline="always")
 def _update(points, records, a, b, coins, eta):
     coin_a, coin_b = np.int64(coins & _ONE), np.int64((coins >> _ONE) & _ONE)
     i = np.int64(records[a, 0]) ^ coin_a
     j = np.int64(records[b, 0]) ^ coin_b
-    d = abs(np.float64(_position(records, a + coin_a) - _position(records, b + coin_b)))
+    d = abs(np.float64(position(records, a + coin_a) - position(records, b + coin_b)))
     d = max(d, _JOINT)
     dx = points[i, 0] - points[j, 0]
     dy = points[i, 1] - points[j, 1]
@@ -85,18 +64,16 @@ def _make_updates(
     n_records = len(records)
     n_done = 0
     while n_done < n_updates:
-        state += _GOLDEN
-        drawn = np.int64(np.float64(_mix(state) >> _S11) * _UNIT * n_records)
+        state += GOLDEN
+        drawn = np.int64(fraction(mix(state)) * n_records)
         if records[drawn, 0] == CLOSING:
             continue
-        path = block_paths[drawn >> BLOCK_BITS]
-        while path_starts[path + 1] <= drawn:
-            path += 1
+        path = find_path(drawn, path_starts, block_paths)
         first = path_starts[path]
         last = path_starts[path + 1] - 2
-        state += _GOLDEN
-        bits = _mix(state)
-        unit = np.float64(bits >> _S11) * _UNIT
+        state += GOLDEN
+        bits = mix(state)
+        unit = fraction(bits)
         if is_cooling or bits & _ONE:
             forward = drawn == first or (drawn != last and bits & _TWO != 0)
             reach = last - drawn if forward else drawn - first
@@ -108,8 +85,8 @@ def _make_updates(
             forward = partner > drawn
             jump = abs(partner - drawn)
         side = 1 if forward else -1
-        state += _GOLDEN
-        coins = _mix(state)
+        state += GOLDEN
+        coins = mix(state)
         a = drawn
         left_in_run = jump
         for _ in range(window):
@@ -170,3 +147,6 @@ def make_updates(
 def count_workers(n_nodes, window):  # noqa: ARG001 - the GPU's depends on both
     """Return how many workers to run: one a thread."""
     return config.NUMBA_NUM_THREADS
+
+
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 6064425e9318ccc9

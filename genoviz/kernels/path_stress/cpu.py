@@ -3,33 +3,17 @@
 import numpy as np
 from numba import njit, prange
 
-from genoviz.kernels.path_stress import BLOCK_BITS, CLOSING, SAMPLES_PER_CHUNK
+from genoviz.kernels.path_records import find_path, position
+from genoviz.kernels.path_stress import CLOSING, SAMPLES_PER_CHUNK
 from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
 _ONE = np.uint64(1)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _find_path(record, path_starts, block_paths):
-    path = block_paths[record >> BLOCK_BITS]
-    while path_starts[path + 1] <= record:
-        path += 1
-    return path
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _position(records, record):
-    # A branch would keep the compiler from vectorising, so a record of two words has a high word
-    # too, of which nothing is taken.
-    n_words = records.shape[1]
-    low, high = records[record, n_words >> 1], records[record, n_words - 1]
-    return np.int64(low) | (np.int64(high) & -(np.int64(n_words) >> 2)) << 32
-
-
-@njit(nogil=True, cache=True, inline="always")
 def _term(points, records, a, b, end_a, end_b):
     """Return the term of two steps and ends, or a negative number where their distance is 0."""
-    d = abs(np.float64(_position(records, a + end_a) - _position(records, b + end_b)))
+    d = abs(np.float64(position(records, a + end_a) - position(records, b + end_b)))
     if d == 0.0:
         return -1.0
     i = np.int64(records[a, 0]) ^ end_a
@@ -66,7 +50,7 @@ def sum_all_pairs(points, records, path_starts, block_paths, first, stop, longes
     for row in prange(n_rows):
         s = first + row
         if records[s, 0] != CLOSING:
-            path = _find_path(s, path_starts, block_paths)
+            path = find_path(s, path_starts, block_paths)
             total, n_terms, n_skipped = _row(
                 points, records, s, path_starts[path], path_starts[path + 1] - 2, longest
             )
@@ -151,4 +135,4 @@ def sum_samples(
     return sums, counts
 
 
-# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 6064425e9318ccc9

@@ -10,20 +10,27 @@ by chance, and reads two streams of memory in order::
                             a-----------b
                                 a-----------b      ... to the end of each path, path by path
 
-With ``jump`` 0 every record draws a jump of its own, log-uniform from 1 to the end of the path, on
-either side with probability 1/2: as many jumps of 1 to 2 as of 1,000 to 2,000 records. A path's
-loops need that: one jump for all of a sweep pulls them as one piece.
+With ``jump`` 0 every record draws a jump of its own from 1 to the end of the path, on either side
+with probability 1/2 and even on a log scale: as many of 1 to 2 as of 1,000 to 2,000 records. A
+path's loops need that: one jump for all of a sweep pulls them as one piece.
+
+Jumps are even on a log scale that is straight between powers of two, as the bits of a float64 are
+(`struct.unpack("q", struct.pack("d", room + 1))` is its logarithm but for a factor and a constant):
+no logarithm need be taken.
 
 Records come in two kinds. Those of *steps* are those of path-guided SGD: either end of the node,
 by a coin for each. Those of *points* name a node's end, point 2i + e, and leave others of the path
-out (``place`` puts these where they belong)::
+out, as `genoviz.kernels.path_views` makes them.
 
-    all points of a path    o--o-----o---o--o------o---o----o       o has a level of its own
-    of level >= 1           o--------o----------------------o
-    place(level 0)             ^         ^  ^      ^   ^            by bp between their neighbours
+A CPU thread goes along four stretches of 128 records in turns: two pairs of one stretch share a
+point, so that each must wait for the one before, and a processor computes pairs of the others
+meanwhile::
 
-Arguments of ``sweep``
-----------------------
+    record      0 .. 127   128 .. 255   256 .. 383   384 .. 511
+    moved as    1 5 9 ..   2 6 10 ..    3 7 11 ..    4 8 12 ..
+
+Arguments
+---------
 =============== ======================== =======================================================
 points          float64 (n_points, 2)    bp; changed in place
 records         uint32 (n_records, 2)    handle or point, and position (bp), path by path; a record
@@ -33,34 +40,21 @@ path_starts     int64 (n_paths + 1,)     first record of each path; every path h
                                          before its closing one
 block_paths     int32                    path of record 1024 k, for each k
                 (n_records / 1024,)
-jump            int                      records from a to b; 0 draws one for each record
-eta             float                    learning rate, bp
+jumps           int64 (n_sweeps,)        of each sweep, records from a to b; 0 draws one for each
+                                         record. In NumPy on each backend, as the next two
+etas            float64 (n_sweeps,)      of each sweep, learning rate, bp
+seeds           uint64 (n_sweeps,)       of each sweep, names the coins and the drawn jumps
 has_ends        bool                     whether records are steps
-first, stop     int                      records that are a, first <= a < stop
-seed            uint64                   names the coins and the drawn jumps
+every           int                      a sweep goes over one strip of 512 records in so many,
+                                         from strip ``seed % every`` on; 1 for all. Where points
+                                         are on many paths, one sweep need not go over all
+first, stop     int                      records that are a, first <= a < stop; slices of a sweep
+                                         begin at multiples of 512 to move what the whole does
 n_workers       int                      threads; on a CPU each has a part of the records
 =============== ======================== =======================================================
 
-Arguments of ``place``
-----------------------
-As far as they are not those above:
-
-=============== ======================== =======================================================
-is_placed       int32 (n_points,)        whether a point has its place; changed in place. Where
-                                         paths differ about a point, one of them places it: on a
-                                         CPU the first
-levels          int8 (n_points,)         how coarse a view of the paths still has a point
-level           int                      points of this level are placed, by those above it; the
-                                         first and the last point of every path lie above it
-noise           float                    how far from the line between its neighbours a point may
-                                         lie, as a share of their distance along the path; so
-                                         alleles do not cover each other
-first_path,     int                      paths whose points are placed
-stop_path
-=============== ======================== =======================================================
-
-Workers of ``sweep`` run without locks (Hogwild): a move can be lost when two meet on a point. With
-one worker on a CPU the same seed gives the same bits.
+Workers run without locks (Hogwild): a move can be lost when two meet on a point. One sweep ends
+before the next begins. With one worker on a CPU the same seeds give the same bits.
 
 References
 ----------
@@ -70,5 +64,6 @@ Niu et al. 2011, arXiv:1106.5730 (Hogwild).
 """
 
 BLOCK_BITS = 10
+LANES, LANE_RECORDS = 4, 128
 CLOSING = 0xFFFFFFFF
 SHORTEST_WEIGHED = 1.0

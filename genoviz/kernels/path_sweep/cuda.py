@@ -11,8 +11,9 @@ import numpy as np
 from genoviz.kernels.cuda_source import load_module
 
 THREADS_PER_BLOCK = 256
-BLOCKS_PER_MULTIPROCESSOR = 8
-POINTS_PER_PAIR_IN_FLIGHT = 32
+MOST_IN_A_BLOCK = 1024
+RECORDS_AT_ONCE = 1 << 28
+POINTS_PER_PAIR_IN_FLIGHT = 6
 RECORDS_IN_ORDER = 1 << 22
 COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
 
@@ -27,79 +28,44 @@ def sweep(
     records,
     path_starts,
     block_paths,
-    jump,
-    eta,
+    jumps,
+    etas,
+    seeds,
     has_ends,
+    every,
     first,
     stop,
-    seed,
     n_workers,
 ):
-    """Move all pairs of records ``jump`` apart of which the first is in ``[first, stop)``."""
+    """Make one sweep after the other over the records in ``[first, stop)``."""
     kernel = _kernel("sweep", records)
-    n_block = min(THREADS_PER_BLOCK, n_workers)
     is_in_order = len(records) <= RECORDS_IN_ORDER
-    for phase in range(2 if jump and not is_in_order else 1):
-        kernel(
-            (-(-n_workers // n_block),),
-            (n_block,),
-            (
-                points,
-                records,
-                path_starts,
-                block_paths,
-                np.int64(jump),
-                np.float64(eta),
-                np.int32(has_ends),
-                np.int64(first),
-                np.int64(stop),
-                np.uint64(seed),
-                np.int32(phase),
-                np.int32(is_in_order),
-                np.int64(n_workers),
-            ),
-        )
-    cupy.cuda.get_current_stream().synchronize()
-
-
-def place(
-    points,
-    is_placed,
-    records,
-    path_starts,
-    block_paths,
-    levels,
-    level,
-    has_ends,
-    noise,
-    seed,
-    first_path,
-    stop_path,
-):
-    """Put the points of a level between their neighbours of the levels above."""
-    first, stop = int(path_starts[first_path]), int(path_starts[stop_path])
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    n_blocks = min(
-        -(-2 * (stop - first) // THREADS_PER_BLOCK), n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR
-    )
-    _kernel("place", records)(
-        (max(n_blocks, 1),),
-        (THREADS_PER_BLOCK,),
-        (
-            points,
-            is_placed,
-            records,
-            path_starts,
-            block_paths,
-            levels,
-            np.int32(level),
-            np.int32(2 if has_ends else 1),
-            np.float64(noise),
-            np.uint64(seed),
-            np.int64(first),
-            np.int64(stop),
-        ),
-    )
+    is_one_block = is_in_order and n_workers <= MOST_IN_A_BLOCK
+    n_block = n_workers if is_one_block else THREADS_PER_BLOCK
+    schedule = cupy.asarray(jumps), cupy.asarray(etas), cupy.asarray(seeds)
+    n_sweeps = len(jumps)
+    for number in range(1 if is_one_block else n_sweeps):
+        for phase in range(2 if jumps[number] and not is_in_order else 1):
+            kernel(
+                (-(-n_workers // n_block),),
+                (n_block,),
+                (
+                    points,
+                    records,
+                    path_starts,
+                    block_paths,
+                    *schedule,
+                    np.int32(number),
+                    np.int32(n_sweeps if is_one_block else number + 1),
+                    np.int32(has_ends),
+                    np.int64(every),
+                    np.int64(first),
+                    np.int64(stop),
+                    np.int32(phase),
+                    np.int32(is_in_order),
+                    np.int64(n_workers),
+                ),
+            )
     cupy.cuda.get_current_stream().synchronize()
 
 

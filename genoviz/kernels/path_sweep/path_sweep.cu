@@ -11,6 +11,7 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 
 constexpr int BLOCK_BITS = 10;
+constexpr int STRIP_BITS = 9;
 constexpr u32 CLOSING = 0xFFFFFFFFu;
 constexpr double JOINT = 1e-9;
 constexpr double SHORTEST_WEIGHED = 1.0;
@@ -52,12 +53,22 @@ __device__ __forceinline__ void move_pair(double* points, const Record* __restri
     double dx = p.x - q.x;
     double dy = p.y - q.y;
     if (dx == 0.0) dx = JOINT;
+    const double weighed = fmax(d, SHORTEST_WEIGHED);
     const double ratio =
-        fmin(1.0, eta / fmax(d, SHORTEST_WEIGHED)) * 0.5 * (1.0 - d * rsqrt(dx * dx + dy * dy));
+        (weighed <= eta ? 0.5 : 0.5 * eta / weighed) * (1.0 - d * rsqrt(dx * dx + dy * dy));
     dx *= ratio;
     dy *= ratio;
     __stcg((double2*)points + i, double2{p.x - dx, p.y - dy});
     __stcg((double2*)points + j, double2{q.x + dx, q.y + dy});
+}
+
+// Returns a jump of 1 to room, even on a log scale; see the CPU's for how.
+__device__ __forceinline__ long long draw_jump(u64 bits, long long room) {
+    const long long one = 0x3FFll << 52;
+    const long long longest = __double_as_longlong((double)(room + 1));
+    const long long drawn = one + (long long)(unit(bits) * (double)(longest - one));
+    const long long jump = (long long)__longlong_as_double(drawn);
+    return jump < room ? jump : room;
 }
 
 // A worker's records lie together or far apart.
@@ -70,82 +81,68 @@ __device__ __forceinline__ void move_pair(double* points, const Record* __restri
 // path is lost:
 //
 //   jump 2, phase 0    a a b b a a b b          phase 1    - - a a b b a a b b
-extern "C" __global__ void __launch_bounds__(256)
+//
+// A grid of one block makes all sweeps [first_sweep, stop_sweep) of a call, any other one alone.
+extern "C" __global__ void __launch_bounds__(1024)
     sweep(double* points, const Record* __restrict__ records,
           const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
-          const long long jump, const double eta, const int has_ends, const long long first,
-          const long long stop, const u64 seed, const int phase, const int is_in_order,
-          const long long n_workers) {
+          const long long* __restrict__ jumps, const double* __restrict__ etas,
+          const u64* __restrict__ seeds, const int first_sweep, const int stop_sweep,
+          const int has_ends, const long long every, const long long first, const long long stop,
+          const int phase, const int is_in_order, const long long n_workers) {
     const long long worker = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    if (worker >= n_workers) return;
-    const long long n = stop - first;
-    const long long begin = is_in_order ? n * worker / n_workers : worker;
-    const long long end = is_in_order ? n * (worker + 1) / n_workers : n;
-    for (long long k = begin; k < end; k += is_in_order ? 1 : n_workers) {
-        long long a = first + k;
-        if (jump > 0 && !is_in_order) {
-            const long long stretch = k / jump;
-            a = first + (2 * stretch + phase) * jump + (k - stretch * jump);
-            if (a >= stop) return;  // as do all later ones of this worker
-        }
-        if (records[a].handle == (POSITION)CLOSING) continue;
-        const int path = path_of(a, path_starts, block_paths);
-        const long long last = __ldg(path_starts + path + 1) - 2;
-        const u64 bits = mix((u64)a * GOLDEN + seed);
-        long long b = a + jump;
-        if (jump == 0) {
-            const long long start = __ldg(path_starts + path);
-            bool is_back = bits & 1;
-            long long room = is_back ? a - start : last - a;
-            if (room == 0) {
-                is_back = !is_back;
-                room = last - start;
+    const int ends = has_ends ? 1 : 0;
+    long long start = 0, last = -1;  // the path of the record before, as the next is mostly on it
+    for (int number = first_sweep; number < stop_sweep; number++) {
+        const long long jump = jumps[number];
+        const double eta = etas[number];
+        const u64 seed = seeds[number];
+        // The strips whose turn it is, counted from the first at or behind `first`.
+        const long long turn = (long long)(seed % (u64)every);
+        const long long at = first >> STRIP_BITS, behind = (stop - 1) >> STRIP_BITS;
+        const long long first_strip = at + ((turn - at) % every + every) % every;
+        const long long n_strips = behind < first_strip ? 0 : (behind - first_strip) / every + 1;
+        const long long n = n_strips << STRIP_BITS;
+        const long long begin = is_in_order ? n * worker / n_workers : worker;
+        const long long end = worker >= n_workers ? begin
+                              : is_in_order       ? n * (worker + 1) / n_workers
+                                                  : n;
+        // Workers that all began at the begin of their part would meet on paths that repeat.
+        const long long ahead =
+            is_in_order && end > begin ? (long long)(mix(seed + worker) % (u64)(end - begin)) : 0;
+        const int jump_bits = 63 - __clzll(jump | 1);
+        const bool is_power = jump == 1ll << jump_bits;
+        for (long long k = begin; k < end; k += is_in_order ? 1 : n_workers) {
+            long long slot = k + ahead < end ? k + ahead : k + ahead - (end - begin);
+            if (jump > 0 && !is_in_order) {
+                const long long stretch = is_power ? k >> jump_bits : k / jump;
+                slot = (2 * stretch + phase) * jump + (k - stretch * jump);
+                if (slot >= n) break;  // as do all later ones of this worker
             }
-            const long long drawn = (long long)exp(unit(bits) * log((double)room + 1.0));
-            const long long step = drawn < room ? drawn : room;
-            b = is_back ? a - step : a + step;
-        } else if (b > last) {
-            continue;
+            const long long strip = first_strip + (slot >> STRIP_BITS) * every;
+            const long long a = (strip << STRIP_BITS) + (slot & ((1 << STRIP_BITS) - 1));
+            if (a >= stop || records[a].handle == (POSITION)CLOSING) continue;
+            if (a < start || a > last) {
+                const int path = path_of(a, path_starts, block_paths);
+                start = __ldg(path_starts + path);
+                last = __ldg(path_starts + path + 1) - 2;
+            }
+            const u64 bits = mix((u64)a * GOLDEN + seed);
+            long long b = a + jump;
+            if (jump == 0) {
+                bool is_back = bits & 1;
+                long long room = is_back ? a - start : last - a;
+                if (room == 0) {
+                    is_back = !is_back;
+                    room = last - start;
+                }
+                const long long drawn = draw_jump(bits, room);
+                b = is_back ? a - drawn : a + drawn;
+            } else if (b > last) {
+                continue;
+            }
+            move_pair(points, records, a, b, (int)(bits >> 1) & ends, (int)(bits >> 2) & ends, eta);
         }
-        const int ends = has_ends ? 1 : 0;
-        move_pair(points, records, a, b, (int)(bits >> 1) & ends, (int)(bits >> 2) & ends, eta);
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-    place(double* points, int* is_placed, const Record* __restrict__ records,
-          const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
-          const signed char* __restrict__ levels, const int level, const int n_ends,
-          const double noise, const u64 seed, const long long first, const long long stop) {
-    const long long n_threads = gridDim.x * (long long)blockDim.x;
-    const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    for (long long k = first * n_ends + thread; k < stop * n_ends; k += n_threads) {
-        const long long record = k / n_ends;
-        const POSITION handle = records[record].handle;
-        if (handle == (POSITION)CLOSING) continue;
-        const long long point = (long long)(handle ^ (POSITION)(k % n_ends));
-        if (levels[point] != level || atomicExch(is_placed + point, 1)) continue;
-        // The path's ends lie above the level, so that both ways end.
-        long long before = k, after = k, a = point, b = point;
-        while (levels[a] <= level) {
-            before--;
-            a = (long long)(records[before / n_ends].handle ^ (POSITION)(before % n_ends));
-        }
-        while (levels[b] <= level) {
-            after++;
-            b = (long long)(records[after / n_ends].handle ^ (POSITION)(after % n_ends));
-        }
-        const double begin = (double)records[before / n_ends + before % n_ends].position;
-        const double length = (double)records[after / n_ends + after % n_ends].position - begin;
-        const double here = (double)records[record + k % n_ends].position - begin;
-        const double share = here / fmax(length, 1.0);
-        const double width = noise * length * sqrt(share * (1.0 - share));
-        const u64 bits = mix((u64)point * GOLDEN + seed);
-        const u64 more = mix(bits + GOLDEN);
-        const double2 p = ((const double2*)points)[a];
-        const double2 q = ((const double2*)points)[b];
-        ((double2*)points)[point] =
-            double2{(1.0 - share) * p.x + share * q.x + width * (2.0 * unit(bits) - 1.0),
-                    (1.0 - share) * p.y + share * q.y + width * (2.0 * unit(more) - 1.0)};
+        __syncthreads();
     }
 }

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.layout.options import default_window, learning_rates
+from genoviz.analyses.graph.layout.options import default_window
 from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout, path_sgd_layout
+from genoviz.analyses.graph.layout.run import learning_rates
 from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.errors import ParameterError

@@ -1,4 +1,4 @@
-"""The options of a path-guided SGD layout, and its schedule: learning rates and jumps."""
+"""The options of a path-guided SGD layout, and how it draws jumps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.graph.layout.run import check_range
 from genoviz.errors import ParameterError
 from genoviz.kernels.path_sgd import ZETA_STEP
 
@@ -81,16 +82,6 @@ class LayoutOptions:
             raise ParameterError(f"window is {self.window}, needs one of 1, 2, 4, 8, 16, 32")
 
 
-def learning_rates(n_iterations: int, *, eta_max: float, eps: float) -> np.ndarray:
-    """Return the learning rate of each iteration; float64, shape (n_iterations,), bp.
-
-    It falls geometrically from ``eta_max`` in the first iteration to ``eps`` in the last.
-    """
-    if n_iterations == 1:
-        return np.array([eps])
-    return eta_max * (eps / eta_max) ** (np.arange(n_iterations) / (n_iterations - 1))
-
-
 @dataclass(frozen=True, eq=False)
 class ZipfTables:
     """Tables from which ``path_sgd`` draws jumps; see ``zipf_tables``."""
@@ -137,9 +128,3 @@ def default_window(n_nodes: int) -> int:
     while window < LARGEST_WINDOW and 2 * window * NODES_PER_WINDOW_UPDATE <= n_nodes:
         window *= 2
     return window
-
-
-def check_range(name: str, value: float, low: float, high: float) -> None:
-    """Raise ``ParameterError`` unless ``low <= value <= high``."""
-    if not low <= value <= high:
-        raise ParameterError(f"{name} is {value}, needs a value from {low:g} to {high:g}")

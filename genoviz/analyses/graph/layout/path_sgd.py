@@ -11,7 +11,6 @@ import numpy as np
 from genoviz.analyses.graph.layout.options import (
     LayoutOptions,
     default_window,
-    learning_rates,
     zipf_tables,
 )
 from genoviz.analyses.graph.layout.path_records import PathRecords
@@ -20,6 +19,7 @@ from genoviz.analyses.graph.layout.run import (
     LayoutSnapshot,
     first_coordinates,
     iter_run,
+    learning_rates,
 )
 from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.model import GraphLayout, PangenomeGraph

@@ -23,7 +23,7 @@ from genoviz.analyses.graph.layout.path_records import (
 )
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
-from genoviz.backend import Backend, array_module
+from genoviz.backend import Backend, array_module, to_host
 from genoviz.errors import ParameterError
 from genoviz.model import GraphLayout, PangenomeGraph
 
@@ -71,10 +71,8 @@ class LayoutSnapshot:
     @property
     def layout(self) -> GraphLayout:
         """The coordinates as a layout, which is a copy where they lie on a GPU or are live."""
-        coordinates = self.coordinates
-        if not isinstance(coordinates, np.ndarray):
-            coordinates = coordinates.get()
-        elif self.is_live:
+        coordinates = to_host(self.coordinates)
+        if self.is_live and coordinates is self.coordinates:
             coordinates = coordinates.copy()
         return GraphLayout(coordinates, self.components, self.note)
 
@@ -161,9 +159,7 @@ class LayoutRun:
         """Return the finished layout, its components packed."""
         stress = self.sample_stress()
         components = find_components(self.graph)
-        coordinates = self.coordinates
-        if not isinstance(coordinates, np.ndarray):
-            coordinates = coordinates.get()
+        coordinates = to_host(self.coordinates)
         if self.guided is not None:
             coordinates = place_hung_nodes(self.guided, coordinates)
         packed = self.xp.asarray(pack_components(coordinates, components))
@@ -300,3 +296,19 @@ def _note_idle(graph: PangenomeGraph, is_untouched: np.ndarray) -> str:
     if n_untouched == 1:
         return f"{nodes} lies {where} and stays where it began."
     return f"{nodes} lie {where} and stay where they began."
+
+
+def learning_rates(n_iterations: int, *, eta_max: float, eps: float) -> np.ndarray:
+    """Return the learning rate of each iteration; float64, shape (n_iterations,), bp.
+
+    It falls geometrically from ``eta_max`` in the first iteration to ``eps`` in the last.
+    """
+    if n_iterations == 1:
+        return np.array([eps])
+    return eta_max * (eps / eta_max) ** (np.arange(n_iterations) / (n_iterations - 1))
+
+
+def check_range(name: str, value: float, low: float, high: float) -> None:
+    """Raise ``ParameterError`` unless ``low <= value <= high``."""
+    if not low <= value <= high:
+        raise ParameterError(f"{name} is {value}, needs a value from {low:g} to {high:g}")

@@ -1,0 +1,165 @@
+"""Views of paths on one GPU; the contract is in this folder's ``__init__``.
+
+Arrays are CuPy arrays. A call returns when its work is done.
+"""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+
+THREADS_PER_BLOCK = 256
+THREADS_THAT_CHOOSE = 128
+BLOCKS_PER_MULTIPROCESSOR = 8
+WARP = 32
+BLOCKS_AT_ONCE = 1 << 18  # as many threads as a large card runs at once
+COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
+
+
+def _kernel(name, records):
+    options = COMPILE_OPTIONS[0 if records.shape[1] == 2 else 1]
+    return load_module(__package__, "path_views.cu", options=options).get_function(name)
+
+
+def _n_blocks(n_threads, per_block):
+    return max(-(-n_threads // per_block), 1)
+
+
+def choose(
+    records,
+    path_starts,
+    block_paths,
+    has_ends,
+    spacing,
+    levels,
+    level,
+    first_block,
+    stop_block,
+    n_workers,  # noqa: ARG001 - the CPU's
+):
+    """Give a level to points of all paths in ``[first_block, stop_block)``."""
+    _kernel("choose", records)(
+        (_n_blocks(stop_block - first_block, THREADS_THAT_CHOOSE),),
+        (THREADS_THAT_CHOOSE,),
+        (
+            records,
+            np.int64(len(records)),
+            path_starts,
+            np.int32(len(path_starts) - 1),
+            block_paths,
+            np.int32(2 if has_ends else 1),
+            np.float64(spacing),
+            levels,
+            np.int32(level),
+            np.int64(first_block),
+            np.int64(stop_block),
+        ),
+    )
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def count(
+    records,
+    has_ends,
+    levels,
+    level,
+    counts,
+    first_block,
+    stop_block,
+    n_workers,  # noqa: ARG001 - the CPU's
+):
+    """Count the records of a view in each of ``[first_block, stop_block)``."""
+    _kernel("count", records)(
+        (_n_blocks((stop_block - first_block) * WARP, THREADS_PER_BLOCK),),
+        (THREADS_PER_BLOCK,),
+        (
+            records,
+            np.int64(len(records)),
+            np.int32(2 if has_ends else 1),
+            levels,
+            np.int32(level),
+            counts,
+            np.int64(first_block),
+            np.int64(stop_block),
+        ),
+    )
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def fill(
+    found,
+    found_starts,
+    records,
+    path_starts,
+    block_paths,
+    has_ends,
+    levels,
+    level,
+    offsets,
+    first_block,
+    stop_block,
+    n_workers,  # noqa: ARG001 - the CPU's
+):
+    """Write the records of a view that are in ``[first_block, stop_block)``."""
+    _kernel("fill", records)(
+        (_n_blocks((stop_block - first_block) * WARP, THREADS_PER_BLOCK),),
+        (THREADS_PER_BLOCK,),
+        (
+            found,
+            found_starts,
+            records,
+            np.int64(len(records)),
+            path_starts,
+            block_paths,
+            np.int32(2 if has_ends else 1),
+            levels,
+            np.int32(level),
+            offsets,
+            np.int64(first_block),
+            np.int64(stop_block),
+        ),
+    )
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def place(
+    points,
+    is_placed,
+    records,
+    path_starts,
+    block_paths,
+    levels,
+    level,
+    has_ends,
+    noise,
+    seed,
+    first,
+    stop,
+    n_workers,  # noqa: ARG001 - the CPU's
+):
+    """Put the points of a level between their neighbours of the levels above."""
+    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    n_blocks = min(
+        -(-2 * (stop - first) // THREADS_PER_BLOCK), n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR
+    )
+    _kernel("place", records)(
+        (max(n_blocks, 1),),
+        (THREADS_PER_BLOCK,),
+        (
+            points,
+            is_placed,
+            records,
+            path_starts,
+            block_paths,
+            levels,
+            np.int32(level),
+            np.int32(2 if has_ends else 1),
+            np.float64(noise),
+            np.uint64(seed),
+            np.int64(first),
+            np.int64(stop),
+        ),
+    )
+    cupy.cuda.get_current_stream().synchronize()

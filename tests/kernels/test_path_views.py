@@ -1,0 +1,181 @@
+"""Views of paths against plain versions, and points that are placed between others."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.backend import array_module, load_kernel, to_host
+from genoviz.kernels.path_views import CLOSING
+from tests.graphs import make_graph, random_graph
+from tests.oracles.path_layout import coarser_points, point_of, steps_with_positions
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Return one of some 4,000 steps, so that paths begin and end within blocks."""
+    return random_graph(4, n_nodes=1500, n_paths=9, max_steps=900)
+
+
+def paths_of_points(graph):
+    """Return (point, position) of all ends along each path."""
+    paths = []
+    for path in range(graph.n_paths):
+        ends = [
+            point_of(step, at_right, graph)
+            for step in steps_with_positions(graph, path)
+            for at_right in (False, True)
+        ]
+        paths.append([(2 * node + end, position) for (node, end), position in ends])
+    return paths
+
+
+def on_backend(backend, graph):
+    xp, records = array_module(backend), build_path_records(graph)
+    return [
+        xp.asarray(each) for each in (records.records, records.path_starts, records.block_paths)
+    ]
+
+
+def choose(backend, view, levels, spacing, *, at_once):
+    """Give points of steps level 1, so many blocks at once."""
+    n_blocks = len(view[2])
+    for first in range(0, n_blocks, at_once):
+        load_kernel("path_views", backend).choose(
+            *view, True, spacing, levels, 1, first, min(first + at_once, n_blocks), 2
+        )
+
+
+@pytest.mark.parametrize("spacing", [10.0, 60.0, 4000.0])
+def test_points_chosen_block_by_block_are_those_of_the_plain_version(backend, graph, spacing):
+    xp = array_module(backend)
+    levels = xp.zeros(2 * graph.n_nodes, np.int8)
+    choose(backend, on_backend(backend, graph), levels, spacing, at_once=1)
+    expected = coarser_points(paths_of_points(graph), spacing, 2)
+    assert set(np.flatnonzero(to_host(levels)).tolist()) == expected
+
+
+@pytest.mark.parametrize("spacing", [10.0, 60.0, 4000.0])
+def test_points_chosen_at_the_same_time_leave_no_gap(backend, graph, spacing):
+    """All blocks choose at once; each path keeps its ends, and a point in each spacing."""
+    xp = array_module(backend)
+    levels = xp.zeros(2 * graph.n_nodes, np.int8)
+    choose(backend, on_backend(backend, graph), levels, spacing, at_once=100)
+    kept = to_host(levels) == 1
+    longest_node = graph.node_lengths.max()
+    for path in paths_of_points(graph):
+        positions = [position for point, position in path if kept[point]]
+        assert [positions[0], positions[-1]] == [0, path[-1][1]]
+        # Where a block begins in between, the last of one and the first of the next.
+        assert max(b - a for a, b in pairwise(positions)) < 2 * (spacing + longest_node)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 100])
+def test_a_view_has_the_points_of_its_level_path_by_path(backend, graph, at_once):
+    xp, kernel = array_module(backend), load_kernel("path_views", backend)
+    view = on_backend(backend, graph)
+    levels = np.random.default_rng(2).integers(0, 3, 2 * graph.n_nodes).astype(np.int8)
+    n_blocks, on_device = len(view[2]), xp.asarray(levels)
+    counts = xp.zeros(n_blocks, np.int64)
+    blocks = [(first, min(first + at_once, n_blocks)) for first in range(0, n_blocks, at_once)]
+    for first, stop in blocks:
+        kernel.count(view[0], True, on_device, 1, counts, first, stop, 2)
+    found = xp.empty((int(counts.sum()), 2), np.uint32)
+    found_starts = xp.zeros(graph.n_paths + 1, np.int64)
+    for first, stop in blocks:
+        kernel.fill(
+            found,
+            found_starts,
+            *view,
+            True,
+            on_device,
+            1,
+            xp.cumsum(counts) - counts,
+            first,
+            stop,
+            2,
+        )
+    expected, starts = [], [0]
+    for path in paths_of_points(graph):
+        expected += [pair for pair in path if levels[pair[0]] >= 1]
+        expected.append((CLOSING, path[-1][1]))
+        starts.append(len(expected))
+    assert to_host(found).tolist() == [list(pair) for pair in expected]
+    assert to_host(found_starts).tolist() == starts
+
+
+def test_all_workers_place_what_one_does(backend, graph):
+    """Which path places a point that several have is decided by time: here none does."""
+    chain = make_graph(np.arange(1, 3001), [list(range(1, 1001)), list(range(1001, 3001))])
+    xp, view = array_module(backend), on_backend(backend, chain)
+    levels = np.random.default_rng(3).integers(0, 2, 6000).astype(np.int8)
+    levels[[0, 1999, 2000, 5999]] = 1
+    start = np.random.default_rng(4).normal(0, 1000, (6000, 2))
+    found = []
+    for n_workers, at_once in ((1, 10**6), (3, 10**6), (2, 700)):
+        points, is_placed = xp.asarray(start.copy()), xp.zeros(6000, np.int32)
+        for first in range(0, 3002, at_once):
+            load_kernel("path_views", backend).place(
+                points,
+                is_placed,
+                *view,
+                xp.asarray(levels),
+                0,
+                True,
+                0.05,
+                np.uint64(1),
+                first,
+                min(first + at_once, 3002),
+                n_workers,
+            )
+        assert (to_host(is_placed) == (levels == 0)).all()
+        found.append(to_host(points))
+    assert (found[0] == found[1]).all()
+    assert (found[0] == found[2]).all()
+    assert (found[0][levels == 1] == start[levels == 1]).all()
+    assert (found[0][levels == 0] != start[levels == 0]).all()
+
+
+def place(backend, points, levels, level, *, noise, n_workers=1):
+    """Return the points of three nodes (10, 20, 30 bp), one after the other on a path, placed."""
+    graph = make_graph([10, 20, 30], [[1, -2, 3]])
+    xp, records = array_module(backend), build_path_records(graph)
+    moved = xp.asarray(np.array(points, float))
+    is_placed = xp.zeros(6, np.int32)
+    load_kernel("path_views", backend).place(
+        moved,
+        is_placed,
+        xp.asarray(records.records),
+        xp.asarray(records.path_starts),
+        xp.asarray(records.block_paths),
+        xp.asarray(np.array(levels, np.int8)),
+        level,
+        True,
+        noise,
+        np.uint64(5),
+        0,
+        len(records.records),
+        n_workers,
+    )
+    return to_host(moved), to_host(is_placed).tolist()
+
+
+def test_points_are_placed_between_their_neighbours(backend):
+    """Node 2 lies in reverse: its end 1 comes first, at 10 bp, and its end 0 at 30 bp."""
+    at_first = [[0, 0], [9, 9], [9, 9], [9, 9], [8, 8], [60, -120]]
+    found, is_placed = place(backend, at_first, [1, 0, 0, 0, -1, 1], 0, noise=0.0)
+    assert is_placed == [0, 1, 1, 1, 0, 0]
+    np.testing.assert_allclose(
+        found, [[0, 0], [10, -20], [30, -60], [10, -20], [8, 8], [60, -120]], atol=1e-12
+    )
+
+
+def test_points_lie_so_far_from_the_line_as_the_noise_says(backend):
+    at_first = [[0, 0], *[[9, 9]] * 4, [60, 0]]
+    straight, _ = place(backend, at_first, [1, 0, 0, 0, 0, 1], 0, noise=0.0)
+    found, _ = place(backend, at_first, [1, 0, 0, 0, 0, 1], 0, noise=0.05)
+    share = straight[:, 0] / 60
+    width = 0.05 * 60 * np.sqrt(share * (1 - share))
+    assert (np.abs(found - straight) <= width[:, None]).all()
+    assert (np.abs(found - straight).max(axis=1)[1:5] > 0).all()
