@@ -314,7 +314,16 @@ class Visit:
         """Begin a layout that does not end while a test looks at it."""
         field = self.page.get_by_role("textbox", name=re.compile("^Iterations"))
         if not field.is_visible():
-            self.insist(self.page.get_by_role("button", name="Parameters").click, field.is_visible)
+            method = self.page.get_by_role("combobox", name="Method")
+            if not method.is_visible():
+                parameters = self.page.get_by_role("button", name="Parameters")
+                self.insist(parameters.click, method.is_visible)
+
+            def choose():
+                method.click()
+                self.page.get_by_role("option", name="Path-guided SGD").click()
+
+            self.insist(choose, field.is_visible)
 
         def run():
             field.fill("100000")

@@ -93,8 +93,8 @@ def test_layout_is_written_measured_and_goes_on_from_a_file(run, graph_path, tmp
 
 
 def test_a_layout_from_coarse_to_fine_is_written_and_mended(run, graph_path, tmp_path):
-    lay, options = tmp_path / "a.lay", ["--method", "multilevel", "--json"]
-    code, out, err = run("layout", graph_path, "-o", lay, *options, "--rounds", 24)
+    lay, options = tmp_path / "a.lay", ["--json"]
+    code, out, err = run("layout", graph_path, "-o", lay, *options, "--quality", "converged")
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert found["method"] == "multilevel"
@@ -186,10 +186,21 @@ def test_help_has_examples_and_exit_is_zero(run, command):
             "'--iterations': Input should be greater",
         ),
         (["layout", "GRAPH", "-o", "x.lay", "--backend", "tpu"], "'tpu' is not one of"),
-        (["layout", "GRAPH", "-o", "x.lay", "--rounds", "9"], "--rounds needs --method multilevel"),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--rounds", "9", "--method", "path-sgd"],
+            "--rounds needs --method multilevel",
+        ),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--rounds", "9", "--theta", "0.5"],
+            "--theta is of --method path-sgd and --rounds of multilevel",
+        ),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--rounds", "9", "--quality", "draft"],
+            "give --quality or --rounds, not both",
+        ),
         (
             ["layout", "GRAPH", "-o", "x.lay", "--method", "multilevel", "--updates-per-step", "1"],
-            "--updates-per-step needs --method path-sgd; see --rounds",
+            "--updates-per-step needs --method path-sgd; see --quality",
         ),
         (
             ["layout", "GRAPH", "-o", "x.lay", "--method", "multilevel", "--iterations", "9"],
@@ -255,7 +266,7 @@ def test_machine_at_its_limits_is_said_in_one_sentence(
     def fail(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr("genoviz.analyses.graph.layout.path_sgd.iter_path_sgd_layout", fail)
+    monkeypatch.setattr("genoviz.analyses.graph.layout.multilevel.iter_multilevel_layout", fail)
     code, _, err = run("layout", graph_path, "-o", tmp_path / "x.lay")
     assert (code, err) == (1, f"genoviz: {message}\n")
 

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "data_samples"
+QUIET_POLLS, QUIET_SECONDS = 20, 1.0
 OURS = (str(ROOT / "genoviz"), str(ROOT / "app"), str(ROOT / "genoviz_app"))
 
 
@@ -101,8 +103,17 @@ class Tab:
         wait_until(is_done, self._poll)
 
     def rest(self) -> None:
-        """Wait until no job runs."""
-        self.wait(lambda: not self._session.is_busy and not self._session.is_opening)
+        """Wait until no job runs, nor begins by itself a little later."""
+        idle_since, n_polls = time.monotonic(), 0
+
+        def is_at_rest() -> bool:
+            nonlocal idle_since, n_polls
+            if self._session.is_busy or self._session.is_opening:
+                idle_since, n_polls = time.monotonic(), 0
+            n_polls += 1
+            return n_polls > QUIET_POLLS and time.monotonic() - idle_since > QUIET_SECONDS
+
+        self.wait(is_at_rest)
 
     def close(self) -> None:
         """Cancel what runs."""
@@ -145,9 +156,10 @@ def walk_run(walk: Walk) -> None:
     run = tab.page.view.run
     tab.wait(lambda: run.snapshot is not None)
     tab.rest()
+    run.settings.quality = "converged"  # so that the end is far
     with walk.on():
         run.run()
-        tab.wait(lambda: run.snapshot.n_updates > 0)
+        tab.wait(lambda: "updates/s" in tab.page.view.controls.numbers.object)
     tab.close()
 
 

@@ -127,10 +127,11 @@ class Method(StrEnum):
 
 
 MethodOption = Annotated[
-    Method,
+    Method | None,
     typer.Option(
         "--method",
-        help="path-sgd: the published algorithm; multilevel: from coarse to fine, by sweeps.",
+        help="multilevel: from coarse to fine, by sweeps; path-sgd: the published algorithm.",
+        show_default="multilevel; path-sgd with an option of it",
     ),
 ]
 Rounds = Annotated[
@@ -138,8 +139,27 @@ Rounds = Annotated[
     typer.Option(
         min=2,
         max=10**6,
-        help="Rounds of sweeps over all steps, of --method multilevel.",
-        show_default="12; 36 for small graphs",
+        help="Rounds of sweeps over all steps, instead of those of a quality.",
+        show_default="12",
+        rich_help_panel=_SCHEDULE,
+    ),
+]
+
+
+class Quality(StrEnum):
+    """How many rounds."""
+
+    draft = "draft"
+    normal = "normal"
+    converged = "converged"
+
+
+QualityOption = Annotated[
+    Quality | None,
+    typer.Option(
+        "--quality",
+        help="draft: half the time of normal; converged: twice, and more changes hardly anything.",
+        show_default="normal",
         rich_help_panel=_SCHEDULE,
     ),
 ]
@@ -168,8 +188,9 @@ FirstPlaces = Annotated[
 @with_examples(
     "genoviz layout graph.gfa.gz -o graph.lay",
     "genoviz layout graph.gfa -o graph.lay --tsv graph.tsv --seed 7",
-    "genoviz layout graph.gfa -o graph.lay --method multilevel",
-    "genoviz layout graph.gfa -o better.lay --start graph.lay --first-iteration 20",
+    "genoviz layout graph.gfa -o graph.lay --quality converged",
+    "genoviz layout graph.gfa -o better.lay --start graph.lay",
+    "genoviz layout graph.gfa -o graph.lay --method path-sgd --iterations 60",
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
 )
 def layout(
@@ -191,7 +212,8 @@ def layout(
         list[str] | None,
         typer.Option("--path", metavar="NAME", help="Path or contig that guides (repeat)."),
     ] = None,
-    method: MethodOption = Method.path_sgd,
+    method: MethodOption = None,
+    quality: QualityOption = None,
     iterations: Iterations = 30,
     updates_per_step: UpdatesPerStep = 10.0,
     eta_max: EtaMax = None,
@@ -220,9 +242,9 @@ def layout(
 ) -> None:
     """Lay a graph out by its paths, and write the layout.
 
-    The defaults of path-guided SGD are those of odgi layout, but for --eps. The multilevel method
-    takes an eighth of its updates. The layout is measured by its sampled path stress; compare it
-    between layouts of one graph: lower is better.
+    From coarse to fine by default. Path-guided SGD, the published algorithm, has the defaults of
+    odgi layout, but for --eps, and needs eight times the updates. The layout is measured by its
+    sampled path stress; compare it between layouts of one graph: lower is better.
 
     Where no path leads, guides are made: reference paths of SN, SO and SR tags (rGFA), and walks
     along the links.
@@ -244,9 +266,8 @@ def layout(
         "first_iteration": first_iteration,
         "window": window,
     }
-    of_method = of_sgd if method is Method.path_sgd else {"n_rounds": rounds}
-    _refuse_options_of_others(method, of_sgd, rounds)
-    options |= of_method
+    method = _find_method(method, of_sgd, {"--quality": quality, "--rounds": rounds})
+    options |= of_sgd if method is Method.path_sgd else {"n_rounds": _n_rounds(quality, rounds)}
     began = time.perf_counter()
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
@@ -272,19 +293,39 @@ def _check_outputs(outputs: dict[str, Path | None]) -> dict[str, Path]:
     return given
 
 
-def _refuse_options_of_others(method: Method, of_sgd: dict[str, Any], rounds: int | None) -> None:
-    """Refuse an option that the method would ignore."""
-    if method is Method.path_sgd:
-        if rounds is not None:
-            raise typer.BadParameter("--rounds needs --method multilevel; see --iterations")
-        return
+def _find_method(
+    method: Method | None, of_sgd: dict[str, Any], of_multilevel: dict[str, Any]
+) -> Method:
+    """Return the method that is asked for; an option that it would ignore is refused."""
     from genoviz.analyses.graph.layout.options import LayoutOptions
 
     defaults = LayoutOptions()
-    for name, value in of_sgd.items():
-        if value != getattr(defaults, name):
-            option = name.removeprefix("n_").replace("_", "-")
-            raise typer.BadParameter(f"--{option} needs --method path-sgd; see --rounds")
+    for_sgd = [
+        "--" + name.removeprefix("n_").replace("_", "-")
+        for name, value in of_sgd.items()
+        if value != getattr(defaults, name)
+    ]
+    for_multilevel = [option for option, value in of_multilevel.items() if value is not None]
+    if method is None:
+        method = Method.path_sgd if for_sgd else Method.multilevel
+    wrong = for_multilevel if method is Method.path_sgd else for_sgd
+    if not wrong:
+        return method
+    if for_sgd and for_multilevel:
+        raise typer.BadParameter(
+            f"{for_sgd[0]} is of --method path-sgd and {for_multilevel[0]} of multilevel"
+        )
+    if method is Method.path_sgd:
+        raise typer.BadParameter(f"{wrong[0]} needs --method multilevel; see --iterations")
+    raise typer.BadParameter(f"{wrong[0]} needs --method path-sgd; see --quality")
+
+
+def _n_rounds(quality: Quality | None, rounds: int | None) -> int:
+    from genoviz.analyses.graph.layout.multilevel import QUALITIES
+
+    if quality is not None and rounds is not None:
+        raise typer.BadParameter("give --quality or --rounds, not both")
+    return rounds or QUALITIES[quality or Quality.normal]
 
 
 def _run(

@@ -142,7 +142,7 @@ def test_a_number_field_left_empty_means_automatic_and_nonsense_is_marked(dashbo
 
 def test_a_closed_tab_frees_its_jobs(dashboard):
     run = dashboard.page.view.run
-    run.settings.n_iterations = 100_000
+    run.settings.param.update(method="path_sgd", n_iterations=100_000)
     run.run()
     job = run._job
     poll_until(dashboard.poll, lambda: job.n_snapshots > 1)

@@ -129,7 +129,7 @@ class OnGpu:
 
 def test_a_layout_that_was_on_the_gpu_begins_anew_on_the_cpu(gpu, pool, monkeypatch):
     graph = read_gfa(get_sample("simulated"))
-    run = LayoutRun(LayoutSettings(backend="cpu", n_iterations=2), pool.submit)
+    run = LayoutRun(LayoutSettings(backend="cpu", method="path_sgd", n_iterations=2), pool.submit)
     run.is_paced = False
     run.set_graph(graph)
     poll_until(run.poll, lambda: run.snapshot is not None)
@@ -155,7 +155,7 @@ def test_a_layout_that_was_on_the_gpu_begins_anew_on_the_cpu(gpu, pool, monkeypa
 
 
 def test_a_picture_that_the_gpu_does_not_give_any_more_is_drawn_anew(gpu, pool):
-    run = LayoutRun(LayoutSettings(backend="cpu", n_iterations=2), pool.submit)
+    run = LayoutRun(LayoutSettings(backend="cpu", method="path_sgd", n_iterations=2), pool.submit)
     run.set_graph(read_gfa(get_sample("simulated")))
     poll_until(run.poll, lambda: run.snapshot is not None)
     run.snapshot = replace(run.snapshot, coordinates=OnGpu(gpu), iteration=2)

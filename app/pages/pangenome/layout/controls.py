@@ -209,28 +209,32 @@ class SettingsForm:
 
     def __init__(self, run: LayoutRun) -> None:
         self._settings = settings = run.settings
-        numbers = [
-            self._number("n_iterations", step=10),
-            self._number("updates_per_step", step=1.0),
-            self._optional_number("eta_max", float),
-            self._number("eps", step=0.01),
-            self._number("theta", step=0.01),
-            self._optional_number("space", int),
-            self._number("cooling_start", step=0.1),
-            self._number("seed", step=1),
-        ]
+        self.of_sgd = {
+            "n_iterations": self._number("n_iterations", step=10),
+            "updates_per_step": self._number("updates_per_step", step=1.0),
+            "eta_max": self._optional_number("eta_max", float),
+            "theta": self._number("theta", step=0.01),
+            "space": self._optional_number("space", int),
+            "cooling_start": self._number("cooling_start", step=0.1),
+        }
+        of_sgd = list(self.of_sgd.values())
         self.paths = self._bound(choose_paths, "paths", size=None)
         start = self._bound(
             pmui.Select, "initialisation", options=dict(settings.param.initialisation.names)
         )
         self.backend = self._bound(pmui.Select, "backend", options=backend_options())
         method = self._bound(pmui.Select, "method", options=dict(settings.param.method.names))
+        self.quality = self._bound(
+            pmui.Select, "quality", options=dict(settings.param.quality.names)
+        )
+        settings.param.watch(self._show_fields, "method")
+        self._show_fields()
         self.restore_button = pmui.Button(
             label="Restore defaults", variant="text", size="small", icon="settings_backup_restore"
         )
         self.restore_button.on_click(lambda _: settings.restore())
         self.pace = pmui.Switch(
-            label="At most 10 iterations a second",
+            label="At most 20 iterations a second",
             value=run.is_paced,
             description="So that a small graph can be watched unfolding; off for full speed.",
             size="small",
@@ -240,16 +244,25 @@ class SettingsForm:
         self.panel = pmui.Column(
             self.backend,
             method,
+            self.quality,
             self.pace,
-            *numbers[:2],
-            self._optional_number("n_rounds", int),
+            *of_sgd[:2],
             start,
             self.paths,
-            *numbers[2:],
+            *of_sgd[2:],
+            self._number("eps", step=0.01),
+            self._number("seed", step=1),
             self.restore_button,
             sizing_mode="stretch_width",
             margin=0,
         )
+
+    def _show_fields(self, _event: Any = None) -> None:
+        """Show what the chosen method takes."""
+        is_sgd = self._settings.method == "path_sgd"
+        self.quality.visible = not is_sgd
+        for field in self.of_sgd.values():
+            field.visible = is_sgd
 
     def offer(self, paths: list[str]) -> None:
         """Offer the paths of another graph."""

@@ -25,7 +25,7 @@ SLICE_SECONDS = 0.008
 STRESS_SAMPLES = 200_000
 RATE_SECONDS = 2.0
 REHEAT_SHARE = 1 / 3
-WATCHABLE_SECONDS = 0.1
+WATCHABLE_SECONDS = 0.05
 
 
 class RunState(StrEnum):
@@ -93,7 +93,7 @@ class LayoutRun:
     settings
         What the next run is started with.
     is_paced
-        Whether an iteration takes at least a tenth of a second, so that a small graph can be
+        Whether an iteration takes at least a twentieth of a second, so that a small graph can be
         watched unfolding.
     snapshot
         The latest positions: of the start, of the run under way, or of the last run.

@@ -28,7 +28,7 @@ def sample():
 @pytest.fixture
 def run(sample):
     thread = JobPool("test-layout", slice_seconds=0.005)
-    run = LayoutRun(LayoutSettings(backend="cpu", n_iterations=6), thread.submit)
+    run = LayoutRun(LayoutSettings(backend="cpu", method="path_sgd", n_iterations=6), thread.submit)
     run.is_paced = False
     run.set_graph(sample)
     poll_until(run.poll, lambda: run.snapshot is not None)
@@ -59,18 +59,18 @@ def test_a_run_finishes_with_a_lower_stress_and_all_iterations_in_its_history(ru
 
 
 def test_a_run_from_coarse_to_fine_shows_each_round_and_mends_what_is_there(run):
-    run.settings.param.update(method="multilevel", n_rounds=4)
+    run.settings.param.update(method="multilevel", quality="draft")
     assert run.n_iterations == 6, "as long as nothing has run, of the other method"
     run.run()
     poll_until(run.poll, lambda: run.state is RunState.FINISHED)
     n_rounds = run.snapshot.n_iterations
-    assert run.n_iterations == n_rounds > 4 + 10
+    assert run.n_iterations == n_rounds > 6 + 15
     assert [iteration for iteration, _ in run.history] == list(range(n_rounds + 1))
     stress = run.history[-1][1].mean
     assert stress < 0.1 * run.history[0][1].mean
     run.reheat()
     poll_until(run.poll, lambda: run.state is RunState.FINISHED)
-    assert [iteration for iteration, _ in run.history] == [0, 1, 2, 3, 4]
+    assert [iteration for iteration, _ in run.history] == [0, 1, 2, 3, 4, 5, 6]
     assert run.history[-1][1].mean < 2 * stress
 
 
@@ -162,7 +162,7 @@ def test_an_error_ends_the_run_and_is_kept(run):
     poll_until(run.poll, lambda: run.state is RunState.FAILED)
     assert "eta_max" in str(run.error)
     run.settings.restore()
-    run.settings.n_iterations = 2
+    assert run.settings.method == "multilevel"
     run.run()
     poll_until(run.poll, lambda: run.state is RunState.FINISHED)
     assert run.error is None
