@@ -321,7 +321,7 @@ class Visit:
 
             def choose():
                 method.click()
-                self.page.get_by_role("option", name="Path-guided SGD").click()
+                self.page.get_by_text("Path-guided SGD", exact=True).last.click()
 
             self.insist(choose, field.is_visible)
 

@@ -39,7 +39,8 @@ def test_a_layout_unfolds_its_stress_falls_and_nothing_leaves_the_machine(visit)
     assert visit.number("State") == "Ready to run"
     start, n_painted = visit.picture(), visit.n_painted
     run_to_the_end(visit)
-    assert visit.number("Iteration") == "30 of 30"
+    done, of_all = visit.number("Iteration").split(" of ")
+    assert done == of_all != "0"
     assert visit.stress < 1
     assert visit.n_painted - n_painted > 1, "pictures of iterations, as many as the machine can"
     visit.until(lambda: visit.picture() != start)

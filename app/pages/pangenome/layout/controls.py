@@ -49,7 +49,7 @@ class RunControls:
         self.pause_button = _button("Pause", "pause")
         self.stop_button = _button("Stop", "stop")
         self.reheat_button = _button(
-            "Re-heat", "local_fire_department", "go on from here, a third into the schedule"
+            "Re-heat", "local_fire_department", "go on from here, late in the schedule"
         )
         self.reset_button = _button("Reset", "restart_alt", "put all nodes back where they start")
         self.run_button.on_click(lambda _: self._do(run.run))

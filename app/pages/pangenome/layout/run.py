@@ -315,14 +315,22 @@ class LayoutRun:
         return self.snapshot.updates_per_second
 
     def _seconds_left(self) -> float | None:
-        """Return the time to the end by the clock, at the pace of late."""
+        """Return the time to the end by the clock, at the pace of late.
+
+        Where iterations wait so that they can be watched, those of few updates take as long as
+        others: what is left to compute tells then, or what is left to wait.
+        """
         if self.state is not RunState.RUNNING or len(self._marks) < 2:
             return None
-        (first, n_first, _), (last, n_last, _) = self._marks[0], self._marks[-1]
+        (first, n_first, computed_first), (last, n_last, computed) = self._marks[0], self._marks[-1]
         if n_last <= n_first:
             return None
-        left = self.snapshot.n_updates_total - self.snapshot.n_updates
-        return max(left, 0) * (last - first) / (n_last - n_first)
+        snapshot = self.snapshot
+        n_left = max(snapshot.n_updates_total - snapshot.n_updates, 0)
+        if not self.is_paced:
+            return n_left * (last - first) / (n_last - n_first)
+        waiting = (snapshot.n_iterations - snapshot.iteration) * WATCHABLE_SECONDS
+        return max(n_left * (computed - computed_first) / (n_last - n_first), waiting)
 
 
 def loaded_snapshot(layout: GraphLayout, *, backend: str) -> LayoutSnapshot:
