@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 BLOCK_BITS = 10
+CLOSING = 0xFFFFFFFF
 
 
 @njit(nogil=True, cache=True, inline="always")

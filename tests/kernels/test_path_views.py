@@ -7,7 +7,7 @@ import pytest
 
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.backend import array_module, load_kernel, to_host
-from genoviz.kernels.path_views import CLOSING
+from genoviz.kernels.path_records import CLOSING
 from tests.graphs import make_graph, random_graph
 from tests.oracles.path_layout import coarser_points, point_of, steps_with_positions
 

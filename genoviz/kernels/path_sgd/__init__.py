@@ -67,7 +67,5 @@ Steele et al. 2014, doi:10.1145/2660193.2660195 (SplitMix64);
 Niu et al. 2011, arXiv:1106.5730 (Hogwild).
 """
 
-BLOCK_BITS = 10
-CLOSING = 0xFFFFFFFF
 ZETA_STEP = 100
 SHORTEST_WEIGHED = 1.0

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import config, njit, prange
 
-from genoviz.kernels.path_records import find_path, position
-from genoviz.kernels.path_sgd import CLOSING, SHORTEST_WEIGHED, ZETA_STEP
+from genoviz.kernels.path_records import CLOSING, find_path, position
+from genoviz.kernels.path_sgd import SHORTEST_WEIGHED, ZETA_STEP
 from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
@@ -149,4 +149,4 @@ def count_workers(n_nodes, window):  # noqa: ARG001 - the GPU's depends on both
     return config.NUMBA_NUM_THREADS
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 6064425e9318ccc9
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c

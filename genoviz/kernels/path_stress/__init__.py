@@ -39,6 +39,4 @@ References
 Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
 """
 
-BLOCK_BITS = 10
-CLOSING = 0xFFFFFFFF
 SAMPLES_PER_CHUNK = 1 << 16

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit, prange
 
-from genoviz.kernels.path_records import find_path, position
-from genoviz.kernels.path_stress import CLOSING, SAMPLES_PER_CHUNK
+from genoviz.kernels.path_records import CLOSING, find_path, position
+from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
 _ONE = np.uint64(1)
@@ -135,4 +135,4 @@ def sum_samples(
     return sums, counts
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 6064425e9318ccc9
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c

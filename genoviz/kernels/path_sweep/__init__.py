@@ -63,7 +63,5 @@ Zheng et al. 2019, doi:10.1109/TVCG.2018.2859997 (SGD for stress with a falling 
 Niu et al. 2011, arXiv:1106.5730 (Hogwild).
 """
 
-BLOCK_BITS = 10
 LANES, LANE_RECORDS = 4, 128
-CLOSING = 0xFFFFFFFF
 SHORTEST_WEIGHED = 1.0

@@ -132,4 +132,4 @@ def count_workers(n_points):
     return max(min(config.NUMBA_NUM_THREADS, n_points // POINTS_PER_WORKER), 1)
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 6064425e9318ccc9
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c

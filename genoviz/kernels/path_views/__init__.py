@@ -50,6 +50,3 @@ References
 ----------
 Harel and Koren 2002, doi:10.7155/jgaa.00051 (multi-scale layout).
 """
-
-BLOCK_BITS = 10
-CLOSING = 0xFFFFFFFF

@@ -3,8 +3,7 @@
 import numpy as np
 from numba import njit, prange
 
-from genoviz.kernels.path_records import find_path, position
-from genoviz.kernels.path_views import BLOCK_BITS, CLOSING
+from genoviz.kernels.path_records import BLOCK_BITS, CLOSING, find_path, position
 from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
 BLOCKS_AT_ONCE = 1 << 13  # a fraction of a second
@@ -230,4 +229,4 @@ def _place_between(points, is_placed, records, levels, level, n_ends, noise, see
         points[point, 1] = (1.0 - share) * points[a, 1] + share * points[b, 1] + width * along
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 6064425e9318ccc9
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c

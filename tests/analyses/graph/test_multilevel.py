@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.graph.layout import levels as levels_module
-from genoviz.analyses.graph.layout.levels import iter_levels
+from genoviz.analyses.graph.layout.levels import iter_levels, level_spacings, path_lengths
 from genoviz.analyses.graph.layout.multilevel import (
     iter_multilevel_layout,
     multilevel_layout,
@@ -18,7 +18,7 @@ from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stres
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
-from genoviz.kernels.path_sweep import CLOSING
+from genoviz.kernels.path_records import CLOSING
 from genoviz.model import GraphLayout
 from tests.conftest import real_data
 from tests.graphs import make_graph, random_graph
@@ -47,8 +47,10 @@ def test_each_view_has_the_points_that_a_plain_version_keeps(graph, is_long, mon
     monkeypatch.setattr(levels_module, "MIN_POINTS", 20)
     if is_long:  # so that positions take 64 bits
         graph = make_graph([2**31, 7, 2**31, *[9] * 50], [list(range(1, 54)), [-3, -2, 1]])
+    records = build_path_records(graph)
+    spacings = level_spacings(path_lengths(records), records.n_steps)
     *_, (levels, of_points) = iter_levels(
-        build_path_records(graph), 2 * graph.n_nodes, n_workers=1, backend="cpu"
+        records, spacings, 2 * graph.n_nodes, n_workers=1, backend="cpu"
     )
     assert len(levels) >= (2 if is_long else 4)
     paths = paths_of_points(graph)

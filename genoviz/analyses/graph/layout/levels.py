@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from genoviz.analyses.graph.layout.path_records import PathRecords, find_block_paths
 from genoviz.backend import Backend, array_module, load_kernel, to_host
-from genoviz.kernels.path_views import CLOSING
+from genoviz.kernels.path_records import CLOSING
 
 FACTOR = 4
 MIN_POINTS = 500
@@ -67,8 +67,13 @@ def path_lengths(records: PathRecords) -> np.ndarray:
 
 
 def iter_levels(
-    records: PathRecords, n_points: int, *, n_workers: int, backend: Backend = "auto"
-) -> Iterator[tuple[PathLevel, Any]]:
+    records: PathRecords,
+    spacings: Sequence[float],
+    n_points: int,
+    *,
+    n_workers: int,
+    backend: Backend = "auto",
+) -> Iterator[tuple[list[PathLevel], Any]]:
     """Make the views of the paths, the finest first; yield after each piece of the work.
 
     Each level has points about four times as far apart as the one before, in bp: where alleles
@@ -79,6 +84,8 @@ def iter_levels(
     ----------
     records
         The steps of the paths, at least one, where the backend has its arrays.
+    spacings
+        Of the levels to make, bp; see `level_spacings`.
     n_points
         Node ends of the graph.
     n_workers
@@ -93,12 +100,12 @@ def iter_levels(
         point. The same array each time; it changes.
     """
     xp, kernel = array_module(backend), load_kernel("path_views", backend)
-    spacings = level_spacings(path_lengths(records), records.n_steps)
     of_points = xp.zeros(n_points, np.int8)
     level = PathLevel(
         records.records, records.path_starts, records.block_paths, spacings[0], has_ends=True
     )
     levels = [level]
+    yield levels, of_points
     for number, spacing in enumerate(spacings[1:], 1):
         view = level.records, level.path_starts, level.block_paths, level.has_ends
         blocks, n_blocks = [], len(level.block_paths)
@@ -126,7 +133,7 @@ def iter_levels(
         yield levels, of_points
 
 
-def evenness(level: PathLevel, n_points: int, xp: Any) -> int:
+def evenness(level: PathLevel, n_points: int) -> int:
     """Return how many points, if all were visited alike, would be met twice as often as these.
 
     It is 1 / sum(p^2), p a point's share of the visits (the inverse of Simpson's index), estimated
@@ -134,11 +141,12 @@ def evenness(level: PathLevel, n_points: int, xp: Any) -> int:
     the visits, and threads meet there.
     """
     stride = len(level.records) // VISITS_THAT_TELL + 1
-    points = level.records[::stride, 0]
+    points = to_host(level.records[::stride, 0])
     points = points[points != CLOSING]
     if level.has_ends:
         points = points >> 1
-    counts = xp.unique(points, return_counts=True)[1].astype(np.float64)
+    counts = np.bincount(points)
+    counts = counts[counts > 1].astype(np.float64)
     n = len(points)
     twice = float((counts * (counts - 1.0)).sum())
     return n_points if twice * n_points <= n * (n - 1.0) else int(n * (n - 1.0) / twice)

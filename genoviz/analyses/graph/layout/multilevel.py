@@ -226,10 +226,12 @@ class MultilevelRun(LayoutRun):
         self.views = load_kernel("path_views", backend)
         self._most_workers = options.n_threads if self.xp is np else None
         lengths = path_lengths(records)
-        spacings = level_spacings(lengths, records.n_steps)
-        self.rounds = plan_rounds(spacings, float(lengths.max()), options.n_rounds, options.eps)
+        self.spacings = level_spacings(lengths, records.n_steps)
+        longest_bp = float(lengths.max())
+        self.rounds = plan_rounds(self.spacings, longest_bp, options.n_rounds, options.eps)
         if start is not None:
             self.rounds = [found for found in self.rounds if found.level == 0]
+            self.spacings = self.spacings[:1]
         self.n_iterations = len(self.rounds)
         # Those of the last rounds, until it is known how many points the others have.
         self.n_updates_total = records.n_steps * options.n_rounds * len(FINEST_JUMPS)
@@ -275,6 +277,7 @@ class MultilevelRun(LayoutRun):
         began = time.perf_counter()
         for levels, of_points in iter_levels(
             self.records,
+            self.spacings,
             n_points,
             n_workers=self._count_workers(n_points),
             backend=self.backend,
@@ -289,7 +292,7 @@ class MultilevelRun(LayoutRun):
             for number, (level, n) in enumerate(zip(self.levels, n_points, strict=True))
         ]
         self._n_workers = [
-            self._count_workers(evenness(level, n, self.xp))
+            self._count_workers(evenness(level, n))
             for level, n in zip(self.levels, n_points, strict=True)
         ]
         self._counts = [np.diff(to_host(level.path_starts)) - 1 for level in self.levels]

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit, prange
 
 from genoviz.errors import ParameterError
-from genoviz.kernels.path_sgd import BLOCK_BITS, CLOSING
+from genoviz.kernels.path_records import BLOCK_BITS, CLOSING
 from genoviz.model import PangenomeGraph
 
 INITIALISATIONS = {
