@@ -8,7 +8,6 @@ import importlib
 import re
 
 import pytest
-import typer
 
 import genoviz
 from genoviz.cli import main
@@ -116,10 +115,10 @@ def test_table_of_empty_intervals_is_what_is_counted():
 
 def test_options_in_the_document_on_intervals_exist():
     text = (ROOT / "docs/intervals.md").read_text(encoding="utf-8")
-    cli = typer.main.get_command(main.cli)
+    program = main.make_program()
     known = {
-        command: {name for option in cli.commands[command].params for name in option.opts}
-        | {name for option in cli.commands[command].params for name in option.secondary_opts}
+        command: {name for option in program.load(command).params for name in option.opts}
+        | {name for option in program.load(command).params for name in option.secondary_opts}
         for command in ("count", "coverage", "depth")
     }
     shown = re.findall(r"^\| `(count|coverage|depth) ([^`]*)`", text, re.MULTILINE)

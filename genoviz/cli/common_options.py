@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -48,26 +47,18 @@ CacheOption = Annotated[
 ]
 
 
-def with_examples(*lines: str) -> Callable:
-    """Return a decorator that gives a command the examples that end its help."""
+def with_examples(*lines: str, no_args_is_help: bool = True) -> Callable:
+    """Return a decorator that gives a command the examples that end its help.
+
+    Without arguments the help is shown, unless ``no_args_is_help`` is false.
+    """
 
     def give(function: Callable) -> Callable:
         function.examples = examples(*lines)
+        function.no_args_is_help = no_args_is_help
         return function
 
     return give
-
-
-def add_command(cli: typer.Typer, function: Callable, *, no_args_is_help: bool = True) -> None:
-    """Add a function as the command of its name; its docstring and its examples are the help."""
-    paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")
-    command = cli.command(
-        function.__name__,
-        help="\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs),
-        epilog=function.examples,
-        no_args_is_help=no_args_is_help,
-    )
-    command(function)
 
 
 def examples(*lines: str) -> str:

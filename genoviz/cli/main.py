@@ -1,4 +1,4 @@
-"""The program ``genoviz``: its commands, what their values go through first, and how it ends.
+"""The program ``genoviz``: how its commands are called, what their values go through, its end.
 
 Numbers are finite, ``-`` is standard input or output, and nothing that is read is written over.
 """
@@ -6,27 +6,20 @@ Numbers are finite, ``-`` is standard input or output, and nothing that is read 
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from genoviz.backend import find_fault_of_layer
-from genoviz.cli import samples
-from genoviz.cli.common_options import add_command
-from genoviz.cli.genotypes import geno
-from genoviz.cli.graph.draw import draw
-from genoviz.cli.graph.extract import extract
-from genoviz.cli.graph.layout import layout
-from genoviz.cli.graph.queries import position, sites, stats
-from genoviz.cli.graph.sharing import growth, presence, similarity
-from genoviz.cli.graph.stress import stress
-from genoviz.cli.intervals.count import count
-from genoviz.cli.intervals.depth import coverage, depth
-from genoviz.cli.offtargets.offtarget import offtarget
+from genoviz.cli.commands import COMMANDS, Group
+from genoviz.cli.common_options import examples
 from genoviz.cli.results import (
     STANDARD_OUTPUT,
     as_file,
@@ -36,9 +29,6 @@ from genoviz.cli.results import (
     take_standard_output,
     until_nobody_reads,
 )
-from genoviz.cli.samples import simulate
-from genoviz.cli.sequences import bwt
-from genoviz.cli.serve import serve
 from genoviz.cli.stopping import (
     Terminated,
     end_on_signals,
@@ -65,7 +55,66 @@ BY_DEFAULT = "standard output"
 # What is read beside a file of the same stem, and by a prefix.
 COMPANIONS = (".bed", ".bim", ".fam", ".pgen", ".pvar", ".psam")
 
+
+class LateGroup(TyperGroup):
+    """A group whose commands are known by their sentences until one is asked for."""
+
+    def offer(
+        self, commands: Mapping[str, tuple[str, str] | Group], prepare: Callable[[Any], None]
+    ) -> None:
+        """Take commands in; ``prepare`` is called with each one that is imported."""
+        self._late, self._prepare = dict(commands), prepare
+        for name, late in commands.items():
+            summary = late.summary if isinstance(late, Group) else late[1]
+            self.commands[name] = TyperCommand(name, help=summary)
+
+    def load(self, name: str) -> Any:
+        """Return a command as it is called; None if there is none of this name."""
+        if name in self._late:
+            self.commands[name] = self._make(name, self._late.pop(name))
+        return self.commands.get(name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that arguments begin with, and the others."""
+        self.load(args[0])
+        return super().resolve_command(ctx, args)
+
+    def _make(self, name: str, late: tuple[str, str] | Group) -> Any:
+        if isinstance(late, Group):
+            command = LateGroup(
+                name=name,
+                help=late.summary,
+                epilog=examples(*late.examples),
+                no_args_is_help=True,
+                rich_markup_mode="rich",
+            )
+            command.offer(late.commands, self._prepare)
+        else:
+            command = import_command(name, late[0])
+        self._prepare(command)
+        return command
+
+
+def import_command(name: str, module: str) -> Any:
+    """Return a function as the command of its name; its docstring and its examples are the help."""
+    found = getattr(importlib.import_module(module), name)
+    cli = found
+    if not isinstance(found, typer.Typer):
+        cli = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        paragraphs = inspect.cleandoc(found.__doc__).split("\n\n")
+        cli.command(
+            name,
+            help="\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs),
+            epilog=found.examples,
+            no_args_is_help=found.no_args_is_help,
+        )(found)
+    command = typer.main.get_command(cli)
+    command.name = name
+    return command
+
+
 cli = typer.Typer(
+    cls=LateGroup,
     name="genoviz",
     help="Genomics kernels for CPU and GPU, and a dashboard that shows them at work.",
     epilog=EXIT_CODES,
@@ -74,17 +123,6 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-for command in (layout, stress, draw, position, extract, stats, sites):
-    add_command(cli, command)
-for command in (similarity, presence, growth, count, coverage, depth):
-    add_command(cli, command)
-bwt.register(cli)
-add_command(cli, offtarget)
-geno.register(cli)
-add_command(cli, simulate)
-samples.register(cli)
-add_command(cli, serve, no_args_is_help=False)
 
 
 def _print_version(wanted: bool) -> None:
@@ -111,7 +149,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     try:
         with end_on_signals(), tidied(remove_copies):
-            _run(_make_command(), arguments)
+            _run(make_program(), arguments)
     except Terminated as end:
         _say(end.sentence)
         leave_stuck(end.code)
@@ -124,9 +162,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 @functools.cache
-def _make_command() -> Any:
-    """Return the program, once for a process: it is made of some hundred options."""
+def make_program() -> Any:
+    """Return the program, once for a process."""
     command = typer.main.get_command(cli)
+    command.offer(COMMANDS, check_values)
     check_values(command)
     # The program ends in peace where nobody reads on, be it what a command writes or its help.
     command.make_context = _quietly(command.make_context)
@@ -175,9 +214,10 @@ def _say(sentence: str) -> None:
 
 
 def check_values(command: Any) -> None:
-    """Let a command, or all of a group, have its values checked first."""
-    for inner in getattr(command, "commands", {}).values():
-        check_values(inner)
+    """Let a command have its values checked first, and those of a group that is there."""
+    if not isinstance(command, LateGroup):
+        for inner in getattr(command, "commands", {}).values():
+            check_values(inner)
     for param in command.params:
         if param.callback is None:
             param.callback = _refuse_no_number

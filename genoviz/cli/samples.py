@@ -25,17 +25,15 @@ EXAMPLES = examples(
     "genoviz layout $(genoviz samples get drb1) -o drb1.lay",
 )
 
-
-def register(cli: typer.Typer) -> None:
-    """Add the command and its own."""
-    group = typer.Typer(
-        help="List sample files, or fetch one.", epilog=EXAMPLES, rich_markup_mode="rich"
-    )
-    group.callback(invoke_without_command=True)(list_all)
-    group.command("get", epilog=EXAMPLES, no_args_is_help=True)(get)
-    cli.add_typer(group, name="samples")
+samples = typer.Typer(
+    help="List sample files, or fetch one.",
+    epilog=EXAMPLES,
+    rich_markup_mode="rich",
+    add_completion=False,
+)
 
 
+@samples.callback(invoke_without_command=True)
 def list_all(context: typer.Context, as_json: JsonOption = False) -> None:
     """List sample files, or fetch one."""
     if context.invoked_subcommand is not None:
@@ -60,6 +58,7 @@ def list_all(context: typer.Context, as_json: JsonOption = False) -> None:
     print_results(results, sentences, as_json=as_json)
 
 
+@samples.command("get", epilog=EXAMPLES, no_args_is_help=True)
 def get(
     names: Annotated[
         list[str], typer.Argument(metavar="NAME", help="Samples, as the list names them.")

@@ -21,6 +21,7 @@ from genoviz.errors import GenovizError
     "genoviz serve mice.bed mice.pheno.csv",
     "genoviz serve --lab lab.toml --no-browser",
     "ssh -L 5006:localhost:5006 server genoviz serve --no-browser",
+    no_args_is_help=False,
 )
 def serve(
     context: typer.Context,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from genoviz.cli.main import OUTPUTS, check_values, cli, main
+from genoviz.cli.commands import COMMANDS, Group
+from genoviz.cli.main import OUTPUTS, main, make_program
 
 MAX_INTEGER = 2**63 - 1
 INPUTS = {
@@ -17,13 +18,13 @@ INPUTS = {
 
 def walk(command, name=()):
     """Yield the words and the command of each command of the program."""
-    for word, inner in getattr(command, "commands", {}).items():
+    for word in list(getattr(command, "commands", ())):
+        inner = command.load(word) if hasattr(command, "load") else command.commands[word]
         yield from walk(inner, (*name, word))
     yield name, command
 
 
-COMMAND = typer.main.get_command(cli)
-check_values(COMMAND)
+COMMAND = make_program()
 PARAMETERS = [(words, param) for words, command in walk(COMMAND) for param in command.params]
 
 
@@ -38,6 +39,21 @@ NUMBERS = [
     for words, param in PARAMETERS
     if kind_of(param) in (int, float)
 ]
+
+
+def table_of(commands, name=()):
+    """Yield the words of each command of the table, and what lists say of it."""
+    for word, late in commands.items():
+        if isinstance(late, Group):
+            yield from table_of(late.commands, (*name, word))
+        yield (*name, word), late.summary if isinstance(late, Group) else late[1]
+
+
+def test_lists_say_of_a_command_what_its_help_begins_with():
+    begins = {words: command.help.split("\n\n")[0] for words, command in walk(COMMAND)}
+    said = dict(table_of(COMMANDS))
+    assert len(said) == len(begins) - 2  # the program, and what `samples` has
+    assert {words: begins[words] for words in said} == said
 
 
 def test_there_are_numbers_everywhere():

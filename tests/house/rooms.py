@@ -1,4 +1,7 @@
-"""Numbers of the tree: modules, who imports them, files in folders, names of files."""
+"""Numbers of the tree: modules, who imports them, files in folders, names of files.
+
+Kernels and commands of the program are loaded by name, when one is asked for: they have no importer.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ SHARED_NAMES = {"__init__.py", "page.py", "cpu.py", "cuda.py"}
 
 # A ratchet: who brings a number down writes the new one here, and none goes up.
 LIMITS = {
-    "modules with one importer": 92,
+    "modules with one importer": 78,
     "files in the largest folder": 30,
     "times that one file name stands": 3,
     "files entered: genoviz count": 25,
@@ -59,6 +62,7 @@ def measure_rooms(root: Path) -> dict[str, int]:
     names = Counter(path.name for path in modules.values() if path.name not in SHARED_NAMES)
     return {
         "modules": len(modules),
+        "modules loaded by name": sum(not importers[name] for name in rooms),
         "lines": sum(len(path.read_text().splitlines()) for path in modules.values()),
         "modules with one importer": sum(len(importers[name]) == 1 for name in rooms),
         "files in the largest folder": max(folders.values()),

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from genoviz.cli.main import main
+from genoviz.cli.main import main, make_program
 from genoviz_app.pages.genotypes import GenotypesPage
 from genoviz_app.pages.kmers import KmersPage
 from genoviz_app.pages.pangenome import PangenomePage
@@ -128,6 +128,7 @@ def walk_count(walk: Walk) -> None:
     """Enter ``genoviz count`` with two files of intervals."""
     files = [str(SAMPLES / "exons.bed.gz"), str(SAMPLES / "reads.bed.gz")]
     sys.argv = ["genoviz", "count", *files, "--output", os.devnull]
+    make_program().load("count")
     with walk.on(), contextlib.suppress(SystemExit):
         main()
 

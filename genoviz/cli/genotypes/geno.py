@@ -1,4 +1,4 @@
-"""``genoviz geno``: its commands, and of these ``gwas``, ``product`` and ``simulate``."""
+"""``genoviz geno gwas``, ``product`` and ``simulate``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import (
-    BackendName,
-    BackendOption,
-    add_command,
-    examples,
-    with_examples,
-)
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.blup import blup
-from genoviz.cli.genotypes.cohort import freq, grm, pca
+from genoviz.cli.genotypes.inputs import last_result
 from genoviz.cli.genotypes.tables import (
     numbered_columns,
     sample_columns,
@@ -25,35 +18,11 @@ from genoviz.cli.genotypes.tables import (
     write_table,
 )
 from genoviz.cli.intervals.options import OutputOption
-from genoviz.cli.output_kinds import TABLE, choose_kind
-from genoviz.cli.results import print_notes, show_progress
+from genoviz.cli.output_kinds import TABLE, TableOption, choose_kind
+from genoviz.cli.results import print_notes, refuse_standard_output, show_progress
 
 if TYPE_CHECKING:
     import numpy as np
-from genoviz.cli.common_options import SeedOption
-from genoviz.cli.genotypes.inputs import last_result
-from genoviz.cli.output_kinds import TableOption
-from genoviz.cli.results import refuse_standard_output
-
-EXAMPLES = examples(
-    "genoviz geno freq cohort.bed -o freq.tsv",
-    "genoviz geno pca cohort.bed --maf 0.01 -o pca.tsv",
-    "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
-    "genoviz geno blup cohort.bed --pheno traits.csv --trait yield --cross-validate 5",
-)
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
-        help="Genotypes of a cohort or a herd: quality, relationships, associations, prediction.",
-        epilog=EXAMPLES,
-        rich_markup_mode="rich",
-        no_args_is_help=True,
-    )
-    for command in (freq, grm, pca, gwas, blup, product, simulate):
-        add_command(group, command)
-    cli.add_typer(group, name="geno")
 
 
 class Scale(StrEnum):

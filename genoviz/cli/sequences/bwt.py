@@ -1,4 +1,4 @@
-"""``genoviz bwt``: an index of all k-mers is built, and what it tells without asking for any."""
+"""``genoviz bwt build``, ``spectrum`` and ``multiplicity``: an index, and what it tells unasked."""
 
 from __future__ import annotations
 
@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import (
-    BackendName,
-    BackendOption,
-    JsonOption,
-    add_command,
-    examples,
-    with_examples,
-)
+from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, with_examples
 from genoviz.cli.intervals.options import OutputOption
 from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
@@ -29,11 +22,7 @@ from genoviz.cli.results import (
     show_progress,
 )
 from genoviz.cli.sequences import kmer_index as io
-from genoviz.cli.sequences.bwt_queries import (
-    count,
-    locate,
-    write_hits,
-)
+from genoviz.cli.sequences.bwt_queries import write_hits
 from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
 
 if TYPE_CHECKING:
@@ -41,27 +30,8 @@ if TYPE_CHECKING:
 
     from genoviz.model.sequences.fm_index import FMIndex
 
-EXAMPLES = examples(
-    "genoviz bwt build genome.fa.gz -o genome.gvfm",
-    "genoviz bwt count genome.gvfm TTAGGGTTAGGG",
-    "genoviz bwt locate genome.gvfm --file primers.fa -o hits.bed",
-    "genoviz bwt spectrum genome.gvfm -k 21",
-)
 _ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit")
 _STRANDS = {False: "forward", True: "canonical"}
-
-
-def register(cli: typer.Typer) -> None:
-    """Add the commands."""
-    group = typer.Typer(
-        help="Search k-mers of any length in genomes and graphs, exactly.",
-        epilog=EXAMPLES,
-        rich_markup_mode="rich",
-        no_args_is_help=True,
-    )
-    for command in (build, count, locate, spectrum, multiplicity):
-        add_command(group, command)
-    cli.add_typer(group, name="bwt")
 
 
 @with_examples(
