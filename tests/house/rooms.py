@@ -1,6 +1,6 @@
 """Numbers of the tree: modules, who imports them, files in folders, names of files.
 
-Kernels and commands of the program are loaded by name, when one is asked for: they have no importer.
+Kernels and commands are loaded by name, when one is asked for, and have no importer.
 """
 
 from __future__ import annotations
