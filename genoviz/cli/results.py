@@ -214,12 +214,10 @@ class ProgressBar:
 @contextmanager
 def show_progress() -> Iterator[ProgressBar]:
     """Show a bar until the block ends, then take it away."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if sys.stderr is None or not sys.stderr.isatty():
         yield ProgressBar(None)
         return
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
     class RateColumn(ProgressColumn):
@@ -237,7 +235,7 @@ def show_progress() -> Iterator[ProgressBar]:
             TextColumn("{task.percentage:>3.0f} %"),
             RateColumn(),
             TimeRemainingColumn(),
-            console=console,
+            console=Console(stderr=True),
             transient=True,
         ) as progress,
         tidied(progress.stop),

@@ -365,12 +365,24 @@ def test_a_damaged_index_is_searched_only_if_one_insists(run, index, monkeypatch
     content = bytearray(index.read_bytes())
     content[ArrayFile(index).sections["samples"].offset] ^= 1
     index.write_bytes(content)
-    for command in ("count", "locate"):
-        code, out, err = run(command, index, "GATTACA")
+    for arguments in (["count", "GATTNCA"], ["locate", "GATTACA"]):
+        code, out, err = run(arguments[0], index, *arguments[1:])
         assert (code, out) == (1, "")
         assert "section 'samples' is not what was written (damaged file)" in err
     assert run("spectrum", index, "-k", "3")[0] == 1
-    assert run("count", index, "GATTACA", "--no-check") == sound
+    assert run("count", index, "GATTNCA", "--no-check")[0] == 0
+    assert run("count", index, "GATTACA") == sound  # does not read that
+
+
+def test_a_look_up_checks_what_it_reads_of_an_index(run, index, monkeypatch):
+    monkeypatch.setattr("genoviz.io.sequences.gvfm_file._CHECKED_AT_ONCE", 0)
+    content = bytearray(index.read_bytes())
+    content[ArrayFile(index).sections["lines"].offset] ^= 1
+    index.write_bytes(content)
+    code, out, err = run("count", index, "GATTACA")
+    assert (code, out) == (1, "")
+    assert "section 'lines' is not what was written (damaged file)" in err
+    assert run("count", index, "GATTACA", "--no-check")[0] == 0
 
 
 def test_repeats_of_an_index_with_few_places_are_refused(run, fasta, tmp_path):
@@ -382,13 +394,15 @@ def test_repeats_of_an_index_with_few_places_are_refused(run, fasta, tmp_path):
     assert not (tmp_path / "x.gvfm").exists()
 
 
-def test_a_look_up_in_a_saved_index_does_without_compiled_code(index, tmp_path):
+def test_a_look_up_loads_neither_compiled_code_nor_other_commands(index, tmp_path):
     script = (
         "import sys; from genoviz.cli.main import main\n"
         "try: main(sys.argv[1:])\n"
-        "except SystemExit as end: print(end.code, 'numba' in sys.modules)"
+        "except SystemExit as end:\n"
+        "    others = ('numba', 'rich.console', 'genoviz.cli.graph.layout')\n"
+        "    print(end.code, [name for name in others if name in sys.modules])"
     )
     command = [sys.executable, "-c", script, "bwt", "count", str(index), "ACG"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.splitlines()[0] == "#name\tkmer\tcount"
-    assert done.stdout.splitlines()[-1] == "0 False"
+    assert done.stdout.splitlines()[-1] == "0 []"

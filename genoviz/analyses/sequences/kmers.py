@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.model.sequences.fm_index import FMIndex
+from genoviz.model.sequences.fm_index import LINE_ROWS, FMIndex
 
 LETTERS = "-ACMGRSVTWYHKDBN"
 """The letter of each set of bases: A is 1, C 2, G 4, T 8 in the sum."""
@@ -225,27 +225,35 @@ def are_few(kmers: Sequence[Kmer]) -> bool:
     return n_letters <= MAX_LETTERS and not any(kmer.is_ambiguous for kmer in kmers)
 
 
-def count_few(index: FMIndex, kmers: Sequence[Kmer], *, strand: str = "both") -> np.ndarray:
+def count_few(
+    index: FMIndex,
+    kmers: Sequence[Kmer],
+    *,
+    strand: str = "both",
+    check_line: Callable[[int], None] = lambda line: None,  # noqa: ARG005
+) -> np.ndarray:
     """Return how often k-mers of A C G T occur, as `count_kmers` does; int64, shape (n,).
 
     For a single look-up from the shell, without compiled code: the kernels count millions of k-mers
     a second, but Numba needs the better part of a second before the first. The search is that of
-    ``genoviz.kernels.fm_index``.
+    ``genoviz.kernels.fm_index``. ``check_line`` is told each line of the index before it is read.
     """
     counts = []
     for kmer in kmers:
         turned = kmer.letters[::-1].translate(_COMPLEMENTS)
-        n = _count(index, kmer.letters)
+        n = _count(index, kmer.letters, check_line)
         if strand != "forward" and turned != kmer.letters:
-            n += _count(index, turned)
+            n += _count(index, turned, check_line)
         counts.append(n)
     return np.array(counts, np.int64)
 
 
-def _count(index: FMIndex, letters: str) -> int:
+def _count(index: FMIndex, letters: str, check_line: Callable[[int], None]) -> int:
     first, last = 0, index.n_symbols
     for letter in reversed(letters):
         symbol = "ACGT".index(letter)
+        for row in (first, last):
+            check_line(row // LINE_ROWS)
         first, last = (_next_row(index, symbol, row) for row in (first, last))
         if first >= last:
             return 0
@@ -254,7 +262,7 @@ def _count(index: FMIndex, letters: str) -> int:
 
 def _next_row(index: FMIndex, symbol: int, row: int) -> int:
     """Return rows that begin with a smaller symbol, and how often this one is before a row."""
-    line, in_line = divmod(row, 128)
+    line, in_line = divmod(row, LINE_ROWS)
     words = index.lines[line].tolist()
     low, high, exception = (words[k] | words[k + 1] << 64 for k in (2, 4, 6))
     found = (low if symbol & 1 else ~low) & (high if symbol & 2 else ~high) & ~exception

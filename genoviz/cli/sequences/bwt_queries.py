@@ -84,9 +84,7 @@ def count(
         elif per_path:
             raise typer.BadParameter("--per-path needs a graph (GFA)")
         else:
-            opened = io.open_index(index, bar, backend=backend.value, check=check)
-            began = time.perf_counter()
-            counts = _count_in_index(opened, queries, bar, options)
+            began, counts = _count_in_index(index, queries, bar, check, options)
         seconds = time.perf_counter() - began
     columns = {"count": counts}
     if per_path:
@@ -104,17 +102,26 @@ def count(
 
 
 def _count_in_index(
-    index: FMIndex, kmers: tuple[Kmer, ...], bar: ProgressBar, options: dict[str, Any]
-) -> np.ndarray:
+    path: Path, kmers: tuple[Kmer, ...], bar: ProgressBar, check: bool, options: dict[str, Any]
+) -> tuple[float, np.ndarray]:
+    """Return when the index was open, and the counts; a few k-mers need only a part of it."""
     from genoviz.analyses.sequences.kmers import are_few, count_few
 
-    if are_few(kmers) and options["backend"] != "cuda":
-        return count_few(index, kmers, strand=options["strand"])
+    backend, is_few = options["backend"], are_few(kmers) and options["backend"] != "cuda"
+    in_parts = io.open_in_parts(path) if check and is_few else None
+    if in_parts is not None:
+        began = time.perf_counter()
+        index, check_line = in_parts
+        return began, count_few(index, kmers, strand=options["strand"], check_line=check_line)
+    index = io.open_index(path, bar, backend=backend, check=check)
+    began = time.perf_counter()
+    if is_few:
+        return began, count_few(index, kmers, strand=options["strand"])
     from genoviz.analyses.sequences.kmer_queries import iter_count_kmers
 
     for step in iter_count_kmers(index, kmers, **options):
         bar.update("Counting", step.n_done, step.n_total, "")
-    return step.counts
+    return began, step.counts
 
 
 def _count_lines(kmers: tuple[Kmer, ...], columns: dict[str, np.ndarray]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
@@ -76,8 +76,8 @@ CheckOption = Annotated[
     bool,
     typer.Option(
         "--check/--no-check",
-        help="Read all of an index first, and refuse a damaged one; without, a large index opens "
-        "at once.",
+        help="Refuse a damaged index: a few k-mers check what they read of it, and all else reads "
+        "all of it first; without, a large index opens at once.",
     ),
 ]
 KOption = Annotated[int, typer.Option("-k", min=1, max=MAX_LENGTH, help="Bases of a k-mer.")]
@@ -134,6 +134,13 @@ def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True
     for progress in iter_build_fm_index(read_sequences(path, bar), backend=backend):
         bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
     return progress.index
+
+
+def open_in_parts(path: Path) -> tuple[FMIndex, Callable[[int], None]] | None:
+    """Return an index of which only what is read is checked, and what checks a line, if it can."""
+    from genoviz.io.sequences.fm_index import is_fm_index, read_index_in_parts
+
+    return read_index_in_parts(path) if is_fm_index(path) else None
 
 
 def open_pangenome(

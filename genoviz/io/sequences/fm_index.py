@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -12,9 +12,15 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import report
 from genoviz.io.files.replace_file import replace_file
-from genoviz.io.sequences.gvfm_file import MAGIC, ArrayFile, open_array_file, write_arrays
+from genoviz.io.sequences.gvfm_file import (
+    BLOCKS,
+    MAGIC,
+    ArrayFile,
+    open_array_file,
+    write_arrays,
+)
 from genoviz.model import IndexText
-from genoviz.model.sequences.fm_index import FMIndex
+from genoviz.model.sequences.fm_index import LINE_BYTES, FMIndex
 
 KIND, ENDING = "FM-index", ".gvfm"
 _TEXT_NUMBERS, _INDEX_NUMBERS = ("n_symbols",), ("super_shift", "sample_rate")
@@ -87,7 +93,7 @@ def iter_write_fm_index(
     arrays = {name: getattr(index.text, name) for name in _TEXT_ARRAYS}
     arrays |= {name: getattr(index, name) for name in _INDEX_ARRAYS}
     for name, array in (extra or {}).items():
-        if name in arrays:
+        if name in (*arrays, BLOCKS):
             raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
         arrays[name] = array
     about = {
@@ -161,6 +167,29 @@ def iter_read_fm_index(
     yield IndexFileProgress(n_total, n_total, _make_index(file, about, found))
 
 
+def read_index_in_parts(
+    path: str | PathLike[str],
+) -> tuple[FMIndex, Callable[[int], None]] | None:
+    """Return an index whose lines are checked one by one, before each is read, however large it is.
+
+    With it comes a function that checks a line, and raises FileFormatError if it is not what was
+    written; of the other large arrays nothing is checked. None where the file has no checksums of
+    its blocks (version 1.0).
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`read_fm_index`.
+    """
+    file = ArrayFile(Path(path))
+    about = _check_about(file)
+    if not file.has_blocks:
+        return None
+    index = _make_index(file, about, {name: file.array(name) for name in _ARRAYS})
+    file.check_bytes("super_counts", 0, index.super_counts.nbytes)
+    return index, lambda line: file.check_bytes("lines", LINE_BYTES * line, LINE_BYTES * (line + 1))
+
+
 def _make_index(file: ArrayFile, about: dict, arrays: dict[str, np.ndarray]) -> FMIndex:
     text = {name: arrays[name] for name in _TEXT_ARRAYS}
     try:
@@ -188,7 +217,7 @@ def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
     """
     file = ArrayFile(Path(path))
     _check_about(file)
-    return {name: file.array(name) for name in file.sections if name not in _ARRAYS}
+    return {name: file.array(name) for name in file.sections if name not in (*_ARRAYS, BLOCKS)}
 
 
 def verify_fm_index(path: str | PathLike[str]) -> None:

@@ -11,7 +11,8 @@ description           JSON: what the arrays are of, and ``sections``: name, dtyp
 ===================== =============================================================================
 
 A reader takes the sections that it knows. A new minor version adds some; a new major version is
-refused.
+refused. Since version 1.1 the last section, ``block_checksums``, has the CRC-32 of each 16 KiB of
+the sections before it, so that who reads a few places of a large file checks these alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import struct
 import zlib
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,12 +31,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.generators import finish
+from genoviz.generators import finish, report
 from genoviz.io.files.content import open_content
 
 MAGIC = b"GVFMIDX1"
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 PAGE = 4096
+BLOCKS = "block_checksums"
+BLOCK_BYTES = 1 << 14
 
 _BYTE_ORDER = 0x01020304
 _HEAD = struct.Struct("=8sHHIQQQI16xI")
@@ -64,18 +68,15 @@ def write_arrays(
     """Write arrays and what they are of (plain JSON values); yields bytes done and in all."""
     n_total = sum(array.nbytes for array in arrays.values())
     n_done, sections = 0, []
+    blocks: list[int] = []
     file.write(bytes(PAGE))
     for name, array in arrays.items():
-        offset, crc = file.tell(), 0
-        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        for start in range(0, len(content), _SLICE):
-            part = content[start : start + _SLICE]
-            crc = zlib.crc32(part, crc)
-            file.write(part.data)
-            n_done += len(part)
-            yield n_done, n_total
-        file.write(bytes(-file.tell() % PAGE))
-        sections.append(Section(name, array.dtype.name, array.shape, offset, array.nbytes, crc))
+        writing = _write_section(file, name, array, blocks)
+        section = yield from report(writing, lambda n, before=n_done: (before + n, n_total))
+        n_done += array.nbytes
+        sections.append(section)
+    checksums = np.array(blocks, np.uint32)
+    sections.append(finish(_write_section(file, BLOCKS, checksums, [])))
     place = file.tell()
     description = {**about, "sections": [vars(section) for section in sections]}
     text = json.dumps(description, allow_nan=False).encode()
@@ -84,6 +85,24 @@ def write_arrays(
     head = _HEAD.pack(MAGIC, *numbers, 0)
     file.seek(0)
     file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])))
+
+
+def _write_section(
+    file: BinaryIO, name: str, array: np.ndarray, blocks: list[int]
+) -> Generator[int, None, Section]:
+    """Write an array, append the checksums of its blocks, and yield how many bytes are written."""
+    offset, crc = file.tell(), 0
+    content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    for start in range(0, len(content), _SLICE):
+        part = content[start : start + _SLICE]
+        crc = zlib.crc32(part, crc)
+        blocks += (
+            zlib.crc32(part[at : at + BLOCK_BYTES]) for at in range(0, len(part), BLOCK_BYTES)
+        )
+        file.write(part.data)
+        yield start + len(part)
+    file.write(bytes(-file.tell() % PAGE))
+    return Section(name, array.dtype.name, array.shape, offset, array.nbytes, crc)
 
 
 def open_array_file(path: Path) -> Generator[Progress, None, np.ndarray]:
@@ -123,6 +142,7 @@ class ArrayFile:
             if section.n_bytes <= _CHECKED_AT_ONCE:
                 for _ in self.check(section.name):
                     pass
+        self._checked: set[int] = set()
 
     def array(self, name: str) -> np.ndarray:
         """Return an array as it is in the file, read-only."""
@@ -148,6 +168,48 @@ class ArrayFile:
             yield len(part)
         if crc != section.crc32:
             raise self._damaged(f"section {name!r} is not what was written")
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether the file has checksums of blocks, which files of version 1.0 have not."""
+        return BLOCKS in self.sections
+
+    def check_bytes(self, name: str, first: int, last: int) -> None:
+        """Check the blocks that some bytes of a section are in; ``last`` is beyond them.
+
+        Raises
+        ------
+        FileFormatError
+            If one is not what was written.
+        """
+        section = self.sections[name]
+        for block in range(first // BLOCK_BYTES, -(-last // BLOCK_BYTES)):
+            number = self._first_blocks[name] + block
+            if number in self._checked:
+                continue
+            start = section.offset + block * BLOCK_BYTES
+            stop = min(start + BLOCK_BYTES, section.offset + section.n_bytes)
+            if zlib.crc32(self._content[start:stop]) != int(self.array(BLOCKS)[number]):
+                raise self._damaged(f"section {name!r} is not what was written")
+            self._checked.add(number)
+
+    @cached_property
+    def _first_blocks(self) -> dict[str, int]:
+        """The number of each section's first block."""
+        firsts, n_blocks = {}, 0
+        for section in self.sections.values():
+            if section.name != BLOCKS:
+                firsts[section.name] = n_blocks
+                n_blocks += -(-section.n_bytes // BLOCK_BYTES)
+        found = self.sections[BLOCKS]
+        if found.shape != (n_blocks,) or found.dtype != "uint32":
+            raise self._damaged(
+                f"has {found.dtype} {found.shape} checksums of blocks, needs uint32 ({n_blocks},)"
+            )
+        if found.n_bytes > _CHECKED_AT_ONCE:
+            for _ in self.check(BLOCKS):
+                pass
+        return firsts
 
     def _damaged(self, found: str) -> FileFormatError:
         return FileFormatError(self.path, f"{found} (damaged file); build the index again")

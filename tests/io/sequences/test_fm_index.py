@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from genoviz import Sequences, read_fm_index, verify_fm_index, write_fm_index
 from genoviz.analyses.sequences.fm_index import build_fm_index, invert_bwt
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.sequences.fm_index import is_fm_index, iter_verify_fm_index, read_extra_arrays
-from genoviz.io.sequences.gvfm_file import PAGE
+from genoviz.io.sequences.fm_index import (
+    is_fm_index,
+    iter_verify_fm_index,
+    read_extra_arrays,
+    read_index_in_parts,
+)
+from genoviz.io.sequences.gvfm_file import BLOCK_BYTES, BLOCKS, PAGE
 
 RECORDS = [("chr1", "ACGTNNRacgtACGGTCA" * 30), ("chr2", ""), ("chr 1", "N"), ("chr4", "ttTGA")]
 HEAD = struct.Struct("=8sHHIQQQI16xI")
@@ -107,6 +112,8 @@ def test_further_arrays_are_kept(index, tmp_path):
     assert extra["empty"].shape == (0, 2)
     with pytest.raises(ParameterError, match="'lines' is an array of the index itself"):
         write_fm_index(index, path, extra={"lines": lcp})
+    with pytest.raises(ParameterError, match=f"'{BLOCKS}' is an array of the index itself"):
+        write_fm_index(index, path, extra={BLOCKS: lcp})
 
 
 def test_a_file_is_replaced_as_a_whole(index, tmp_path, monkeypatch):
@@ -256,6 +263,71 @@ def test_a_changed_byte_of_any_section_is_found(content, tmp_path, monkeypatch):
                 verify_fm_index(path)
             with pytest.raises(FileFormatError, match=f"'{section['name']}' is not what"):
                 read_fm_index(path, mmap=False)
+
+
+@pytest.fixture(scope="module")
+def long_index():
+    """Its lines fill four blocks and a part of one."""
+    bases = np.random.default_rng(5).integers(0, 4, 140_000)
+    text = np.frombuffer(b"ACGT", np.uint8)[bases].tobytes().decode()
+    return build_fm_index(Sequences.from_records([("chr1", text)]), backend="cpu")
+
+
+def test_a_line_is_refused_if_a_byte_of_its_block_has_changed(long_index, tmp_path, monkeypatch):
+    monkeypatch.setattr("genoviz.io.sequences.gvfm_file._CHECKED_AT_ONCE", 0)
+    path = tmp_path / "long.gvfm"
+    write_fm_index(long_index, path)
+    content = path.read_bytes()
+    lines = section_of(describe(content)[0], "lines")
+    n_lines, in_block = len(long_index.lines), BLOCK_BYTES // 64
+    assert n_lines > 4 * in_block
+    assert lines["n_bytes"] % BLOCK_BYTES
+    for wrong in (None, 0, in_block - 1, in_block, 2 * in_block + 7, n_lines - 1):
+        changed = bytearray(content)
+        if wrong is not None:
+            changed[lines["offset"] + 64 * wrong + 5] ^= 1
+        path.write_bytes(changed)
+        found, check_line = read_index_in_parts(path)
+        assert found.n_symbols == long_index.n_symbols
+        for line in (0, in_block - 1, in_block, 2 * in_block, 3 * in_block, n_lines - 1):
+            if wrong is not None and line // in_block == wrong // in_block:
+                with pytest.raises(FileFormatError, match="'lines' is not what was written"):
+                    check_line(line)
+            else:
+                check_line(line)
+
+
+def test_other_damage_of_an_index_in_parts_is_found(long_index, tmp_path, monkeypatch):
+    monkeypatch.setattr("genoviz.io.sequences.gvfm_file._CHECKED_AT_ONCE", 0)
+    path = tmp_path / "long.gvfm"
+    write_fm_index(long_index, path)
+    content = path.read_bytes()
+    for name in (BLOCKS, "super_counts"):
+        changed = bytearray(content)
+        changed[section_of(describe(content)[0], name)["offset"]] ^= 1
+        path.write_bytes(changed)
+        with pytest.raises(FileFormatError, match="is not what was written"):
+            read_index_in_parts(path)[1](0)
+    path.write_bytes(with_description(content, lambda text: cut_blocks(text, 1)))
+    with pytest.raises(FileFormatError, match="checksums of blocks, needs uint32"):
+        read_index_in_parts(path)
+
+
+def cut_blocks(text, n):
+    """Let a file say that it has fewer checksums of blocks than it needs."""
+    section = section_of(text, BLOCKS)
+    section["shape"][0] -= n
+    section["n_bytes"] -= 4 * n
+
+
+def test_a_file_of_version_1_0_is_read_as_before(index, content, tmp_path):
+    """It has no checksums of blocks, which were the last section."""
+    old = with_description(content, remove_section(BLOCKS))
+    old = with_head(old, minor=0)
+    path = tmp_path / "old.gvfm"
+    path.write_bytes(old)
+    same_index(read_fm_index(path, mmap=False), index)
+    assert read_index_in_parts(path) is None
 
 
 @settings(max_examples=200)
