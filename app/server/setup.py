@@ -151,6 +151,7 @@ def _prepare_libraries() -> None:
     send_small_frames_at_once()
     keep_styles_here()
     tell_changes_at_once()
+    keep_no_message_back()
     make_models_quickly()
     # A browser repeats models that it shows late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
@@ -243,6 +244,29 @@ def tell_changes_at_once() -> None:
 
     notify_at_once.tells_at_once = True
     DocumentCallbackManager.notify_change = notify_at_once
+
+
+def keep_no_message_back() -> None:
+    """Have a browser told of each change, also if no other change follows.
+
+    While a websocket is written to, Panel keeps messages for a task of their own. A task before it,
+    once all that it has written is out, takes note that no message is left, although some have come
+    meanwhile. Theirs then believes it and ends, and they stay until the next change of the tab.
+    """
+    from panel.io import document as panel_io
+
+    dispatch = panel_io._dispatch_msgs
+    if getattr(dispatch, "keeps_none_back", False):
+        return
+
+    async def dispatch_all(document):
+        await dispatch(document)
+        while document in panel_io._WRITE_MSGS and document not in panel_io._WRITE_BLOCK:
+            panel_io._WRITE_BLOCK[document] = True
+            await dispatch(document)
+
+    dispatch_all.keeps_none_back = True
+    panel_io._dispatch_msgs = dispatch_all
 
 
 def share_tasks() -> None:

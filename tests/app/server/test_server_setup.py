@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
+import random
 import threading
 from html import unescape
+from types import SimpleNamespace
 
 import panel as pn
 import panel_material_ui as pmui
@@ -12,9 +16,11 @@ import param
 import pytest
 from bokeh.document import Document
 from bokeh.models import ImportedStyleSheet
+from bokeh.protocol import Protocol
 from bokeh.server.views.ws import WSHandler
 from panel.io.state import set_curdoc, state
-from tornado.websocket import WebSocketClosedError
+from tornado.locks import Lock
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from genoviz.errors import GenovizError
 from genoviz_app.opening.files import OpeningProgress
@@ -111,3 +117,83 @@ def test_what_a_browser_changes_is_taken_while_a_document_is_held(document):
     with pn.io.hold():
         root.data.set_from_json("value", "typed", setter="a browser")
     assert field.value == "typed"
+
+
+class SlowSocket(WebSocketHandler):
+    """A websocket whose messages are out when they are let out; Bokeh writes on it too."""
+
+    def __init__(self):
+        self.write_lock, self.ws_connection, self._socket = Lock(), self, self
+        self.protocol, self.texts, self._waiting = Protocol(), [], []
+
+    def is_closing(self):
+        return False
+
+    def write_message(self, text, binary=False):
+        assert not binary
+        self.texts.append(text)
+        self._waiting.append(asyncio.get_running_loop().create_future())
+        return self._waiting[-1]
+
+    def let_out(self):
+        for future in self._waiting:
+            future.set_result(None)
+        self._waiting = []
+
+    async def be_written_by_others(self, rest):
+        with await self.write_lock.acquire():
+            await rest(6)
+
+
+async def change_on(socket, seed, n_changes):
+    """Change a field of a tab while its socket is slow and written by others, all by chance."""
+    chance, is_over = random.Random(seed), False
+
+    async def rest(most):
+        for _ in range(chance.randrange(most)):
+            await asyncio.sleep(0)
+
+    async def go_on(*acts):
+        while not is_over:
+            for act in acts:
+                await act()
+
+    async def let_out():
+        await rest(6)
+        socket.let_out()
+
+    document, field = Document(), pmui.TextInput()
+    session = SimpleNamespace(_subscribed_connections=[socket])
+    request = SimpleNamespace(arguments={})
+    context = SimpleNamespace(session=session, request=request, server_context=None)
+    document.add_root(field.get_root(document))
+    document._session_context = lambda: context
+    state._connected[document] = state._loaded[document] = True
+    state._thread_id_[document] = threading.get_ident()
+    others = [
+        asyncio.create_task(go_on(lambda: socket.be_written_by_others(rest), lambda: rest(6))),
+        asyncio.create_task(go_on(let_out, lambda: asyncio.sleep(0))),
+    ]
+    with set_curdoc(document):
+        for number in range(n_changes):
+            await rest(8)
+            field.placeholder = f"change {number}"
+    is_over = True
+    await asyncio.gather(*others)
+    while left := asyncio.all_tasks() - {asyncio.current_task()}:
+        socket.let_out()
+        await asyncio.wait(left, timeout=0.001)
+
+
+def test_a_browser_is_told_of_each_change_also_of_the_last():
+    """Not only of those after which there is another one: a page that waits changes nothing."""
+    prepare_server()
+    n_changes = 20
+    wanted = [f"change {number}" for number in range(n_changes)]
+    for seed in range(40):
+        socket = SlowSocket()
+        asyncio.run(change_on(socket, seed, n_changes))
+        contents = [json.loads(text) for text in socket.texts]
+        events = [event for content in contents for event in content.get("events", ())]
+        told = [event["new"] for event in events if event["attr"] == "placeholder"]
+        assert told == wanted, f"seed {seed}"
