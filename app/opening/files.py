@@ -103,7 +103,7 @@ class FileCache:
         self._contents: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
         self._kept: OrderedDict[tuple, Any] = OrderedDict()
         self._being_read: set[tuple] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a collection in the midst may end what is read
         self._n_kept = n_kept
 
     def iter_read(self, path: Path) -> Iterator[Any]:

@@ -84,7 +84,7 @@ class MadeOnce:
         self._key = id if holds_owner else lambda owner: owner
         self._made: Any = WeakValueDictionary() if holds_owner else WeakKeyDictionary()
         self._being_made: set[int] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a collection in the midst may end what is read
 
     def iter_make(self, owner: Any) -> Iterator[OpeningProgress | None]:
         """Yield progress, of which the last has what was made; None: another tab makes it."""

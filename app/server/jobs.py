@@ -156,6 +156,11 @@ class Job:
         """End a job that no thread will ever run."""
         self._end(JobState.CANCELLED)
 
+    def give_up(self) -> None:
+        """End a job whose error could not even be told; only a thread of the pool calls this."""
+        self._end(JobState.FAILED)
+        log.exception("job %r failed", self.title)
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job has ended; return whether it has."""
         with self._pool.changed:
@@ -185,8 +190,10 @@ class Job:
         except StopIteration:
             self._end(JobState.FINISHED)
         except BaseException as error:  # a panic of compiled code is no Exception
+            self.error = error
             failure = explain_gpu_failure(error)
-            self.error = BackendError(failure) if failure else error
+            if failure:
+                self.error = BackendError(failure)
             if not isinstance(error, GenovizError):
                 log.exception("job %r failed", self.about)
             self._end(JobState.FAILED)
@@ -362,8 +369,12 @@ class JobPool:
 
     def _run(self) -> None:
         while (job := self._next_job()) is not None:
-            job.run_slice(self.slice_seconds)
-            self._put_back(job)
+            try:
+                job.run_slice(self.slice_seconds)
+            except BaseException:  # with the thread, the job's tab and all others would stand still
+                job.give_up()
+            finally:
+                self._put_back(job)
             del job  # and what it has computed, while the thread waits for another one
 
     def _next_job(self) -> Job | None:
