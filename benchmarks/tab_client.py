@@ -21,6 +21,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 PATIENCE = 240.0
 MAX_MESSAGE = 1 << 30
+MAX_SHOWN = 200
 SAMPLE_NODES = "3,500"
 CANVAS = (1200, 700)
 NO_VALUES = {"type": "map", "entries": []}
@@ -79,6 +80,17 @@ class Tab:
             is_it = attributes["name"].rstrip("0123456789") == name
             if is_it and all(attributes.get(key) == value for key, value in wanted.items()):
                 yield part
+
+    def texts(self) -> list[str]:
+        """Return what the page says, without what it does not show."""
+        kinds = ("text", "object", "label", "value", "value_input")
+        found = (
+            f"{it['name']} {kind}: {it[kind]}"
+            for it in self.parts.values()
+            for kind in kinds
+            if isinstance(it.get(kind), str) and it[kind] and it.get("visible", True)
+        )
+        return [" ".join(text.split())[:MAX_SHOWN] for text in found]
 
     async def until(self, condition: Callable[[], Any]) -> Any:
         """Wait for something to be true of the tab, and return it."""

@@ -25,7 +25,7 @@ from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 from genoviz_app.server.limits import GB, Limits
 from genoviz_app.server.quick_models import keep_what_is_loaded
-from genoviz_app.server.watching import Health, write_events
+from genoviz_app.server.watching import Health, show_threads_on_signal, write_events
 
 
 class StatusHandler(RequestHandler):
@@ -133,6 +133,7 @@ def serve(
         given = replace(given, folders=tuple({Path.cwd(), *(path.parent for path in paths)}))
     offer_files(given)
     READERS.start()
+    show_threads_on_signal()
     if lab is not None:
         write_events()
     health = Health()

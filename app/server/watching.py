@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import logging
+import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TextIO
 
 from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
@@ -48,6 +51,15 @@ def write_events() -> None:
         EVENTS.addHandler(handler)
         EVENTS.setLevel(logging.INFO)
         EVENTS.propagate = False
+
+
+def show_threads_on_signal(file: TextIO | None = None) -> None:
+    """Have ``kill -USR1`` write what each thread is doing, to standard error by default.
+
+    It tells of a server that hangs what it waits for, also when its event loop stands still.
+    """
+    with suppress(AttributeError, OSError):  # no such signal, or no such file
+        faulthandler.register(signal.SIGUSR1, file or sys.stderr, all_threads=True)
 
 
 class _CountErrors(logging.Handler):

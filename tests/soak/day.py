@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +44,8 @@ class Day:
         after all were closed at the end.
     errors, log
         What went wrong, and the lines of the server's log that tell of trouble.
+    inquiries
+        What the server and the tab were doing when somebody gave up.
     """
 
     seconds: dict[str, list[float]]
@@ -51,6 +53,7 @@ class Day:
     megabytes: tuple[float, float, float]
     errors: list[str]
     log: list[str]
+    inquiries: list[str]
 
     def lines(self) -> Iterator[str]:
         """Yield a table of it."""
@@ -66,6 +69,7 @@ class Day:
         yield f"errors: {len(self.errors)}, in the log: {len(self.log)}"
         yield from self.errors
         yield from self.log
+        yield from self.inquiries
 
 
 def is_click(kind: str) -> bool:
@@ -137,7 +141,8 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
     """Let people work on a server while files change and browsers die; return what was measured."""
     write_files(folder, n_bases=n_bases, n_rows=3000)
     with server(folder) as (process, url, log):
-        diary, first = Diary(), Diary()
+        inquiry = Inquiry(process.pid, url, log)
+        diary, first = Diary(inquiry.look_into), Diary(inquiry.look_into)
         first.end = 0.0  # everybody comes once and goes, so that what is made once is there
         await asyncio.gather(*(person.live() for person in people(url, folder, first, 5)))
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
@@ -160,7 +165,14 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
     status = diary.seconds.pop("/status", [])
     trouble = [line for line in log.read_text().splitlines() if TROUBLE.search(line)]
     errors = [*first.errors, *diary.errors]
-    return Day(dict(diary.seconds), status, (before, memory.most, after), errors, trouble)
+    return Day(
+        dict(diary.seconds),
+        status,
+        (before, memory.most, after),
+        errors,
+        trouble,
+        inquiry.lines,
+    )
 
 
 def people(url: str, folder: Path, diary: Diary, n_people: int) -> list[Person]:
@@ -174,6 +186,28 @@ def people(url: str, folder: Path, diary: Diary, n_people: int) -> list[Person]:
     ]
     chosen = (kinds[n % len(kinds)] for n in range(n_people))
     return [kind(url, query, diary, seed) for seed, (kind, query) in enumerate(chosen)]
+
+
+class Inquiry:
+    """Finds out what a server and a tab are doing when somebody waits in vain."""
+
+    def __init__(self, pid: int, url: str, log: Path) -> None:
+        self._pid, self._url, self._log = pid, url, log
+        self.lines: list[str] = []
+
+    async def look_into(self, person: Person) -> None:
+        """Write down the jobs, the threads and what the tab shows."""
+        n_before = len(self._log.read_text().splitlines())
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGUSR1)
+        try:
+            status = (await AsyncHTTPClient().fetch(f"{self._url}status")).body.decode()
+        except Exception as error:
+            status = repr(error)
+        stacks = self._log.read_text().splitlines()[n_before:]
+        shown = [] if person.tab is None else person.tab.texts()
+        self.lines += [f"== {person.name} gave up ==", f"status: {status}"]
+        self.lines += ["shown:", *shown, "threads:", *stacks]
 
 
 class Memory:

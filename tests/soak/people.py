@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,12 +26,23 @@ class Diary:
         How long each kind of act took, from the hand to what is shown.
     errors
         What went wrong, each a sentence.
+    look_into
+        Called with a person to whom something went wrong.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, look_into: Callable[[Person], Awaitable[None]] | None = None) -> None:
         self.seconds: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
-        self.end = float("inf")
+        self.look_into = look_into
+        self.begin, self.end = time.monotonic(), float("inf")
+
+    async def complain(self, person: Person, error: Exception) -> None:
+        """Note what went wrong, when, to whom, and in the midst of what."""
+        seconds = time.monotonic() - self.begin
+        words = f"{person.name}, {person.doing!r}, after {seconds:.1f} s"
+        self.errors.append(f"{words}: {type(error).__name__}: {error}")
+        if self.look_into is not None:
+            await self.look_into(person)
 
     @property
     def goes_on(self) -> bool:
@@ -58,10 +69,10 @@ class Person:
         self.url, self.query, self.diary = url, "?" + urlencode(query, doseq=True), diary
         self.whim = random.Random(seed)
         self.tab: Tab | None = None
+        self.name, self.doing = f"{type(self).__name__} {seed}", "open a tab"
 
     async def live(self) -> None:
         """Open a tab, act until the day is over, and close it."""
-        name = type(self).__name__
         try:
             start = time.perf_counter()
             self.tab = await Tab.open(self.url, self.query)
@@ -72,10 +83,10 @@ class Person:
                 await asyncio.sleep(THINKING_SECONDS * (0.5 + self.whim.random()))
                 await self.act()
         except Exception as error:
-            self.diary.errors.append(f"{name}: {type(error).__name__}: {error}")
+            await self.diary.complain(self, error)
         finally:
             if self.tab is not None:
-                self.diary.errors += [f"{name}: {error}" for error in self.tab.errors]
+                self.diary.errors += [f"{self.name}: {error}" for error in self.tab.errors]
                 await self.tab.close()
 
     async def open_and_vanish(self) -> None:
@@ -93,10 +104,11 @@ class Person:
 
     async def measure(self, kind: str, hand: Any, is_shown: Callable[[], Any]) -> None:
         """Note the time from a hand's deed (an awaitable) to what it shows."""
-        start = time.perf_counter()
+        self.doing, start = kind, time.perf_counter()
         await hand
         await self.tab.until(is_shown)
         self.diary.seconds[kind].append(time.perf_counter() - start)
+        self.doing = f"after: {kind}"
 
     async def say_hello(self, kind: str, **more: Any) -> str:
         """Let a canvas tell its size; return its id."""

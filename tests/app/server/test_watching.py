@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import faulthandler
+import io
 import json
 import os
 import re
@@ -171,3 +173,21 @@ def test_the_tabs_are_told_and_the_jobs_ended(monkeypatch):
     assert health.is_stopping
     asyncio.run(serving.end_jobs_and_stop(Loop(), health))
     assert len(done) == 4  # a second signal changes nothing
+
+
+def test_a_signal_has_the_server_tell_what_its_threads_are_doing(tmp_path):
+    told, test = tmp_path / "stacks.txt", "test_a_signal_has_the_server_tell"
+    before = signal.getsignal(signal.SIGUSR1)
+    with told.open("w") as file:
+        watching.show_threads_on_signal(file)
+        try:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            wait_until(lambda: f"in {test}" in told.read_text())
+        finally:
+            faulthandler.unregister(signal.SIGUSR1)
+    assert signal.getsignal(signal.SIGUSR1) == before
+
+
+def test_a_server_without_a_stream_for_it_starts_all_the_same(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    watching.show_threads_on_signal()
