@@ -27,7 +27,7 @@ from benchmarks.rows import Row, make_row
 from benchmarks.tracks_server import CONTIG, CONTIG_LENGTH, N_INTERVALS, simulated_track
 from genoviz_app.opening.track_data import TrackData
 from genoviz_app.pages.tracks.drawing.feature_packing import View
-from genoviz_app.pages.tracks.drawing.frames import frame_message
+from genoviz_app.pages.tracks.drawing.track_canvas import frame_message
 from genoviz_app.pages.tracks.drawing.track_drawer import TrackDrawer
 from genoviz_app.pages.tracks.track import Track, new_look
 

@@ -1,18 +1,25 @@
-"""A component that draws on a canvas of its own in the browser, and the messages to and from it.
+"""A component that draws on a canvas of its own in the browser, and the frames that it is fed with.
 
 Messages go both ways as plain data, so that no script is evaluated and a strict content policy
-holds.
+holds. One frame is on its way and the next in the making: the browser answers each frame after
+painting it, and only then gets the next, always of what there is by then. So a slow browser gets
+fewer frames and never a backlog.
 """
 
 from __future__ import annotations
 
+import logging
 import re
+import time
 import zlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import panel as pn
 import param
 from panel.custom import JSComponent
 from panel.io.state import set_curdoc
@@ -20,8 +27,11 @@ from panel.io.state import set_curdoc
 SHARED_SCRIPTS = Path(__file__).parent / "canvas"
 COMPRESSION_LEVEL = 1
 WORTH_PACKING = 4096
+LOST_FRAME_SECONDS = 4.0
 
 Message = dict[str, Any]
+Made = tuple[Any, Message]
+log = logging.getLogger(__name__)
 
 
 def join_scripts(paths: Sequence[Path]) -> str:
@@ -94,3 +104,123 @@ def pack_arrays(arrays: dict[str, np.ndarray]) -> Message:
     is_packed = len(content) > WORTH_PACKING
     data = zlib.compress(content, COMPRESSION_LEVEL) if is_packed else content
     return {"plan": plan, "size": len(content), "is_packed": is_packed, "data": data}
+
+
+class FrameLoop:
+    """Feeds one canvas with frames.
+
+    Parameters
+    ----------
+    canvas
+        The canvas.
+    renderer
+        Its threads draw.
+    make
+        Called in a thread of the renderer; returns what is drawn and its message, or None if there
+        is nothing to draw.
+    on_made
+        Called under the document lock with what was drawn.
+    on_hello
+        Called under the document lock when a browser shows the canvas, and has nothing yet.
+    on_failed
+        Called under the document lock with the error of a frame that could not be drawn.
+
+    Attributes
+    ----------
+    document
+        Bokeh's document of the tab; None before a browser shows the canvas, and when it is closed.
+    n_painted
+        Frames that the browser has painted.
+    """
+
+    def __init__(
+        self,
+        canvas: CanvasComponent,
+        renderer: Executor,
+        make: Callable[[], Made | None],
+        *,
+        on_made: Callable[[Any], None] = lambda _drawn: None,
+        on_hello: Callable[[], None] = lambda: None,
+        on_failed: Callable[[Exception], None] = lambda _error: None,
+    ) -> None:
+        self.canvas, self._renderer, self._make = canvas, renderer, make
+        self._call_made, self._call_hello, self._call_failed = on_made, on_hello, on_failed
+        self.document: Any = None
+        self.n_painted = 0
+        self._round = self._n_sent = 0
+        self._is_wanted = self._is_drawing = False
+        self._ready: Made | None = None
+        self._in_flight_since: float | None = None
+        canvas.listen("hello", lambda _message: self.attach(pn.state.curdoc))
+        canvas.listen("painted", self._on_painted)
+        canvas.listen("resize", lambda _message: self.request())
+
+    def attach(self, document: Any) -> None:
+        """Begin anew: a browser shows the canvas, and has nothing yet."""
+        self._is_drawing, self._ready, self._in_flight_since = False, None, None
+        self.document = document
+        self._round += 1
+        self._call_hello()
+        self.request()
+
+    def detach(self) -> None:
+        """Stop: the tab is closed."""
+        self.document = None
+        self._round += 1
+
+    def request(self) -> None:
+        """Ask for a new frame: what is drawn, or the view, has changed."""
+        self._is_wanted = True
+        self.pump()
+
+    def pump(self) -> None:
+        """Send and draw what can be sent and drawn; called now and then, and when painted."""
+        now = time.monotonic()
+        if self.document is None:
+            return
+        since = self._in_flight_since
+        if since is not None and now - since > LOST_FRAME_SECONDS:
+            self._in_flight_since = None
+        if self._ready is not None and self._in_flight_since is None:
+            ready, self._ready = self._ready, None
+            self._in_flight_since = now
+            self._n_sent += 1
+            self._send(*ready)
+        if self._is_wanted and not self._is_drawing and self._ready is None:
+            self._is_wanted, self._is_drawing = False, True
+            future = self._renderer.submit(self._next())
+            future.add_done_callback(partial(self._hand_over, self._round))
+
+    def _next(self) -> Callable[[], Made | None]:
+        """Return what makes the next frame; under the document lock."""
+        return self._make
+
+    def _send(self, _drawn: Any, message: Message) -> None:
+        """Send a frame, with its number."""
+        self.canvas.send({**message, "n": self._n_sent})
+
+    def _hand_over(self, round_: int, future: Future) -> None:
+        """Go from the thread of the renderer to the document's."""
+        document = self.document
+        if document is not None and self._round == round_:
+            document.add_next_tick_callback(partial(self._on_drawn, round_, future))
+
+    def _on_drawn(self, round_: int, future: Future) -> None:
+        if self._round != round_:
+            return
+        self._is_drawing = False
+        error = future.exception()
+        if error is not None:
+            log.error("a frame could not be drawn", exc_info=error)
+            self._call_failed(error)
+        elif future.result() is not None:
+            self._ready = future.result()
+            self._call_made(self._ready[0])
+        self.pump()
+
+    def _on_painted(self, message: Message) -> None:
+        if message["n"] == self._n_sent:
+            if self._in_flight_since is not None:
+                self.n_painted += 1
+            self._in_flight_since = None
+            self.pump()

@@ -1,7 +1,4 @@
-"""Frames of the live picture: one in flight, the next in the making; and what is pointed at.
-
-The browser answers each frame after painting it, and only then gets the next, always the newest
-that there is. So a slow browser gets fewer frames and never a backlog.
+"""Frames of the live picture: of a person's own view or of the layout; and what is pointed at.
 
 In a notebook no server shows the picture: HoloViews draws and sends the frames. A notebook tells of
 a zoom through HoloViews' streams alone, and does not say what it has painted.
@@ -9,39 +6,35 @@ a zoom through HoloViews' streams alone, and does not say what it has painted.
 
 from __future__ import annotations
 
-import logging
-import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import holoviews as hv
 import numpy as np
-import panel as pn
 
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import explain_gpu_failure
 from genoviz.errors import BackendError
 from genoviz_app.pages.pangenome.picture.frame import Frame, Palette, frame_message
-from genoviz_app.pages.pangenome.picture.graph_canvas import GraphCanvas, Message
+from genoviz_app.pages.pangenome.picture.graph_canvas import GraphCanvas
+from genoviz_app.parts.canvas_component import FrameLoop, Message
 from genoviz_app.plots.graph_picture import empty_image, index_image, streamed_picture
 
-log = logging.getLogger(__name__)
-LOST_FRAME_SECONDS = 4.0
 RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-render")
 """Draws the frames of all tabs; the kernels release the interpreter lock."""
 Draw = Callable[[int, int, Viewport | None], Frame | None]
-Ready = tuple[Frame, Message, bool]
+Ready = tuple[tuple[Frame, bool], Message]
 SIZE = (700, 480)
 N_REMEMBERED = 16
 Line = tuple[float, float, float, float]
 
 
-class FrameLoop:
-    """Feeds one canvas with frames.
+class PictureFrames(FrameLoop):
+    """Feeds the canvas of a graph with frames of its layout.
 
     Parameters
     ----------
@@ -54,17 +47,15 @@ class FrameLoop:
         Called under the document lock when a frame has been handed to the browser.
     on_moved
         Called under the document lock when the view has changed.
+    on_failed
+        Called under the document lock with the error of a frame that could not be drawn.
 
     Attributes
     ----------
     view
         The canvas.
-    document
-        Bokeh's document of the tab; None before a browser shows the canvas, and when it is closed.
     follows
         Whether the view follows the layout, rather than being the person's own.
-    n_painted
-        Frames that the browser has painted.
     """
 
     def __init__(
@@ -77,49 +68,24 @@ class FrameLoop:
         on_failed: Callable[[Exception], None] = lambda _error: None,
     ) -> None:
         self._draw, self._has_news = draw, has_news
-        self._on_shown, self._on_moved, self._on_failed = on_shown, on_moved, on_failed
+        self._on_shown, self._on_moved = on_shown, on_moved
         self.view = GraphCanvas(sizing_mode="stretch_both", min_height=240, margin=0)
-        for kind, handler in {
-            "hello": self._on_hello,
-            "resize": lambda _: self.request(),
-            "view": self._on_view,
-            "fit": lambda _: self.follow(),
-            "painted": self._on_painted,
-        }.items():
-            self.view.listen(kind, handler)
-        self.document: Any = None
-        self._round = 0
-        self._is_wanted = False
-        self._is_drawing = False
-        self._ready: Ready | None = None
-        self._in_flight_since: float | None = None
+        super().__init__(
+            self.view,
+            RENDERER,
+            self._draw_frame,
+            on_hello=self._forget_palette,
+            on_failed=on_failed,
+        )
+        self.view.listen("view", self._on_view)
+        self.view.listen("fit", lambda _: self.follow())
         self._sent_palette: Palette | None = None
-        self._n_sent = 0
         self.follows = True
-        self.n_painted = 0
-
-    def attach(self, document: Any) -> None:
-        """Begin anew: a browser shows the canvas, and has nothing yet."""
-        self._is_drawing, self._ready, self._in_flight_since = False, None, None
-        self._sent_palette = None
-        self.document = document
-        self._round += 1
-        self.request()
-
-    def detach(self) -> None:
-        """Stop: the tab is closed."""
-        self.document = None
-        self._round += 1
 
     @property
     def viewport(self) -> Viewport | None:
         """What the canvas shows now; None before the browser has told its size."""
         return self.view.viewport
-
-    def request(self) -> None:
-        """Ask for a new frame: the layout, the colours or the view have changed."""
-        self._is_wanted = True
-        self.pump()
 
     def follow(self) -> None:
         """Let the view follow the layout again."""
@@ -136,25 +102,17 @@ class FrameLoop:
 
     def pump(self) -> None:
         """Send and draw what can be sent and drawn; called now and then, and when painted."""
-        document, now = self.document, time.monotonic()
-        if document is None or min(self.view.size) < 1:
+        if self.document is None or min(self.view.size) < 1:
             return
-        since = self._in_flight_since
-        if since is not None and now - since > LOST_FRAME_SECONDS:
-            self._in_flight_since = None
-        if self._ready is not None and self._in_flight_since is None:
-            ready, self._ready = self._ready, None
-            self._in_flight_since = now
-            self._send(*ready)
         if self._has_news():
             self._is_wanted = True
-        if self._is_wanted and not self._is_drawing and self._ready is None:
-            self._is_wanted, self._is_drawing = False, True
-            own_view = None if self.follows else self.view.viewport
-            future = RENDERER.submit(self._make, *self.view.size, own_view)
-            future.add_done_callback(partial(self._hand_over, self._round))
+        super().pump()
 
-    def _make(self, width: int, height: int, own_view: Viewport | None) -> Ready | None:
+    def _next(self) -> Callable[[], Ready | None]:
+        own_view = None if self.follows else self.view.viewport
+        return partial(self._make, *self.view.size, own_view)
+
+    def _draw_frame(self, width: int, height: int, own_view: Viewport | None) -> Ready | None:
         """Draw a frame and make its message; runs in a render thread."""
         try:
             frame = self._draw(width, height, own_view)
@@ -165,49 +123,24 @@ class FrameLoop:
         if frame is None:
             return None
         message = frame_message(frame, with_palette=frame.palette != self._sent_palette)
-        return frame, message, own_view is None
+        return (frame, own_view is None), message
 
-    def _hand_over(self, round_: int, future: Future) -> None:
-        """Go from the render thread to the document's."""
-        document = self.document
-        if document is not None and self._round == round_:
-            document.add_next_tick_callback(partial(self._on_drawn, round_, future))
-
-    def _on_drawn(self, round_: int, future: Future) -> None:
-        if self._round != round_:
-            return
-        self._is_drawing = False
-        error = future.exception()
-        if error is not None:
-            log.error("a frame could not be drawn", exc_info=error)
-            self._on_failed(error)
-        elif future.result() is not None:
-            self._ready = future.result()
-        self.pump()
-
-    def _send(self, frame: Frame, message: Message, is_fitted: bool) -> None:
+    def _send(self, drawn: tuple[Frame, bool], message: Message) -> None:
+        frame, is_fitted = drawn
         follows = is_fitted and self.follows
         has_moved = frame.viewport != self.view.viewport
         if follows:
             self.view.expect(frame.viewport)
         elif has_moved:
             self._is_wanted = True
-        self._n_sent += 1
         self._sent_palette = frame.palette
-        self.view.send({**message, "n": self._n_sent, "follows": follows})
+        super()._send(frame, {**message, "follows": follows})
         self._on_shown(frame)
         if follows and has_moved:
             self._on_moved()
 
-    def _on_hello(self, _message: Message) -> None:
-        self.attach(pn.state.curdoc)
-
-    def _on_painted(self, message: Message) -> None:
-        if message["n"] == self._n_sent:
-            if self._in_flight_since is not None:
-                self.n_painted += 1
-            self._in_flight_since = None
-            self.pump()
+    def _forget_palette(self) -> None:
+        self._sent_palette = None
 
     def _on_view(self, _message: Message) -> None:
         self.follows = False
@@ -216,7 +149,7 @@ class FrameLoop:
 
 
 class NotebookFrames:
-    """Does in a notebook what `FrameLoop` does in a server, with the same arguments.
+    """Does in a notebook what `PictureFrames` does in a server, with the same arguments.
 
     Attributes
     ----------

@@ -25,9 +25,9 @@ from genoviz_app.pages.pangenome.picture.frame_maker import ColouringCache, Fram
 from genoviz_app.pages.pangenome.picture.frames import (
     RENDERER,
     FoundNode,
-    FrameLoop,
     Hovering,
     NotebookFrames,
+    PictureFrames,
 )
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
@@ -80,7 +80,7 @@ class LivePicture:
             hovering=self.hovering,
             get_choice=lambda: self.choice,
         )
-        makes_frames = makes_frames or (FrameLoop if is_served() else NotebookFrames)
+        makes_frames = makes_frames or (PictureFrames if is_served() else NotebookFrames)
         self.frames = makes_frames(
             self._maker.draw,
             has_news=self._has_news,
@@ -88,7 +88,7 @@ class LivePicture:
             on_moved=self._on_moved,
             on_failed=run.lose_positions,
         )
-        if isinstance(self.frames, FrameLoop):
+        if isinstance(self.frames, PictureFrames):
             self.pane = self.frames.view
             self._listen()
         else:
@@ -104,7 +104,7 @@ class LivePicture:
             self.notes.clear()
             self.shown = None
         self.frames.pump()
-        if isinstance(self.frames, FrameLoop):
+        if isinstance(self.frames, PictureFrames):
             self._describe()
 
     def refresh(self) -> None:

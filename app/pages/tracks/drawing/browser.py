@@ -7,22 +7,25 @@ and removes tracks. Each of these is a message of the canvas, answered by one me
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from genoviz.model import PathRegion
 from genoviz_app.pages.tracks.drawing.feature_packing import View
-from genoviz_app.pages.tracks.drawing.frames import FrameLoop, frame_message, track_id
 from genoviz_app.pages.tracks.drawing.lanes import TrackRow
 from genoviz_app.pages.tracks.drawing.margin import describe_value, feature_card, row_at
 from genoviz_app.pages.tracks.drawing.summaries import OverviewStrip
-from genoviz_app.pages.tracks.drawing.track_canvas import TrackCanvas
+from genoviz_app.pages.tracks.drawing.track_canvas import TrackCanvas, frame_message, track_id
 from genoviz_app.pages.tracks.drawing.track_drawer import Drawing, TrackDrawer
 from genoviz_app.pages.tracks.track import MAX_HEIGHT, MIN_HEIGHT, Track
 from genoviz_app.pages.tracks.track_list import TrackList
-from genoviz_app.parts.canvas_component import Message
+from genoviz_app.parts.canvas_component import FrameLoop, Message
+from genoviz_app.server.right_of_way import CORES
 
 SMALLEST_VIEW = 20
 MIN_CANVAS_HEIGHT = 240
+RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-tracks")
+"""Draws the tracks of all tabs; the kernels release the interpreter lock."""
 
 
 class TrackBrowser:
@@ -58,8 +61,9 @@ class TrackBrowser:
             sizing_mode="stretch_both", min_height=MIN_CANVAS_HEIGHT, margin=0
         )
         self.frames = FrameLoop(
-            self.canvas, self._make, on_made=self._on_drawing, on_hello=self._on_hello
+            self.canvas, RENDERER, self._make, on_made=self._on_drawing, on_hello=self._on_hello
         )
+        self.canvas.listen("view", lambda _message: self.frames.request())
         self._listen()
 
     @property
@@ -154,6 +158,10 @@ class TrackBrowser:
 
     def _make(self) -> tuple[Drawing, Message]:
         """Draw, and say so to the browser; runs in a render thread."""
+        with CORES.short():
+            return self._make_frame()
+
+    def _make_frame(self) -> tuple[Drawing, Message]:
         drawing = self._draw()
         tracks = list(self._tracks)
         shown, view = [row.track for row in drawing.rows], drawing.view

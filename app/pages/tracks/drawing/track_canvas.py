@@ -5,18 +5,28 @@ The browser moves what it has about by itself and tells the view; frames bring w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import param
 
+from genoviz_app.pages.tracks.drawing.feature_lane import PlacedFeatures
 from genoviz_app.pages.tracks.drawing.feature_packing import View
+from genoviz_app.pages.tracks.drawing.lanes import Lane, TrackRow
+from genoviz_app.pages.tracks.drawing.margin import hint_of, shorten
+from genoviz_app.pages.tracks.drawing.summaries import Summary
+from genoviz_app.pages.tracks.drawing.track_drawer import Drawing
+from genoviz_app.pages.tracks.track import Track
 from genoviz_app.parts.canvas_component import (
     SHARED_SCRIPTS,
     CanvasComponent,
     Message,
     join_scripts,
+    pack_arrays,
 )
+from genoviz_app.plots.legend import length_text, short_number
 
 SHARED_NAMES = ("arrays", "canvas_gestures", "help")
 SCRIPTS = Path(__file__).parent / "canvas"
@@ -25,6 +35,8 @@ SCRIPT_NAMES = (
     "picture", "main",
 )  # fmt: skip
 NO_WIDTH = 900
+MAX_COLOURS = 255
+Arrays = dict[str, np.ndarray]
 
 
 def canvas_script() -> str:
@@ -98,3 +110,126 @@ class TrackCanvas(CanvasComponent):
         if "moves" in data:
             self._n_moves = int(data["moves"])
         super()._handle_msg(data)
+
+
+def frame_message(
+    drawing: Drawing,
+    *,
+    chosen: Track | None,
+    hidden: Sequence[Track] = (),
+    overview: np.ndarray | None = None,
+) -> Message:
+    """Return a frame.
+
+    Parameters
+    ----------
+    drawing
+        What is drawn.
+    chosen
+        The track that is marked.
+    hidden
+        Tracks that are not drawn.
+    overview
+        Heights over the whole contig (uint8), or None if the browser has them.
+    """
+    arrays: Arrays = {}
+    if overview is not None:
+        arrays["overview"] = overview
+    lanes = [_lane(lane, chosen, drawing.bounds[0], arrays) for lane in drawing.lanes]
+    return {
+        "kind": "frame",
+        "origin": drawing.bounds[0],
+        "height": drawing.height,
+        "lanes": lanes,
+        "said": describe_bins(drawing.bin_bp),
+        "hidden": [{"id": track_id(track), "title": track.title} for track in hidden],
+    } | pack_arrays(arrays)
+
+
+def describe_bins(bin_bp: int) -> str:
+    """Return what a line and the shade behind it are."""
+    if bin_bp <= 1:
+        return "Values base by base"
+    return f"Mean and range of {length_text(bin_bp)} bins"
+
+
+def track_id(track: Track) -> str:
+    """Return what messages call a track."""
+    return str(id(track))
+
+
+def _lane(lane: Lane, chosen: Track | None, origin: int, arrays: Arrays) -> Message:
+    first = lane.first
+    return {
+        "top": first.top,
+        "bottom": first.bottom,
+        "scale": list(first.scale),
+        "ends": [short_number(value) for value in first.scale],
+        "is_log": first.track.look.is_log,
+        "is_mirrored": lane.is_mirrored,
+        "has_values": bool(lane.parts),
+        "note": first.note,
+        "hint": "\n".join(map(hint_of, lane.rows)),
+        "rows": [_row(row, row.track is chosen, origin, arrays) for row in lane.rows],
+    }
+
+
+def _row(row: TrackRow, is_chosen: bool, origin: int, arrays: Arrays) -> Message:
+    own = track_id(row.track)
+    parts = [
+        _values(f"{own}-{i}-", summary, is_down, origin, arrays)
+        for i, (summary, is_down) in enumerate(row.parts)
+    ]
+    return {
+        "id": own,
+        "title": row.track.title,
+        "short": shorten(row.track.title),
+        "colour": row.track.look.colour,
+        "is_chosen": is_chosen,
+        "parts": parts,
+        "boxes": None if row.features is None else _boxes(f"{own}-", row.features, origin, arrays,
+                                                          row.track.look.colour),
+    }  # fmt: skip
+
+
+def _values(name: str, summary: Summary, is_down: bool, origin: int, arrays: Arrays) -> Message:
+    """Add the values of a part; bins of one length need no edges but the end of the last."""
+    arrays[f"{name}mean"] = summary.mean.astype(np.float32)
+    if summary.bin_bp == 0:
+        arrays[f"{name}edges"] = (summary.edges - origin).astype(np.int32)
+    if not summary.is_exact:
+        arrays[f"{name}low"] = summary.low.astype(np.float32)
+        arrays[f"{name}high"] = summary.high.astype(np.float32)
+    return {
+        "name": name,
+        "is_down": is_down,
+        "first": int(summary.edges[0]),
+        "end": int(summary.edges[-1]),
+        "size": summary.bin_bp,
+    }
+
+
+def _boxes(
+    name: str, found: PlacedFeatures, origin: int, arrays: Arrays, colour: str
+) -> dict[str, Any]:
+    colours, inks = np.unique(found.colours, return_inverse=True)
+    arrays |= {
+        f"{name}lefts": (found.lefts - origin).astype(np.float32),
+        f"{name}rights": (found.rights - origin).astype(np.float32),
+        f"{name}begins": (found.begins - origin).astype(np.float32),
+        f"{name}stops": (found.stops - origin).astype(np.float32),
+        f"{name}owners": found.owners.astype(np.int32),
+        f"{name}tops": found.tops.astype(np.uint16),
+        f"{name}inks": np.minimum(inks, MAX_COLOURS).astype(np.uint8),
+        f"{name}strands": (found.strands + 1).astype(np.uint8),
+    }
+    return {
+        "name": name,
+        "box": found.box_pixels,
+        "has_blocks": bool(found.have_blocks.any()),
+        "names": found.names,
+        "colours": [
+            colour if value < 0 else f"#{value:06x}"
+            for value in colours[: MAX_COLOURS + 1].tolist()
+        ],
+    }

@@ -19,7 +19,8 @@ from genoviz_app.pages.pangenome.picture.frame import (
     frame_message,
     palette_bytes,
 )
-from genoviz_app.pages.pangenome.picture.frames import FrameLoop
+from genoviz_app.pages.pangenome.picture.frames import PictureFrames
+from genoviz_app.parts import canvas_component
 
 PALETTE = ramp_palette(["#000000", "#ffffff"], ground="#010203", n_colours=255)
 EVERYTHING = Viewport(0, 100, 0, 50, 200, 100)
@@ -75,7 +76,7 @@ class Tab:
         self.n_moves = 0
         self.document = Document()
         self.moved = []
-        self.loop = FrameLoop(
+        self.loop = PictureFrames(
             self.draw,
             has_news=self.has_news,
             on_shown=self.shown.append,
@@ -263,7 +264,7 @@ def test_a_frame_that_the_browser_never_paints_is_given_up(tab, monkeypatch):
     tab.loop.request()
     tab.document.tick()
     assert tab.n_sent == 1
-    monkeypatch.setattr(frames, "LOST_FRAME_SECONDS", -1.0)
+    monkeypatch.setattr(canvas_component, "LOST_FRAME_SECONDS", -1.0)
     tab.loop.pump()
     assert tab.n_sent == 2
 

@@ -13,7 +13,7 @@ from genoviz_app.pages.pangenome.layout.run import LayoutRun
 from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.pages.pangenome.picture import frames, live_picture
 from genoviz_app.pages.pangenome.picture.fitting import Shape
-from genoviz_app.pages.pangenome.picture.frames import FrameLoop
+from genoviz_app.pages.pangenome.picture.frames import PictureFrames
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel
 from genoviz_app.server.jobs import JobPool
@@ -52,7 +52,7 @@ class Tab:
 
     def __init__(self, run):
         self.run, self.sent, self.document = run, [], Document()
-        self.picture = LivePicture(run, makes_frames=FrameLoop)
+        self.picture = LivePicture(run, makes_frames=PictureFrames)
         self.picture.pane._send_msg = self.sent.append
         self.picture.frames.attach(self.document)
         self.tell("resize", bounds=[0, 1, 0, 1], width=WIDTH, height=HEIGHT, moves=0)

@@ -13,10 +13,10 @@ from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.track_data import prepare
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
 from genoviz_app.pages.tracks.drawing.feature_packing import View
-from genoviz_app.pages.tracks.drawing.frames import frame_message, track_id
 from genoviz_app.pages.tracks.drawing.lanes import describe_lane
 from genoviz_app.pages.tracks.drawing.margin import describe_value, feature_card
 from genoviz_app.pages.tracks.drawing.summaries import overview_heights
+from genoviz_app.pages.tracks.drawing.track_canvas import frame_message, track_id
 from genoviz_app.pages.tracks.drawing.track_drawer import TrackDrawer
 from genoviz_app.pages.tracks.track import Scale, Track, new_look
 from genoviz_app.pages.tracks.track_list import TrackList, put_before, put_over
@@ -340,7 +340,7 @@ class Tab:
 def test_one_frame_is_in_flight_and_the_next_has_the_newest_view(session, monkeypatch):
     tab, sent = Tab(), []
     monkeypatch.setattr(
-        "genoviz_app.pages.tracks.drawing.frames.pn.state", type("S", (), {"curdoc": tab})
+        "genoviz_app.parts.canvas_component.pn.state", type("S", (), {"curdoc": tab})
     )
     tracks = TrackList(session, lambda: None)
     tracks.tracks.append(make_track("a", [1, 2, 3]))
