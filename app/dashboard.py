@@ -247,7 +247,7 @@ class Dashboard:
         paths = () if session.opened is None else session.opened.graph.path_names
         if link.region is not None and link.region.path in paths:
             session.region = link.region
-        getattr(self.page, "revisit", self.page.follow)(link)
+        self.page.revisit(link)
 
 
 def default_source() -> str:

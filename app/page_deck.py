@@ -8,6 +8,7 @@ from typing import Any
 import panel_material_ui as pmui
 
 from genoviz_app.pages import PAGES
+from genoviz_app.parts.page import Page
 from genoviz_app.session.session import Session
 
 HIDDEN_POLL_SECONDS = 1.0
@@ -34,7 +35,7 @@ class PageDeck:
 
     def __init__(self, session: Session, slug: str = "") -> None:
         self._session = session
-        self._pages: dict[str, Any] = {}
+        self._pages: dict[str, Page] = {}
         self._parts: dict[str, tuple[Any, ...]] = {}
         self._next_hidden_poll = 0.0
         self._is_seen = False
@@ -60,7 +61,7 @@ class PageDeck:
         self._show(self.switch.value)
 
     @property
-    def page(self) -> Any:
+    def page(self) -> Page:
         """The page that is shown."""
         return self._pages[self.switch.value]
 
@@ -77,14 +78,13 @@ class PageDeck:
         """Make what pages are sent without, now that the browser has them."""
         self._is_seen = True
         for page in self._pages.values():
-            _complete(page)
+            page.complete()
 
     def poll(self) -> None:
         """Bring the shown page up to date, and now and then the others."""
         shown, now = self.page, time.monotonic()
         shown.poll()
-        if hasattr(shown, "make_ready"):
-            shown.make_ready()
+        shown.make_ready()
         if now < self._next_hidden_poll:
             return
         self._next_hidden_poll = now + HIDDEN_POLL_SECONDS
@@ -115,7 +115,7 @@ class PageDeck:
     def _build(self, slug: str) -> None:
         page = next(page for page in PAGES if page.slug == slug)(self._session)
         if self._is_seen:
-            _complete(page)
+            page.complete()
         page.poll()  # a figure that changes its height while it comes up disturbs the browser
         header = pmui.Row(*page.header, align="center", margin=0)
         sidebar = pmui.Column(*page.sidebar, **WIDE)
@@ -125,8 +125,3 @@ class PageDeck:
         self.content.append(content)
         self._pages[slug] = page
         self._parts[slug] = (header, sidebar, content)
-
-
-def _complete(page: Any) -> None:
-    if hasattr(page, "complete"):
-        page.complete()

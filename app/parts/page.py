@@ -13,14 +13,14 @@ from genoviz_app.session.session import Session
 
 
 class Page:
-    """A page; one has ``sidebar``, ``content``, ``link``, ``follow`` and ``poll`` of its own.
+    """A page of the dashboard.
 
     Attributes
     ----------
     slug, title
         Name in links, and on the screen.
-    header, messages, sidebar, content
-        What the dashboard shows: in the header and above the content there is nothing as a rule.
+    header, messages
+        What stands in the header and above the content: nothing as a rule.
     """
 
     slug = title = ""
@@ -30,9 +30,35 @@ class Page:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    @property
+    def sidebar(self) -> list[Any]:
+        """What stands in the sidebar."""
+        raise NotImplementedError
+
+    @property
+    def content(self) -> Any:
+        """What stands in the main area."""
+        raise NotImplementedError
+
+    @property
+    def link(self) -> Address:
+        """What a link to the present view says."""
+        raise NotImplementedError
+
+    def follow(self, link: Address) -> None:
+        """Show what a link asks for, once its files are open."""
+        raise NotImplementedError
+
+    def poll(self) -> None:
+        """Bring the page up to date; called some twenty times a second."""
+        raise NotImplementedError
+
     def revisit(self, link: Address) -> None:
         """Go where a person was before, by the browser's Back button."""
         self.follow(link)
+
+    def complete(self) -> None:
+        """Make what the page is sent without, now that the browser has it; most are whole."""
 
     def make_ready(self) -> None:
         """Make what is not shown yet, bit by bit; most pages are made at once."""

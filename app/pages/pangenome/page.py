@@ -34,6 +34,7 @@ from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.parts.page import Page, side_column
 from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS
 from genoviz_app.server.jobs import describe_problem
@@ -58,22 +59,14 @@ FORMATS = (
 UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"
 
 
-class PangenomePage:
-    """Open a graph, lay it out, explore it.
-
-    Attributes
-    ----------
-    slug, title
-        Name in links, and on the screen.
-    sidebar, content
-        What the dashboard shows.
-    """
+class PangenomePage(Page):
+    """Open a graph, lay it out, explore it."""
 
     slug = "pangenome"
     title = "Pangenome"
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self._seen_error: Exception | None = None
         self._seen_notices: tuple = ()
         self.view = LayoutView(submit=session.submit, height="100%")
@@ -131,14 +124,7 @@ class PangenomePage:
     @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        graph = pmui.Column(
-            self.picker.panel,
-            self.facts,
-            self.notices,
-            sizing_mode="stretch_width",
-            margin=(4, 10, 0, 10),
-        )
-        return [graph, self.sections]
+        return [*side_column(self.picker.panel, self.facts, self.notices), self.sections]
 
     @cached_property
     def sections(self) -> pmui.Accordion:

@@ -14,6 +14,7 @@ from genoviz.samples import get_sample, list_samples
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.pages import PAGES
 from genoviz_app.pages.pangenome.page import LinkFollower
+from genoviz_app.parts.page import Page
 from genoviz_app.session.address import Region
 from genoviz_app.session.session import OpenGraph, Session
 from tests.app.conftest import poll_until
@@ -31,7 +32,10 @@ def test_every_page_can_be_built(page_class, source):
     page = page_class(session)
     pn.Column(*page.sidebar, page.content).get_root()
     assert page.title
+    assert isinstance(page, Page)
+    page.complete()
     page.poll()
+    page.make_ready()
     page.close()
     session.close()
 
