@@ -56,6 +56,14 @@ _MODULES = {
         "iter_relationship_matrix",
         "relationship_matrix",
     ),
+    "genoviz.analyses.genotypes.variances.estimate": (
+        "iter_reml",
+        "iter_reml_of_relationships",
+        "reml",
+        "reml_of_relationships",
+    ),
+    "genoviz.analyses.genotypes.variances.reml": ("VarianceSnapshot",),
+    "genoviz.io.genotypes.relationship_files": ("read_relationships",),
     "genoviz.analyses.genotypes.relatives": (
         "RelatedPairs",
         "relatives",

@@ -136,6 +136,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "Compute the main axes along which samples differ, by block Lanczos on packed "
                 "genotypes.",
             ),
+            "reml": (
+                "genoviz.cli.genotypes.variances",
+                "Estimate variances and heritability by restricted maximum likelihood (REML).",
+            ),
             "gwas": (
                 "genoviz.cli.genotypes.geno",
                 "Test each variant: BETA is the effect of one more A1 (log odds of the logistic "

@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -286,7 +286,8 @@ def _iter_files(value: Any) -> Iterator[Path]:
 
 def _is_path(hint: Any) -> bool:
     """Return whether a parameter is one file, which it may leave out."""
-    return hint is Path or Path in [kind for kind in get_args(hint) if isinstance(kind, type)]
+    kinds = [kind for kind in get_args(hint) if isinstance(kind, type)]
+    return hint is Path or (get_origin(hint) is not list and Path in kinds)
 
 
 def _refuse_two(params: list[Any], stream: str, verb: str) -> None:

@@ -309,6 +309,67 @@ def test_grm_of_gcta_has_the_variants_that_each_pair_shares(run, made):
     assert np.array_equal(counts, shared[np.tril_indices(90)])
 
 
+def test_reml_of_genotypes_and_of_their_relationships(run, made):
+    options = "--pheno made.pheno.tsv --trait trait".split()
+    code, out, err = run("reml", "made.bed", *options)
+    trait = column(Path("made.pheno.tsv").read_text(), "trait")
+    expected = genoviz.reml(made, trait)
+    assert code == 0
+    assert [row["#COMPONENT"] for row in rows_of(out)] == ["genotypes", "residual"]
+    np.testing.assert_allclose(column(out, "VARIANCE"), expected.variances)
+    assert column(out, "SHARE")[0] == pytest.approx(expected.heritability)
+    assert column(out, "SHARE_SE")[0] == pytest.approx(expected.heritability_error)
+    assert f"trait trait: h2 {expected.heritability:.4f} ± " in err
+    run("grm", "made.bed", "-o", "g.grm.bin")
+    code, _, _ = run("reml", "g.grm.bin", *options, "-o", "v.tsv")
+    assert code == 0
+    found = Path("v.tsv").read_text()
+    np.testing.assert_allclose(column(found, "VARIANCE"), column(out, "VARIANCE"), rtol=1e-4)
+    code, _, err = run("reml", "made.bed", *options, "--max-iterations", 1)
+    assert code == 3
+    assert "not converged; raise --max-iterations" in err
+
+
+def test_reml_has_a_variance_for_each_set_or_file(run, made):
+    options = "--pheno made.pheno.tsv --trait trait --traces random --probes 5 --seed 3".split()
+    ids = made.variants.ids.tolist()
+    names = ["odd" if k % 2 else "even" for k in range(200)]
+    Path("sets.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(ids, names, strict=False)))
+    code, out, err = run("reml", "made.bed", *options, "--sets", "sets.tsv")
+    assert code == 0
+    assert "200 of 240 variants are in 2 sets" in err
+    assert "by random traces" in err
+    assert [row["#COMPONENT"] for row in rows_of(out)] == ["even", "odd", "residual"]
+    assert column(out, "SHARE").sum() == pytest.approx(1)
+    run("grm", "made.bed", "--region", "1", "-o", "one.grm.bin")
+    Path("some.txt").write_text("".join(f"{name}\n" for name in made.samples.ids[5:]))
+    run("grm", "made.bed", "--region", "2", "--keep", "some.txt", "-o", "two.grm.bin")
+    code, out, err = run("reml", "one.grm.bin", "two.grm.bin", *options[:4])
+    assert code == 0
+    assert "85 samples are in all files of relationships" in err
+    assert [row["#COMPONENT"] for row in rows_of(out)] == ["one", "two", "residual"]
+
+
+def test_predictions_take_the_heritability_that_is_estimated(run, made):
+    command = "blup made.bed --pheno made.pheno.tsv --trait trait --h2 estimate".split()
+    trait = column(Path("made.pheno.tsv").read_text(), "trait")
+    h2 = genoviz.reml(made, trait).heritability
+    code, out, err = run(*command)
+    assert code == 0
+    assert f"note: heritability is estimated: h2 {h2:.4f}" in err
+    assert "assumed" not in err
+    values = genoviz.snp_blup(made, trait, heritability=h2).breeding_values
+    np.testing.assert_allclose(column(out, "BREEDING_VALUE"), values, atol=1e-6)
+    Path("herd.ped").write_text("".join(f"{name} 0 0\n" for name in made.samples.ids.tolist()))
+    code, out, err = run(*command, "--pedigree", "herd.ped", "--method", "ssSNPBLUP")
+    assert code == 0
+    assert f"note: heritability is estimated: h2 {h2:.4f}" in err
+    for wrong in ("nan", "half", "-0.1"):
+        code, _, err = run(*command[:-1], wrong)
+        assert code == 2
+        assert "neither a number from 0 to 1" in " ".join(err.replace("│", " ").split())
+
+
 def test_pca_finds_the_axes_of_the_dense_matrix(run, made):
     code, out, err = run("pca", "made.bed", "-k", 2, "--iterations", 6, "--loadings", "l.tsv")
     p = np.nanmean(inflated(made), axis=0) / 2

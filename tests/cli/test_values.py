@@ -12,7 +12,7 @@ from genoviz.cli.main import OUTPUTS, main, make_program
 MAX_INTEGER = 2**63 - 1
 INPUTS = {
     *("annotations bed covar file genome genotypes graph guides index input_file keep").split(),
-    *("layout matrix pedigree pheno queries sequences start subjects table").split(),
+    *("layout matrix pedigree pheno queries sequences sets start subjects table").split(),
 }
 
 

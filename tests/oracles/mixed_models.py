@@ -32,3 +32,45 @@ def single_step_inverse(relationships, genotyped, z, scale, weight):
     inverse = np.linalg.inv(relationships)
     inverse[np.ix_(genotyped, genotyped)] += genomic - np.linalg.inv(among)
     return inverse, genomic
+
+
+def projection(covariance, design):
+    """Return P = V^-1 - V^-1 X (X'V^-1 X)^-1 X'V^-1."""
+    inverse = np.linalg.inv(covariance)
+    return inverse - inverse @ design @ np.linalg.solve(
+        design.T @ inverse @ design, design.T @ inverse
+    )
+
+
+def covariance_of(variances, relationships):
+    """Return V = sum_k v_k K_k + v_e I."""
+    n = len(relationships[0])
+    return sum(v * k for v, k in zip(variances, [*relationships, np.eye(n)], strict=True))
+
+
+def restricted_likelihood(variances, phenotype, design, relationships):
+    """Return -(log |V| + log |X'V^-1 X| + y'Py) / 2."""
+    covariance = covariance_of(variances, relationships)
+    inner = design.T @ np.linalg.inv(covariance) @ design
+    quadratic = phenotype @ projection(covariance, design) @ phenotype
+    return -(np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(inner)[1] + quadratic) / 2
+
+
+def reml(phenotype, design, relationships):
+    """Return the variances of highest restricted likelihood and their average information.
+
+    The optimum is searched for without derivatives.
+    """
+    from scipy.optimize import minimize
+
+    start = np.log(np.full(len(relationships) + 1, phenotype.var() / (len(relationships) + 1)))
+    found = minimize(
+        lambda logs: -restricted_likelihood(np.exp(logs), phenotype, design, relationships),
+        start,
+        method="Nelder-Mead",
+        options={"xatol": 1e-8, "fatol": 1e-10, "maxiter": 5000},
+    )
+    variances = np.exp(found.x)
+    p = projection(covariance_of(variances, relationships), design)
+    ways = [k @ p @ phenotype for k in [*relationships, np.eye(len(p))]]
+    return variances, np.array([[a @ p @ b / 2 for b in ways] for a in ways])

@@ -44,7 +44,21 @@ class Preconditioner(StrEnum):
 
 
 ASSUMED_HERITABILITY, ASSUMED_WEIGHT = 0.5, 0.2
+ESTIMATE = "estimate"
 _SINGLE_STEP = (Method.ss_snp_blup, Method.ss_gta_blup)
+
+
+def _parse_heritability(text: str) -> float | str:
+    """Return a number from 0 to 1, or the word that asks for an estimate."""
+    if text == ESTIMATE:
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise typer.BadParameter(f"{text!r} is neither a number from 0 to 1 nor {ESTIMATE!r}")
+    return value
 
 
 @with_examples(
@@ -62,12 +76,14 @@ def blup(
     covariate: io.CovariatesOption = None,
     by_row_order: io.RowOrderOption = False,
     heritability: Annotated[
-        float | None,
+        Any,
         typer.Option(
             "--heritability",
-            min=0,
-            max=1,
-            help="Of the trait, within (0, 1). It is not estimated.",
+            "--h2",
+            parser=_parse_heritability,
+            metavar="NUMBER | estimate",
+            help="Of the trait, within (0, 1); or estimate it by REML, of the samples that have "
+            "genotypes and phenotype.",
             show_default=f"{ASSUMED_HERITABILITY:g}, with a note",
         ),
     ] = None,
@@ -175,6 +191,7 @@ def blup(
                 form=method.value,
                 polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
                 preconditioner=preconditioner.value,
+                seed=seed,
                 **common,
             )
             _write(columns, output, found, last, effects)
@@ -195,6 +212,11 @@ def blup(
             by_row_order=by_row_order,
         )
         print_notes(*Training(phenotype, covariates, covariate_names=names).notes)
+        if heritability == ESTIMATE:
+            common["heritability"] = io.estimate_heritability(
+                found, phenotype, bar, covariates=covariates, contigs=contigs.value, seed=seed,
+                backend=backend.value,
+            )  # fmt: skip
         if cross_validate is not None:
             from genoviz.analyses.genotypes.prediction.cross_validation import iter_cross_validate
 
@@ -259,6 +281,8 @@ def _solve_single_step(
     kind: io.TraitType,
     by_row_order: bool,
     bar: ProgressBar,
+    *,
+    seed: int,
     **options: Any,
 ) -> tuple[str, dict[str, Any], BlupSnapshot]:
     """Return the trait, columns for all animals of a pedigree, and the last snapshot."""
@@ -277,6 +301,11 @@ def _solve_single_step(
     animals = SampleTable.from_ids(pedigree.ids)
     name, taken = io.take_trait(table, animals, trait, kind, by_row_order=by_row_order)
     phenotype = _numbers(name, taken)
+    if options["heritability"] == ESTIMATE:
+        number = dict(zip(pedigree.ids.tolist(), phenotype.tolist(), strict=True))
+        own = np.array([number.get(sample, np.nan) for sample in genotypes.samples.ids.tolist()])
+        shared = {key: options[key] for key in ("contigs", "backend")}
+        options["heritability"] = io.estimate_heritability(genotypes, own, bar, seed=seed, **shared)
     last = _solve(iter_single_step(genotypes, pedigree, phenotype, **options), bar)
     columns = {
         "#ID": pedigree.ids,
@@ -301,8 +330,10 @@ def _solve(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
     return snapshot
 
 
-def _tell_assumed(what: str, given: float | None, assumed: float) -> None:
+def _tell_assumed(what: str, given: float | str | None, assumed: float) -> None:
     """Tell what a number is that predictions depend on, and whether somebody chose it."""
+    if given == ESTIMATE:
+        return
     if given is None:
         option = what.replace(" ", "-")
         print_notes(f"{what} {assumed:g} is assumed, not estimated; --{option} sets it")

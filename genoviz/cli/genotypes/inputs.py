@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
     from genoviz.model.genotypes.phenotypes import PhenotypeTable
     from genoviz.model.genotypes.traits import Trait
@@ -298,6 +299,31 @@ def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:
     for progress in steps:
         bar.update(progress.what, progress.fraction, 1.0, "")
     return progress.result
+
+
+def last_estimate(steps: Iterator[VarianceSnapshot], bar: ProgressBar) -> VarianceSnapshot:
+    """Return the last of the estimates of variances."""
+    for snapshot in steps:
+        bar.update("Estimating variances", snapshot.iteration, None, "iterations")
+    return snapshot
+
+
+def estimate_heritability(
+    genotypes: Genotypes, phenotype: np.ndarray, bar: ProgressBar, **options: Any
+) -> float:
+    """Return the heritability that REML finds; a note tells how."""
+    from genoviz.analyses.genotypes.variances.estimate import iter_reml
+    from genoviz.errors import ParameterError
+
+    last = last_estimate(iter_reml(genotypes, phenotype, **options), bar)
+    print_notes(f"heritability is estimated: {last.sentence}")
+    if not 1e-4 < last.heritability < 1 - 1e-4:
+        raise ParameterError(
+            f"the heritability is estimated as {last.heritability:.2g} ± "
+            f"{last.heritability_error:.2g}, from which nothing can be predicted; give one by "
+            "--heritability"
+        )
+    return last.heritability
 
 
 def tell_end(sentence: str, *, is_converged: bool, remedy: str) -> None:

@@ -7,20 +7,103 @@ https://yanglab.westlake.edu.cn/software/gcta/#MakingaGRM
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.replace_file import is_open_stream, replace_file
-
-if TYPE_CHECKING:
-    from genoviz.model.genotypes.genotypes import SampleTable
+from genoviz.io.text.text_file import read_bytes
+from genoviz.model.genotypes.genotypes import SampleTable
 
 GCTA_ENDING = ".grm.bin"
 ENDINGS = (GCTA_ENDING, ".npy", ".tsv")
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRelationships:
+    """A relationship matrix of a file.
+
+    Attributes
+    ----------
+    values
+        float64, shape (n, n), symmetric.
+    samples
+        The n samples.
+    pair_variants
+        float32, shape (n, n): how many variants each relationship was computed from; None where
+        there is no file that says so.
+    """
+
+    values: np.ndarray
+    samples: SampleTable
+    pair_variants: np.ndarray | None = None
+
+
+def read_relationships(path: str | PathLike[str]) -> StoredRelationships:
+    """Read a relationship matrix as GCTA writes it.
+
+    Parameters
+    ----------
+    path
+        The ``.grm.bin`` file, with ``.grm.id``, and ``.grm.N.bin`` if there is one, beside it.
+
+    Raises
+    ------
+    ParameterError
+        If the file is named otherwise.
+    FileFormatError
+        If a file is not there, or the files do not fit each other.
+    """
+    path = Path(path)
+    if not path.name.endswith(GCTA_ENDING):
+        raise ParameterError(f"{path.name} is no relationship matrix, needs a {GCTA_ENDING} file")
+    prefix = str(path).removesuffix(GCTA_ENDING)
+    samples = _read_samples(Path(prefix + ".grm.id"))
+    counts = Path(prefix + ".grm.N.bin")
+    return StoredRelationships(
+        _read_triangle(path, len(samples)),
+        samples,
+        _read_triangle(counts, len(samples), np.float32) if counts.is_file() else None,
+    )
+
+
+def _read_samples(path: Path) -> SampleTable:
+    if not path.is_file():
+        raise FileFormatError(path, "is not there, needs a line with FID and IID a sample")
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    families, ids = [], []
+    for number, line in enumerate(lines, 1):
+        fields = line.split()
+        if len(fields) < 2:
+            raise FileFormatError(path, f"has {len(fields)} fields, needs FID and IID", line=number)
+        families.append(fields[0])
+        ids.append(fields[1])
+    return replace(SampleTable.from_ids(ids), family_ids=np.array(families, np.str_))
+
+
+def _read_triangle(path: Path, n: int, dtype: type = np.float64) -> np.ndarray:
+    """Return a symmetric matrix of its lower triangle in float32, row by row."""
+    try:
+        found = np.fromfile(path, "<f4")
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    needed = n * (n + 1) // 2
+    if len(found) != needed or path.stat().st_size != 4 * needed:
+        raise FileFormatError(
+            path,
+            f"has {path.stat().st_size:,} bytes, needs {4 * needed:,} for the {n:,} samples of "
+            "its .grm.id file",
+        )
+    values = np.empty((n, n), dtype)
+    for row in range(n):
+        first = row * (row + 1) // 2
+        values[row, : row + 1] = found[first : first + row + 1]
+        values[:row, row] = values[row, :row]
+    return values
 
 
 def write_relationships(

@@ -34,6 +34,9 @@ class Training:
         float64, shape (n,): 0 for those who are not trained on.
     is_trained
         bool, shape (n,).
+    basis
+        float64, shape (n, fixed effects): orthonormal columns that span these; 0 for those who
+        are not trained on.
     notes
         Which covariates are left out, as they are constant or combinations of those before them.
 
@@ -61,7 +64,7 @@ class Training:
         self.phenotype = np.where(self.is_trained, values, 0.0)
         design = np.column_stack([np.ones(len(values)), columns[:, self._kept]])
         design[~self.is_trained] = 0.0
-        self._basis, self._triangle = np.linalg.qr(design)
+        self.basis, self._triangle = np.linalg.qr(design)
         self._n_covariates = columns.shape[1]
         names = covariate_names or [f"number {k + 1}" for k in range(columns.shape[1])]
         self.notes = describe_left_out([n for k, n in enumerate(names) if k not in {*self._kept}])
@@ -73,7 +76,7 @@ class Training:
 
     def project(self, values: np.ndarray) -> np.ndarray:
         """Return P @ values, which is 0 for those who are not trained on."""
-        return values * self.is_trained - self._basis @ (self._basis.T @ values)
+        return values * self.is_trained - self.basis @ (self.basis.T @ values)
 
     def fixed_effects(self, breeding_values: np.ndarray) -> np.ndarray:
         """Return intercept and effects of covariates, given the random effects.
@@ -83,7 +86,7 @@ class Training:
         rest = self.phenotype - breeding_values
         effects = np.zeros(1 + self._n_covariates)
         places = [0, *(1 + k for k in self._kept)]
-        effects[places] = np.linalg.solve(self._triangle, self._basis.T @ rest)
+        effects[places] = np.linalg.solve(self._triangle, self.basis.T @ rest)
         return effects
 
 

@@ -1,0 +1,1 @@
+"""Variance components: what shares of a trait's variance relationships account for."""

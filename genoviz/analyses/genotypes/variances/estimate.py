@@ -1,0 +1,333 @@
+"""How much of a trait's variance genotypes, or relationships from elsewhere, account for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from genoviz.analyses.genotypes.prediction.blup_training import Training, check_phenotype_length
+from genoviz.analyses.genotypes.prediction.markers import Markers
+from genoviz.analyses.genotypes.relationships import iter_crossproducts
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
+from genoviz.analyses.genotypes.variances.covariances import (
+    Covariance,
+    DenseCovariance,
+    DiagonalCovariance,
+    ProbedCovariance,
+)
+from genoviz.analyses.genotypes.variances.reml import (
+    RESIDUAL,
+    VarianceSnapshot,
+    iter_reml_of,
+)
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes
+
+Traces = Literal["auto", "exact", "random"]
+TRACES = ("auto", "exact", "random")
+MAX_EXACT = 4000
+"""Samples whose dense matrices are decomposed within some seconds."""
+GENOTYPED = "genotypes"
+
+
+def reml(
+    genotypes: Genotypes,
+    phenotype: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    variant_sets: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
+    traces: Traces = "auto",
+    n_probes: int = 30,
+    tolerance: float = 1e-5,
+    max_iterations: int = 100,
+    seed: int = 0,
+    backend: Backend = "auto",
+) -> VarianceSnapshot:
+    """Return the last snapshot of `iter_reml`."""
+    *_, last = iter_reml(
+        genotypes,
+        phenotype,
+        covariates=covariates,
+        covariate_names=covariate_names,
+        variant_sets=variant_sets,
+        contigs=contigs,
+        traces=traces,
+        n_probes=n_probes,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        seed=seed,
+        backend=backend,
+    )
+    return last
+
+
+def iter_reml(
+    genotypes: Genotypes,
+    phenotype: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    variant_sets: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
+    traces: Traces = "auto",
+    n_probes: int = 30,
+    tolerance: float = 1e-5,
+    max_iterations: int = 100,
+    seed: int = 0,
+    backend: Backend = "auto",
+) -> Iterator[VarianceSnapshot]:
+    """Estimate how much of a trait's variance variants account for, and yield each iterate.
+
+    The model is y = Xb + sum_k u_k + e, u_k ~ N(0, G_k v_k), with VanRaden's G_k = Z_k Z_k' / s_k
+    of each set of variants: that of `iter_gblup`, whose ``heritability`` is the one found here.
+
+    Parameters
+    ----------
+    genotypes
+        Of all samples; a missing genotype counts as the mean.
+    phenotype
+        float64, shape (n_samples,): NaN for none.
+    covariates
+        float64, shape (n_samples,) or (n_samples, c): X after the intercept; a sample with a NaN
+        takes no part.
+    covariate_names
+        What notes call them.
+    variant_sets
+        str, shape (n_variants,): the set of each variant, which has a variance of its own; empty
+        for variants that are left out. All variants are one set if None.
+    contigs
+        As in `iter_snp_blup`.
+    traces
+        ``"exact"``: G is built and decomposed, which takes memory of n_samples², and time of
+        n_samples³. ``"random"``: G is never built; the data is multiplied by columns of random
+        signs, the phenotype beside them. ``"auto"``: exact up to 4,000 samples.
+    n_probes
+        How many such columns. They add 1 / n_probes to the squared standard error, or less.
+    tolerance
+        Largest change of a variance over their sum at which to stop.
+    max_iterations
+        When to stop at the latest.
+    seed
+        Of the random columns.
+    backend
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, or there is nothing to learn from.
+
+    References
+    ----------
+    Yang et al. 2011, GCTA: a tool for genome-wide complex trait analysis,
+    doi:10.1016/j.ajhg.2010.11.011
+    Loh et al. 2015, Contrasting genetic architectures of schizophrenia and other complex diseases
+    using fast variance-components analysis, doi:10.1038/ng.3431 (random traces)
+    """
+    _check_options(traces, n_probes)
+    values = check_phenotype_length(phenotype, genotypes.n_samples)
+    training = Training(values, covariates, covariate_names=covariate_names)
+    n_variants = genotypes.n_variants
+    genotypes, kept = take_autosomes(genotypes, contigs)
+    if variant_sets is None:
+        markers = {GENOTYPED: Markers(genotypes, backend)}
+    else:
+        sets = _check_sets(variant_sets, n_variants)[kept]
+        names = np.unique(sets[sets != ""]).tolist()
+        if not names:
+            raise ParameterError("no variant of the genotypes is in a set")
+        markers = {
+            name: Markers(genotypes.take_variants(np.flatnonzero(sets == name)), backend)
+            for name in names
+        }
+    trained = np.flatnonzero(training.is_trained)
+    if _is_exact(traces, len(trained)):
+        matrices = []
+        for each in markers.values():
+            for matrix in iter_relationships_of(each, trained):
+                if matrix is None:
+                    yield _nothing_yet(tuple(markers), training)
+            matrices.append(matrix)
+        covariance = _dense(matrices, training.basis[trained])
+    else:
+        yield _nothing_yet(tuple(markers), training)
+        covariance = ProbedCovariance(
+            [product_with_relationships(each, trained) for each in markers.values()],
+            training.basis[trained],
+            n_probes=n_probes,
+            seed=seed,
+        )
+    yield from _iter_fit(covariance, training, tuple(markers), tolerance, max_iterations)
+
+
+def reml_of_relationships(
+    relationships: Mapping[str, np.ndarray],
+    phenotype: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    traces: Traces = "auto",
+    n_probes: int = 30,
+    tolerance: float = 1e-5,
+    max_iterations: int = 100,
+    seed: int = 0,
+) -> VarianceSnapshot:
+    """Return the last snapshot of `iter_reml_of_relationships`."""
+    *_, last = iter_reml_of_relationships(
+        relationships,
+        phenotype,
+        covariates=covariates,
+        covariate_names=covariate_names,
+        traces=traces,
+        n_probes=n_probes,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        seed=seed,
+    )
+    return last
+
+
+def iter_reml_of_relationships(
+    relationships: Mapping[str, np.ndarray],
+    phenotype: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    traces: Traces = "auto",
+    n_probes: int = 30,
+    tolerance: float = 1e-5,
+    max_iterations: int = 100,
+    seed: int = 0,
+) -> Iterator[VarianceSnapshot]:
+    """Estimate how much of a trait's variance relationships account for, and yield each iterate.
+
+    Parameters
+    ----------
+    relationships
+        By name, float64 of shape (n_samples, n_samples), symmetric: as of `relationship_matrix`,
+        of a pedigree, or read from a file.
+    phenotype, covariates, covariate_names, traces, n_probes, tolerance, max_iterations, seed
+        As in `iter_reml`.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, or there is nothing to learn from.
+    """
+    _check_options(traces, n_probes)
+    if not relationships:
+        raise ParameterError("there are no relationships, needs at least one matrix")
+    n = len(next(iter(relationships.values())))
+    for name, matrix in relationships.items():
+        if matrix.shape != (n, n):
+            raise ParameterError(
+                f"relationships {name!r} have shape {matrix.shape}, need ({n}, {n})"
+            )
+    values = check_phenotype_length(phenotype, n)
+    training = Training(values, covariates, covariate_names=covariate_names)
+    trained = np.flatnonzero(training.is_trained)
+    matrices = [each[np.ix_(trained, trained)] for each in relationships.values()]
+    basis = training.basis[trained]
+    if _is_exact(traces, len(trained)):
+        covariance = _dense(matrices, basis)
+    else:
+        products = [matrix.__matmul__ for matrix in matrices]
+        covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
+    names = tuple(relationships)
+    yield from _iter_fit(covariance, training, names, tolerance, max_iterations)
+
+
+def product_with_relationships(
+    markers: Markers, samples: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function that multiplies ZZ' / s of some samples with columns, shape (n, k)."""
+    n_samples = markers.genotypes.n_samples
+
+    def multiply(columns: np.ndarray) -> np.ndarray:
+        spread = np.zeros((n_samples, columns.shape[1]))
+        spread[samples] = columns
+        effects = markers.matrix.multiply_transposed(spread)
+        return markers.matrix.multiply(effects)[samples] / markers.scale
+
+    return multiply
+
+
+def iter_relationships_of(markers: Markers, samples: np.ndarray) -> Iterator[np.ndarray | None]:
+    """Compute ZZ' / s of some samples; yields None on the way, the dense matrix at last."""
+    genotypes = markers.genotypes
+    if len(samples) < genotypes.n_samples:
+        genotypes = select_samples(genotypes, samples)
+    values = markers.matrix.values
+    steps = iter_crossproducts(genotypes, values, dtype=np.float64, backend=markers.backend)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            yield done.value / markers.scale
+            return
+        yield None
+
+
+def _dense(matrices: list[np.ndarray], basis: np.ndarray) -> Covariance:
+    if len(matrices) == 1:
+        return DiagonalCovariance(matrices[0], basis)
+    return DenseCovariance(matrices, basis)
+
+
+def _iter_fit(
+    covariance: Covariance,
+    training: Training,
+    names: tuple[str, ...],
+    tolerance: float,
+    max_iterations: int,
+) -> Iterator[VarianceSnapshot]:
+    return iter_reml_of(
+        covariance,
+        training.phenotype[training.is_trained],
+        names,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        notes=training.notes,
+    )
+
+
+def _check_options(traces: str, n_probes: int) -> None:
+    if traces not in TRACES:
+        raise ParameterError(f"traces is {traces!r}, needs one of {', '.join(TRACES)}")
+    if n_probes < 2:
+        raise ParameterError(f"n_probes is {n_probes}, needs at least 2")
+
+
+def _check_sets(variant_sets: np.ndarray, n_variants: int) -> np.ndarray:
+    sets = np.asarray(variant_sets, str)
+    if sets.shape != (n_variants,):
+        raise ParameterError(f"variant_sets has shape {sets.shape}, needs ({n_variants},)")
+    return sets
+
+
+def _is_exact(traces: str, n: int) -> bool:
+    return traces == "exact" or (traces == "auto" and n <= MAX_EXACT)
+
+
+def _nothing_yet(names: tuple[str, ...], training: Training) -> VarianceSnapshot:
+    unknown = np.full(len(names) + 1, np.nan)
+    return VarianceSnapshot(
+        0,
+        (*names, RESIDUAL),
+        unknown,
+        unknown,
+        unknown[1:],
+        unknown[1:],
+        *[np.nan] * 6,
+        np.inf,
+        training.n_trained,
+        False,
+        0.0,
+        training.notes,
+    )

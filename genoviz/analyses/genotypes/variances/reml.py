@@ -1,0 +1,303 @@
+"""Variance components by restricted maximum likelihood, with a moment estimator as start and check.
+
+Average information: with w = Py, the gradient of the likelihood and the information that a step
+divides it by are, for each component k (the residual has K = I)::
+
+    gradient_k = (w'K_k w - tr(P K_k)) / 2,    information_kl = w'K_k P K_l w / 2
+
+so that a step needs P of the phenotype, of the probes of the traces, and of K_k w.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.genotypes.variances.covariances import Covariance, NotPositiveError
+from genoviz.errors import ParameterError
+
+RESIDUAL = "residual"
+FLOOR = 1e-6
+"""Smallest variance of a component, as a share of the phenotype's."""
+_START = 0.02
+_HALVINGS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceSnapshot:
+    """Variance components as they are after some iterations.
+
+    Attributes
+    ----------
+    iteration
+        Iterations done; 0 is the start, by the moments of Haseman and Elston.
+    names
+        Of the components; the last is ``"residual"``.
+    variances, standard_errors
+        float64, shape (n_components + 1,): in units of the squared phenotype. NaN while
+        relationships are being computed.
+    shares, share_errors
+        float64, shape (n_components,): of the variance of the phenotype, but for fixed effects.
+    heritability, heritability_error
+        The sum of the shares.
+    trace_error
+        What random probes add to the standard error of the heritability; 0 where traces are exact.
+    moment_heritability, moment_error
+        What the regression of Haseman and Elston says, and its standard error (NaN with random
+        probes and several components).
+    log_likelihood
+        Restricted, but for a constant; NaN with random probes.
+    change
+        Of the last step: the largest change of a variance over their sum.
+    n_samples
+        How many have a phenotype and all covariates.
+    is_converged
+        Whether the change is within the tolerance.
+    seconds
+        Since the start of the iterations.
+    notes
+        Which covariates are left out, one sentence each.
+    """
+
+    iteration: int
+    names: tuple[str, ...]
+    variances: np.ndarray
+    standard_errors: np.ndarray
+    shares: np.ndarray
+    share_errors: np.ndarray
+    heritability: float
+    heritability_error: float
+    trace_error: float
+    moment_heritability: float
+    moment_error: float
+    log_likelihood: float
+    change: float
+    n_samples: int
+    is_converged: bool
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        if np.isnan(self.heritability):
+            return "variances are not known yet"
+        by_probes = f" (± {self.trace_error:.2g} by random traces)" if self.trace_error else ""
+        plural = "s" * (self.iteration != 1)
+        return (
+            f"h2 {self.heritability:.4f} ± {self.heritability_error:.4f}{by_probes}, by moments "
+            f"{self.moment_heritability:.4f}; {self.n_samples:,} samples, {self.iteration:,} "
+            f"iteration{plural}{'' if self.is_converged else ', not converged'}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The likelihood at some variances."""
+
+    variances: np.ndarray
+    gradient: np.ndarray
+    information: np.ndarray
+    noise: np.ndarray
+    log_likelihood: float
+    is_solved: bool
+    solutions: tuple[np.ndarray, np.ndarray]
+
+    def step(self, floor: float) -> np.ndarray:
+        """Return the variances that come next; those at the floor that want to fall stay there."""
+        is_free = (self.variances > floor) | (self.gradient > 0)
+        places = np.flatnonzero(is_free)
+        step = np.zeros_like(self.variances)
+        step[places] = np.linalg.lstsq(
+            self.information[np.ix_(places, places)], self.gradient[places]
+        )[0]
+        return np.maximum(self.variances + step, floor)
+
+    def covariance(self) -> np.ndarray:
+        """Return that of the variances."""
+        return np.linalg.pinv(self.information)
+
+
+def iter_reml_of(
+    covariance: Covariance,
+    phenotype: np.ndarray,
+    names: tuple[str, ...],
+    *,
+    tolerance: float,
+    max_iterations: int,
+    notes: tuple[str, ...] = (),
+) -> Iterator[VarianceSnapshot]:
+    """Estimate the variances of a covariance, and yield each iterate.
+
+    Parameters
+    ----------
+    covariance
+        Of those who are trained on.
+    phenotype
+        float64, shape (n,).
+    names
+        Of the components, without the residual.
+    tolerance
+        Largest change of a variance over their sum at which to stop.
+    max_iterations
+        When to stop at the latest.
+    notes
+        What snapshots say of the covariates.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or the covariance is not positive definite.
+
+    References
+    ----------
+    Gilmour, Thompson and Cullis 1995, Average information REML, doi:10.2307/2533274
+    """
+    if not tolerance > 0:
+        raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
+    if max_iterations < 1:
+        raise ParameterError(f"max_iterations is {max_iterations}, needs at least 1")
+    start = time.perf_counter()
+    y = covariance.take(phenotype)[:, None]
+    images = [covariance.multiply(k, covariance.probes) for k in range(covariance.n_components)]
+    images.append(covariance.probes)
+    moments, moment_error = _moments(covariance, y, images)
+    total = float((y * y).sum()) / covariance.degrees
+    floor = FLOOR * total
+    state = _state(covariance, np.maximum(moments, _START * total), y, images)
+    change, iteration, is_converged = np.inf, 0, False
+    while True:
+        yield _snapshot(
+            state,
+            (*names, RESIDUAL),
+            iteration=iteration,
+            moment_heritability=float(1 - moments[-1] / moments.sum()),
+            moment_error=moment_error,
+            change=change,
+            n_samples=len(phenotype),
+            is_converged=is_converged,
+            seconds=time.perf_counter() - start,
+            notes=notes,
+        )
+        if is_converged or iteration == max_iterations:
+            return
+        old, state = state, _improve(covariance, state, y, images, floor)
+        change = float(np.abs(state.variances - old.variances).max() / state.variances.sum())
+        is_converged = change < tolerance and state.is_solved
+        iteration += 1
+
+
+def _improve(
+    covariance: Covariance, old: _State, y: np.ndarray, images: list[np.ndarray], floor: float
+) -> _State:
+    """Return the state after a step, which is halved while the likelihood falls."""
+    target = old.step(floor)
+    for _ in range(_HALVINGS):
+        try:
+            new = _state(covariance, target, y, images, old)
+        except NotPositiveError:  # relationships of a file may have eigenvalues below 0
+            new = None
+        slack = 1e-9 * abs(old.log_likelihood)
+        if new and not new.log_likelihood < old.log_likelihood - slack:
+            return new
+        target = (target + old.variances) / 2
+    return old
+
+
+def _state(
+    covariance: Covariance,
+    variances: np.ndarray,
+    y: np.ndarray,
+    images: list[np.ndarray],
+    old: _State | None = None,
+) -> _State:
+    """Return the likelihood at some variances; `images` are those of the probes by each K."""
+    solver = covariance.at(variances)
+    guesses = old.solutions if old else (None, None)
+    solved = solver.solve(np.hstack([y, covariance.probes]), guesses[0])
+    of_y, of_probes = solved[:, :1], solved[:, 1:]
+    ways = [covariance.multiply(k, of_y) for k in range(covariance.n_components)]
+    ways = np.hstack([*ways, of_y])
+    traces = np.array([(image * of_probes).sum(0) for image in images])
+    gradient = ((ways * of_y).sum(0) - covariance.weight * traces.sum(1)) / 2
+    of_ways = solver.solve(ways, guesses[1])
+    information = ways.T @ of_ways / 2
+    noise = np.zeros_like(information)
+    if not covariance.is_exact and traces.shape[1] > 1:
+        noise = np.cov(traces) / (4 * traces.shape[1])
+    quadratic = float((y * of_y).sum())
+    return _State(
+        variances=variances,
+        gradient=gradient,
+        information=(information + information.T) / 2,
+        noise=noise,
+        log_likelihood=-(solver.log_determinant + quadratic) / 2,
+        is_solved=solver.is_solved,
+        solutions=(solved, of_ways),
+    )
+
+
+def _snapshot(state: _State, names: tuple[str, ...], **known: Any) -> VarianceSnapshot:
+    """Return the state in numbers that people ask for."""
+    variances, spread = state.variances, state.covariance()
+    total = variances.sum()
+    shares = variances[:-1] / total
+    # How each share, and their sum, changes with each variance.
+    slopes = (np.eye(len(variances))[:-1] - shares[:, None]) / total
+    of_all = slopes.sum(0)
+    noise = of_all @ spread @ state.noise @ spread @ of_all
+    return VarianceSnapshot(
+        names=names,
+        variances=variances,
+        standard_errors=np.sqrt(np.maximum(np.diag(spread), 0)),
+        shares=shares,
+        share_errors=np.sqrt(np.maximum(((slopes @ spread) * slopes).sum(1), 0)),
+        heritability=float(shares.sum()),
+        heritability_error=float(np.sqrt(max(of_all @ spread @ of_all, 0))),
+        trace_error=float(np.sqrt(max(noise, 0))),
+        log_likelihood=state.log_likelihood,
+        **known,
+    )
+
+
+def _moments(
+    covariance: Covariance, y: np.ndarray, images: list[np.ndarray]
+) -> tuple[np.ndarray, float]:
+    """Return the variances by which y'K_k y are as expected, and the error of their heritability.
+
+    This is the regression of products of phenotypes on relationships, the samples' own included.
+
+    References
+    ----------
+    Haseman and Elston 1972, The investigation of linkage between a quantitative trait and a marker
+    locus, doi:10.1007/BF01066731
+    Pazokitoroudi et al. 2020, Efficient variance components analysis across millions of genomes,
+    doi:10.1038/s41467-020-17576-9
+    """
+    n = covariance.n_components
+    ways = [covariance.multiply(k, y) for k in range(n)] + [y]
+    squares = np.array([float((y * way).sum()) for way in ways])
+    system = covariance.weight * np.array([[(a * b).sum() for b in images] for a in images])
+    variances = np.linalg.lstsq(system, squares)[0]
+    if n > 1 and not covariance.is_exact:
+        return variances, np.nan
+
+    def by_v(columns: np.ndarray) -> np.ndarray:
+        parts = (variances[k] * covariance.multiply(k, columns) for k in range(n))
+        return variances[-1] * columns + sum(parts)
+
+    # tr(K V L V), as the sum of (VK z) * (L V z) over probes z.
+    left = [by_v(image) for image in images]
+    of_v = by_v(covariance.probes)
+    right = [covariance.multiply(k, of_v) for k in range(n)] + [of_v]
+    products = covariance.weight * np.array([[(a * b).sum() for b in right] for a in left])
+    inverse = np.linalg.pinv(system)
+    spread = inverse @ (products + products.T) @ inverse
+    total = variances.sum()
+    slope = np.full(n + 1, variances[-1] / total**2)
+    slope[-1] -= 1 / total
+    return variances, float(np.sqrt(max(slope @ spread @ slope, 0)))

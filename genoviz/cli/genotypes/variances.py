@@ -1,0 +1,214 @@
+"""``genoviz geno reml``: variance components."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.tables import write_table
+from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.results import print_notes, show_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot
+    from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+
+GRM_ENDING = ".grm.bin"
+
+
+class Traces(StrEnum):
+    """How traces of the likelihood are computed."""
+
+    auto = "auto"
+    exact = "exact"
+    random = "random"
+
+
+@with_examples(
+    "genoviz geno reml herd.bed --pheno milk.csv --trait fat --covariate age",
+    "genoviz geno reml near.grm.bin far.grm.bin --pheno milk.csv -o variances.tsv",
+    "genoviz geno reml herd.bed --pheno milk.csv --sets genes.tsv --traces random",
+)
+def reml(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="GENOTYPES | GRM...",
+            help="Genotypes, as for other commands; or relationships, a .grm.bin file (GCTA's) for "
+            "each component.",
+        ),
+    ],
+    output: TableOption = None,
+    pheno: io.PhenotypesOption = None,
+    trait: io.TraitOption = None,
+    trait_type: io.TraitTypeOption = io.TraitType.auto,
+    covar: io.CovariateFileOption = None,
+    covariate: io.CovariatesOption = None,
+    by_row_order: io.RowOrderOption = False,
+    sets: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of variant IDs and names of sets, without header: a variance for each set."
+        ),
+    ] = None,
+    traces: Annotated[
+        Traces,
+        typer.Option(
+            help="exact: relationships are built; random: columns of random signs are multiplied "
+            "with the genotypes; auto: exact up to 4,000 samples."
+        ),
+    ] = Traces.auto,
+    probes: Annotated[int, typer.Option(min=2, max=10_000, help="Random columns.")] = 30,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            min=1e-15, max=1, help="Largest change of a variance over their sum at which to stop."
+        ),
+    ] = 1e-5,
+    max_iterations: Annotated[
+        int, typer.Option(min=1, max=10**9, help="Stop there at the latest.")
+    ] = 100,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Estimate variances and heritability by restricted maximum likelihood (REML).
+
+    SHARE is that of the phenotype's variance; the shares of all components add up to the
+    heritability. Standard errors are of the average information. Standard error also tells what
+    the regression of Haseman and Elston says. If the variances still change, the exit status is 3.
+    """
+    options = {
+        "traces": traces.value,
+        "n_probes": probes,
+        "tolerance": tolerance,
+        "max_iterations": max_iterations,
+        "seed": seed,
+    }
+    filters = io.Filters(maf, max_missing, region=region, keep=keep, n_autosomes=autosomes)
+    are_relationships = all(path.name.endswith(GRM_ENDING) for path in sources)
+    if not are_relationships and len(sources) > 1:
+        raise typer.BadParameter(f"several files need to be relationships, {GRM_ENDING}")
+    if are_relationships and (filters != io.Filters() or sets is not None):
+        raise typer.BadParameter(
+            "--maf, --max-missing, --region, --keep, --autosomes and --sets take genotypes, "
+            "not relationships"
+        )
+    with show_progress() as bar:
+        if are_relationships:
+            relationships, samples = _read_all(sources)
+        else:
+            from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+
+            found = io.open_genotypes(sources[0], bar, filters)
+            print_notes(*note_left_out(found, contigs.value))
+            samples = found.samples
+        table = io.read_table(pheno, sources[0])
+        name, taken = io.take_trait(table, samples, trait, trait_type, by_row_order=by_row_order)
+        if taken.is_binary:
+            print_notes(f"trait {name} has two values; shares are of its variance as a number")
+        covariates, names = io.take_covariates(
+            table if covar is None else io.read_table(covar, sources[0]),
+            samples,
+            covariate,
+            is_own=covar is not None,
+            by_row_order=by_row_order,
+        )
+        options |= {"covariates": covariates, "covariate_names": names}
+        if are_relationships:
+            from genoviz.analyses.genotypes.variances.estimate import iter_reml_of_relationships
+
+            steps = iter_reml_of_relationships(relationships, taken.values, **options)
+        else:
+            from genoviz.analyses.genotypes.variances.estimate import iter_reml
+
+            of_variants = None if sets is None else _read_sets(sets, found)
+            options |= {"contigs": contigs.value, "backend": backend.value}
+            steps = iter_reml(found, taken.values, variant_sets=of_variants, **options)
+        last = io.last_estimate(steps, bar)
+    _write(last, output)
+    print_notes(*last.notes)
+    io.tell_end(
+        f"trait {name}: {last.sentence}",
+        is_converged=last.is_converged,
+        remedy="raise --max-iterations or --tolerance",
+    )
+
+
+def _read_all(paths: list[Path]) -> tuple[dict[str, np.ndarray], SampleTable]:
+    """Return relationships by the names of their files, and the samples that all have."""
+    import numpy as np
+
+    from genoviz.errors import FileFormatError
+    from genoviz.io.genotypes.relationship_files import read_relationships
+
+    stored = [read_relationships(path) for path in paths]
+    keys = [
+        list(zip(each.samples.family_ids.tolist(), each.samples.ids.tolist(), strict=True))
+        for each in stored
+    ]
+    common = set(keys[0]).intersection(*keys[1:])
+    kept = [key for key in keys[0] if key in common]
+    if not kept:
+        raise FileFormatError(paths[-1], f"has none of the samples of {paths[0].name}")
+    if len(kept) < max(map(len, keys)):
+        print_notes(f"{len(kept):,} samples are in all files of relationships, and taken")
+    relationships = {}
+    for path, each, names in zip(paths, stored, keys, strict=True):
+        place = {name: number for number, name in enumerate(names)}
+        rows = np.array([place[key] for key in kept])
+        name = path.name.removesuffix(GRM_ENDING)
+        relationships[name if name not in relationships else str(path)] = each.values[
+            np.ix_(rows, rows)
+        ]
+    first = {name: number for number, name in enumerate(keys[0])}
+    return relationships, stored[0].samples.take(np.array([first[key] for key in kept]))
+
+
+def _read_sets(path: Path, genotypes: Genotypes) -> np.ndarray:
+    """Return the set of each variant by its ID; empty for none."""
+    import numpy as np
+
+    from genoviz.errors import FileFormatError
+    from genoviz.io.text.text_file import read_bytes
+
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    by_id = {}
+    for number, line in enumerate(lines, 1):
+        fields = line.split()
+        if len(fields) not in (0, 2):
+            found = f"has {len(fields)} fields, needs the ID of a variant and the name of its set"
+            raise FileFormatError(path, found, line=number)
+        by_id |= [fields] if fields else {}
+    sets = np.array([by_id.get(name, "") for name in genotypes.variants.ids.tolist()])
+    n_in = int((sets != "").sum())
+    if not n_in:
+        raise FileFormatError(path, f"names none of the {len(sets):,} variants")
+    print_notes(f"{n_in:,} of {len(sets):,} variants are in {len({*sets.tolist()} - {''})} sets")
+    return sets
+
+
+def _write(last: VarianceSnapshot, output: Path | None) -> None:
+    import numpy as np
+
+    residual = 1 - last.heritability
+    columns = {
+        "#COMPONENT": np.array(last.names),
+        "VARIANCE": last.variances,
+        "VARIANCE_SE": last.standard_errors,
+        "SHARE": np.append(last.shares, residual),
+        "SHARE_SE": np.append(last.share_errors, last.heritability_error),
+    }
+    write_table(columns, output)

@@ -1,0 +1,179 @@
+"""Variance components against a dense likelihood that is maximised without derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz import (
+    iter_reml,
+    reml,
+    reml_of_relationships,
+    simulate_genotypes,
+    simulate_trait,
+)
+from genoviz.errors import ParameterError
+from tests.oracles import mixed_models
+from tests.oracles.genotypes import dosages_of
+
+N, M = 70, 120
+GENOTYPES = simulate_genotypes(N, M, missing_rate=0.02, seed=1)
+AGE = np.random.default_rng(2).standard_normal(N)
+PHENOTYPE = simulate_trait(GENOTYPES, heritability=0.5, seed=3, backend="cpu").phenotype + AGE
+PHENOTYPE[::10] = np.nan
+USED = np.flatnonzero(~np.isnan(PHENOTYPE))
+DESIGN = np.column_stack([np.ones(N), AGE])[USED]
+SETS = np.where(np.arange(M) % 3 == 0, "third", "rest")
+
+
+def relationships(columns=slice(None)):
+    z, scale = mixed_models.centred(dosages_of(GENOTYPES.packed, N)[:, columns])
+    return z @ z.T / scale
+
+
+def among(matrix):
+    return matrix[np.ix_(USED, USED)]
+
+
+def share_error(variances, information):
+    """Return the standard error of the sum of shares, by differences of the sum itself."""
+    spread = np.linalg.inv(information)
+    slopes = []
+    for k in range(len(variances)):
+        step = np.zeros(len(variances))
+        step[k] = 1e-6
+        ends = [1 - (variances + s)[-1] / (variances + s).sum() for s in (step, -step)]
+        slopes.append((ends[0] - ends[1]) / 2e-6)
+    return np.sqrt(np.array(slopes) @ spread @ slopes)
+
+
+@pytest.mark.parametrize("sets", [None, SETS], ids=["one", "two"])
+def test_reml_is_the_maximum_of_the_dense_likelihood(sets, backend):
+    found = reml(
+        GENOTYPES, PHENOTYPE, covariates=AGE, variant_sets=sets, tolerance=1e-8, backend=backend
+    )
+    groups = [slice(None)] if sets is None else [sets == name for name in ("rest", "third")]
+    dense = [among(relationships(columns)) for columns in groups]
+    variances, information = mixed_models.reml(PHENOTYPE[USED], DESIGN, dense)
+    assert found.is_converged
+    assert found.names == (("genotypes",) if sets is None else ("rest", "third")) + ("residual",)
+    assert found.trace_error == 0
+    assert found.heritability == pytest.approx(1 - variances[-1] / variances.sum(), abs=1e-4)
+    np.testing.assert_allclose(found.variances, variances, rtol=1e-3)
+    errors = np.sqrt(np.diag(np.linalg.inv(information)))
+    np.testing.assert_allclose(found.standard_errors, errors, rtol=0.01)
+    assert found.heritability_error == pytest.approx(share_error(variances, information), rel=0.01)
+
+
+def test_the_likelihood_is_the_dense_one_but_for_a_constant():
+    snapshots = list(iter_reml(GENOTYPES, PHENOTYPE, covariates=AGE, backend="cpu"))
+    known = [each for each in snapshots if not np.isnan(each.heritability)]
+    assert known[0].iteration == 0
+    assert [each.iteration for each in known] == list(range(len(known)))
+    expected = [
+        mixed_models.restricted_likelihood(
+            each.variances, PHENOTYPE[USED], DESIGN, [among(relationships())]
+        )
+        for each in known
+    ]
+    found = [each.log_likelihood for each in known]
+    np.testing.assert_allclose(np.diff(found), np.diff(expected), atol=1e-8)
+    assert (np.diff(found) > -1e-8).all()
+
+
+def test_moments_are_those_of_haseman_and_elston():
+    snapshot = reml(GENOTYPES, PHENOTYPE, covariates=AGE, backend="cpu")
+    m = np.eye(len(USED)) - DESIGN @ np.linalg.pinv(DESIGN)
+    k, y = m @ among(relationships()) @ m, m @ PHENOTYPE[USED]
+    # The products of all pairs of phenotypes, regressed on what they are expected to be.
+    columns = np.column_stack([k.ravel(), m.ravel()])
+    moments = np.linalg.lstsq(columns, np.outer(y, y).ravel())[0]
+    assert snapshot.moment_heritability == pytest.approx(moments[0] / moments.sum(), abs=1e-9)
+    v = moments[0] * k + moments[1] * m
+    spread = 2 * np.array([[np.trace(a @ v @ b @ v) for b in (k, m)] for a in (k, m)])
+    inverse = np.linalg.inv(columns.T @ columns)
+    covariance = inverse @ spread @ inverse
+    slopes = np.array([moments[1], -moments[0]]) / moments.sum() ** 2
+    assert snapshot.moment_error == pytest.approx(np.sqrt(slopes @ covariance @ slopes), rel=1e-6)
+
+
+@pytest.mark.parametrize("sets", [None, SETS], ids=["one", "two"])
+def test_random_traces_come_near_the_exact_ones(sets, backend):
+    options = {"covariates": AGE, "variant_sets": sets, "backend": backend}
+    exact = reml(GENOTYPES, PHENOTYPE, **options)
+    found = reml(GENOTYPES, PHENOTYPE, traces="random", n_probes=100, seed=5, **options)
+    assert found.is_converged
+    assert 0 < found.trace_error < 0.15 * exact.heritability_error
+    assert abs(found.heritability - exact.heritability) < 4 * found.trace_error
+    assert found.heritability_error == pytest.approx(exact.heritability_error, rel=0.05)
+    assert found.moment_heritability == pytest.approx(exact.moment_heritability, abs=0.1)
+    again = reml(GENOTYPES, PHENOTYPE, traces="random", n_probes=100, seed=5, **options)
+    assert again.heritability == found.heritability
+
+
+def test_traces_over_a_whole_basis_are_exact():
+    """Products and conjugate gradients are right: nothing is random then."""
+    from genoviz.analyses.genotypes.variances.covariances import (
+        DenseCovariance,
+        ProbedCovariance,
+    )
+    from genoviz.analyses.genotypes.variances.reml import iter_reml_of
+
+    basis = np.linalg.qr(DESIGN)[0]
+    dense = among(relationships())
+    probed = ProbedCovariance([dense.__matmul__], basis, n_probes=2, seed=0)
+    whole = DenseCovariance([dense], basis)
+    probed.probes, probed.weight = whole.probes, whole.weight
+    options = {"names": ("a",), "tolerance": 1e-8, "max_iterations": 50}
+    *_, by_products = iter_reml_of(probed, PHENOTYPE[USED], **options)
+    *_, by_factors = iter_reml_of(whole, PHENOTYPE[USED], **options)
+    np.testing.assert_allclose(by_products.variances, by_factors.variances, rtol=1e-4)
+    np.testing.assert_allclose(by_products.standard_errors, by_factors.standard_errors, rtol=1e-4)
+
+
+def test_relationships_from_elsewhere_give_the_same_as_genotypes():
+    of_genotypes = reml(GENOTYPES, PHENOTYPE, covariates=AGE, backend="cpu")
+    found = reml_of_relationships({"G": relationships()}, PHENOTYPE, covariates=AGE)
+    np.testing.assert_allclose(found.variances, of_genotypes.variances, rtol=1e-9)
+    assert found.names == ("G", "residual")
+    by_products = reml_of_relationships(
+        {"G": relationships()}, PHENOTYPE, covariates=AGE, traces="random", n_probes=200
+    )
+    assert abs(by_products.heritability - found.heritability) < 4 * by_products.trace_error
+
+
+def test_a_trait_without_heritability_stays_at_the_bound():
+    rng = np.random.default_rng(5)
+    traits = [rng.standard_normal(N) for _ in range(4)]
+    found = [reml(GENOTYPES, trait, backend="cpu") for trait in traits]
+    assert all(each.is_converged for each in found)
+    at_bound = [each for each in found if each.heritability < 1e-5]
+    assert at_bound
+    assert all(each.heritability_error > 0.01 for each in at_bound)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"traces": "some"}, "traces is 'some', needs one of auto, exact, random"),
+        ({"n_probes": 1}, "n_probes is 1, needs at least 2"),
+        ({"tolerance": 0}, "tolerance is 0, needs more than 0"),
+        ({"max_iterations": 0}, "max_iterations is 0, needs at least 1"),
+        ({"variant_sets": np.full(3, "a")}, r"variant_sets has shape \(3,\), needs \(120,\)"),
+        ({"variant_sets": np.full(M, "")}, "no variant of the genotypes is in a set"),
+        ({"phenotype": np.full(N, 1.0)}, "the phenotype is 1 in all 70 samples"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes, message):
+    arguments = {"genotypes": GENOTYPES, "phenotype": PHENOTYPE, "backend": "cpu"}
+    with pytest.raises(ParameterError, match=message):
+        reml(**{**arguments, **changes})
+
+
+def test_relationships_that_do_not_fit_are_refused():
+    with pytest.raises(ParameterError, match="there are no relationships"):
+        reml_of_relationships({}, PHENOTYPE)
+    with pytest.raises(ParameterError, match=r"'b' have shape \(2, 2\), need \(70, 70\)"):
+        reml_of_relationships({"a": relationships(), "b": np.eye(2)}, PHENOTYPE)
+    with pytest.raises(ParameterError, match="covariance of the trait is not positive definite"):
+        reml_of_relationships({"a": -100 * np.eye(N)}, PHENOTYPE)

@@ -1,0 +1,71 @@
+"""Relationship matrices of GCTA's format, read back and as PLINK writes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from genoviz import read_relationships, relationship_matrix, simulate_genotypes
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.genotypes.relationship_files import write_relationships
+from genoviz.io.genotypes.writers import write_plink
+from tests.plink import Plink
+
+GENOTYPES = simulate_genotypes(60, 80, missing_rate=0.05, seed=1)
+MATRIX = relationship_matrix(GENOTYPES, method="gcta", backend="cpu")
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = tmp_path / "g.grm.bin"
+    write_relationships(MATRIX.values, MATRIX.samples, MATRIX.pair_variants, path)
+    found = read_relationships(path)
+    np.testing.assert_array_equal(found.values, MATRIX.values.astype(np.float32))
+    np.testing.assert_array_equal(found.pair_variants, MATRIX.pair_variants)
+    assert found.samples.ids.tolist() == MATRIX.samples.ids.tolist()
+    assert found.samples.family_ids.tolist() == MATRIX.samples.family_ids.tolist()
+    (tmp_path / "g.grm.N.bin").unlink()
+    assert read_relationships(path).pair_variants is None
+
+
+def test_what_plink_writes_is_read(tmp_path):
+    write_plink(GENOTYPES, tmp_path / "g")
+    Plink("plink2", tmp_path)(tmp_path / "g", "--make-grm-bin", "--mac", "1")
+    found = read_relationships(tmp_path / "out.grm.bin")
+    np.testing.assert_allclose(found.values, MATRIX.values, atol=1e-5)
+    np.testing.assert_array_equal(found.pair_variants, MATRIX.pair_variants)
+    assert found.samples.ids.tolist() == MATRIX.samples.ids.tolist()
+
+
+def put(folder, names, n_numbers):
+    (folder / "g.grm.id").write_text(names)
+    np.zeros(n_numbers, "<f4").tofile(folder / "g.grm.bin")
+    return folder / "g.grm.bin"
+
+
+@pytest.mark.parametrize(
+    ("names", "n_numbers", "message"),
+    [
+        ("a\ta\nb\tb\n", 4, "g.grm.bin: has 16 bytes, needs 12 for the 2 samples of its .grm.id"),
+        ("a\ta\nb\n", 3, "g.grm.id, line 2: has 1 fields, needs FID and IID"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(tmp_path, names, n_numbers, message):
+    with pytest.raises(FileFormatError, match=re.escape(message)):
+        read_relationships(put(tmp_path, names, n_numbers))
+
+
+def test_absent_files_are_told(tmp_path):
+    path = put(tmp_path, "a\ta\n", 1)
+    path.unlink()
+    with pytest.raises(FileFormatError, match=r"g\.grm\.bin: cannot be read: No such file"):
+        read_relationships(path)
+    (tmp_path / "g.grm.id").unlink()
+    with pytest.raises(FileFormatError, match=r"g\.grm\.id: is not there, needs a line"):
+        read_relationships(path)
+    with pytest.raises(
+        ParameterError, match=r"g\.npy is no relationship matrix, needs a \.grm\.bin"
+    ):
+        read_relationships(Path("g.npy"))
