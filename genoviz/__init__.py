@@ -34,6 +34,11 @@ _MODULES = {
         "associate",
         "iter_associate",
     ),
+    "genoviz.analyses.genotypes.association.mixed": (
+        "MixedScan",
+        "iter_mixed_associate",
+        "mixed_associate",
+    ),
     "genoviz.analyses.genotypes.components": (
         "PrincipalComponents",
         "iter_principal_components",
@@ -82,6 +87,7 @@ _MODULES = {
         "variant_statistics",
     ),
     "genoviz.analyses.genotypes.selection": (
+        "condition_columns",
         "genotypes_in_region",
         "pack_dosages",
         "select_samples",

@@ -141,7 +141,7 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "Estimate variances and heritability by restricted maximum likelihood (REML).",
             ),
             "gwas": (
-                "genoviz.cli.genotypes.geno",
+                "genoviz.cli.genotypes.gwas",
                 "Test each variant: BETA is the effect of one more A1 (log odds of the logistic "
                 "model).",
             ),

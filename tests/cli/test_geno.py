@@ -423,6 +423,33 @@ def test_gwas_is_the_regression_of_each_variant(run, made):
     assert len(rows_of(Path("g.tsv").read_text())) == 240
 
 
+def test_a_mixed_model_and_a_condition(run, made):
+    command = "gwas made.bed --pheno made.pheno.tsv --trait trait".split()
+    trait = column(Path("made.pheno.tsv").read_text(), "trait")
+    code, out, err = run(*command, "--model", "mixed")
+    expected = genoviz.mixed_associate(made, trait)
+    assert code == 0
+    np.testing.assert_allclose(column(out, "BETA"), expected.beta)
+    np.testing.assert_allclose(column(out, "SE"), expected.standard_error)
+    assert f"note: {expected.notes[0]}" in err
+    assert "tests are exact" in err
+    options = "--model mixed --tests calibrated --leave-out none --seed 3".split()
+    code, out, err = run(*command, *options)
+    assert code == 0
+    options = {"tests": "calibrated", "leave_out": "none", "seed": 3}
+    np.testing.assert_allclose(
+        column(out, "BETA"), genoviz.mixed_associate(made, trait, **options).beta
+    )
+    assert "calibrated by" in err
+    name = str(made.variants.ids[7])
+    code, out, _ = run(*command, "--condition", name)
+    dosages = inflated(made)[:, [7]]
+    conditional = genoviz.associate(made, trait, covariates=dosages)
+    assert code == 0
+    np.testing.assert_allclose(column(out, "P"), conditional.p)
+    assert np.isnan(column(out, "P")[7])
+
+
 def test_column_6_of_the_fam_file_is_the_trait_where_no_table_is_given(run, made):
     code, _, err = run("gwas", "made.bed")
     assert code == 1
@@ -555,6 +582,7 @@ def test_a_table_may_be_of_whole_numbers_for_long(run, made):
         ("freq nothing.bed", "there is no such file"),
         ("gwas made.bed --pheno made.pheno.tsv --trait height", "--trait is 'height', the table"),
         ("gwas made.bed --pheno made.pheno.tsv --covariate age", "--covariate is 'age'"),
+        ("gwas made.bed --pheno made.pheno.tsv --condition x", "'x' is no variant's ID; a scan"),
         ("freq made.bed --region 7:1-x", "--region names contig '7:1-x', the genotypes have"),
         ("freq made.bed --region chrZ", "names contig 'chrZ', the genotypes have"),
         ("product made.bed made.fam", "made.fam, line 1: has 'pop1', needs numbers between"),

@@ -74,3 +74,10 @@ def reml(phenotype, design, relationships):
     p = projection(covariance_of(variances, relationships), design)
     ways = [k @ p @ phenotype for k in [*relationships, np.eye(len(p))]]
     return variances, np.array([[a @ p @ b / 2 for b in ways] for a in ways])
+
+
+def generalised_least_squares(phenotype, design, covariance):
+    """Return the coefficient of the design's last column and its standard error, given V."""
+    inverse = np.linalg.inv(covariance)
+    spread = np.linalg.inv(design.T @ inverse @ design)
+    return (spread @ design.T @ inverse @ phenotype)[-1], np.sqrt(spread[-1, -1])

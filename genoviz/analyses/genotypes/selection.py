@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -105,3 +105,27 @@ def _check_indices(indices: np.ndarray, n: int) -> np.ndarray:
         twice = int(np.argmax(np.bincount(indices) > 1))
         raise ParameterError(f"sample {twice:,} is named twice, needs to be named once")
     return indices.astype(np.int64)
+
+
+def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
+    """Return dosages of variants as covariates, so that others are tested conditional on them.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n_samples, len(ids)): counts of A1, NaN where missing.
+
+    Raises
+    ------
+    ParameterError
+        If an ID is of no variant, or of several.
+    """
+    columns = []
+    for name in ids:
+        rows = np.flatnonzero(genotypes.variants.ids == name)
+        if len(rows) != 1:
+            found = f"is the ID of {len(rows):,} variants" if len(rows) else "is no variant's ID"
+            raise ParameterError(f"{name!r} {found}; a scan is conditional on one by its ID")
+        dosages = genotypes.dosages(slice(int(rows[0]), int(rows[0]) + 1))[:, 0].astype(np.float64)
+        columns.append(np.where(dosages < 0, np.nan, dosages))
+    return np.column_stack(columns) if columns else np.empty((genotypes.n_samples, 0))

@@ -144,7 +144,7 @@ class AssociationScan:
     lambda_gc
         Median chi-square of the p values over that by chance.
     model
-        ``"linear"`` or ``"logistic"``.
+        ``"linear"``, ``"logistic"`` or ``"mixed"``.
     sentence
         What was tested.
     notes
@@ -267,13 +267,14 @@ def iter_associate(
             of_part = variant_statistics(part, nonfounders=True, backend=backend)
             fits.a1_frequency[group.variants] = of_part.a1_frequency
         done = min(end, 1.0)
-    scan = _scan_of(fits, design, model, genotypes.n_samples, tuple(notes))
+    scan = scan_of(fits, design, model, genotypes.n_samples, tuple(notes))
     yield Progress(WHAT, 1.0, scan)
 
 
-def _scan_of(
+def scan_of(
     fits: Fits, design: Design, model: str, n_samples: int, notes: tuple[str, ...]
 ) -> AssociationScan:
+    """Return fits of all variants as a scan of a model."""
     p = np.exp(fits.log_p)
     n_tested, n_covariates = int(np.isfinite(fits.beta).sum()), len(design.names)
     return AssociationScan(

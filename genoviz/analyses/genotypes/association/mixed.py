@@ -1,0 +1,214 @@
+"""Association with a random effect of the variants of all other chromosomes.
+
+The model of a variant x of chromosome c is y = Xb + x beta + u + e, u ~ N(0, G v_g), where G has
+the relationships by the variants of all chromosomes but c. With P of the model without x::
+
+    beta = x'Py / x'Px,    SE = 1 / sqrt(x'Px)
+
+- Exact: G is built and decomposed for each chromosome, v_g and v_e are those of its own model
+  without x, and Px is computed for every variant: the generalised least squares of the model.
+- Calibrated: G is never built. The variances are those of one model of all variants; Py comes by
+  conjugate gradients, with all chromosomes in columns of the same products; x'Px is taken as gamma
+  times x'x less fixed effects, where gamma is a mean over some variants (GRAMMAR-gamma).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from genoviz.analyses.genotypes.association.design import Fits, make_design
+from genoviz.analyses.genotypes.association.mixed_fits import (
+    FITTING,
+    TESTING,
+    Chromosome,
+    iter_calibrated,
+    iter_exact,
+)
+from genoviz.analyses.genotypes.association.p_values import log_p_of_z
+from genoviz.analyses.genotypes.association.scan import AssociationScan, scan_of
+from genoviz.analyses.genotypes.code_values import frequencies_of_counts
+from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
+
+Tests = Literal["auto", "exact", "calibrated"]
+TESTS = ("auto", "exact", "calibrated")
+LeaveOut = Literal["chromosome", "none"]
+LEAVE_OUT = ("chromosome", "none")
+MAX_EXACT = 3000
+"""Samples whose relationships are decomposed for each chromosome within seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedScan(AssociationScan):
+    """Tests of all variants by a mixed model.
+
+    Attributes
+    ----------
+    chromosomes
+        Those that are left out in turn; ``("",)`` where none is.
+    variances, heritabilities
+        float64, shape (n_chromosomes, 2) and (n_chromosomes,): genetic and residual variance of the
+        model of each chromosome, and the share of the first.
+    calibration
+        gamma; NaN where tests are exact.
+    """
+
+    chromosomes: tuple[str, ...] = ()
+    variances: np.ndarray | None = None
+    heritabilities: np.ndarray | None = None
+    calibration: float = np.nan
+
+
+def mixed_associate(
+    genotypes: Genotypes,
+    phenotype: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    leave_out: LeaveOut = "chromosome",
+    tests: Tests = "auto",
+    seed: int = 0,
+    backend: Backend = "auto",
+) -> MixedScan:
+    """Return the tests of all variants; see `iter_mixed_associate`."""
+    steps = iter_mixed_associate(
+        genotypes,
+        phenotype,
+        covariates=covariates,
+        covariate_names=covariate_names,
+        leave_out=leave_out,
+        tests=tests,
+        seed=seed,
+        backend=backend,
+    )
+    *_, last = steps
+    return last.result
+
+
+def iter_mixed_associate(
+    genotypes: Genotypes,
+    phenotype: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    leave_out: LeaveOut = "chromosome",
+    tests: Tests = "auto",
+    seed: int = 0,
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Test each variant beside a random effect of others; the last step has the `MixedScan`.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes; a missing one counts as the mean. Variants of X, Y and mitochondria are not
+        tested, and not among the relationships.
+    phenotype
+        Numbers, shape (n_samples,); NaN is missing.
+    covariates, covariate_names
+        As in `iter_associate`.
+    leave_out
+        ``"chromosome"``: relationships are by the variants of other chromosomes than the tested
+        one's, lest a variant's effect is taken for a random one. ``"none"``: by all variants.
+    tests
+        ``"exact"``, which takes memory of n_samples² and time of n_samples³ for each chromosome;
+        ``"calibrated"``; or ``"auto"``: exact up to 3,000 samples. See the module.
+    seed
+        Of random columns, and of the variants that calibrate.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ParameterError
+        If an option is unknown, arguments do not fit each other, too few samples are left, no
+        variant is left for relationships, or the null model is not solved.
+
+    References
+    ----------
+    Kang et al. 2010, Variance component model to account for sample structure in genome-wide
+    association studies, doi:10.1038/ng.548
+    Svishcheva et al. 2012, Rapid variance components-based method for whole-genome association
+    analysis, doi:10.1038/ng.2410 (GRAMMAR-gamma)
+    Yang et al. 2014, Advantages and pitfalls in the application of mixed-model association
+    methods, doi:10.1038/ng.2876
+    Loh et al. 2015, Efficient Bayesian mixed-model analysis increases association power in large
+    cohorts, doi:10.1038/ng.3190
+    """
+    for name, value, known in (("leave_out", leave_out, LEAVE_OUT), ("tests", tests, TESTS)):
+        if value not in known:
+            raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(known)}")
+    n_samples, n_variants = genotypes.n_samples, genotypes.n_variants
+    design = make_design(n_samples, phenotype, covariates, covariate_names)
+    design.check_unexplained()
+    yield Progress(FITTING, 0.0)
+    taken, kept = take_autosomes(genotypes)
+    if design.n_samples < n_samples:
+        taken = select_samples(taken, design.kept)
+    counts = allele_counts(taken, backend=backend)
+    chromosomes = _split(taken, counts, leave_out, backend)
+    fits = _empty_fits(counts)
+    is_exact = tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT)
+    scan = iter_exact if is_exact else iter_calibrated
+    variances, gamma = yield from scan(
+        chromosomes, design, fits, leave_out == "none", seed, backend
+    )
+    shares = variances[:, 0] / variances.sum(1)
+    notes = [*design.notes, _describe(shares, gamma)]
+    if taken.n_variants < n_variants:
+        notes.append("Variants of X, Y or MT are not tested.")
+    everywhere = Fits.empty(n_variants)
+    everywhere.put(kept, fits)
+    everywhere.log_p[:] = log_p_of_z(everywhere.statistic)
+    common = scan_of(everywhere, design, "mixed", n_samples, tuple(notes))
+    result = MixedScan(
+        **vars(common),
+        chromosomes=tuple(each.name for each in chromosomes),
+        variances=variances,
+        heritabilities=shares,
+        calibration=gamma,
+    )
+    yield Progress(TESTING, 1.0, result)
+
+
+def _split(
+    genotypes: Genotypes, counts: np.ndarray, leave_out: LeaveOut, backend: Backend
+) -> list[Chromosome]:
+    """Return the chromosomes that are left out in turn, or all variants as one."""
+    ids, names = genotypes.variants.contig_ids, genotypes.variants.contigs
+    if leave_out == "none":
+        groups = {"": np.arange(genotypes.n_variants)}
+    else:
+        groups = {names[k]: np.flatnonzero(ids == k) for k in np.unique(ids).tolist()}
+    found = [Chromosome(k, rows, genotypes, counts, backend) for k, rows in groups.items()]
+    total = sum(each.scale for each in found)
+    least = 0.0 if leave_out == "none" else max(each.scale for each in found)
+    if not total - least > 1e-9 * total:
+        raise ParameterError(
+            "relationships need variants that vary, on another chromosome than the tested one's; "
+            "leave_out 'none' takes those of the same one"
+        )
+    return found
+
+
+def _empty_fits(counts: np.ndarray) -> Fits:
+    fits = Fits.empty(len(counts))
+    fits.n_samples[:] = counts.sum(1) - counts[:, MISSING_CODE]
+    fits.a1_frequency[:] = np.where(fits.n_samples, frequencies_of_counts(counts), np.nan)
+    return fits
+
+
+def _describe(shares: np.ndarray, gamma: float) -> str:
+    low, high = shares.min(), shares.max()
+    found = f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
+    how = "exact" if np.isnan(gamma) else f"calibrated by {gamma:.4g}"
+    return f"The heritability of models without variants is {found}; tests are {how}."

@@ -1,0 +1,250 @@
+"""Fits of variants beside a random effect, by exact and by calibrated tests.
+
+Exact: for each chromosome relationships by the variants of the others are built and decomposed,
+and x'Px is computed for every variant x. Calibrated: Py comes by conjugate gradients for all
+chromosomes in columns of the same products, and x'Px is gamma times x'x less fixed effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from genoviz.analyses.genotypes.association.design import Design, Fits
+from genoviz.analyses.genotypes.association.regressions import UNVARIED
+from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
+from genoviz.analyses.genotypes.products import GenotypeMatrix
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.relationships import iter_crossproducts
+from genoviz.analyses.genotypes.variances.covariances import (
+    MAX_SOLVING,
+    SOLVED,
+    DiagonalCovariance,
+    ProbedCovariance,
+)
+from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot, iter_reml_of
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes
+
+TESTING = "Association"
+FITTING = "Model without variants"
+N_CALIBRATING = 30
+N_PROBES = 30
+_BLOCK_VALUES = 1 << 23
+
+
+class Chromosome:
+    """Variants of a chromosome, which is left out of relationships when these are tested.
+
+    Attributes
+    ----------
+    name
+        Of the chromosome.
+    rows
+        int64: numbers of its variants.
+    genotypes, counts, matrix
+        Of these: packed, samples of each code, and Z, the centred dosages.
+    scale
+        2 sum p(1 - p).
+    squares
+        float64: sums of squares of the columns of Z.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: np.ndarray,
+        genotypes: Genotypes,
+        counts: np.ndarray,
+        backend: Backend,
+    ) -> None:
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        taken = slice(first, last) if last - first == len(rows) else rows
+        self.name, self.rows, self.counts = name, rows, counts[rows]
+        self.genotypes = genotypes.take_variants(taken)
+        self.matrix = GenotypeMatrix(self.genotypes, counts=self.counts, backend=backend)
+        p = self.matrix.frequencies
+        self.scale = float(2 * (p * (1 - p)).sum())
+        self.squares = (self.counts * self.matrix.values**2).sum(1)
+
+
+def _put(
+    fits: Fits, rows: np.ndarray, across: np.ndarray, left: np.ndarray, is_varied: np.ndarray
+) -> None:
+    """Fill in the fits of variants of x'Py and x'Px."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = {
+            "beta": across / left,
+            "standard_error": 1 / np.sqrt(left),
+            "statistic": across / np.sqrt(left),
+        }
+    for name, values in found.items():
+        getattr(fits, name)[rows] = np.where(is_varied, values, np.nan)
+
+
+def iter_exact(
+    chromosomes: list[Chromosome],
+    design: Design,
+    fits: Fits,
+    takes_all: bool,
+    _seed: int,
+    backend: Backend,
+) -> Generator[Progress, None, tuple[np.ndarray, float]]:
+    """Test each variant by generalised least squares; return variances by chromosome, and NaN."""
+    n, n_all = design.n_samples, len(chromosomes)
+    total = np.zeros((n, n))
+    for k, each in enumerate(chromosomes):
+        products = yield from _report(each, backend, 0.2 * k / n_all, 0.2 / n_all)
+        total += products
+    scale = sum(each.scale for each in chromosomes)
+    variances = np.empty((n_all, 2))
+    for k, each in enumerate(chromosomes):
+        start, part = 0.2 + 0.8 * k / n_all, 0.8 / n_all
+        relationships = total / scale
+        if not takes_all:
+            own = yield from _report(each, backend, start, 0.2 * part)
+            relationships = (total - own) / (scale - each.scale)
+        covariance = DiagonalCovariance(relationships, design.basis)
+        yield Progress(FITTING, start + 0.5 * part)
+        *_, null = iter_reml_of(
+            covariance, design.response, ("genotypes",), tolerance=1e-7, max_iterations=200
+        )
+        _check_null(null)
+        variances[k] = null.variances
+        weights = 1 / (covariance.eigenvalues * null.variances[0] + null.variances[1])
+        response = weights * covariance.take(design.response)
+        step = max(1, _BLOCK_VALUES // n)
+        for first in range(0, len(each.rows), step):
+            block = slice(first, min(first + step, len(each.rows)))
+            matrix = GenotypeMatrix(
+                each.genotypes.take_variants(block), counts=each.counts[block], backend=backend
+            )
+            rotated = matrix.multiply_transposed(covariance.vectors)
+            squares = rotated * rotated
+            is_varied = squares.sum(1) > UNVARIED * each.squares[block]
+            _put(fits, each.rows[block], rotated @ response, squares @ weights, is_varied)
+            yield Progress(TESTING, start + part * (0.6 + 0.4 * block.stop / len(each.rows)))
+    return variances, np.nan
+
+
+def _report(
+    chromosome: Chromosome, backend: Backend, start: float, share: float
+) -> Generator[Progress, None, np.ndarray]:
+    """Return the products ZZ' of a chromosome's variants, and report how far they are."""
+    steps = iter_crossproducts(
+        chromosome.genotypes, chromosome.matrix.values, dtype=np.float64, backend=backend
+    )
+    while True:
+        try:
+            yield Progress("Relationships", start + share * next(steps))
+        except StopIteration as done:
+            return done.value
+
+
+def iter_calibrated(
+    chromosomes: list[Chromosome],
+    design: Design,
+    fits: Fits,
+    takes_all: bool,
+    seed: int,
+    _backend: Backend,
+) -> Generator[Progress, None, tuple[np.ndarray, float]]:
+    """Test each variant by its score; return variances by chromosome, and what calibrates."""
+    relationships = _Relationships(chromosomes, takes_all)
+    covariance = ProbedCovariance(
+        [relationships.multiply_all], design.basis, n_probes=N_PROBES, seed=seed
+    )
+    steps = iter_reml_of(
+        covariance, design.response, ("genotypes",), tolerance=1e-3, max_iterations=30
+    )
+    for null in steps:
+        yield Progress(FITTING, 0.5 * (1 - 0.6**null.iteration))
+    _check_null(null)
+    numbers, calibrating = _calibrating(chromosomes, covariance, seed)
+    response = covariance.take(design.response)
+    columns = np.column_stack([*[response] * len(chromosomes), calibrating])
+    owners = np.concatenate([np.arange(len(chromosomes)), numbers])
+
+    def multiply(direction: np.ndarray) -> tuple[np.ndarray]:
+        product = covariance.take(relationships.multiply_each(direction, owners))
+        return (null.variances[0] * product + null.variances[1] * direction,)
+
+    for step in iter_conjugate_gradient(
+        multiply, columns, np.copy, tolerance=SOLVED, max_iterations=MAX_SOLVING
+    ):
+        done = np.log(max(step.residuals[-1].max(), SOLVED)) / np.log(SOLVED)
+        yield Progress("Conjugate gradients", 0.5 + 0.45 * min(max(done, 0), 1))
+    if not step.is_converged:
+        raise ParameterError(f"the model without variants is not solved after {MAX_SOLVING} steps")
+    solved = step.solution[:, len(chromosomes) :]
+    gamma = float(np.mean((solved * calibrating).sum(0) / (calibrating * calibrating).sum(0)))
+    for k, each in enumerate(chromosomes):
+        both = np.column_stack([design.basis, step.solution[:, k]])
+        products = each.matrix.multiply_transposed(both)
+        left = each.squares - (products[:, :-1] ** 2).sum(1)
+        is_varied = left > UNVARIED * each.squares
+        _put(fits, each.rows, products[:, -1], gamma * np.maximum(left, 0), is_varied)
+        yield Progress(TESTING, 0.95 + 0.05 * (k + 1) / len(chromosomes))
+    return np.tile(null.variances, (len(chromosomes), 1)), gamma
+
+
+class _Relationships:
+    """Products with relationships by all variants, or by those of all chromosomes but one."""
+
+    def __init__(self, chromosomes: list[Chromosome], takes_all: bool) -> None:
+        self._chromosomes = chromosomes
+        self._scale = sum(each.scale for each in chromosomes)
+        self._takes_all = takes_all
+
+    def multiply_all(self, columns: np.ndarray) -> np.ndarray:
+        """Return the product of the relationships by all variants with columns."""
+        return sum(_square(each.matrix, columns) for each in self._chromosomes) / self._scale
+
+    def multiply_each(self, columns: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Return the product for each column without the variants of the chromosome it is of."""
+        if self._takes_all:
+            return self.multiply_all(columns)
+        total = np.zeros_like(columns)
+        for k, each in enumerate(self._chromosomes):
+            others = np.flatnonzero(owners != k)
+            total[:, others] += _square(each.matrix, columns[:, others])
+        scales = np.array([self._scale - each.scale for each in self._chromosomes])
+        return total / scales[owners]
+
+
+def _square(matrix: GenotypeMatrix, columns: np.ndarray) -> np.ndarray:
+    return matrix.multiply(matrix.multiply_transposed(columns))
+
+
+def _calibrating(
+    chromosomes: list[Chromosome], covariance: ProbedCovariance, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the chromosomes of some variants, and these less fixed effects."""
+    sizes = np.cumsum([0, *(len(each.rows) for each in chromosomes)])
+    order = np.random.default_rng(seed).permutation(sizes[-1])
+    numbers, columns = [], []
+    for place in order.tolist():
+        k = int(np.searchsorted(sizes, place, "right")) - 1
+        each, row = chromosomes[k], place - sizes[k]
+        unit = np.zeros(len(each.rows))
+        unit[row] = 1.0
+        if each.squares[row] > 0:
+            column = covariance.take(each.matrix.multiply(unit))
+            if column @ column > UNVARIED * each.squares[row]:
+                numbers.append(k)
+                columns.append(column)
+        if len(numbers) == N_CALIBRATING:
+            break
+    if not numbers:
+        raise ParameterError("no variant varies beside the covariates; leave some of these out")
+    return np.array(numbers), np.column_stack(columns)
+
+
+def _check_null(null: VarianceSnapshot) -> None:
+    if not null.is_converged:
+        raise ParameterError(
+            f"the variances of the model without variants still change after {null.iteration:,} "
+            "iterations; needs a trait, and relationships, that tell them apart"
+        )

@@ -1,0 +1,193 @@
+"""``genoviz geno gwas``: each variant is tested for association with a trait."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.tables import variant_columns, write_table
+from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.results import print_notes, show_progress
+
+
+class Model(StrEnum):
+    """How the trait depends on the dosage."""
+
+    linear = "linear"
+    logistic = "logistic"
+    mixed = "mixed"
+
+
+class LeaveOut(StrEnum):
+    """Which variants a mixed model has no relationships by."""
+
+    chromosome = "chromosome"
+    none = "none"
+
+
+class Tests(StrEnum):
+    """How a mixed model is tested."""
+
+    auto = "auto"
+    exact = "exact"
+    calibrated = "calibrated"
+
+
+@with_examples(
+    "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
+    "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",
+    "genoviz geno gwas herd.bed --pheno milk.csv --trait fat --model mixed -o gwas.tsv",
+)
+def gwas(
+    genotypes: io.GenotypesArgument,
+    output: TableOption = None,
+    pheno: io.PhenotypesOption = None,
+    trait: io.TraitOption = None,
+    trait_type: io.TraitTypeOption = io.TraitType.auto,
+    covar: io.CovariateFileOption = None,
+    covariate: io.CovariatesOption = None,
+    by_row_order: io.RowOrderOption = False,
+    pcs: Annotated[
+        int, typer.Option("--pcs", min=0, max=10_000, help="Principal components to correct for.")
+    ] = 0,
+    model: Annotated[
+        Model,
+        typer.Option(
+            help="logistic is for a trait of two values; mixed has a random effect of the variants "
+            "of other chromosomes, for samples that are related."
+        ),
+    ] = Model.linear,
+    condition: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Test others conditional on the variant of this ID: its dosage is a covariate. "
+            "May be given several times."
+        ),
+    ] = None,
+    leave_out: Annotated[
+        LeaveOut, typer.Option(help="mixed: relationships without the chromosome that is tested.")
+    ] = LeaveOut.chromosome,
+    tests: Annotated[
+        Tests,
+        typer.Option(
+            help="mixed: exact is generalised least squares, and builds relationships; calibrated "
+            "is by products alone; auto: exact up to 3,000 samples."
+        ),
+    ] = Tests.auto,
+    xchr_model: Annotated[
+        int,
+        typer.Option(
+            "--xchr-model",
+            min=0,
+            max=2,
+            help="What the one A1 of a male counts as at X: 2, or 1; 0 leaves X out.",
+        ),
+    ] = 2,
+    maf: io.MafOption = 0.0,
+    max_missing: io.MissingOption = 1.0,
+    max_sample_missing: io.SampleMissingOption = 1.0,
+    hwe: io.HweOption = 0.0,
+    region: io.RegionOption = None,
+    keep: io.KeepOption = None,
+    autosomes: io.AutosomesOption = None,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Test each variant: BETA is the effect of one more A1 (log odds of the logistic model).
+
+    Genotypes and phenotypes that are missing are left out, variant by variant; NA is what cannot
+    be tested. At X sex is a further covariate, as in PLINK 2, Y is tested with males alone, and one
+    A1 of Y or MT counts as 1. In the mixed model a missing genotype counts as the mean, and X, Y
+    and MT are not tested. Trait, samples and lambda GC go to standard error.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.association.scan import X_MODELS, iter_associate
+    from genoviz.analyses.genotypes.components import iter_principal_components
+    from genoviz.analyses.genotypes.selection import condition_columns
+
+    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        table = io.read_table(pheno, genotypes)
+        name, taken = io.take_trait(
+            table, found.samples, trait, trait_type, by_row_order=by_row_order
+        )
+        phenotype = taken.values
+        if taken.is_binary and model is not Model.logistic:
+            print_notes(
+                f"trait {name} has two values and is tested as a number ({model}); "
+                "--model logistic tests its odds"
+            )
+        if covar is not None:
+            table = io.read_table(covar, genotypes)
+        covariates, names = io.take_covariates(
+            table, found.samples, covariate, is_own=covar is not None, by_row_order=by_row_order
+        )
+        if pcs:
+            steps = iter_principal_components(
+                found, n_components=pcs, seed=seed, backend=backend.value
+            )
+            components = io.last_result(steps, bar)
+            scores = components.scores
+            covariates = scores if covariates is None else np.hstack([covariates, scores])
+            names += [f"PC{k + 1}" for k in range(scores.shape[1])]
+        if condition:
+            dosages = condition_columns(found, condition)
+            covariates = dosages if covariates is None else np.hstack([covariates, dosages])
+            names += condition
+        common = {
+            "covariates": covariates,
+            "covariate_names": names,
+            "backend": backend.value,
+        }
+        if model is Model.mixed:
+            from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
+
+            steps = iter_mixed_associate(
+                found,
+                phenotype,
+                leave_out=leave_out.value,
+                tests=tests.value,
+                seed=seed,
+                **common,
+            )
+        else:
+            x_model = X_MODELS[xchr_model]
+            steps = iter_associate(found, phenotype, model=model.value, x_model=x_model, **common)
+        scan = io.last_result(steps, bar)
+    columns = variant_columns(found.variants) | {
+        "A1_FREQ": scan.a1_frequency,
+        "OBS_CT": scan.n_samples,
+        "BETA": scan.beta,
+        "SE": scan.standard_error,
+        "STAT": scan.statistic,
+        "P": scan.p,
+        "NEG_LOG10_P": scan.minus_log10_p,
+    }
+    write_table(columns, output)
+    print_notes(*scan.notes)
+    n_tested = int(np.isfinite(scan.beta).sum())
+    has_all = np.isfinite(phenotype)
+    if covariates is not None:
+        has_all &= np.isfinite(covariates).all(axis=1)
+    print_notes(
+        f"trait {name}: {int(has_all.sum()):,} samples, {n_tested:,} of {found.n_variants:,} "
+        f"variant{'s' * (found.n_variants != 1)} tested, " + _inflation(n_tested, scan.lambda_gc)
+    )
+    if pcs and not components.is_converged:
+        io.tell_end(
+            f"components: {components.sentence}",
+            is_converged=False,
+            remedy="compute them by genoviz geno pca, and give them as covariates",
+        )
+
+
+def _inflation(n_tested: int, lambda_gc: float) -> str:
+    if n_tested == 0:
+        return "so there is no lambda GC"
+    return f"lambda GC {lambda_gc:.4f}"

@@ -1,0 +1,146 @@
+"""Mixed-model association against dense generalised least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from genoviz import (
+    associate,
+    condition_columns,
+    mixed_associate,
+    simulate_genotypes,
+    simulate_trait,
+)
+from genoviz.errors import ParameterError
+from tests.oracles import mixed_models
+from tests.oracles.genotypes import dosages_of
+
+N, M = 90, 150
+GENOTYPES = simulate_genotypes(N, M, n_contigs=3, n_populations=3, missing_rate=0.03, seed=1)
+DOSAGES = dosages_of(GENOTYPES.packed, N)
+CONTIGS = GENOTYPES.variants.contig_ids
+AGE = np.random.default_rng(2).standard_normal(N)
+PHENOTYPE = simulate_trait(GENOTYPES, heritability=0.7, seed=4, backend="cpu").phenotype + AGE
+PHENOTYPE[::9] = np.nan
+USED = np.flatnonzero(~np.isnan(PHENOTYPE))
+Y = PHENOTYPE[USED]
+DESIGN = np.column_stack([np.ones(len(USED)), AGE[USED]])
+Z, _ = mixed_models.centred(DOSAGES[USED])
+
+
+def relationships(columns):
+    z, scale = mixed_models.centred(DOSAGES[USED][:, columns])
+    return z @ z.T / scale
+
+
+@pytest.mark.parametrize("leave_out", ["chromosome", "none"])
+def test_exact_tests_are_generalised_least_squares(leave_out, backend):
+    found = mixed_associate(
+        GENOTYPES, PHENOTYPE, covariates=AGE[:, None], leave_out=leave_out, backend=backend
+    )
+    groups = [CONTIGS == k for k in range(3)] if leave_out == "chromosome" else [CONTIGS >= 0]
+    assert found.model == "mixed"
+    assert np.isnan(found.calibration)
+    assert len(found.chromosomes) == len(groups)
+    for group, variances in zip(groups, found.variances, strict=True):
+        others = ~group if leave_out == "chromosome" else group
+        v = mixed_models.covariance_of(variances, [relationships(others)])
+        for j in np.flatnonzero(group).tolist():
+            if np.ptp(Z[:, j]) == 0:
+                assert np.isnan(found.beta[j])
+                continue
+            design = np.column_stack([DESIGN, Z[:, j]])
+            beta, error = mixed_models.generalised_least_squares(Y, design, v)
+            assert found.beta[j] == pytest.approx(beta, rel=1e-6, abs=1e-8)
+            assert found.standard_error[j] == pytest.approx(error, rel=1e-6)
+    p = 2 * stats.norm.sf(np.abs(found.beta / found.standard_error))
+    np.testing.assert_allclose(found.p, p, rtol=1e-9)
+    np.testing.assert_array_equal(found.n_samples, (~np.isnan(DOSAGES[USED])).sum(0))
+    np.testing.assert_allclose(found.a1_frequency, np.nanmean(DOSAGES[USED], 0) / 2)
+
+
+def test_variances_are_those_of_each_left_out_chromosome():
+    found = mixed_associate(GENOTYPES, PHENOTYPE, covariates=AGE[:, None], backend="cpu")
+    for k in range(3):
+        variances, _ = mixed_models.reml(Y, DESIGN, [relationships(k != CONTIGS)])
+        share = variances[0] / variances.sum()
+        assert found.heritabilities[k] == pytest.approx(share, abs=1e-4)
+
+
+def test_calibrated_tests_are_scores_over_a_mean_variance(backend):
+    found = mixed_associate(
+        GENOTYPES, PHENOTYPE, covariates=AGE[:, None], tests="calibrated", backend=backend
+    )
+    exact = mixed_associate(GENOTYPES, PHENOTYPE, covariates=AGE[:, None], backend=backend)
+    m = np.eye(len(USED)) - DESIGN @ np.linalg.pinv(DESIGN)
+    ratios = []
+    for k in range(3):
+        v = mixed_models.covariance_of(found.variances[k], [relationships(k != CONTIGS)])
+        p = mixed_models.projection(v, DESIGN)
+        z = Z[:, k == CONTIGS]
+        varied = np.flatnonzero(np.ptp(z, axis=0) > 0)
+        z, rows = z[:, varied], np.flatnonzero(k == CONTIGS)[varied]
+        squares = ((m @ z) ** 2).sum(0)
+        left = found.calibration * squares
+        np.testing.assert_allclose(found.beta[rows], z.T @ p @ Y / left, atol=1e-4)
+        np.testing.assert_allclose(found.standard_error[rows], 1 / np.sqrt(left), rtol=1e-9)
+        ratios += ((z * (p @ z)).sum(0) / squares).tolist()
+    assert min(ratios) < found.calibration < max(ratios)
+    assert found.calibration == pytest.approx(np.mean(ratios), rel=0.1)
+    tested = np.isfinite(found.beta)
+    assert np.corrcoef(found.statistic[tested], exact.statistic[tested])[0, 1] > 0.97
+    again = mixed_associate(
+        GENOTYPES, PHENOTYPE, covariates=AGE[:, None], tests="calibrated", backend=backend
+    )
+    np.testing.assert_array_equal(again.p, found.p)
+
+
+def test_a_random_effect_takes_out_what_populations_share():
+    genotypes = simulate_genotypes(120, 300, n_contigs=3, n_populations=2, fst=0.2, seed=5)
+    populations = np.unique(genotypes.samples.family_ids, return_inverse=True)[1]
+    trait = populations + 0.5 * np.random.default_rng(6).standard_normal(120)
+    plain = associate(genotypes, trait, backend="cpu")
+    mixed = mixed_associate(genotypes, trait, backend="cpu")
+    assert plain.lambda_gc > 5
+    assert mixed.lambda_gc < 1.5
+
+
+def test_scans_are_conditional_on_chosen_variants():
+    name = GENOTYPES.variants.ids[40]
+    columns = condition_columns(GENOTYPES, [name])
+    np.testing.assert_array_equal(columns[:, 0], DOSAGES[:, 40])
+    found = mixed_associate(GENOTYPES, PHENOTYPE, covariates=columns, backend="cpu")
+    called = np.flatnonzero(~np.isnan(PHENOTYPE) & ~np.isnan(DOSAGES[:, 40]))
+    assert np.isnan(found.beta[40])
+    j = 10
+    z, _ = mixed_models.centred(DOSAGES[called])
+    others, scale = mixed_models.centred(DOSAGES[called][:, CONTIGS[j] != CONTIGS])
+    variances = found.variances[CONTIGS[j]]
+    v = mixed_models.covariance_of(variances, [others @ others.T / scale])
+    design = np.column_stack([np.ones(len(called)), DOSAGES[called, 40], z[:, j]])
+    beta, error = mixed_models.generalised_least_squares(PHENOTYPE[called], design, v)
+    assert found.beta[j] == pytest.approx(beta, rel=1e-6)
+    assert found.standard_error[j] == pytest.approx(error, rel=1e-6)
+    for wrong, words in (("nobody", "is no variant's ID"), (".", "is no variant's ID")):
+        with pytest.raises(ParameterError, match=words):
+            condition_columns(GENOTYPES, [wrong])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"leave_out": "all"}, "leave_out is 'all', needs one of chromosome, none"),
+        ({"tests": "some"}, "tests is 'some', needs one of auto, exact, calibrated"),
+        ({"phenotype": np.ones(N)}, "the phenotype is 1 for all 90 samples"),
+        (
+            {"genotypes": GENOTYPES.take_variants(np.flatnonzero(CONTIGS == 0))},
+            "relationships need variants that vary, on another chromosome",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes, message):
+    arguments = {"genotypes": GENOTYPES, "phenotype": PHENOTYPE, "backend": "cpu"}
+    with pytest.raises(ParameterError, match=message):
+        mixed_associate(**{**arguments, **changes})
