@@ -213,6 +213,9 @@ def test_formats_go_by_the_name_of_the_file(run, genome, tmp_path):
     assert [float(row["cfd"]) for row in rows if row["mismatches"] == "0"] == [1, 1]
     packed = gzip.decompress((tmp_path / "hits.csv.gz").read_bytes())
     assert packed == (tmp_path / "hits.csv").read_bytes()
+    assert run(*options[:-1], "-o", "plain.csv")[0] == 0
+    names = (tmp_path / "plain.csv").read_text().splitlines()[0].split(",")
+    assert set(rows[0]) - set(names) == {"cfd", "mit", "cctop"}, "scores are there when asked for"
     scores = [line.split("\t")[4] for line in (tmp_path / "hits.bed").read_text().splitlines()]
     assert scores == [str(round(1000 * float(row["cfd"]))) for row in rows]
     assert (tmp_path / "hits.parquet").read_bytes()[:4] == b"PAR1"

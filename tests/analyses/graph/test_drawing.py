@@ -319,6 +319,7 @@ def test_a_large_mark_is_thinned_and_says_so(backend, coordinates):
     nodes = np.arange(N_NODES)[::-1]
     marks = [MarkLayer(nodes, 255), MarkLayer(np.arange(3), 254)]
     assert drawing.draw(VIEW, marks=marks).mark_stride == 1
+    assert drawing.draw(VIEW, marks=marks, pixel_budget=None).mark_stride == 1
     budget = 10 * N_NODES / 6.5
     picture = drawing.draw(VIEW, marks=marks[:1], pixel_budget=budget, max_index=254)
     assert 6 <= picture.mark_stride <= 8

@@ -6,9 +6,11 @@ import gzip
 import os
 import re
 
+import numpy as np
 import pytest
 
 from genoviz.errors import FileFormatError
+from genoviz.io.graph import gfa_lines
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.text.text_file import compress_blocks
 from tests.io.graph.test_gfa import gfa
@@ -277,3 +279,17 @@ def test_the_line_is_right_in_a_long_file(tmp_path):
     path.write_text("".join(lines))
     with pytest.raises(FileFormatError, match="line 177778: segment '1,2' has no bases"):
         read_gfa(path, cache=False)
+
+
+@pytest.mark.parametrize("record", [b"S\t1\tA\n", b"L\t1\t+\t1\t+\t0M\n", b"P\tx\t1+\t*\n"])
+def test_lines_that_came_after_the_count_are_written_nowhere(record):
+    data = np.frombuffer(record * 5 + b"#" * (-5 * len(record) % 8), np.uint8)
+    lines = np.full((3, 5), -1)
+    slots = [row[:2] for row in lines]
+    ranks = np.zeros(3, np.int64)
+    gfa_lines.find_lines(data, data.view(np.uint64), 0, len(data), *slots, ranks)
+    kind = "SLP".index(chr(record[0]))
+    expected = np.full((3, 5), -1)
+    expected[kind, :2] = 0, len(record)
+    assert lines.tolist() == expected.tolist()
+    assert ranks[kind] == 2

@@ -42,6 +42,7 @@ from genoviz_app.pages.genotypes.association.snp_facts import (
     card_html,
     find_graph_alleles,
     genotype_names,
+    p_text,
     paths_html,
     place_on_graph,
 )
@@ -465,3 +466,10 @@ def test_printed_dots_change_their_shade_with_the_contig_and_beyond_the_line():
     assert {places[5], places[25]} <= {*found}
     assert plot.x_ends[0] < places.min() < places.max() < plot.x_ends[1]
     assert (plot.levels, plot.share) == ((4.0,), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(9.94e-8, "9.9e-8"), (9.97e-8, "1.0e-7"), (9.996e-8, "1.0e-7")]
+)
+def test_a_p_value_that_rounds_to_ten_has_the_next_exponent(p, text):
+    assert p_text(-np.log10(p)) == text

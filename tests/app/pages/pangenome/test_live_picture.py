@@ -199,6 +199,8 @@ def test_hovering_names_the_node_and_goes_on_when_the_layout_moves(tab):
     hover = tab.sent[-1]["hover"]
     assert hover["text"] == "Node b\n200 bp\nDepth 1 step"
     assert hover["lines"] == [[410, 50, 610, 50]]
+    tab.load(ENDS + np.array([10, 0]))
+    assert tab.frames[-1]["hover"] == hover | {"lines": [[420, 50, 620, 50]]}
     tab.load(ENDS + np.array([0, 1000]))
     assert tab.frames[-1]["hover"] is None
 

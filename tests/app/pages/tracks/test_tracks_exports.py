@@ -15,7 +15,7 @@ from genoviz.io.intervals.intervals import read_intervals
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.track_data import features_of, prepare
-from genoviz_app.pages.tracks import TracksPage
+from genoviz_app.pages.tracks import TracksPage, track_values
 from genoviz_app.pages.tracks import exports as ex
 from genoviz_app.pages.tracks.exports import FileJob
 from genoviz_app.pages.tracks.track import Track, new_look
@@ -99,6 +99,14 @@ def test_a_signal_is_cut_to_its_region_and_moved_to_a_path(signal):
         for start, end, value in zip(part.starts, part.ends, part.scores, strict=True)
     ]
     assert rows == [(0, 5, 1.5), (5, 15, 3.0), (25, 30, -2.0)]
+
+
+@pytest.mark.parametrize("kind", ["bedgraph", "bed"])
+def test_the_share_done_is_that_of_the_bases(kind, monkeypatch):
+    steps = Intervals.from_columns(["c"] * 3, [10, 20, 40], [20, 30, 50], scores=[1.5, 3.0, -2.0])
+    track = track_of(prepare(steps, kind), "steps")
+    monkeypatch.setattr(track_values, "BASES_PER_SLICE", 10)
+    assert [share for _, share in iter_values(track, PathRegion("c", 20, 45))] == [0.4, 0.8, 1, 1]
 
 
 def test_a_bigwig_of_nothing_and_a_contig_that_is_not_there_are_refused(signal, tmp_path):
