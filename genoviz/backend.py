@@ -214,6 +214,25 @@ def prepare_threading_layer() -> None:
         sys.modules["numba"].config.THREADING_LAYER = LAYERS
 
 
+class _NoBlas:
+    """Refuses SciPy to Numba at the one moment at which it looks for its BLAS."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        module = sys.modules.get("numba.np.arraymath")
+        if name == "scipy.linalg" and module is not None and not hasattr(module, "_HAVE_BLAS"):
+            raise ImportError("Numba may take its own loop for np.convolve")
+
+
+def forgo_blas() -> None:
+    """Spare a program the import of SciPy, which takes as long as that of Numba.
+
+    Numba imports it with its first function, to learn whether np.convolve may call BLAS. What else
+    needs SciPy imports it then.
+    """
+    sys.meta_path.insert(0, _NoBlas)
+
+
 def find_fault_of_layer() -> str | None:
     """Return why the user's choice of a layer cannot be, in a sentence, or None where it can."""
     chosen = os.environ.get(VARIABLE, LAYERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -35,3 +36,13 @@ def test_with_a_driver_cupy_has_the_last_word(looked, monkeypatch):
     assert backend._sees_gpu.__wrapped__()
     assert looked == ["asked"]
     assert loaded == ["nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"]
+
+
+def test_a_program_is_spared_scipy_until_it_asks_for_it():
+    script = (
+        "import sys; from genoviz.backend import forgo_blas; forgo_blas()\n"
+        "import numba.np.arraymath\n"
+        "assert 'scipy.linalg' not in sys.modules\n"
+        "import scipy.linalg.cython_blas"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from genoviz.backend import find_fault_of_layer
+from genoviz.backend import find_fault_of_layer, forgo_blas
 from genoviz.cli.commands import COMMANDS, Group
 from genoviz.cli.common_options import examples
 from genoviz.cli.results import (
@@ -147,6 +147,7 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    forgo_blas()
     try:
         with end_on_signals(), tidied(remove_copies):
             _run(make_program(), arguments)
