@@ -79,7 +79,7 @@ class Files:
         path.write_text(f"name,guide\ncas12a,{CAS12A}\n")
 
     def make_guides_txt(self, path):
-        path.write_text("ACTTCAAATCCTATGCCACC\n")
+        path.write_text("ACTTCAAATCCTATGCCACC\nATGTCACCTATGCTGATTCA\n")  # of genome and graph
 
     def make_graph_gfa_gz(self, path):
         shutil.copy(self.samples / "simulated.gfa.gz", path)

@@ -10,6 +10,7 @@ import numpy as np
 import param
 
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
+from genoviz.analyses.offtargets.path_hits import PathPlanes
 from genoviz.errors import GenovizError
 from genoviz.io.offtargets.genome_planes import iter_read_genome_planes
 from genoviz.model.offtargets.genome_planes import GenomePlanes
@@ -22,7 +23,6 @@ from genoviz_app.opening.files import (
     iter_after_writing,
     iter_open_source,
 )
-from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.opening.index_files import BUILDERS, GRAPH_SOURCE, OpenIndex
 from genoviz_app.opening.memory import sequences_bytes
 from genoviz_app.opening.opening_files import OpeningFiles

@@ -14,8 +14,8 @@ import typer
 
 from genoviz import Sequences, find_offtargets
 from genoviz.cli.main import main
-from genoviz.cli.offtargets import offtarget as command
-from genoviz.cli.offtargets.offtarget import Device, parse_device
+from genoviz.cli.offtargets import query
+from genoviz.cli.offtargets.query import Device, parse_device
 from genoviz.io.files import file_source
 from tests.conftest import real_data
 from tests.oracles.offtargets import find_sites
@@ -284,7 +284,7 @@ def test_a_second_search_opens_the_saved_genome(run, genome, monkeypatch):
     ],
 )
 def test_devices_are_those_of_cas_offinder(monkeypatch, text, expected):
-    monkeypatch.setattr(command, "cuda_is_available", lambda: False)
+    monkeypatch.setattr(query, "cuda_is_available", lambda: False)
     assert parse_device(text) == expected
 
 
@@ -332,3 +332,129 @@ def test_wrong_calls_are_told(run, genome, tmp_path, arguments, code, words):
     assert (found, out) == (code, "")
     plain = " ".join(err.replace("│", " ").split())
     assert words in plain
+
+
+TURN = str.maketrans("ACGT", "TGCA")
+NODES = {
+    "1": "TTATCATTCTTAACA" + GUIDE[:9], "2": "A", "3": "G", "4": GUIDE[10:] + "AG", "5": "G",
+    "6": "C", "7": "CATATATACATTATATCTAACCAGCGTCAGCGACAGGTCGGCTTT",
+}  # fmt: skip
+WALKS = {
+    "REF#0#c": "1+,2+,4+,6+,7+", "HG1#1#c": "1+,3+,4+,5+,7+", "HG1#2#c": "7-,5-,4-,2-,1-",
+    "HG2#1#c": "1+,2+,4+,5+,7+,7-", "HG2#2#c": "7+,7+",
+}  # fmt: skip
+
+
+@pytest.fixture
+def graph(tmp_path):
+    """A graph, and the FASTA of its paths: an allele in the protospacer, and one in its PAM."""
+    lines = ["H\tVN:Z:1.0", *(f"S\t{name}\t{bases}" for name, bases in NODES.items())]
+    records = []
+    for name, walk in WALKS.items():
+        steps = walk.split(",")
+        lines.append(f"P\t{name}\t{walk}\t*")
+        read = (
+            NODES[step[:-1]] if step[-1] == "+" else NODES[step[:-1]][::-1].translate(TURN)
+            for step in steps
+        )  # fmt: skip
+        records.append(f">{name}\n{''.join(read)}\n")
+    (tmp_path / "paths.fa").write_text("".join(records))
+    (tmp_path / "graph.gfa").write_text("\n".join(lines) + "\n")
+    return tmp_path / "graph.gfa"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("--format", "v2"), ("--format", "bed"), ("--format", "v3"), ("--format", "csv"),
+        ("--format", "bulge", "--rna-bulge", "1", "--dna-bulge", "1"),
+        ("--format", "tsv", "--scores", "--dna-bulge", "1", "--placements", "all"),
+    ],
+)  # fmt: skip
+def test_rows_of_a_graph_are_those_of_searching_each_path_alone(run, graph, form):
+    guides = ("-g", GUIDE, "-g", "TATATACATTATATCTAACC", "--pam", "NRG", "-m", "5")
+    code, out, err = run(*guides, "--genome", graph, *form, "--every-place")
+    assert code == 0, err
+    alone = run(*guides, "--genome", "paths.fa", *form)[1]
+    assert out == alone
+    assert len(out.splitlines()) >= 8
+
+
+def test_a_table_of_a_graph_has_each_site_once_with_its_haplotypes(run, graph):
+    arguments = ("-g", GUIDE, "-m", "2", "--genome", graph, "--format", "tsv", "--reference", "REF")
+    code, out, err = run(*arguments)
+    assert code == 0
+    rows = [*csv.DictReader(out.splitlines(), delimiter="\t")]
+    names = ("contig", "start", "strand", "mismatches", "n_haplotypes", "of_haplotypes",
+             "frequency", "haplotypes", "places", "in_reference", "reference_mismatches",
+             "reference_pam_misfits", "reference_site")  # fmt: skip
+    found = {row["dna"]: [row[name] for name in names] for row in rows}
+    # The reference has the allele a, and AGC where the others have the PAM AGG.
+    assert GUIDE[9] == "G"
+    allele = GUIDE[:9] + "a" + GUIDE[10:]
+    lost = ["0", "1", "1", f"{allele}AGc"]
+    of_path = 24 + 1 + 12 + 1 + len(NODES["7"])
+    expected = {
+        f"{GUIDE}AGG": ["HG1#1#c", "15", "+", "0", "1", "5", "0.2", "HG1#1", "1", *lost],
+        f"{allele}AGG": [
+            "HG1#2#c", f"{of_path - 15 - 23}", "-", "1", "2", "5", "0.4", "HG1#2,HG2#1", "2", *lost,
+        ],
+        f"a{GUIDE[1:]}TGG": [
+            "REF#0#c", "58", "-", "1", "5", "5", "1", "REF#0,HG1#1,HG1#2,HG2#1,HG2#2", "7",
+            "1", "1", "0", f"a{GUIDE[1:]}TGG",
+        ],
+    }  # fmt: skip
+    assert found == expected
+    assert "in 5 paths of" in err
+    assert "sites of 1 guide" in err
+
+
+def test_what_is_not_for_graphs_or_only_for_them_is_told(run, graph, genome):
+    for extra in (["--closest", "3"], ["--strand", "+"]):
+        assert "are not for graphs" in " ".join(
+            run("-g", GUIDE, "--genome", graph, *extra)[2].split()
+        )
+    for extra in (["--every-place"], ["--reference", "c1"]):
+        words = " ".join(run("-g", GUIDE, "--genome", genome, *extra)[2].split())
+        assert "are for graphs" in words
+    code, _, err = run("-g", GUIDE, "--genome", graph, "--reference", "nobody")
+    assert code == 1
+    assert "nobody" in err
+
+
+def test_genes_and_specificities_are_given(run, genome, tmp_path):
+    (tmp_path / "genes.bed").write_text("c1\t0\t30\tABC1\nc2\t60\t80\tXYZ\n")
+    options = ("-g", GUIDE, "--genome", genome, "-m", "3", "--genes", "genes.bed", "--scores")
+    code, out, err = run(*options, "--format", "tsv")
+    assert code == 0, err
+    rows = [*csv.DictReader(out.splitlines(), delimiter="\t")]
+    found = [
+        (row["contig"], row["start"], row["gene"], row["gene_distance"], row["class"])
+        for row in rows
+    ]
+    assert found == [
+        ("c1", "10", "ABC1", "0", "exon"),
+        ("c1", "39", "ABC1", "10", "intergenic"),
+        ("c2", "0", "XYZ", "38", "intergenic"),
+    ]
+    assert [row["seed_mismatches"] for row in rows] == ["0", "1", "0"]
+    assert "CFD spec." in err
+    guide = json.loads(run(*options, "--json", "-o", "x.tsv")[1])["guides"][0]
+    scores = [float(row["cfd"]) for row in rows]
+    assert guide["n_perfect"] == scores.count(1.0) == 2
+    assert guide["cfd_specificity"] == pytest.approx(1 / (1 + sum(scores) - 1))
+    assert guide["worst_cfd"] == 1.0
+    code, _, err = run(*options, "--format", "bed")
+    assert code == 2
+    assert "--genes needs a table" in err
+
+
+def test_an_enzyme_is_its_pam(run, genome):
+    common = ("-g", GUIDE, "--genome", genome)
+    assert run(*common, "--enzyme", "SpCas9-NG")[1] == run(*common, "--pam", "NG")[1]
+    pam_first = ("-g", GUIDE[4:], "--genome", genome, "-m", "16")
+    wanted = run(*pam_first, "--pam", "TTTV", "--pam-first")[1]
+    assert run(*pam_first, "--enzyme", "Cas12a")[1] == wanted
+    code, _, err = run(*common, "--enzyme", "SpCas9", "--pam", "NGG")
+    assert code == 2
+    assert "--enzyme has its PAM" in err

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import time
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from genoviz.backend import cuda_is_available
 from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, with_examples
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets import results
-from genoviz.cli.offtargets.query import make_query, open_genome, read_query, run_searches
-from genoviz.cli.results import print_results, show_progress
+from genoviz.cli.offtargets.query import (
+    Device,
+    make_query,
+    open_genome,
+    open_paths,
+    parse_device,
+    read_query,
+    run_searches,
+    search_paths,
+)
+from genoviz.cli.results import as_file, print_results, show_progress
+from genoviz.cli.sequences.kmer_index import is_graph
+from genoviz.model.offtargets.protospacer import ENZYMES
 
 # More than any guide has letters.
 MAX_SIZE = 1000
-_PART = r"[0-9]{1,4}(?::[0-9]{1,4}){0,2}"
-_DEVICE = re.compile(rf"([CGA])({_PART}(?:,{_PART})*)?")
 
 
 class PlacementName(StrEnum):
@@ -37,6 +43,9 @@ class StrandName(StrEnum):
     both = "both"
     forward = "+"
     reverse = "-"
+
+
+EnzymeName = StrEnum("EnzymeName", [(name, name) for name in ENZYMES])
 
 
 class FormatName(StrEnum):
@@ -90,9 +99,38 @@ PamFirstOption = Annotated[
     bool, typer.Option("--pam-first", help="The PAM is at the 5' end, as of Cas12a.")
 ]
 
+EnzymeOption = Annotated[
+    EnzymeName | None,
+    typer.Option("--enzyme", help="The nuclease, instead of --pam and --pam-first."),
+]
+
 GenomeOption = Annotated[
     Path | None,
-    typer.Option("--genome", help="FASTA (plain or gzipped) or 2bit, or a folder of these."),
+    typer.Option(
+        "--genome",
+        help="FASTA (plain or gzipped) or 2bit, or a folder of these; or a graph (GFA), all paths "
+        "of which are searched at once.",
+    ),
+]
+
+ReferenceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a graph: the sample or path that the others are compared with.",
+        show_default="GRCh38 or CHM13 where there is one",
+    ),
+]
+
+GenesOption = Annotated[
+    Path | None,
+    typer.Option("--genes", help="GFF, GTF or BED: tables get the gene and exon of each site."),
+]
+
+EveryPlaceOption = Annotated[
+    bool,
+    typer.Option(
+        "--every-place", help="Of a graph, in tables: a row for each place of a site on each path."
+    ),
 ]
 
 MismatchesOption = Annotated[
@@ -137,7 +175,11 @@ FormatOption = Annotated[
 
 ScoresOption = Annotated[
     bool,
-    typer.Option("--scores", help="Columns of CFD, MIT and CCTop scores; BED shows CFD."),
+    typer.Option(
+        "--scores",
+        help="Columns of CFD, MIT and CCTop scores, and specificities of the guides; BED shows "
+        "CFD.",
+    ),
 ]
 
 ClosestOption = Annotated[
@@ -168,65 +210,13 @@ BackendOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Device:
-    """Where to search.
-
-    Parameters
-    ----------
-    backend
-        As of `find_offtargets`.
-    devices
-        Numbers of GPUs, or None.
-    """
-
-    backend: str
-    devices: tuple[int, ...] | None = None
-
-
-def parse_device(text: str) -> Device:
-    """Return what a device argument means.
-
-    A list has numbers, and ranges (``0:4`` is 0 to 3, ``0:4:2`` is 0 and 2). Without one all GPUs
-    are used; processors are always all used. ``A`` is GPUs where there are some.
-
-    Examples
-    --------
-    >>> parse_device("C0").backend, parse_device("G0,2:4").devices
-    ('cpu', (0, 2, 3))
-    """
-    found = _DEVICE.fullmatch(text)
-    numbers = _numbers(found[2]) if found and found[2] else ()
-    if not found or (found[2] and not numbers):
-        raise typer.BadParameter(
-            f"DEVICE is {text!r}, needs C (processors), G (GPUs) or A (what there is), with a list "
-            "of numbers or without, such as G0,2 or G0:2"
-        )
-    if found[1] == "C" or (found[1] == "A" and not cuda_is_available()):
-        return Device("cpu")
-    if not numbers and cuda_is_available():
-        import cupy
-
-        numbers = tuple(range(cupy.cuda.runtime.getDeviceCount()))
-    return Device("cuda", numbers or None)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers of a list, each once."""
-    numbers: dict[int, None] = {}
-    for part in text.split(","):
-        bounds = [int(bound) for bound in part.split(":")]
-        if len(bounds) == 3 and bounds[2] == 0:
-            return ()
-        numbers |= dict.fromkeys(range(*bounds) if len(bounds) > 1 else bounds)
-    return tuple(numbers)
-
-
 @with_examples(
     "genoviz offtarget input.txt C -",
     "genoviz offtarget input.txt G0,1 hits.txt",
     "genoviz offtarget --guide GGCCGACCTGTCGCTGACGC --pam NGG --genome hg38.2bit -o hits.csv",
-    "genoviz offtarget --guides guides.csv --pam TTTV --pam-first --genome genome/ -m 3",
+    "genoviz offtarget --guides guides.csv --enzyme Cas12a --genome genome/ -m 3",
+    "genoviz offtarget --guides guides.fa --genome graph.gfa.gz --scores --genes genes.gff3 "
+    "-o sites.tsv",
     "genoviz offtarget --guides guides.fa --genome hg38.fa --dna-bulge 1 --rna-bulge 1 -o hits.bed",
 )
 def offtarget(
@@ -237,6 +227,7 @@ def offtarget(
     guides: GuidesOption = None,
     pam: PamOption = None,
     pam_first: PamFirstOption = False,
+    enzyme: EnzymeOption = None,
     genome: GenomeOption = None,
     mismatches: MismatchesOption = None,
     dna_bulge: DnaBulgeOption = 0,
@@ -245,6 +236,9 @@ def offtarget(
     strand: StrandOption = StrandName.both,
     as_format: FormatOption = None,
     scores: ScoresOption = False,
+    genes: GenesOption = None,
+    reference: ReferenceOption = None,
+    every_place: EveryPlaceOption = False,
     closest: ClosestOption = None,
     count_only: CountOnlyOption = False,
     output: OutputOption = None,
@@ -258,7 +252,15 @@ def offtarget(
     INPUT has sizes of bulges, the rows are those of cas-offinder-bulge. Instead, options say what
     to search. Positions are 0-based, the leftmost base of a site with its PAM. A summary by guide
     goes to standard error.
+
+    Of a graph, rows of cas-offinder and BED are places on paths, as of searching each path alone;
+    csv, tsv and parquet have each site once, with its haplotypes, their share, and what the
+    reference has there.
     """
+    if enzyme is not None:
+        if pam is not None or pam_first:
+            raise typer.BadParameter("--enzyme has its PAM: leave out --pam and --pam-first")
+        pam, pam_first = ENZYMES[enzyme.value].pam, ENZYMES[enzyme.value].is_pam_first
     if input_file is None:
         sizes = {"dna_bulge": dna_bulge, "rna_bulge": rna_bulge}
         limit = 4 if mismatches is None else mismatches
@@ -269,7 +271,7 @@ def offtarget(
         if given or pam is not None or mismatches is not None:
             raise typer.BadParameter(
                 "INPUT says what is searched: leave out --guide, --guides, --pam, --pam-first, "
-                "--genome, --mismatches, --dna-bulge and --rna-bulge"
+                "--enzyme, --genome, --mismatches, --dna-bulge and --rna-bulge"
             )
         query = read_query(input_file)
     where = parse_device(device) if device else Device("auto")
@@ -294,13 +296,24 @@ def offtarget(
         devices=where.devices,
         backend=where.backend,
     )
+    graph = is_graph(query.genome)
+    if graph and (closest is not None or strand is not StrandName.both or where.devices):
+        raise typer.BadParameter("--closest, --strand and lists of devices are not for graphs")
+    if not graph and (reference is not None or every_place):
+        raise typer.BadParameter("--reference and --every-place are for graphs (GFA)")
+    extras = results.Extras(scores, genes and as_file(genes), every_place)
+    results.check_extras(extras, form)
     seconds = {}
     with show_progress() as bar:
         began = time.perf_counter()
-        planes = open_genome(query.genome, bar, cache=cache)
+        planes = (open_paths if graph else open_genome)(query.genome, bar, cache=cache)
         seconds["genome"] = time.perf_counter() - began
         began = time.perf_counter()
-        answers = run_searches(query, planes, bar, options, count_only=count_only, closest=closest)
+        if graph:
+            answers = search_paths(query, planes, bar, options, reference)
+        else:
+            wanted = {"count_only": count_only, "closest": closest}
+            answers = run_searches(query, planes, bar, options, **wanted)
         seconds["search"] = time.perf_counter() - began
         began = time.perf_counter()
         if output is not None or not as_json:
@@ -308,9 +321,9 @@ def offtarget(
             if count_only:
                 write_output(results.count_lines(answers), output)
             else:
-                results.write_hits(answers, form, output, scores=scores)
+                results.write_hits(answers, form, output, extras)
         seconds["writing"] = time.perf_counter() - began
-    summary = results.summary(answers, planes, seconds)
+    summary = results.summary(answers, planes, seconds, scores=scores and not count_only)
     if as_json:
         print_results(summary | {"files": [str(output)] if output else []}, [], as_json=True)
     else:

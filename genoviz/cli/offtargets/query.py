@@ -1,7 +1,8 @@
-"""What ``genoviz offtarget`` searches for, and the search with its progress bar."""
+"""What ``genoviz offtarget`` searches for, where, and the search with its progress bar."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from genoviz.backend import cuda_is_available
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
 from genoviz.errors import ParameterError
@@ -16,9 +19,16 @@ from genoviz.errors import ParameterError
 if TYPE_CHECKING:
     import numpy as np
 
+    from genoviz.analyses.offtargets.path_hits import PathPlanes
+    from genoviz.analyses.offtargets.paths import PathOffTargets
+    from genoviz.analyses.offtargets.reference import ReferenceSites
     from genoviz.analyses.offtargets.request import SearchOptions
     from genoviz.model.offtargets.genome_planes import GenomePlanes
     from genoviz.model.offtargets.hits import OffTargetHits
+
+
+_PART = r"[0-9]{1,4}(?::[0-9]{1,4}){0,2}"
+_DEVICE = re.compile(rf"([CGA])({_PART}(?:,{_PART})*)?")
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,13 @@ def open_genome(path: Path, bar: ProgressBar, *, cache: bool) -> GenomePlanes:
     return progress.planes
 
 
+def open_paths(path: Path, bar: ProgressBar, *, cache: bool) -> PathPlanes:
+    """Return the paths of a graph; notes go to standard error."""
+    from genoviz.analyses.offtargets.path_hits import PathPlanes
+
+    return PathPlanes.of(read_graph(path, bar, cache=cache, sequences=True))
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What a search found.
@@ -171,12 +188,17 @@ class Answer:
     counts
         int64, shape (n_guides, n): hits of each guide by mismatches.
     hits
-        The hits, where they are wanted.
+        The hits, where they are wanted; of a graph, each site at its first place.
+    sites, reference
+        Of a graph: the sites with all their places, and what the reference has there, if there is
+        one.
     """
 
     search: Search
     counts: np.ndarray
     hits: OffTargetHits | None = None
+    sites: PathOffTargets | None = None
+    reference: ReferenceSites | None = None
 
 
 def run_searches(
@@ -237,3 +259,92 @@ def _count(asked: tuple, options: SearchOptions, bar: ProgressBar, stage: str) -
     for progress in iter_counts(*asked, options):
         bar.update(stage, progress.n_done, progress.n_total, "bp")
     return progress.counts
+
+
+def search_paths(
+    query: Query,
+    planes: PathPlanes,
+    bar: ProgressBar,
+    options: SearchOptions,
+    reference: str | None,
+) -> list[Answer]:
+    """Return what each search of a query finds on the paths of a graph.
+
+    Parameters
+    ----------
+    query, planes, bar, options
+        As of `run_searches`.
+    reference
+        The sample or path that sites are compared with; None for the usual one, if there is one.
+    """
+    from genoviz.analyses.offtargets.pangenome import iter_hits_on_graph
+    from genoviz.analyses.offtargets.path_hits import PlacedHits
+    from genoviz.analyses.offtargets.reference import compare_with_reference, find_reference_paths
+
+    chosen, answers = reference or planes.usual_reference, []
+    if chosen:
+        find_reference_paths(planes.graph, chosen)
+    for search in query.searches:
+        options = replace(options, max_mismatches=search.max_mismatches)
+        asked = planes.graph, search.guides, search.pattern, options
+        for progress in iter_hits_on_graph(*asked):
+            bar.update(f"Paths: {progress.stage}", progress.fraction, 1.0, "")
+        found = progress.result
+        compared = compare_with_reference(found, chosen) if chosen else None
+        hits = PlacedHits.of(found, planes)
+        answers.append(Answer(search, hits.count_by_mismatches(), hits, found, compared))
+    return answers
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where to search.
+
+    Parameters
+    ----------
+    backend
+        As of `find_offtargets`.
+    devices
+        Numbers of GPUs, or None.
+    """
+
+    backend: str
+    devices: tuple[int, ...] | None = None
+
+
+def parse_device(text: str) -> Device:
+    """Return what a device argument means.
+
+    A list has numbers, and ranges (``0:4`` is 0 to 3, ``0:4:2`` is 0 and 2). Without one all GPUs
+    are used; processors are always all used. ``A`` is GPUs where there are some.
+
+    Examples
+    --------
+    >>> parse_device("C0").backend, parse_device("G0,2:4").devices
+    ('cpu', (0, 2, 3))
+    """
+    found = _DEVICE.fullmatch(text)
+    numbers = _numbers(found[2]) if found and found[2] else ()
+    if not found or (found[2] and not numbers):
+        raise typer.BadParameter(
+            f"DEVICE is {text!r}, needs C (processors), G (GPUs) or A (what there is), with a list "
+            "of numbers or without, such as G0,2 or G0:2"
+        )
+    if found[1] == "C" or (found[1] == "A" and not cuda_is_available()):
+        return Device("cpu")
+    if not numbers and cuda_is_available():
+        import cupy
+
+        numbers = tuple(range(cupy.cuda.runtime.getDeviceCount()))
+    return Device("cuda", numbers or None)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of a list, each once."""
+    numbers: dict[int, None] = {}
+    for part in text.split(","):
+        bounds = [int(bound) for bound in part.split(":")]
+        if len(bounds) == 3 and bounds[2] == 0:
+            return ()
+        numbers |= dict.fromkeys(range(*bounds) if len(bounds) > 1 else bounds)
+    return tuple(numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,22 @@ from genoviz.cli.results import print_notes
 if TYPE_CHECKING:
     import numpy as np
 
+    from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.io.offtargets.hit_table import HitTable
+    from genoviz.model import Annotations
     from genoviz.model.offtargets.genome_planes import GenomePlanes
+    from genoviz.model.offtargets.hits import OffTargetHits
 
+_TABLES = ("csv", "tsv", "parquet")
 _ENDINGS = {"bed": BED, "csv": (".csv",), "tsv": (".tsv",), "parquet": (".parquet",)}
 _ROWS = (".txt", ".tsv")
 _SHOWN = 20
+_SCORES = {
+    "cfd_specificity": "CFD spec.",
+    "mit_specificity": "MIT spec.",
+    "worst_cfd": "worst CFD",
+    "reference_worst_cfd": "in reference",
+}
 NOT_FOUND = "not found in this genome"
 
 
@@ -53,38 +64,136 @@ def check_output(output: Path | None, form: str) -> None:
         raise typer.BadParameter(f"{output} is a folder, needs to be a file")
 
 
-def write_hits(answers: Sequence[Answer], form: str, output: Path | None, *, scores: bool) -> None:
+@dataclass(frozen=True)
+class Extras:
+    """What is written beside the hits.
+
+    Parameters
+    ----------
+    scores
+        Whether to score them.
+    genes
+        Annotations whose genes are named, or None.
+    every_place
+        Whether tables of a graph have a row for each place.
+    """
+
+    scores: bool
+    genes: Path | None
+    every_place: bool
+
+
+def check_extras(extras: Extras, form: str) -> None:
+    """Refuse what the format has no place for."""
+    if extras.genes is not None and form not in _TABLES:
+        raise typer.BadParameter(f"--genes needs a table: --format {', '.join(_TABLES)}")
+
+
+def write_hits(answers: Sequence[Answer], form: str, output: Path | None, extras: Extras) -> None:
     """Write hits to a file, or to standard output."""
     from genoviz.io.offtargets.output import iter_rows, write_tables
 
-    tables = _make_tables(answers, form, scores)
+    tables = _make_tables(answers, form, extras)
     if output is None:
         write_output(iter_rows(tables, form), None)
     else:
         write_tables(tables, output, format=form)
 
 
-def _make_tables(answers: Sequence[Answer], form: str, scores: bool) -> list[HitTable]:
-    from genoviz.analyses.offtargets.cuts import cut_sites
-    from genoviz.analyses.offtargets.scores import cctop_scores, cfd_scores, has_scores, mit_scores
+def _make_tables(answers: Sequence[Answer], form: str, extras: Extras) -> list[HitTable]:
+    from genoviz.analyses.offtargets.path_hits import PlacedHits
+    from genoviz.analyses.offtargets.scores import has_scores
     from genoviz.io.offtargets.hit_table import HitTable
 
+    annotations = None
+    if extras.genes is not None:
+        from genoviz.io.intervals.annotations import read_annotations
+
+        annotations = read_annotations(extras.genes)
     tables = []
     for answer in answers:
         hits = answer.hits
-        columns: dict[str, np.ndarray] = {}
-        if form in ("csv", "tsv", "parquet"):
-            columns["cut_site"] = cut_sites(hits)
-        if scores and form in _ENDINGS:
-            columns["cfd"] = cfd_scores(hits)
-        if scores and form in ("csv", "tsv", "parquet"):
-            columns |= {"mit": mit_scores(hits), "cctop": cctop_scores(hits)}
+        by_place = answer.sites is not None and (extras.every_place or form not in _TABLES)
+        if by_place:
+            hits = PlacedHits.everywhere(answer.sites, hits.planes)
+        columns = _score_columns(hits, form, extras.scores)
+        if annotations is not None:
+            columns |= _gene_columns(answer, hits, by_place, annotations)
+        if answer.sites is not None and not by_place:
+            columns |= _site_columns(answer)
         tables.append(HitTable(hits, answer.search.ids, columns))
-    if scores and form not in _ENDINGS:
+    if extras.scores and form not in _ENDINGS:
         print_notes(f"--format {form} has no scores; bed, csv, tsv and parquet have")
-    elif scores and not all(has_scores(answer.search.pattern) for answer in answers):
+    elif extras.scores and not all(has_scores(answer.search.pattern) for answer in answers):
         print_notes("only guides of 20 nt with the PAM NGG, NAG or NRG behind them have scores")
     return tables
+
+
+def _score_columns(hits: OffTargetHits, form: str, scores: bool) -> dict[str, np.ndarray]:
+    from genoviz.analyses.offtargets.cuts import cut_sites
+    from genoviz.analyses.offtargets.differences import count_seed_mismatches
+    from genoviz.analyses.offtargets.scores import cctop_scores, cfd_scores, mit_scores
+
+    columns: dict[str, np.ndarray] = {}
+    if form in _TABLES:
+        columns["cut_site"] = cut_sites(hits)
+    if scores and form in _ENDINGS:
+        columns["cfd"] = cfd_scores(hits)
+    if scores and form in _TABLES:
+        columns |= {"mit": mit_scores(hits), "cctop": cctop_scores(hits)}
+    if form in _TABLES and {*hits.pattern} != {"N"}:
+        columns["seed_mismatches"] = count_seed_mismatches(hits).astype("int64")
+    return columns
+
+
+def _gene_columns(
+    answer: Answer, hits: OffTargetHits, by_place: bool, annotations: Annotations
+) -> dict[str, np.ndarray]:
+    """Return the gene of each hit, how far it is, and what the hit lies in; notes are printed."""
+    import numpy as np
+
+    from genoviz.analyses.offtargets.annotation import annotate_hits
+    from genoviz.analyses.offtargets.path_hits import annotate_sites, annotations_on_paths
+
+    if answer.sites is None:
+        found, is_known = annotate_hits(hits, annotations), np.ones(len(hits), bool)
+    elif by_place:
+        on_paths, has_genes = annotations_on_paths(hits.planes, annotations)
+        found, is_known = annotate_hits(hits, on_paths), has_genes[hits.contig_ids]
+    else:
+        found, is_known = annotate_sites(hits, answer.sites, annotations)
+    print_notes(*found.notes)
+    return {
+        "gene": np.where(is_known, np.array(found.gene_names(), np.str_), ""),
+        "gene_distance": np.where(is_known, found.distances, -1),
+        "class": np.where(is_known, np.array(found.class_labels(), np.str_), "unknown"),
+    }
+
+
+def _site_columns(answer: Answer) -> dict[str, np.ndarray]:
+    """Return the haplotypes of the sites on a graph, and what the reference has there."""
+    import numpy as np
+
+    from genoviz.analyses.offtargets.path_hits import (
+        haplotype_names,
+        reference_columns,
+        reference_letters,
+    )
+
+    n_haplotypes = len(answer.sites.groups("haplotype").names)
+    counts, names = haplotype_names(answer.sites)
+    columns = {
+        "n_haplotypes": counts,
+        "of_haplotypes": np.full(len(counts), n_haplotypes, np.int64),
+        "frequency": counts / n_haplotypes,
+        "haplotypes": names,
+        "places": answer.sites.n_places,
+    }
+    if answer.reference is not None:
+        rows = np.arange(len(counts))
+        columns |= reference_columns(answer.reference, rows)
+        columns["reference_site"] = reference_letters(answer.sites, answer.reference)
+    return columns
 
 
 def count_lines(answers: Sequence[Answer]) -> Iterator[bytes]:
@@ -99,11 +208,19 @@ def count_lines(answers: Sequence[Answer]) -> Iterator[bytes]:
 
 
 def summary(
-    answers: Sequence[Answer], planes: GenomePlanes, seconds: dict[str, float]
+    answers: Sequence[Answer],
+    planes: GenomePlanes | PathPlanes,
+    seconds: dict[str, float],
+    *,
+    scores: bool,
 ) -> dict[str, Any]:
-    """Return what was found, by guide."""
+    """Return what was found, by guide; with ``scores``, how specific guides are."""
     guides = _rows_of_guides(answers)
+    if scores:
+        specificities = [row for answer in answers for row in _specificities(answer)]
+        guides = [row | found for row, found in zip(guides, specificities, strict=True)]
     return {
+        "is_graph": any(answer.sites is not None for answer in answers),
         "n_contigs": planes.n_contigs,
         "n_bases": planes.n_bases,
         "n_guides": len(guides),
@@ -111,6 +228,29 @@ def summary(
         "seconds": seconds,
         "guides": guides,
     }
+
+
+def _specificities(answer: Answer) -> list[dict[str, Any]]:
+    """Return how specific each guide is; None for those without scores or hits."""
+    from genoviz.analyses.offtargets.haplotype_risks import haplotype_risks
+    from genoviz.analyses.offtargets.summaries import summarise_guides
+
+    found = summarise_guides(answer.hits)
+    columns = {
+        "n_perfect": found.n_perfect.tolist(),
+        "cfd_specificity": found.cfd_specificity.tolist(),
+        "mit_specificity": found.mit_specificity.tolist(),
+        "worst_cfd": found.worst_cfd.tolist(),
+    }
+    if answer.reference is not None:
+        risks = haplotype_risks(answer.sites, answer.reference)
+        columns["worst_cfd"] = risks.worst_cfd.tolist()
+        columns["reference_worst_cfd"] = risks.reference_cfd.tolist()
+    rows = zip(*columns.values(), strict=True)
+    return [
+        {name: None if value != value else value for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]
 
 
 def _rows_of_guides(answers: Sequence[Answer]) -> list[dict[str, Any]]:
@@ -129,10 +269,13 @@ def print_summary(found: dict[str, Any]) -> None:
     """Print hits by guide and mismatches on standard error."""
     shown = found["guides"][:_SHOWN]
     n_levels = max((len(row["by_mismatches"]) for row in shown), default=1)
-    lines = [["hits by mismatches", *map(str, range(n_levels))]]
+    scores = [name for name in _SCORES if name in shown[0]] if shown else []
+    heads = [_SCORES[name] for name in scores]
+    lines = [["hits by mismatches", *map(str, range(n_levels)), *heads]]
     for row in shown:
         counts = row["by_mismatches"] + [0] * (n_levels - len(row["by_mismatches"]))
-        lines.append([row["id"] or row["guide"], *(f"{count:,}" for count in counts)])
+        values = ["-" if row[name] is None else f"{row[name]:.3g}" for name in scores]
+        lines.append([row["id"] or row["guide"], *(f"{count:,}" for count in counts), *values])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     remarks = ["", *("" if row["is_found"] else NOT_FOUND for row in shown)]
     for (first, *cells), remark in zip(lines, remarks, strict=True):
@@ -144,7 +287,9 @@ def print_summary(found: dict[str, Any]) -> None:
     if n_lost and len(found["guides"]) > len(shown):
         typer.echo(f"{n_lost:,} of {len(found['guides']):,} guides: {NOT_FOUND}", err=True)
     seconds = found["seconds"]
-    sizes = (("n_hits", "hit"), ("n_guides", "guide"), ("n_contigs", "contig"))
+    where = "path" if found["is_graph"] else "contig"
+    what = "site" if found["is_graph"] else "hit"
+    sizes = (("n_hits", what), ("n_guides", "guide"), ("n_contigs", where))
     hits, guides, contigs = (
         f"{found[name]:,} {noun}{'' if found[name] == 1 else 's'}" for name, noun in sizes
     )

@@ -1,4 +1,4 @@
-"""Guides: where a pattern has its protospacer and its PAM, and what may bulge."""
+"""Guides: where a pattern has its protospacer and its PAM, what may bulge, and known nucleases."""
 
 from __future__ import annotations
 
@@ -17,6 +17,35 @@ class BulgeType(IntEnum):
     def label(self) -> str:
         """The word in tables: ``X`` for no bulge."""
         return "X" if self is BulgeType.NONE else self.name
+
+
+@dataclass(frozen=True)
+class Enzyme:
+    """A nuclease as it is known by name.
+
+    Parameters
+    ----------
+    pam
+        Its PAM, in letters of IUPAC.
+    is_pam_first
+        Whether the PAM is at the 5' end.
+    source
+        DOI of where the PAM is from.
+    """
+
+    pam: str
+    is_pam_first: bool
+    source: str
+
+
+ENZYMES = {
+    "SpCas9": Enzyme("NGG", False, "10.1126/science.1225829"),
+    "SpCas9-NG": Enzyme("NG", False, "10.1126/science.aas9129"),
+    "SpRY": Enzyme("NRN", False, "10.1126/science.aba8853"),
+    "SaCas9": Enzyme("NNGRRT", False, "10.1038/nature14299"),
+    "SaCas9-KKH": Enzyme("NNNRRT", False, "10.1038/nbt.3404"),
+    "Cas12a": Enzyme("TTTV", True, "10.1016/j.cell.2015.09.038"),
+}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from genoviz.analyses.graph.picture.legend import short_number
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
 from genoviz.analyses.offtargets.cuts import cut_sites
 from genoviz.analyses.offtargets.differences import KINDS
+from genoviz.analyses.offtargets.path_hits import reference_columns
 from genoviz.analyses.offtargets.scores import cctop_scores, mit_scores
 from genoviz.errors import GenovizError
 from genoviz.io.offtargets.output import HitFormat, HitTable, iter_rows, write_tables
@@ -145,10 +146,7 @@ def graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, np.ndarra
         "places": sites.found.n_places[rows],
     }
     if sites.reference is not None:
-        reference = sites.reference.sites
-        columns["in_reference"] = reference.is_present[rows].astype(np.int64)
-        columns["reference_mismatches"] = reference.mismatches[rows].astype(np.int64)
-        columns["reference_pam_misfits"] = reference.pam_misfits[rows].astype(np.int64)
+        columns |= reference_columns(sites.reference.sites, rows)
     return columns
 
 

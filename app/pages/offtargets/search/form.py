@@ -13,6 +13,7 @@ import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.offtargets.guide_files import GuideList, read_guides
+from genoviz.model.offtargets.protospacer import ENZYMES
 from genoviz_app.pages.offtargets.search.query import (
     MAX_BULGE,
     MAX_MISMATCHES,
@@ -31,12 +32,12 @@ from genoviz_app.parts.words import n_words
 
 OWN = "own"
 PRESETS = {
-    "SpCas9: 3′ NGG": "-NGG",
+    f"{name}: {'5′' if enzyme.is_pam_first else '3′'} {enzyme.pam}": (
+        f"{enzyme.pam}-" if enzyme.is_pam_first else f"-{enzyme.pam}"
+    )
+    for name, enzyme in ENZYMES.items()
+} | {
     "SpCas9: 3′ NRG": "-NRG",
-    "SpCas9-NG: 3′ NG": "-NG",
-    "SaCas9: 3′ NNGRRT": "-NNGRRT",
-    "SaCas9-KKH: 3′ NNNRRT": "-NNNRRT",
-    "Cas12a: 5′ TTTV": "TTTV-",
     "Cas12a: 5′ TTTN": "TTTN-",
     "No PAM": NO_PAM,
     "Other letters": OWN,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import param
 
-from genoviz.analyses.graph.query.annotate import place_annotations
 from genoviz.analyses.offtargets.annotation import HitAnnotations, SiteClass, annotate_hits
+from genoviz.analyses.offtargets.path_hits import (
+    PathPlanes,
+    annotate_sites,
+)
 from genoviz.errors import GenovizError
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Annotations
-from genoviz.model.intervals.annotations import Categories, join_annotations
-from genoviz.model.offtargets.hits import OffTargetHits
+from genoviz.model.intervals.annotations import join_annotations
 from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.files import (
     FileCache,
@@ -23,14 +25,16 @@ from genoviz_app.opening.files import (
     iter_after_writing,
     iter_open_source,
 )
-from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.opening.opening_files import OpeningFiles
 from genoviz_app.pages.offtargets.search.running import SearchResult
 
 N_KEPT_FILES = 3
+
 UNKNOWN = len(SiteClass)
+
 CLASSES = (*(kind.label for kind in SiteClass), "unknown")
+
 """What hits lie in; the last is for those on paths of a graph of which no genes are known."""
 
 
@@ -78,56 +82,8 @@ def find_genes(result: SearchResult, file: AnnotationFile) -> HitGenes:
     if not isinstance(planes, PathPlanes):
         found = annotate_hits(result.hits, file.annotations)
         return HitGenes(result, file, found, found.classes)
-    annotations, paths = annotations_on_paths(planes, file.annotations)
-    hits, is_there = hits_on_paths(result, paths)
-    found = annotate_hits(hits, annotations)
+    found, is_there = annotate_sites(result.hits, result.sites.found, file.annotations)
     return HitGenes(result, file, found, np.where(is_there, found.classes, UNKNOWN))
-
-
-def annotations_on_paths(
-    planes: PathPlanes, annotations: Annotations
-) -> tuple[Annotations, np.ndarray]:
-    """Return annotations with paths for contigs, and which paths have some; bool, (n_paths,)."""
-    placed = place_annotations(planes.graph, annotations)
-    rows, offsets = placed.rows, annotations.block_offsets
-    counts = np.where(placed.is_clipped, 0, np.diff(offsets)[rows])
-    firsts = np.append(0, np.cumsum(counts))
-    owners = np.repeat(np.arange(len(rows)), counts)
-    within = np.arange(len(owners)) - firsts[owners]
-    shifts = (placed.starts - annotations.starts[rows])[owners]
-    has_paths = np.zeros(planes.n_contigs, bool)
-    has_paths[placed.paths] = True
-    found = Annotations(
-        contigs=Categories(planes.names, placed.paths.astype(np.int32)),
-        starts=placed.starts.copy(),
-        ends=placed.ends.copy(),
-        names=annotations.names.take(rows),
-        types=Categories(annotations.types.names, annotations.types.codes[rows]),
-        strands=annotations.strands[rows],
-        scores=annotations.scores[rows],
-        colours=annotations.colours[rows],
-        block_offsets=firsts.astype(np.int64),
-        blocks=annotations.blocks[offsets[rows][owners] + within] + shifts[:, None],
-        notes=placed.notes,
-    )
-    return found, has_paths
-
-
-def hits_on_paths(result: SearchResult, paths: np.ndarray) -> tuple[OffTargetHits, np.ndarray]:
-    """Return hits at their first place on one of some paths, and which have one; bool, (n,)."""
-    hits, found = result.hits, result.sites.found
-    is_there = np.zeros(len(hits), bool)
-    positions, strands = hits.positions.copy(), hits.strands.copy()
-    offsets = result.genome.planes.offsets
-    for part in found.iter_batches(np.arange(len(hits))):
-        places = found.places(part)
-        kept = np.flatnonzero(paths[places.paths])
-        sites, firsts = np.unique(places.sites[kept], return_index=True)
-        first = kept[firsts]
-        is_there[sites] = True
-        positions[sites] = offsets[places.paths[first]] + places.starts[first]
-        strands[sites] = places.strands[first]
-    return replace(hits, positions=positions, strands=strands), is_there
 
 
 def iter_read_genes(path: Path) -> Iterator[OpeningProgress]:
@@ -140,6 +96,7 @@ def iter_read_genes(path: Path) -> Iterator[OpeningProgress]:
 
 
 GENES = FileCache(iter_read_genes, N_KEPT_FILES)
+
 """The annotations of all files and all tabs."""
 
 

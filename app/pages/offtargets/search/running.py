@@ -14,13 +14,13 @@ from genoviz.analyses.offtargets.differences import PamClasses, count_seed_misma
 from genoviz.analyses.offtargets.finding import iter_hits
 from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
 from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_hits_on_graph
+from genoviz.analyses.offtargets.path_hits import PlacedHits
 from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz_app.opening.genome_files import OpenGenome
-from genoviz_app.opening.graph_genome import PlacedHits
 from genoviz_app.pages.offtargets.search.guide_groups import (
     MixedHits,
     for_each_hit,

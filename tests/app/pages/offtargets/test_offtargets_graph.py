@@ -16,13 +16,13 @@ from genoviz import (
     read_gfa,
 )
 from genoviz.analyses.graph.query.path_positions import find_region_steps
+from genoviz.analyses.offtargets.path_hits import PathPlanes
 from genoviz.errors import GenovizError
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import PathRegion
 from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.genome_files import Genome, OpenGenome
-from genoviz_app.opening.graph_genome import PathPlanes
 from genoviz_app.pages.offtargets import OffTargetsPage
 from genoviz_app.pages.offtargets.hits.card import (
     MAX_LISTED,
