@@ -19,6 +19,7 @@ from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.address_bar import AddressBar, Visited
+from genoviz_app.parts.lighting import LitList
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.server.setup import (
     SETTINGS,
@@ -28,6 +29,7 @@ from genoviz_app.server.setup import (
     share_tasks,
 )
 from genoviz_app.session.address import Address
+from genoviz_app.session.lit_sets import LitSet
 from genoviz_app.session.session import Session
 from genoviz_app.theme import CHART_THEME, FAVICON, THEME, UNFINISHED_VIEWS
 
@@ -37,6 +39,7 @@ POLL_MILLISECONDS = 40
 LINK_SECONDS = 0.5
 TITLE_WIDTH = "max(0px, calc(100vw - 1215px))"
 TOAST_MILLISECONDS = 12_000
+PLACED = LAYOUT, TRACKS = "pangenome", "tracks"
 
 
 class Dashboard:
@@ -75,6 +78,7 @@ class Dashboard:
             sizing_mode="stretch_width",
             margin=(4, 4, 0, 4),
         )
+        self.lit = LitList(self.session.highlights, self._go_to_lit)
         self.title = pmui.Typography(
             "", variant="body1", margin=(0, 16), align="center",
             styles={"max-width": TITLE_WIDTH},
@@ -101,6 +105,7 @@ class Dashboard:
                 pmui.Column(
                     self.bar,
                     self.problem,
+                    self.lit,
                     self.deck.content,
                     sizing_mode="stretch_both",
                     styles={"height": MAIN_HEIGHT, "min-height": "480px"},
@@ -227,6 +232,12 @@ class Dashboard:
         replaces = self._visited.visit(address)
         if replaces is not None:
             self.bar.put(address.query, replaces=replaces)
+
+    def _go_to_lit(self, lit: LitSet) -> None:
+        """Show where a set is: here if the page has places, or else on the layout or the tracks."""
+        if self.page.slug not in PLACED or not (len(lit.nodes) or self.page.slug == TRACKS):
+            self.deck.show(LAYOUT if len(lit.nodes) else TRACKS)
+        self.session.highlights.want(lit)
 
     def _revisit(self, query: str) -> None:
         """Go where the browser has gone back or forward to; what is open stays open."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from genoviz_app.plots.annotation_rows import (
     pack_boxes,
 )
 from genoviz_app.plots.legend import short_number
+from genoviz_app.plots.lit_stretches import LitAlong
 from genoviz_app.plots.track_figure import (
     STRAND_PIXELS,
     Places,
@@ -28,6 +29,7 @@ from genoviz_app.plots.track_figure import (
     box_data,
     curve_data,
     depth_data,
+    lit_data,
     make_figure,
     max_rows,
     strand_data,
@@ -98,6 +100,7 @@ class PathTrack:
         self.figure.add_layout(self._band)
         self._region: tuple[float, float] | None = None
         self._stretches = np.empty((0, 2), np.int64)
+        self._lit: tuple[LitAlong, ...] = ()
         self._wanted_view: tuple[float, float] | None = None
         self._is_new, self._is_stale = False, False
         self._listen()
@@ -120,7 +123,7 @@ class PathTrack:
     def show(self, content: TrackContent | None) -> None:
         """Show the whole of another path, or nothing."""
         self.content, self._is_new = content, True
-        self._region, self._stretches = None, self._stretches[:0]
+        self._region, self._stretches, self._lit = None, self._stretches[:0], ()
         length = content.profile.length if content is not None else 1
         self.look_at(0.0, max(float(length), 1.0))
 
@@ -133,6 +136,10 @@ class PathTrack:
         """Draw the region as a band; None takes it away."""
         self._region = None if start is None or end is None else (start, end)
         self._is_stale = True
+
+    def show_lit(self, lit: Sequence[LitAlong]) -> None:
+        """Draw what is lit up on the path; another path has nothing at first."""
+        self._lit, self._is_stale = tuple(lit), True
 
     def show_stretches(self, stretches: np.ndarray) -> None:
         """Shade the stretches (shape (n, 2), bp) that the picture shows."""
@@ -177,6 +184,7 @@ class PathTrack:
         sources["curve"].data = curve_data(bins, places, scale)
         sources["strand"].data = strand_data(bins, places)
         sources["boxes"].data = box_data(content.boxes, packed, places, start)
+        sources["lit"].data = lit_data(self._lit, places, (start, end), width)
         sources["view"].data = view_data(self._stretches, places, (start, end), width)
         self._show_band()
         self._label(places, scale)

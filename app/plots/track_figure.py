@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from bokeh.plotting import figure
 from genoviz.analyses.graph.query.path_profile import PathBins
 from genoviz_app.plots.annotation_rows import AnnotationBoxes, PackedBoxes
 from genoviz_app.plots.graph_picture import style_figure
+from genoviz_app.plots.lit_stretches import LitAlong
 
 TRACK_NAME = "path-track"
 DEPTH_COLOUR, MEAN_COLOUR, VIEW_COLOUR = "#4fb3e8", "#bfe4fa", "#ffffff"
@@ -33,6 +35,7 @@ COLUMNS = {
     "strand": "left right top bottom reverse",
     "view": "left right top bottom floor",
     "boxes": "left right top bottom label_x label_y name colour detail",
+    "lit": "left right top bottom name colour n",
 }
 STRAND_PIXELS, ROW_PIXELS, VIEW_PIXELS, GAP = 7, 15, 4, 5
 TOP_GAP, LEAST_FLOOR = 8, 10
@@ -93,7 +96,7 @@ def add_glyphs(plot: Any) -> dict[str, ColumnDataSource]:
         part: ColumnDataSource(data={name: [] for name in columns.split()})
         for part, columns in COLUMNS.items()
     }
-    bins, curve, strand, view, names = (sources[part] for part in COLUMNS)
+    bins, curve, strand, view, names, lit = (sources[part] for part in COLUMNS)
     plot.quad(
         "left", "right", "bottom", "floor",
         source=view, fill_color=VIEW_COLOUR, fill_alpha=0.07, line_color=None,
@@ -111,6 +114,11 @@ def add_glyphs(plot: Any) -> dict[str, ColumnDataSource]:
         "left", "right", "top", "bottom",
         source=strand, fill_color=strand_colour, line_color=strand_colour,
     )  # fmt: skip
+    # An edge is as wide as ever, however far the path is zoomed out.
+    marks = plot.quad(
+        "left", "right", "top", "bottom",
+        source=lit, fill_color="colour", fill_alpha=0.35, line_color="colour", line_width=2,
+    )  # fmt: skip
     unseen = plot.quad("left", "right", "top", "bottom", source=bins, fill_alpha=0, line_color=None)
     boxes = plot.quad(
         "left", "right", "top", "bottom",
@@ -121,11 +129,11 @@ def add_glyphs(plot: Any) -> dict[str, ColumnDataSource]:
         source=names, text_color="#f2f6fb", text_font_size=NAME_SIZE,
         text_baseline="middle", x_offset=4,
     )  # fmt: skip
-    _add_tooltips(plot, unseen, boxes)
+    _add_tooltips(plot, unseen, boxes, marks)
     return sources
 
 
-def _add_tooltips(plot: Any, depths: Any, boxes: Any) -> None:
+def _add_tooltips(plot: Any, depths: Any, boxes: Any, marks: Any) -> None:
     plot.add_tools(
         HoverTool(
             renderers=[depths],
@@ -141,6 +149,11 @@ def _add_tooltips(plot: Any, depths: Any, boxes: Any) -> None:
             renderers=[boxes],
             point_policy="follow_mouse",
             tooltips=[("", "@name"), ("", "@detail")],
+        ),
+        HoverTool(
+            renderers=[marks],
+            point_policy="follow_mouse",
+            tooltips=[("Lit up", "@name"), ("Here", "@n{0,0}")],
         ),
     )
 
@@ -258,4 +271,23 @@ def view_data(
         "top": np.full(n, places.height),
         "bottom": np.full(n, places.height - VIEW_PIXELS),
         "floor": np.zeros(n),
+    }
+
+
+def lit_data(
+    lit: Sequence[LitAlong], places: Places, shown: tuple[float, float], width: int
+) -> Columns:
+    """Return what is lit up, each set in its colour from the strand to the top."""
+    start, end = shown
+    found = [each.between(start, end, (end - start) / max(width, 1)) for each in lit]
+    counts = [len(rows) for rows in found]
+    rows = np.concatenate([np.empty((0, 3), np.int64), *found])
+    return {
+        "left": rows[:, 0],
+        "right": rows[:, 1],
+        "top": np.full(len(rows), places.height - VIEW_PIXELS - 2),
+        "bottom": np.full(len(rows), places.floor),
+        "name": np.repeat([each.title for each in lit], counts).tolist(),
+        "colour": np.repeat([each.colour for each in lit], counts).tolist(),
+        "n": rows[:, 2],
     }

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from genoviz.analyses.graph.query.path_positions import find_region_steps
+from genoviz.analyses.graph.query.placed_intervals import find_nodes_below
 from genoviz.analyses.graph.query.regions import resolve_region
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathRegion
-
-MAX_MARKED = 20_000
 
 
 def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
@@ -24,9 +22,11 @@ def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
 
 def nodes_of(graph: PangenomeGraph, regions: list[PathRegion]) -> np.ndarray:
     """Return the nodes of regions, each once; int64, ascending."""
-    found = [np.empty(0, np.int64)]
-    for region in regions[:MAX_MARKED]:
-        placed = on_graph(graph, region)
-        if placed.path in graph.path_names:
-            found.append(np.asarray(find_region_steps(graph, placed).nodes, np.int64))
-    return np.unique(np.concatenate(found))
+    placed = [on_graph(graph, region) for region in regions]
+    known = [region for region in placed if region.path in graph.path_names]
+    paths = np.array([graph.find_path(region.path) for region in known], np.int64)
+    starts = np.array([region.start for region in known], np.int64)
+    ends = np.array([region.end for region in known], np.int64)
+    ends = np.minimum(np.maximum(ends, starts + 1), graph.path_lengths[paths])
+    is_there = starts < ends
+    return find_nodes_below(graph, paths[is_there], starts[is_there], ends[is_there])

@@ -49,6 +49,7 @@ from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import FILES, KERNELS, Job, JobPool, JobState, describe_problem
 from genoviz_app.server.limits import GB, TAB, Limits, Quota, Share, first_jobs, iter_while
 from genoviz_app.session.address import Region
+from genoviz_app.session.highlights import Highlights
 
 UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
 
@@ -70,8 +71,9 @@ class _Followed:
 class Session(param.Parameterized):
     """One browser tab.
 
-    Pages follow what is open, `region` and `highlights` and publish to the last two; `poll` brings
-    the session up to date with its jobs and is called some twenty times a second.
+    Pages follow what is open, `region`, `picked` and what is lit up (`highlights`), and publish to
+    the last three; `poll` brings the session up to date with its jobs and is called some twenty
+    times a second.
 
     Parameters
     ----------
@@ -98,7 +100,6 @@ class Session(param.Parameterized):
     waiting = param.String(doc="For how many jobs of others a job waits; empty when for none.")
     problem = param.String(doc="What went wrong last, as one sentence; empty when nothing.")
     region = param.ClassSelector(class_=Region, allow_None=True, doc="The stretch that pages show.")
-    highlights = param.ClassSelector(class_=tuple, default=(), doc="Regions that pages highlight.")
     wanted_page = param.String(doc="Slug of a page that a button leads to; empty once it is shown.")
     picked = param.ClassSelector(
         class_=np.ndarray, default=np.empty(0, np.int64), doc="Nodes that a person has picked."
@@ -133,6 +134,7 @@ class Session(param.Parameterized):
         self.indexes = IndexFiles(self)
         self.genomes = GenomeFiles(self)
         self.genotypes = GenotypeFiles(self)
+        self.highlights = Highlights(self)
 
     def submit(
         self,
@@ -427,7 +429,6 @@ class Session(param.Parameterized):
             layout=None,
             annotation_files=OpenAnnotations(),
             region=region,
-            highlights=(),
             picked=np.empty(0, np.int64),
         )
 

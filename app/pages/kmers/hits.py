@@ -15,10 +15,11 @@ import pandas as pd
 from genoviz.analyses.sequences.kmer_hits import iter_locate_kmers
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.analyses.sequences.pangenome_queries import iter_locate_on_paths
-from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz_app.opening.index_data import BuiltIndex
 from genoviz_app.parts.remote_table import Column, TableRows
-from genoviz_app.session.graph_places import nodes_of, on_graph
+from genoviz_app.session.graph_places import on_graph
+from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 MAX_LOCATED = 20_000_000
@@ -248,7 +249,18 @@ def shorten_kmer(letters: str) -> str:
     return letters if len(letters) <= SHOWN_LETTERS else f"{letters[: SHOWN_LETTERS - 1]}…"
 
 
-__all__ = ["nodes_of", "on_graph", "share_place"]
+def highlight_of(built: BuiltIndex, hits: HitSet) -> Highlight:
+    """Return all hits that were located, to be lit up."""
+    starts, ids = np.asarray(hits.starts, np.int64), np.asarray(hits.ids, np.int32)
+    letters = hits.kmer.letters
+    intervals = Intervals(tuple(GenomeAxis.of(built).names), ids, starts, starts + len(letters))
+    return Highlight(
+        shorten_kmer(letters),
+        "hit",
+        intervals,
+        n_found=hits.n_hits,
+        is_everywhere=built.graph is not None,
+    )
 
 
 def share_place(session: Session, built: BuiltIndex, contig: int, start: int, end: int) -> None:

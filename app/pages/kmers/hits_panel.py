@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,24 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError
-from genoviz.model import PathRegion
 from genoviz_app.pages.kmers.counting import CountAnswer
 from genoviz_app.pages.kmers.hits import (
     BLOCK,
     COLUMNS,
     GenomeAxis,
     HitSet,
+    highlight_of,
     hit_rows,
     iter_write_hits,
-    nodes_of,
     share_place,
     shorten_kmer,
 )
 from genoviz_app.pages.kmers.state import LONG_SECONDS, KmerState
 from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
+from genoviz_app.session.lit_sets import Highlight
 
 NO_HITS, NO_KMER = "no hits", "Write a k-mer above: its hits are listed here."
 FINDING = "the hits are being found …"
@@ -106,7 +108,6 @@ class HitsPanel:
         self._shown: HitSet | None = None
         self.is_shown = False
         self._rows = Question(session, "rows of hits", self._on_rows)
-        self._nodes = Question(session, "nodes of hits", self._on_nodes)
         self.list = KmerList(state)
         self.table = RemoteTable(
             COLUMNS, placeholder="Find a contig or path", on_row=self._on_row, min_width=84
@@ -123,11 +124,7 @@ class HitsPanel:
         self.before = self._icon("chevron_left", f"The {BLOCK:,} hits before", -BLOCK)
         self.after = self._icon("chevron_right", f"The next {BLOCK:,} hits", BLOCK)
         small: dict[str, Any] = {"margin": (5, 4, 0, 0)}
-        self.light = pmui.Button(
-            label="Light up on the layout", icon="lightbulb", size="small", variant="outlined",
-            description="Light up on the layout: pick the nodes of these hits", **small,
-        )  # fmt: skip
-        self.light.on_click(lambda _: self.light_up())
+        self.light = light_button(session, self._lit, "all these hits", **small)
         bar = pmui.Row(
             self.table.search, self.before, self.after, self.said, self.light,
             file_button(session, "TSV", lambda: self._file("tsv"), **small),
@@ -141,8 +138,6 @@ class HitsPanel:
             margin=0,
         )
         state.param.watch(self._follow, "hits")
-        session.param.watch(self._follow_graph, "opened")
-        self._follow_graph()
         self._follow()
 
     def _icon(self, icon: str, description: str, step: int) -> pmui.IconButton:
@@ -160,24 +155,12 @@ class HitsPanel:
             if self._rows.seconds_open > LONG_SECONDS:
                 self._clear(FINDING)
 
-    def light_up(self) -> None:
-        """Pick the nodes of the hits that are listed."""
-        hits, opened, index = self._state.hits, self._state.session.opened, self._state.index
-        if hits is not None and opened is not None and index is not None:
-            names, k = GenomeAxis.of(index.built).names, len(hits.kmer.letters)
-            last = min(self._first + BLOCK, len(hits))
-            if hits.nodes is not None and index.built.graph is opened.graph:
-                ends = hits.node_offsets[self._first], hits.node_offsets[last]
-                self._on_nodes(np.unique(hits.nodes[ends[0] : ends[1]]).astype(np.int64))
-                return
-            block = slice(self._first, last)
-            regions = [
-                PathRegion(names[contig], start, start + k)
-                for contig, start in zip(
-                    hits.ids[block].tolist(), hits.starts[block].tolist(), strict=True
-                )
-            ]
-            self._nodes.ask(nodes_of, opened.graph, regions)
+    def _lit(self) -> Callable[[], Highlight]:
+        """Return what makes a highlight of all hits that were located."""
+        hits, index = self._state.hits, self._state.index
+        if hits is None or index is None:
+            raise GenovizError("there are no hits to light up; write a k-mer first")
+        return lambda: highlight_of(index.built, hits)
 
     def _turn(self, step: int) -> None:
         hits = self._state.hits
@@ -198,6 +181,7 @@ class HitsPanel:
     def _clear(self, words: str) -> None:
         self._shown = None
         with pn.io.hold():
+            self.light.disabled = True
             self.table.clear()
             self.before.visible = self.after.visible = False
             self.said.object = words
@@ -211,6 +195,7 @@ class HitsPanel:
             return
         self._shown, last = hits, self._first + len(rows.frame)
         with pn.io.hold():
+            self.light.disabled = False
             self.table.show(rows)
             self.before.param.update(visible=len(hits) > BLOCK, disabled=self._first == 0)
             self.after.param.update(visible=len(hits) > BLOCK, disabled=last >= len(hits))
@@ -224,13 +209,6 @@ class HitsPanel:
                 words += f"; only {len(hits):,} were located"
             self.said.object = words
 
-    def _on_nodes(self, nodes: np.ndarray) -> None:
-        session = self._state.session
-        if len(nodes):
-            session.picked = nodes
-        else:
-            session.problem = "No hit lies on a path or contig of the graph that is open."
-
     def _on_row(self, row: int) -> None:
         """Make a hit the place of all pages."""
         hits, index = self._state.hits, self._state.index
@@ -240,9 +218,6 @@ class HitsPanel:
         contig, start = int(hits.ids[place]), int(hits.starts[place])
         end = start + len(hits.kmer.letters)
         share_place(self._state.session, index.built, contig, start, end)
-
-    def _follow_graph(self, *_events: Any) -> None:
-        self.light.disabled = self._state.session.opened is None
 
     def _file(self, kind: str) -> tuple[str, Any]:
         hits, index = self._state.hits, self._state.index

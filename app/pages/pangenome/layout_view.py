@@ -69,6 +69,7 @@ class LayoutView(pn.viewable.Viewer):
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Take another graph and show where its nodes start."""
         self.run.set_graph(graph)
+        self.picture.follow_graph()
         self.bar.set_graph(graph)
         self.picture.fitting.wish = None
         self.picture.fit()

@@ -83,6 +83,8 @@ class PangenomePage(Page):
         session.param.watch(self._on_layout, "layout")
         session.param.watch(self._on_annotations, "annotation_files")
         self._on_opened()
+        self._on_layout()
+        self._on_annotations()
 
     @cached_property
     def form(self) -> SettingsForm:
@@ -199,13 +201,14 @@ class PangenomePage(Page):
             self.form.offer(names)
         self.view.set_graph(opened.graph if opened else None)
         self.dock.set_graph(opened.graph if opened else None)
+        self._marks.show()
         self.facts.object = facts_html(opened)
 
-    def _on_layout(self, event: Any) -> None:
-        if event.new is not None:
-            self.view.load(event.new.layout)
+    def _on_layout(self, *_events: Any) -> None:
+        if self._session.layout is not None:
+            self.view.load(self._session.layout.layout)
 
-    def _on_annotations(self, _event: Any) -> None:
+    def _on_annotations(self, *_events: Any) -> None:
         self.view.bar.colours.set_annotations(self._session.annotations)
 
     def _name(self) -> str:

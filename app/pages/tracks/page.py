@@ -7,6 +7,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.model import PathRegion
 from genoviz_app.pages.tracks.address import TracksLink
 from genoviz_app.pages.tracks.counting.counts_table import CountsTable
 from genoviz_app.pages.tracks.counting.path_depths import DepthPicker, PathDepths
@@ -18,10 +19,13 @@ from genoviz_app.pages.tracks.track_settings import TrackPicker, TrackSettings
 from genoviz_app.parts.dock import Dock
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.page import Page, side_column
+from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
+from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
+MOST_CONTIGS = 1000
 NOTHING = """<p style="margin: 60px auto; max-width: 36em; text-align: center; opacity: 0.8">
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
 at the left, or a graph on the other page: its paths can be looked at here, too.</p>"""
@@ -37,14 +41,16 @@ class TracksPage(Page):
         super().__init__(session)
         self._is_changed = True
         self._seen_notes: tuple = ()
+        self._seen_lit: tuple = ((), "")
         self.picker = TrackPicker(session)
         self.tracks = TrackList(session, self._on_change)
         self.depths = PathDepths(session, self.tracks, self._on_change)
         self.depth_picker = DepthPicker(session, self.tracks, self.depths)
         self.browser = TrackBrowser(self.tracks)
         self.navigation = Navigation(session, self.tracks, self.browser)
+        self._lit = Question(session, "what is lit up along a contig", self.browser.show_lit)
         self._link = TracksLink(session, self.tracks, self.depths, self.browser, self.navigation)
-        self.settings = TrackSettings(self.tracks, self.browser)
+        self.settings = TrackSettings(session, self.tracks, self.browser)
         self.counts = CountsTable(session, self.tracks, self.browser, self.navigation.go_to)
         self.exports = Exports(session, self.tracks, self.browser)
         self.dock = Dock([CountsTable], lambda _: self.counts)
@@ -53,6 +59,7 @@ class TracksPage(Page):
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         self.nothing = pn.pane.HTML(NOTHING, sizing_mode="stretch_width")
         session.param.watch(lambda _: self._follow_region(), "region")
+        session.highlights.param.watch(self._go_to_lit, "wanted")
         self._region_waits = session.region is not None
 
     @property
@@ -106,10 +113,18 @@ class TracksPage(Page):
             self._show_tracks()
         if self._region_waits:
             self._follow_region()
+        self._show_lit()
         self.tracks.show_path(self.browser.contig)
         self.depths.show_path(self.browser.contig)
         self.navigation.poll()
         self.browser.flush()
+
+    def _show_lit(self) -> None:
+        """Have what is lit up found on the contig, when either is another."""
+        seen = (self._session.highlights.shown, self.browser.contig)
+        if seen != self._seen_lit:
+            self._seen_lit = seen
+            self._lit.ask(lit_along, *seen)
 
     def close(self) -> None:
         """Stop drawing: the tab is closed."""
@@ -138,6 +153,21 @@ class TracksPage(Page):
         is_other = region != self.browser.region
         if region is not None and is_other and not self._region_waits:
             self.navigation.go_to(region)
+
+    def _go_to_lit(self, event: Any) -> None:
+        """Show all that a set has on the contig that is shown, or else its first place."""
+        lit, navigation = event.new, self.navigation
+        if lit is None:
+            return
+        others = () if lit.highlight.intervals is None else lit.highlight.intervals.contigs
+        for name in (self.browser.contig, *others[:MOST_CONTIGS]):
+            contig = navigation.known(name)
+            stretches = lit.stretches(contig) if contig else ()
+            if len(stretches):
+                start, end = int(stretches[:, 0].min()), int(stretches[:, 1].max())
+                margin = max((end - start) // 10, 50)
+                navigation.go_to(PathRegion(contig, max(start - margin, 0), end + margin))
+                return
 
     def _show_notes(self) -> None:
         notes = tuple(

@@ -7,12 +7,15 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.errors import ParameterError
 from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
 from genoviz_app.pages.tracks.track import MAX_HEIGHT, MIN_HEIGHT, Scale, Track, by_title
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.file_picker import FilePicker
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.opening_bar import OpeningBar
+from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 FORMATS = "BED, narrowPeak, bedGraph, GFF3, GTF, BAM, CRAM, bigWig or bigBed"
@@ -53,7 +56,7 @@ class TrackSettings:
         The Panel object.
     """
 
-    def __init__(self, tracks: TrackList, browser: TrackBrowser) -> None:
+    def __init__(self, session: Session, tracks: TrackList, browser: TrackBrowser) -> None:
         self._tracks, self._browser = tracks, browser
         self._is_filling = False
         self.track = pmui.Select(
@@ -105,6 +108,9 @@ class TrackSettings:
             self.is_cpm, self.is_mirrored, self.as_depth, self.is_overlay, self.is_hidden,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
+        self.light = light_button(
+            session, self._lit, "everything that this track has", icon=None, margin=(6, 2, 0, 8)
+        )
         self.panel = self._arrange()
         self.track.param.watch(self._on_track, "value")
         for name, field in self._fields.items():
@@ -122,7 +128,7 @@ class TrackSettings:
             button.on_click(lambda _, act=act: act())
             buttons.append(button)
         return pmui.Column(
-            self.track, pmui.Row(*buttons, margin=0), self.fields,
+            self.track, pmui.Row(*buttons, self.light, margin=0), self.fields,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -130,6 +136,14 @@ class TrackSettings:
     def chosen(self) -> Track | None:
         """The track that the fields are of."""
         return self._browser.chosen
+
+    def _lit(self) -> Highlight:
+        """Return all features or reads of the chosen track as a highlight."""
+        track = self.chosen
+        if track is None or track.data is None or track.data.kind is TrackKind.SIGNAL:
+            raise ParameterError("a signal has values everywhere; choose a track of features")
+        noun = "feature" if track.data.kind is TrackKind.FEATURES else "block"
+        return Highlight(track.title, noun, track.data.intervals)
 
     def follow(self) -> None:
         """Offer the tracks that there are."""

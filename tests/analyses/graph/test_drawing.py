@@ -302,6 +302,27 @@ def test_marks_lie_over_everything_else(backend, coordinates):
     assert (wide > 249).sum() > 1.3 * (expected > 249).sum()
 
 
+def test_a_wide_mark_clears_the_ground_around_it(backend, coordinates):
+    """A single short node is to be seen in the picture of all."""
+    drawing = LayoutDrawing(coordinates, backend=backend)
+    node = int(drawing.visible_nodes(VIEW, limit=len(coordinates))[7])
+    own = np.argwhere(LayoutDrawing(coordinates[[node]], backend="cpu").count(VIEW))
+    plain = drawing.draw(VIEW, max_index=249).indices
+    mark = MarkLayer([node], 250, line_width=5, halo_width=9)
+    picture = drawing.draw(VIEW, marks=[mark], max_index=249).indices
+    pixels = np.stack(np.meshgrid(*map(np.arange, picture.shape), indexing="ij"), axis=-1)
+    distances = np.sqrt(((pixels[:, :, None] - own) ** 2).sum(axis=-1).min(axis=-1))
+    assert (picture[distances < 2.2] == 250).all()
+    assert (picture[(distances > 2.6) & (distances < 4.2)] == 0).all()
+    assert (picture[distances > 4.6] == plain[distances > 4.6]).all()
+
+
+@pytest.mark.parametrize("width", [{"line_width": 0}, {"line_width": 10}, {"halo_width": 10}])
+def test_a_mark_is_as_wide_as_can_be_drawn(width):
+    with pytest.raises(ParameterError, match="px wide, needs 1 to 9"):
+        MarkLayer([1], 250, **width)
+
+
 @pytest.mark.parametrize("how", ["log", "linear", "eq_hist"])
 @pytest.mark.parametrize("by", ["count", "mean", "max"])
 def test_levels_leave_the_highest_indices_to_marks(coordinates, node_values, by, how):

@@ -51,11 +51,11 @@ def test_two_tabs_share_one_copy_and_an_edited_file_is_read_anew(session, graph_
     assert other.opened.graph.total_length == 14
 
 
-def test_opening_another_graph_forgets_region_and_highlights(session, graph_file):
+def test_opening_another_graph_forgets_region_and_picked_nodes(session, graph_file):
     open_and_wait(session, str(graph_file))
-    session.param.update(region=Region("ref", 0, 4), highlights=(Region("alt", 1, 2),))
+    session.param.update(region=Region("ref", 0, 4), picked=np.array([1]))
     open_and_wait(session, "simulated")
-    assert (session.region, session.highlights) == (None, ())
+    assert (session.region, session.picked.tolist()) == (None, [])
 
 
 def test_a_region_of_a_link_is_shown_once_its_graph_is_open(session, graph_file):

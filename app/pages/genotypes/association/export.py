@@ -11,12 +11,14 @@ import pandas as pd
 
 from genoviz.analyses.figures import track_figure_bytes
 from genoviz.analyses.genotypes.association.p_values import scan_quantiles
+from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, View, thin
-from genoviz_app.pages.genotypes.association.snp_facts import inflation_text
+from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, variants_highlight
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.manhattan import seen_names
 from genoviz_app.plots.printed_plots import PrintedPlot, print_plots
+from genoviz_app.session.lit_sets import Highlight
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
@@ -29,6 +31,7 @@ import panel_material_ui as pmui
 from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.quality.rows import VariantRows
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column
 
 if TYPE_CHECKING:
@@ -133,6 +136,10 @@ class AssociationTable:
             size="small", width=104, margin=(2, 8, 2, 0),
         )  # fmt: skip
         self.table.bar.insert(1, self.limit)
+        self.light = light_button(
+            state.session, self._lit, "all variants that are listed", icon=None, margin=(2, 4, 0, 4)
+        )
+        self.table.bar.append(self.light)
         self.limit.param.watch(lambda _: self._show(), "value")
         state.param.watch(self._follow, "scan")
         self.panel = self.table.panel
@@ -143,6 +150,13 @@ class AssociationTable:
         if self.rows is None or self.table.listed is None:
             return np.empty(0, np.int64)
         return self.rows.order[self.table.listed.rows]
+
+    def _lit(self) -> Highlight:
+        """Return the listed variants as a highlight."""
+        if not len(self.listed):
+            raise ParameterError("no variant is listed")
+        words = f"{n_words(len(self.listed), 'variant')} of {self._state.trait or 'the scan'}"
+        return variants_highlight(self.rows.variants, self.listed, words)
 
     def _follow(self, *_events: Any) -> None:
         scan, subject = self._state.scan, self._state.subject

@@ -20,13 +20,16 @@ from genoviz_app.pages.genotypes.association.snp_facts import (
     genotype_names,
     paths_html,
     place_on_graph,
+    variants_highlight,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.one_variant import GenotypeBoxes
 from genoviz_app.session.graph_places import nodes_of
+from genoviz_app.session.lit_sets import Highlight
 
 WIDTH = 330
 NOTHING = "<p>Click a variant: its alleles, genotypes and effect are shown here.</p>"
@@ -87,9 +90,14 @@ class SnpCard:
             label="Show on the layout", icon="hub", **BUTTON,
             description="Pick the nodes at this place, and list the paths that carry each allele",
         )  # fmt: skip
+        self.light = light_button(
+            state.session, self._lit, "this variant", **{**BUTTON, "icon": None}
+        )
         self.tracks_button.on_click(lambda _: self.show_tracks())
         self.layout_button.on_click(lambda _: self.show_layout())
-        self.tools = pmui.Row(self.tracks_button, self.layout_button, margin=(0, 12), visible=False)
+        self.tools = pmui.FlexBox(
+            self.tracks_button, self.layout_button, self.light, margin=(0, 12), visible=False
+        )
         self.panel = pmui.Column(
             self.text, self.tools, self.paths, self.pane,
             width=WIDTH, sizing_mode="stretch_height", margin=0,
@@ -115,6 +123,13 @@ class SnpCard:
         graph, region = self._state.session.opened, self.region
         return None if graph is None or region is None else place_on_graph(graph.graph, region)
 
+    def _lit(self) -> Highlight:
+        """Return the variant as a highlight."""
+        state = self._state
+        if state.subject is None or state.variant is None:
+            raise ParameterError("no variant is picked; click one in a plot or a table")
+        return variants_highlight(state.subject.variants, np.array([state.variant]))
+
     def show_tracks(self) -> None:
         """Go to the Tracks page."""
         self._state.session.wanted_page = "tracks"
@@ -125,7 +140,6 @@ class SnpCard:
         if placed is None:
             self._state.session.problem = "The open graph does not have the place of this variant."
             return
-        self._state.session.highlights = (placed,)
         self._nodes.ask(nodes_of, graph.graph, [placed])
         self._alleles.ask(find_graph_alleles, graph.graph, placed, self._sites)
         self.paths.param.update(

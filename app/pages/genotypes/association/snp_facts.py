@@ -13,12 +13,13 @@ import numpy as np
 from genoviz.analyses.graph.sites.alleles import SiteAlleles, site_alleles
 from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.analyses.graph.sites.search import find_sites
-from genoviz.model import PangenomeGraph, PathRegion
-from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model import Intervals, PangenomeGraph, PathRegion
+from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.graph_places import on_graph
+from genoviz_app.session.lit_sets import Highlight
 
 MAX_NAMES, MAX_BASES = 12, 40
 N_GENOTYPES = 3
@@ -79,6 +80,17 @@ class GraphAlleles:
     alleles: SiteAlleles | None
     names: Sequence[str]
     sites: VariationSites
+
+
+def variants_highlight(variants: VariantTable, rows: np.ndarray, title: str = "") -> Highlight:
+    """Return variants to be lit up, of which those without a position are left out."""
+    rows = rows[variants.positions[rows] >= 0]
+    starts = variants.positions[rows].astype(np.int64)
+    ids = variants.contig_ids[rows].astype(np.int32)
+    if not title:
+        title = variants.label(int(rows[0])) if len(rows) == 1 else n_words(len(rows), "variant")
+    intervals = Intervals(tuple(map(str, variants.contigs)), ids, starts, starts + 1)
+    return Highlight(title, "variant", intervals)
 
 
 def place_on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion | None:

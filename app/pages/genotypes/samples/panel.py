@@ -14,8 +14,10 @@ from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.samples.components_panel import ComponentsPanel
 from genoviz_app.pages.genotypes.samples.relationship_panel import RelationshipPanel
 from genoviz_app.pages.genotypes.state import NOBODY, GenotypeState
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.words import n_words
+from genoviz_app.session.lit_sets import Highlight
 
 N_SCORES = 4
 SCORES = tuple(f"PC{number + 1}" for number in range(N_SCORES))
@@ -124,8 +126,11 @@ class SampleList:
         self.keep_button.on_click(lambda _: self._keep(is_kept=True))
         self.drop_button.on_click(lambda _: self._keep(is_kept=False))
         self.clear_button.on_click(lambda _: setattr(state, "chosen", NOBODY))
+        look = {**SMALL, "icon": None}
+        self.light = light_button(state.session, self._lit, "the paths of these samples", **look)
         self._buttons = pmui.Row(
-            self.keep_button, self.drop_button, self.clear_button, margin=0, visible=False,
+            self.keep_button, self.drop_button, self.light, self.clear_button, margin=0,
+            visible=False,
         )  # fmt: skip
         self._place = pmui.Column(sizing_mode="stretch_both", margin=0)
         self.panel = pmui.Column(
@@ -170,6 +175,13 @@ class SampleList:
 
     def _on_row(self, row: int) -> None:
         self._state.chosen = np.array([row], np.int64)
+
+    def _lit(self) -> Highlight:
+        """Return the picked samples as a highlight."""
+        subject, chosen = self._state.subject, self._state.chosen
+        names = tuple(str(subject.samples.ids[sample]) for sample in chosen.tolist())
+        title = names[0] if len(names) == 1 else n_words(len(names), "picked sample")
+        return Highlight(title, "sample", samples=names)
 
     def _keep(self, *, is_kept: bool) -> None:
         state = self._state

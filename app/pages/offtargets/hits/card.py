@@ -14,22 +14,25 @@ import panel_material_ui as pmui
 from genoviz.analyses.offtargets.cuts import cut_sites
 from genoviz.analyses.offtargets.differences import count_seed_mismatches
 from genoviz.analyses.offtargets.scores import mit_scores
+from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.sequences.bases import COMPLEMENTS
 from genoviz_app.pages.offtargets.hits.alignment_html import protospacers_of, stacked_html
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of
 from genoviz_app.pages.offtargets.hits.exports import export_buttons
 from genoviz_app.pages.offtargets.hits.place_bins import PlaceView
-from genoviz_app.pages.offtargets.hits.regions import region_of
+from genoviz_app.pages.offtargets.hits.regions import highlight_of, region_of
 from genoviz_app.pages.offtargets.search.genes import UNKNOWN, HitGenes
 from genoviz_app.pages.offtargets.search.guide_groups import for_each_hit
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.pages.offtargets.state import NO_HIT, OffTargetState
 from genoviz_app.parts.copy_button import CopyButton
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.graph_places import nodes_of
+from genoviz_app.session.lit_sets import Highlight
 
 WIDTH = 306
 SMALL: dict[str, Any] = {
@@ -84,11 +87,9 @@ class HitCard:
             margin=(10, 8, 0, 0),
         )  # fmt: skip
         self.copy = CopyButton(text="", label="Copy bases", margin=(14, 8, 0, 0))
-        self.light = pmui.IconButton(
-            icon="lightbulb", size="20px", margin=(12, 0, 0, 0),
-            description="Light up on the layout: pick the nodes of this site",
-        )  # fmt: skip
-        self.light.on_click(lambda _: self.light_up())
+        self.light = light_button(
+            state.session, self._lit, "this site", icon=None, margin=(14, 0, 0, 0)
+        )
         self.flank.param.watch(self._follow, "value")
         self.tools = pmui.Row(self.flank, self.copy, self.light, margin=(0, 12), visible=False)
         buttons = export_buttons(state, shown_view, **SMALL)
@@ -113,15 +114,14 @@ class HitCard:
             styles={"min-height": "0"},
         )
         state.param.watch(self._follow, ["hit", "result", "genes"])
-        state.param.watch(self._light_sites, "hit")
-        state.session.param.watch(self._follow_graph, "opened")
-        self._follow_graph()
+        state.param.watch(self._pick_nodes, "hit")
 
-    def light_up(self) -> None:
-        """Pick the nodes under the hit."""
-        state, opened = self._state, self._state.session.opened
-        if state.hit != NO_HIT and opened is not None and state.result is not None:
-            self._nodes.ask(nodes_of, opened.graph, [region_of(state.result, state.hit)])
+    def _lit(self) -> Callable[[], Highlight]:
+        """Return what makes a highlight of the hit."""
+        result, row = self._state.result, self._state.hit
+        if result is None or row == NO_HIT:
+            raise ParameterError("no hit is looked at; click one in the table")
+        return lambda: highlight_of(result, np.array([row]))
 
     def _follow(self, *_events: Any) -> None:
         state = self._state
@@ -139,21 +139,16 @@ class HitCard:
                 self.text.object, self.copy.text = html, bases
                 self.tools.visible = True
 
-    def _light_sites(self, *_events: Any) -> None:
-        """Light up the nodes of a hit that was found on the graph that is open."""
-        result, opened = self._state.result, self._state.session.opened
-        if result is not None and result.sites is not None and opened is not None:
-            if result.sites.found.graph is opened.graph:
-                self.light_up()
+    def _pick_nodes(self, *_events: Any) -> None:
+        """Pick the nodes of a hit that was found on the graph that is open."""
+        result, row, opened = self._state.result, self._state.hit, self._state.session.opened
+        if row == NO_HIT or result is None or result.sites is None or opened is None:
+            return
+        if result.sites.found.graph is opened.graph:
+            self._nodes.ask(nodes_of, opened.graph, [region_of(result, row)])
 
-    def _on_nodes(self, nodes: Any) -> None:
-        if len(nodes):
-            self._state.session.picked = nodes
-        else:
-            self._state.session.problem = "This site is on no path of the graph that is open."
-
-    def _follow_graph(self, *_events: Any) -> None:
-        self.light.visible = self._state.session.opened is not None
+    def _on_nodes(self, nodes: np.ndarray) -> None:
+        self._state.session.picked = nodes
 
 
 def _facts_of(

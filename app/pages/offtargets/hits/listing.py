@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import panel_material_ui as pmui
 
 from genoviz.analyses.offtargets.cuts import cut_sites
 from genoviz.analyses.offtargets.differences import count_seed_mismatches
+from genoviz.errors import ParameterError
 from genoviz_app.pages.offtargets.hits.alignment_html import dots_html, protospacers_of
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of, short_kind
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
@@ -25,14 +27,17 @@ from genoviz_app.pages.offtargets.hits.order import (
     STRAND,
     HitOrder,
 )
+from genoviz_app.pages.offtargets.hits.regions import highlight_of
 from genoviz_app.pages.offtargets.search.genes import HitGenes
 from genoviz_app.pages.offtargets.search.guide_groups import for_each_hit
 from genoviz_app.pages.offtargets.search.guide_table import PADDING, guide_width
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.parts.words import n_words
+from genoviz_app.session.lit_sets import Highlight
 
 BLOCK = 1_000
 COLUMNS = (
@@ -195,8 +200,13 @@ class HitTable:
         self.differences, self.haplotypes = DifferencesPanel(state), HaplotypesPanel(state)
         self.view.param.watch(self._show_view, "value")
         state.param.watch(self._show_view, "result")
+        self.light = light_button(
+            state.session, self._lit, "all hits that are listed", margin=0, disabled=True,
+            sx={"padding": "0 7px", "fontSize": "12px"},
+        )  # fmt: skip
         count = pmui.Row(
-            self.view, self.said, self.before, self.after, sizing_mode="stretch_width", height=24,
+            self.view, self.said, self.before, self.after, self.light,
+            sizing_mode="stretch_width", height=24,
             margin=(0, 8, 2, 8),
         )  # fmt: skip
         self.panel = pmui.Column(
@@ -230,8 +240,16 @@ class HitTable:
             self.differences.panel.visible = view == DIFFERENCES
             self.haplotypes.panel.visible = view == HAPLOTYPES
 
+    def _lit(self) -> Callable[[], Highlight]:
+        """Return what makes a highlight of all hits that are listed."""
+        found = self._state.found
+        if found is None or not len(found):
+            raise ParameterError("no hit is listed; search first")
+        return lambda: highlight_of(found.result, found.rows)
+
     def _follow(self, *_events: Any) -> None:
         found, self._first = self._state.found, 0
+        self.light.disabled = found is None or not len(found)
         if found is None:
             self._rows.drop()
             self._shown = None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from genoviz.errors import ParameterError
-from genoviz.model import PathRegion
+from genoviz.model import Intervals, PathRegion
 from genoviz_app.pages.offtargets.hits.filter import HitFilter
 from genoviz_app.pages.offtargets.search.running import SearchResult
+from genoviz_app.session.lit_sets import Highlight
 
+MOST_PLACES = 20_000_000
 _POSITION = re.compile(r"[0-9]{1,15}")
 
 
@@ -56,3 +60,22 @@ def region_of(result: SearchResult, row: int) -> PathRegion:
     start = int(hits.starts[row])
     name = result.genome.planes.names[int(hits.contig_ids[row])]
     return PathRegion(name, start, start + int(hits.lengths[row]))
+
+
+def highlight_of(result: SearchResult, rows: np.ndarray) -> Highlight:
+    """Return hits to be lit up: on a graph at all their places, unless these are too many."""
+    hits, names = result.hits, tuple(result.genome.planes.names)
+    guides = np.unique(hits.guide_ids[rows]).tolist()
+    title = result.query.guides[guides[0]].name if len(guides) == 1 else f"{len(guides):,} guides"
+    lengths = hits.lengths[rows].astype(np.int64)
+    sites = result.sites
+    if sites is None or len(rows) * sites.n_haplotypes > MOST_PLACES:
+        starts = np.asarray(hits.starts[rows], np.int64)
+        ids = hits.contig_ids[rows].astype(np.int32)
+        return Highlight(title, "site", Intervals(names, ids, starts, starts + lengths))
+    places = sites.found.places(rows)
+    order = np.argsort(rows, kind="stable")
+    of_place = order[np.searchsorted(rows[order], places.sites)]
+    starts = np.asarray(places.starts, np.int64)
+    intervals = Intervals(names, places.paths.astype(np.int32), starts, starts + lengths[of_place])
+    return Highlight(title, "place", intervals, is_everywhere=True)

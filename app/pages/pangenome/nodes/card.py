@@ -27,9 +27,11 @@ from genoviz_app.pages.pangenome.nodes.facts_html import (
 from genoviz_app.pages.pangenome.nodes.visits_table import COLUMNS, visited_region
 from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.file_button import Writer, file_button, file_stem
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import RemoteTable
+from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 MAX_COPIED_BASES = 200_000
@@ -61,6 +63,7 @@ class NodeCard:
         self._session, self._view = session, view
         self._graph: PangenomeGraph | None = None
         self.facts: NodeFacts | None = None
+        self._n_selections = 0
         self.table = RemoteTable(COLUMNS, placeholder="Search paths", on_row=self._on_row)
         self.name = pmui.Typography("", variant="subtitle2", margin=(6, 8, 2, 0))
         self.text = pn.pane.HTML("", stylesheets=[FACTS], sizing_mode="stretch_width", margin=0)
@@ -73,7 +76,10 @@ class NodeCard:
             margin=(0, 4, 0, 0),
         )
         self.zoom.on_click(lambda _: self.zoom_picture())
-        self.fasta = file_button(session, "FASTA", self._prepare_fasta, margin=0, width=90)
+        self.fasta = file_button(
+            session, "FASTA", self._prepare_fasta, margin=(0, 8, 0, 0), width=90
+        )
+        self.light = light_button(session, self._lit, "these nodes", icon=None, margin=0)
         self.empty = pn.pane.HTML(
             empty_html(NOTHING_PICKED), stylesheets=[FACTS], sizing_mode="stretch_width"
         )
@@ -96,7 +102,7 @@ class NodeCard:
 
     def _arrange(self) -> pmui.Row:
         left = pmui.Column(
-            pmui.Row(self.name, self.zoom, self.copy, self.fasta, margin=(4, 0, 2, 0)),
+            pmui.Row(self.name, self.zoom, self.copy, self.fasta, self.light, margin=(4, 0, 2, 0)),
             self.text,
             self.chips.panel,
             width=350,
@@ -108,6 +114,19 @@ class NodeCard:
 
     def _pick(self, node: int) -> None:
         self._session.picked = np.array([node], np.int64)
+
+    def _lit(self) -> Highlight:
+        """Return the picked nodes as a highlight."""
+        graph, facts = self._graph, self.facts
+        if graph is None or facts is None:
+            raise ParameterError("no node is picked")
+        nodes = facts.nodes
+        if len(nodes) == 1:
+            title = f"Node {graph.node_names[nodes[0]]}"
+        else:
+            self._n_selections += 1
+            title = f"Selection {self._n_selections}"
+        return Highlight(title, "node", nodes=nodes, graph=graph)
 
     def _follow_picked(self, *_events: Any) -> None:
         nodes = self._session.picked

@@ -11,10 +11,12 @@ import panel_material_ui as pmui
 
 from genoviz.analyses.graph.picture.colouring import ColourChoice
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
-from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.errors import ParameterError
+from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.marks import NodeLabel
 from genoviz_app.parts.annotation_colours import colours_of
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.picker_fields import UploadField
 from genoviz_app.parts.plain_text import plain_text
@@ -22,6 +24,7 @@ from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NOTICES
 from genoviz_app.plots.annotation_rows import AnnotationBoxes
+from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 LABELS, MAX_LABELS = "annotations", 300
@@ -92,6 +95,10 @@ class AnnotationList:
             description="Colour the nodes by their annotations",
             margin=(4, 0, 0, 0),
         )
+        self._chosen: int | None = None
+        self.light = light_button(
+            session, self._lit, "the annotation that was clicked", icon=None, margin=(4, 0, 0, 8)
+        )
         self.files = pn.FlexBox(sizing_mode="stretch_width", margin=(2, 0))
         self.summary = pmui.Typography("", variant="caption", margin=(0, 0, 4, 0))
         self.notes = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width", margin=0)
@@ -127,6 +134,7 @@ class AnnotationList:
                 pmui.Typography("On the layout", variant="caption", margin=(7, 12, 0, 0)),
                 self.labels,
                 self.colours,
+                self.light,
                 margin=0,
             ),
             pmui.Row(self.path, self.add_button, sizing_mode="stretch_width", margin=0),
@@ -155,6 +163,7 @@ class AnnotationList:
         """Show the files that are open, and have their rows listed."""
         opened, placed = self._session.annotation_files, self._session.annotations
         self._rows.drop()
+        self._chosen = None
         self.labels.disabled = self.colours.disabled = placed is None
         self.files.objects = [self._file_chip(file) for file in opened.files]
         self._show_labels()
@@ -206,7 +215,23 @@ class AnnotationList:
             start, end = int(placed.starts[row]), int(placed.ends[row])
             path = placed.graph.path_names[placed.paths[row]]
             self._session.region = PathRegion(path, start, end)
+            self._chosen = row
             self._nodes.ask(placed.nodes, row)
+
+    def _lit(self) -> Highlight:
+        """Return all places of the annotation that was clicked as a highlight."""
+        placed, row = self._session.annotations, self._chosen
+        if placed is None or row is None or row >= len(placed):
+            raise ParameterError("no annotation is chosen; click one in the table")
+        name = annotation_name(placed, placed.rows[row])
+        rows = np.flatnonzero(placed.rows == placed.rows[row])
+        intervals = Intervals(
+            placed.graph.path_names,
+            placed.paths[rows].astype(np.int32),
+            placed.starts[rows].astype(np.int64),
+            placed.ends[rows].astype(np.int64),
+        )
+        return Highlight(name, "place", intervals)
 
 
 def _read_labels(placed: PlacedAnnotations) -> list:

@@ -13,16 +13,20 @@ import panel_material_ui as pmui
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.path_positions import NodePosition, locate_position
 from genoviz.analyses.graph.query.path_profile import PathProfile
+from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathName, PathRegion
 from genoviz_app.pages.pangenome.layout.run import RunState
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.annotations import boxes_on_path
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
-from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
+from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes, region_title
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.annotation_rows import NO_BOXES
+from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.plots.path_track import PathTrack, TrackContent
+from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 REGION_MARGIN, SMALLEST_SHARE = 0.5, 0.01
@@ -84,6 +88,8 @@ class PathView:
         self._views = Question(session, "what the picture shows of a path", self._on_view)
         self.path.param.watch(self._on_path, "value")
         self.drag.param.watch(self._on_drag, "value")
+        self._lit_along = Question(session, "what is lit up on a path", self.track.show_lit)
+        session.highlights.param.watch(self._show_lit, "sets")
         session.param.watch(self._follow_region, "region")
         session.param.watch(self._on_annotations, "annotation_files")
 
@@ -123,10 +129,15 @@ class PathView:
         )
         zoom.on_click(lambda _: self.zoom_picture())
         whole.on_click(lambda _: self.show_whole())
+        light = light_button(
+            self._session, self._lit, "the region, or the stretch seen here", icon=None,
+            margin=(6, 6, 0, 0),
+        )  # fmt: skip
         bar = pmui.Row(
             self.path,
             self.readout,
             self.drag,
+            light,
             zoom,
             whole,
             sizing_mode="stretch_width",
@@ -144,6 +155,18 @@ class PathView:
         region = self._region or self._region_of(*self.track.shown)
         if region is not None and self._graph is not None:
             self._nodes.ask(region_nodes, self._graph, region)
+
+    def _lit(self) -> Highlight:
+        """Return the region, or the stretch that is seen here, as a highlight."""
+        region = self._region or self._region_of(*self.track.shown)
+        if region is None or self._graph is None:
+            raise ParameterError("no path is shown")
+        return Highlight.of_region(region, region_title(self._graph, region))
+
+    def _show_lit(self, *_events: Any) -> None:
+        """Draw what is lit up on the path that is shown."""
+        lit = self._session.highlights.shown if self._profile is not None else ()
+        self._lit_along.ask(lit_along, lit, self.path.value)
 
     def show_whole(self) -> None:
         """Show the path from end to end."""
@@ -202,6 +225,7 @@ class PathView:
         if is_same:
             self.track.look_at(*shown)
         self._show_region()
+        self._show_lit()
 
     def _follow_region(self, *_events: Any) -> None:
         """Show the path of the region, and its band."""

@@ -15,7 +15,7 @@ from genoviz.analyses.graph.sites.results import SitesProgress, VariationSites
 from genoviz.analyses.graph.sites.search import iter_find_sites
 from genoviz.analyses.graph.sites.table import iter_gap_lines, iter_site_lines
 from genoviz.errors import ParameterError
-from genoviz.model import PangenomeGraph
+from genoviz.model import Intervals, PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.paths.site_rows import (
@@ -32,9 +32,11 @@ from genoviz_app.pages.pangenome.paths.site_rows import (
 )
 from genoviz_app.pages.pangenome.picture.marks import Mark
 from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import RemoteTable
 from genoviz_app.server.jobs import Job, JobState, describe_problem
+from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 MAX_SAVED = 1_000_000
@@ -133,7 +135,10 @@ class Variation:
             widget.param.watch(self._list_again, "value")
 
     def _arrange(self) -> pmui.Column:
-        self.found_controls = pmui.Row(self.kind, self.min_size, self.download, margin=0)
+        light = light_button(
+            self._session, self._lit, "all sites that are listed", icon=None, margin=(8, 8, 0, 0)
+        )
+        self.found_controls = pmui.Row(self.kind, self.min_size, light, self.download, margin=0)
         self.progress = pmui.Row(self.bar, self.cancel_button, self.stage, margin=0)
         bar = pmui.Row(
             self.reference,
@@ -179,6 +184,17 @@ class Variation:
         if listed is not None and self.sites is not None:
             place = (listed.sites[row], listed.starts[row], listed.ends[row])
             self._details.ask(site_detail, self._graph, self.sites, *map(int, place))
+
+    def _lit(self) -> Highlight:
+        """Return the listed sites as a highlight."""
+        listed = self._listed
+        if listed is None or not len(listed.starts):
+            raise ParameterError("no site is listed; find some first")
+        starts = np.asarray(listed.starts, np.int64)
+        ends = np.maximum(np.asarray(listed.ends, np.int64), starts)
+        ids = np.zeros(len(starts), np.int32)
+        title = next(name for name, kind in self.kind.options.items() if kind == self.kind.value)
+        return Highlight(title, "site", Intervals((self.reference.value,), ids, starts, ends))
 
     def mark_allele(self, allele: int) -> None:
         """Point out the nodes of one allele in the picture, those of all walks that read it."""

@@ -56,6 +56,8 @@ PLAIN_INDEX = 96
 OVERVIEW_SECONDS = 0.8
 NODES_MARGIN = 0.2
 NEAREST_EXTENT = 80.0
+USUAL_WIDTHS, LIT_WIDTHS = (3, 0), (6, 9)
+"""Widths of the lines of marks and of their halos, in pixels of the screen."""
 
 
 class ColouringCache:
@@ -302,7 +304,11 @@ def _make_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLa
     """Return the colours of marks, and the marks in the palette indices that are kept for them."""
     colours = tuple(dict.fromkeys(mark.colour for mark in marks))[:N_MARK_COLOURS]
     indices = {colour: MAX_INDEX + 1 + place for place, colour in enumerate(colours)}
-    return colours, tuple(MarkLayer(mark.nodes, indices.get(mark.colour, 255)) for mark in marks)
+    layers = []
+    for mark in marks:
+        widths = LIT_WIDTHS if mark.is_lit else USUAL_WIDTHS
+        layers.append(MarkLayer(mark.nodes, indices.get(mark.colour, 255), *widths))
+    return colours, tuple(layers)
 
 
 def _holds_all(view: Viewport, drawing: LayoutDrawing, fold: Fold | None) -> bool:

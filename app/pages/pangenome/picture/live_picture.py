@@ -98,14 +98,18 @@ class LivePicture:
 
     def poll(self) -> None:
         """Draw again if the run has moved on."""
+        self.follow_graph()
+        self.frames.pump()
+        if isinstance(self.frames, PictureFrames):
+            self._describe()
+
+    def follow_graph(self) -> None:
+        """Forget what was pointed out, if the run has another graph."""
         if self._run.graph is not self._graph:
             self._graph = self._run.graph
             self._maker.forget()
             self.notes.clear()
             self.shown = None
-        self.frames.pump()
-        if isinstance(self.frames, PictureFrames):
-            self._describe()
 
     def refresh(self) -> None:
         """Draw again: the colours have changed."""

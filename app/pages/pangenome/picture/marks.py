@@ -21,11 +21,15 @@ class Mark:
         ``#rrggbb``.
     label
         What they are; empty for nothing.
+    is_lit
+        Whether they are drawn wide, with a halo, so that a single short node is seen in the whole
+        layout.
     """
 
     nodes: np.ndarray
     colour: str
     label: str = ""
+    is_lit: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What all pages agree on, pointed out in the picture: the region and the picked nodes."""
+"""What all pages agree on, pointed out in the picture: region, picked nodes, what is lit up."""
 
 from __future__ import annotations
 
@@ -18,16 +18,25 @@ PICKED_MARK, PICKED_COLOUR = "picked", "#ff7ac6"
 
 
 class SharedMarks:
-    """Follows the session's region and picked nodes, and takes clicks in the picture for picks."""
+    """Follows what the session shares, and takes clicks in the picture for picks."""
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._picture, self._run = session, view.picture, view.run
+        self._n_marks = 0
         self._question = Question(session, "nodes of a region", self._on_region)
         session.param.watch(self._follow_region, "region")
         session.param.watch(self._follow_picked, "picked")
+        session.highlights.param.watch(self._follow_lit, "sets")
+        session.highlights.param.watch(self._go_to, "wanted")
         self._picture.on_click(lambda node: self._pick(np.array([node])))
         self._picture.on_select(self._pick)
+        self.show()
+
+    def show(self) -> None:
+        """Point out everything: the picture has forgotten it, or has not known it yet."""
         self._follow_region()
+        self._follow_picked()
+        self._follow_lit()
 
     def _pick(self, nodes: np.ndarray) -> None:
         self._session.picked = np.asarray(nodes, np.int64)
@@ -48,6 +57,18 @@ class SharedMarks:
         nodes = self._session.picked
         mark = Mark(nodes, PICKED_COLOUR) if len(nodes) else None
         self._picture.set_mark(PICKED_MARK, mark)
+
+    def _follow_lit(self, *_events: Any) -> None:
+        shown = self._session.highlights.shown
+        for place in range(max(len(shown), self._n_marks)):
+            lit = shown[place] if place < len(shown) else None
+            mark = None if lit is None else Mark(lit.nodes, lit.colour, is_lit=True)
+            self._picture.set_mark(f"lit {place}", mark)
+        self._n_marks = len(shown)
+
+    def _go_to(self, event: Any) -> None:
+        if event.new is not None:
+            self._picture.look_at_nodes(event.new.nodes)
 
 
 def region_nodes(graph: PangenomeGraph, region: PathRegion) -> np.ndarray:

@@ -6,7 +6,7 @@ and removes tracks. Each of these is a message of the canvas, answered by one me
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -20,6 +20,7 @@ from genoviz_app.pages.tracks.drawing.track_drawer import Drawing, TrackDrawer
 from genoviz_app.pages.tracks.track import MAX_HEIGHT, MIN_HEIGHT, Track
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.canvas_component import FrameLoop, Message
+from genoviz_app.plots.lit_stretches import LitAlong
 from genoviz_app.server.right_of_way import CORES
 
 SMALLEST_VIEW = 20
@@ -40,6 +41,8 @@ class TrackBrowser:
         The track that a person has chosen, or None.
     drawing
         What was drawn last.
+    feature
+        Name and place of the feature that was clicked last, or None.
     n_drawn
         How often the tracks were drawn.
     on_choose
@@ -55,6 +58,8 @@ class TrackBrowser:
         self.on_choose: Callable[[Track], None] = lambda _track: None
         self.chosen: Track | None = None
         self.drawing: Drawing | None = None
+        self.feature: tuple[str, PathRegion] | None = None
+        self._lit: tuple[LitAlong, ...] = ()
         self.n_drawn = 0
         self._is_stale = self._has_moved = False
         self.canvas = self.panel = TrackCanvas(
@@ -125,6 +130,10 @@ class TrackBrowser:
         """Mark a track as chosen."""
         self.chosen, self._is_stale = track, True
 
+    def show_lit(self, lit: Sequence[LitAlong]) -> None:
+        """Draw what is lit up on the contig that is shown."""
+        self._lit, self._is_stale = tuple(lit), True
+
     def flush(self) -> None:
         """Draw what has changed; under the lock of the document that shows the canvas."""
         if self.frames.document is None:
@@ -167,7 +176,9 @@ class TrackBrowser:
         shown, view = [row.track for row in drawing.rows], drawing.view
         news = self._overview.news(shown, view.contig, self.length, view.width)
         hidden = [track for track in tracks if track.look.is_hidden]
-        return drawing, frame_message(drawing, chosen=self.chosen, hidden=hidden, overview=news)
+        return drawing, frame_message(
+            drawing, chosen=self.chosen, hidden=hidden, overview=news, lit=self._lit
+        )
 
     def _on_drawing(self, drawing: Drawing) -> None:
         self.drawing = drawing
@@ -210,6 +221,9 @@ class TrackBrowser:
             self.choose(row.track)
             self.on_choose(row.track)
         tip = feature_card(self.drawing, position, y)
+        self.feature = None
+        if tip is not None:
+            self.feature = tip["title"], PathRegion(self.contig, *tip["bounds"])
         self.canvas.send({"kind": "card", "tip": tip, "position": position, "y": y})
         self.flush()
 

@@ -27,6 +27,8 @@ from genoviz_app.pages.tracks.places import (
     write_place,
 )
 from genoviz_app.pages.tracks.track_list import TrackList
+from genoviz_app.parts.lighting import light_button
+from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 N_SHOWN = 20
@@ -164,6 +166,14 @@ class Navigation:
             self._icon("zoom_out", "Zoom out twofold", lambda: browser.zoom(2.0)),
             self._icon("fit_screen", "Show where the tracks have something", self.show_data),
             self._icon("width_full", "Show the whole contig", self.show_whole),
+            light_button(
+                session,
+                self._lit,
+                "the feature that was clicked, or else this region",
+                icon=None,
+                margin=(9, 8, 0, 8),
+                styles={"flex": "none"},
+            ),
             self.readout,
             sizing_mode="stretch_width",
             margin=(2, 10, 0, 6),
@@ -310,6 +320,15 @@ class Navigation:
             if self._asked
             else describe_extent(region, drawing.bin_bp if drawing else 0)
         )
+
+    def _lit(self) -> Highlight:
+        """Return the feature that was clicked, or else the region, as a highlight."""
+        browser = self._browser
+        if browser.region is None:
+            raise ParameterError("no contig is shown; open tracks or a graph")
+        if browser.feature is not None and browser.feature[1].path == browser.contig:
+            return Highlight.of_region(browser.feature[1], browser.feature[0], "feature")
+        return Highlight.of_region(browser.region, write_place(browser.region))
 
     def _find(self, name: str) -> PathRegion | None:
         return find_feature(self._tracks, name, self.contigs, self._browser.contig)

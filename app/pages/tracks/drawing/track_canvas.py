@@ -27,6 +27,7 @@ from genoviz_app.parts.canvas_component import (
     pack_arrays,
 )
 from genoviz_app.plots.legend import length_text, short_number
+from genoviz_app.plots.lit_stretches import LitAlong
 
 SHARED_NAMES = ("arrays", "canvas_gestures", "help")
 SCRIPTS = Path(__file__).parent / "canvas"
@@ -118,6 +119,7 @@ def frame_message(
     chosen: Track | None,
     hidden: Sequence[Track] = (),
     overview: np.ndarray | None = None,
+    lit: Sequence[LitAlong] = (),
 ) -> Message:
     """Return a frame.
 
@@ -131,6 +133,8 @@ def frame_message(
         Tracks that are not drawn.
     overview
         Heights over the whole contig (uint8), or None if the browser has them.
+    lit
+        What is lit up on the contig.
     """
     arrays: Arrays = {}
     if overview is not None:
@@ -141,9 +145,18 @@ def frame_message(
         "origin": drawing.bounds[0],
         "height": drawing.height,
         "lanes": lanes,
+        "lit": [_lit(number, each, drawing, arrays) for number, each in enumerate(lit)],
         "said": describe_bins(drawing.bin_bp),
         "hidden": [{"id": track_id(track), "title": track.title} for track in hidden],
     } | pack_arrays(arrays)
+
+
+def _lit(number: int, lit: LitAlong, drawing: Drawing, arrays: Arrays) -> Message:
+    """Add the stretches of a set; the browser makes each at least two pixels wide."""
+    start, end = drawing.bounds
+    rows = lit.between(start, end, drawing.view.bp_per_pixel)
+    arrays[f"lit{number}"] = (rows[:, :2] - start).astype(np.float32).ravel()
+    return {"name": f"lit{number}", "title": lit.title, "colour": lit.colour}
 
 
 def describe_bins(bin_bp: int) -> str:

@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from genoviz.analyses.graph.picture.drawn_nodes import (
-    MIN_MARK_WIDTH,
     DrawnNodes,
     MarkLayer,
     place_array,
@@ -42,6 +41,7 @@ By = Literal["count", "mean", "max"]
 BYS: tuple[str, ...] = ("count", "mean", "max")
 N_SAMPLES = 4096
 MARKED_NODE_PIXELS = 10
+GROUND_INDEX = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +207,8 @@ class LayoutDrawing(DrawnNodes):
         max_index
             The highest palette index for nodes, 2 to 255; those above are left to marks.
         marks
-            Nodes to draw over all others, the last ones on top, in lines at least
-            ``MIN_MARK_WIDTH`` pixels wide, whether or not they are among the drawn nodes.
+            Nodes to draw over all others, the last ones on top, in lines of at least their own
+            width, whether or not they are among the drawn nodes.
         fold
             Draws the layout in rows; levels are those of the whole picture.
 
@@ -293,7 +293,9 @@ class LayoutDrawing(DrawnNodes):
         grids = _grids(viewport, strips)
         stride = self._stride_of(ends, grids, pixel_budget)
         image = self._raster.raster_count(ends, grids, _shape(viewport), boxes, stride)
-        self._palette.stamp(indices, image, mark.index, max(line_width, MIN_MARK_WIDTH))
+        if mark.halo_width:
+            self._palette.stamp(indices, image, GROUND_INDEX, mark.halo_width)
+        self._palette.stamp(indices, image, mark.index, max(line_width, mark.line_width))
         return stride * thinning
 
     def _stride_of(

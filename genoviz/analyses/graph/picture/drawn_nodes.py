@@ -15,6 +15,7 @@ from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.kernels.nearest_segment import Aim
+from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 
 MIN_MARK_WIDTH = 3
 LIVE_PARTS = 12
@@ -33,15 +34,25 @@ class MarkLayer:
     index
         The palette index that their pixels get, 1 to 255. Keep it free of other nodes with
         ``draw(..., max_index=)``.
+    line_width
+        The least width of their lines in pixels, 1 to 9.
+    halo_width
+        Width in pixels, up to 9, of the ground that is cleared around them, so that they stand out
+        where many nodes are; 0 for none.
     """
 
     nodes: Any
     index: int
+    line_width: int = MIN_MARK_WIDTH
+    halo_width: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", check_nodes(self.nodes))
         if not 1 <= int(self.index) <= 255:
             raise ParameterError(f"a mark has the palette index {self.index}, needs 1 to 255")
+        widths = (self.line_width, max(self.halo_width, 1))
+        if not all(1 <= width <= MAX_LINE_WIDTH for width in widths):
+            raise ParameterError(f"a mark is {max(widths)} px wide, needs 1 to {MAX_LINE_WIDTH}")
 
     def nodes_on(self, backend: str, n_nodes: int) -> Any:
         """Return the nodes where a backend needs them; ParameterError if there is no such node."""

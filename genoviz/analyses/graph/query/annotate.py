@@ -123,7 +123,7 @@ def _place_contig(
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield row, path, start, end and whether it is clipped of the places on each path."""
     try:
-        paths, is_local, found = _find_paths(graph, contig, sample)
+        paths, is_local, found = find_contig_paths(graph, contig, sample)
     except ParameterError as error:
         outcome.ambiguous[contig] = len(rows)
         outcome.reasons.append(str(error))
@@ -154,7 +154,7 @@ def _place_contig(
     outcome.n_outside += int((~is_placed).sum())
 
 
-def _find_paths(
+def find_contig_paths(
     graph: PangenomeGraph, contig: str, sample: str | None
 ) -> tuple[tuple[int, ...], bool, str]:
     """Return the paths of a contig, whether positions are the paths' own, and its name there."""

@@ -682,8 +682,9 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
     assert panel.matrix.counts[0].tolist() == counts.tolist()
     page.views.view("Hits")._on_row(0)
     assert session.region.path == graph.path_names[int(hits.ids[0])]
-    page.views.view("Hits").light_up()
-    wait(page, lambda: len(session.picked) > 0)
+    page.views.view("Hits").light.param.trigger("clicks")
+    wait(page, lambda: session.highlights.sets)
+    (lit,) = session.highlights.sets
     expected = np.unique(
         np.concatenate(
             [
@@ -694,7 +695,10 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
             ]
         )
     )
-    assert session.picked.tolist() == expected.tolist()
+    assert lit.nodes.tolist() == expected.tolist()
+    haplotypes = {tuple(graph.path_names[path].split("#")[:2]) for path in hits.ids.tolist()}
+    n_nodes = f"{len(expected):,} node{'s' * (len(expected) != 1)}"
+    assert f" on {n_nodes}, {len(haplotypes)} haplotype" in lit.words
     nodes = hit_rows(page.state.index.built, hits, 0).frame["Nodes"]
     assert nodes[0].split(" › ")[0] in graph.node_names
     assert page.link.kmers == page.state.text

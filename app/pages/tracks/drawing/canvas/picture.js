@@ -5,13 +5,16 @@ import { readArrays } from "../../../parts/canvas/arrays.js";
 import { drawAxis, drawPosition } from "./axis.js";
 import { Features } from "./features.js";
 import { Span } from "./span.js";
-import { themeOf } from "./theme.js";
+import { shade, themeOf } from "./theme.js";
 import { Steps, drawScale, drawSteps } from "./values.js";
 
 const TELL_MILLISECONDS = 16;
 const POINT_MILLISECONDS = 40;
 const LEAST_BASES = 20;
 const MAX_DEVICE_PIXELS = 8e6;
+const LEAST_LIT = 2;
+const WIDE_LIT = 8;
+const LIT_TOP = 5;
 
 export class Picture {
   constructor(parts, send) {
@@ -178,6 +181,9 @@ export class Picture {
         row.features = row.boxes === null ? null : new Features(row.boxes, arrays, origin);
       }
     }
+    for (const set of message.lit) {
+      set.ends = arrays[set.name];
+    }
     this.frame = message;
     if (arrays.overview !== undefined) {
       this.overview.heights = arrays.overview;
@@ -225,6 +231,7 @@ export class Picture {
     for (const lane of frame.lanes) {
       this._drawLane(context, span, lane, theme);
     }
+    this._drawLit(context, span, theme, frame);
     this._drawPointer(context, span, theme, frame.height);
     this._note();
     this._tellPainted();
@@ -262,6 +269,27 @@ export class Picture {
     context.fillRect(0, lane.bottom - 1, span.width, 1);
   }
 
+  // What is lit up: bands through all lanes, each seen however far one is zoomed out.
+  _drawLit(context, span, theme, frame) {
+    for (const { ends, colour } of frame.lit) {
+      context.fillStyle = shade(colour, theme);
+      for (let i = 0; i < ends.length; i += 2) {
+        const left = span.toPixel(frame.origin + ends[i]);
+        const right = span.toPixel(frame.origin + ends[i + 1]);
+        if (right < -1 || left > span.width + 1) {
+          continue;
+        }
+        const wide = Math.max(right - left, LEAST_LIT);
+        const from = Math.max((left + right - wide) / 2, -2);
+        const to = Math.min((left + right + wide) / 2, span.width + 2);
+        context.globalAlpha = to - from > WIDE_LIT ? 0.25 : 0.75;
+        context.fillRect(from, 0, to - from, frame.height);
+        context.globalAlpha = 1;
+        context.fillRect(from, 0, to - from, LIT_TOP);
+      }
+    }
+  }
+
   _drawPointer(context, span, theme, height) {
     if (this.box !== null) {
       const [left, right] = [Math.min(...this.box), Math.max(...this.box)];
@@ -282,6 +310,7 @@ export class Picture {
     dataset.view = JSON.stringify([this.contig, this.span.start, this.span.end]);
     dataset.draws = this.nDraws;
     dataset.tip = this.tip.text;
+    dataset.lit = JSON.stringify(this.frame.lit.map(({ title, ends }) => [title, ends.length / 2]));
   }
 
   // Once the browser has painted what was drawn just now, the server may send the next frame.

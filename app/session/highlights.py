@@ -1,0 +1,171 @@
+"""What is lit up on all pages: named sets in colours of their own.
+
+A page makes a `Highlight` of what it has, and hands it to `Highlights.light_up`; all pages watch
+`sets`. The nodes of a set on the open graph are found beside the page, a million places at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import param
+
+from genoviz.model import PangenomeGraph
+from genoviz.model.intervals.intervals import aliases
+from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+from genoviz_app.session.lit_sets import (
+    NOWHERE,
+    Highlight,
+    LitSet,
+    Place,
+    contigs_of,
+    place_on_graph,
+    with_place,
+)
+
+if TYPE_CHECKING:
+    from genoviz_app.session.session import Session
+
+COLOURS = ("#ff3ea5", "#52f06a", "#ff9b1a", "#b794ff", "#ff5c52", "#2ee6d6")
+
+
+class Highlights(param.Parameterized):
+    """What one tab has lit up.
+
+    Attributes
+    ----------
+    sets
+        What is lit up, in the order in which that was asked for; pages watch it.
+    wanted
+        The set whose place a person wants to see; pages watch it.
+    """
+
+    sets = param.ClassSelector(class_=tuple, default=(), doc="A `LitSet` each.")
+    wanted = param.ClassSelector(class_=LitSet, allow_None=True, doc="What to go to.")
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._n_made = 0
+        session.param.watch(self._follow_graph, "opened")
+
+    @property
+    def shown(self) -> tuple[LitSet, ...]:
+        """The sets that are not hidden."""
+        return tuple(lit for lit in self.sets if not lit.is_hidden)
+
+    def light_up(self, things: Highlight | Callable[[], Highlight]) -> None:
+        """Begin to show things on all pages; those of the same name are replaced.
+
+        What returns them may take a while: it is called beside the page.
+        """
+        self._submit(things, self._keep)
+
+    def why_not(self, lit: LitSet) -> str:
+        """Return why a set can be seen nowhere, as one sentence; empty if it can."""
+        if len(lit.nodes) or any(self._knows(name) for name in contigs_of(lit.highlight)):
+            return ""
+        title = lit.highlight.title
+        if lit.graph is None:
+            return (
+                f"{title} is not lit up: no graph is open. Open one whose paths have it, or tracks."
+            )
+        reasons = () if lit.placed is None else lit.placed.reasons
+        if lit.highlight.samples:
+            reasons = ("no path of the graph is of these samples",)
+        why = "; ".join(reasons) or "it has no place on the graph"
+        return f"{title} is not lit up: {why}. Open a graph or tracks that have it."
+
+    def hide(self, key: int, is_hidden: bool = True) -> None:
+        """Leave a set out for the moment, or show it again."""
+        self.sets = tuple(
+            replace(lit, is_hidden=is_hidden) if lit.key == key else lit for lit in self.sets
+        )
+
+    def remove(self, key: int) -> None:
+        """Forget a set."""
+        self.sets = tuple(lit for lit in self.sets if lit.key != key)
+
+    def clear(self) -> None:
+        """Forget all sets."""
+        self.sets = ()
+
+    def want(self, lit: LitSet) -> None:
+        """Let pages go to where a set is."""
+        self.wanted = lit
+        self.wanted = None
+
+    def _follow_graph(self, *_events: Any) -> None:
+        """Find everything anew on the graph that is open; nodes of another one are forgotten."""
+        kept = tuple(lit for lit in self.sets if lit.highlight.nodes is None)
+        self.sets = tuple(with_place(lit, None, NOWHERE) for lit in kept)
+        if self._graph is not None:
+            for lit in kept:
+                self._submit(lit.highlight, self._keep_anew)
+
+    @property
+    def _graph(self) -> PangenomeGraph | None:
+        opened = self._session.opened
+        return None if opened is None else opened.graph
+
+    def _knows(self, contig: str) -> bool:
+        """Tell whether the tracks that are open have a contig."""
+        names = {contig, *aliases(contig)}
+        return any(names & set(file.data.contigs) for file in self._session.tracks.files)
+
+    def _submit(
+        self,
+        things: Highlight | Callable[[], Highlight],
+        keep: Callable[[Highlight, Place], None],
+    ) -> None:
+        graph = self._graph
+
+        def follow(job: Job) -> None:
+            if job.state is JobState.FAILED:
+                self._session.problem = describe_problem(job.error)
+            elif job.state is JobState.FINISHED and self._graph is graph:
+                keep(*job.snapshot)
+            elif job.state is JobState.FINISHED:  # another graph was opened meanwhile
+                self._submit(job.snapshot[0], keep)
+
+        steps = _iter_place(graph, things)
+        self._session.submit(steps, title="places of what is lit up", pool=FILES, follow=follow)
+
+    def _keep(self, highlight: Highlight, place: Place) -> None:
+        if not len(highlight):
+            self._session.problem = f"{highlight.title} has nothing that could be lit up."
+            return
+        before = next((lit for lit in self.sets if _is_same(lit.highlight, highlight)), None)
+        self._n_made += before is None
+        key = before.key if before is not None else self._n_made
+        colour = before.colour if before is not None else self._free_colour()
+        lit = with_place(LitSet(highlight, key, colour, ""), self._graph, place)
+        problem = self.why_not(lit)
+        if problem:
+            self._session.problem = problem
+            return
+        others = tuple(other for other in self.sets if other.key != key)
+        self.sets = (*others, lit)
+
+    def _keep_anew(self, highlight: Highlight, place: Place) -> None:
+        self.sets = tuple(
+            with_place(lit, self._graph, place) if lit.highlight is highlight else lit
+            for lit in self.sets
+        )
+
+    def _free_colour(self) -> str:
+        taken = [lit.colour for lit in self.sets]
+        return min(COLOURS, key=taken.count)
+
+
+def _is_same(one: Highlight, other: Highlight) -> bool:
+    return (one.title, one.noun) == (other.title, other.noun)
+
+
+def _iter_place(
+    graph: PangenomeGraph | None, things: Highlight | Callable[[], Highlight]
+) -> Iterator[tuple[Highlight, Place]]:
+    highlight = things if isinstance(things, Highlight) else things()
+    yield highlight, place_on_graph(graph, highlight)

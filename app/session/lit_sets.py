@@ -1,0 +1,224 @@
+"""Sets of things that are lit up: what each is, where it is on a graph, and in which words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from genoviz.analyses.graph.query.annotate import find_contig_paths
+from genoviz.analyses.graph.query.path_groups import find_group_nodes, group_paths
+from genoviz.analyses.graph.query.placed_intervals import (
+    PlacedIntervals,
+    count_groups_of,
+    count_groups_with,
+    place_intervals,
+    stretches_on_path,
+)
+from genoviz.errors import ParameterError
+from genoviz.model import Intervals, PangenomeGraph, PathRegion
+from genoviz.model.intervals.intervals import aliases
+from genoviz_app.parts.words import n_words
+
+NO_NODES = np.empty(0, np.int64)
+NO_STRETCHES = np.empty((0, 2), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Highlight:
+    """Things that belong together, as the page has them that lights them up.
+
+    Attributes
+    ----------
+    title
+        What they are called, such as the letters of a k-mer.
+    noun
+        What one of them is, such as "hit".
+    intervals
+        Where they are on contigs, or on paths of a graph; None for nodes and samples.
+    nodes, graph
+        int64: nodes, and the graph whose they are.
+    samples
+        Names of samples or of haplotypes: the nodes of their paths.
+    n_found
+        How many there are, where not all were located; 0 if they were.
+    is_everywhere
+        Whether the intervals are all places that there are, as those of a search on all paths.
+        Those of others, such as a gene, are lit on other paths too, which share their nodes.
+    """
+
+    title: str
+    noun: str
+    intervals: Intervals | None = None
+    nodes: np.ndarray | None = None
+    graph: PangenomeGraph | None = None
+    samples: tuple[str, ...] = ()
+    n_found: int = 0
+    is_everywhere: bool = False
+
+    def __len__(self) -> int:
+        if self.intervals is not None:
+            return len(self.intervals)
+        return len(self.samples) if self.nodes is None else len(self.nodes)
+
+    @classmethod
+    def of_region(cls, region: PathRegion, title: str = "", noun: str = "interval") -> Highlight:
+        """Return one stretch of a contig or path."""
+        intervals = Intervals(
+            (region.path,),
+            np.zeros(1, np.int32),
+            np.array([region.start], np.int64),
+            np.array([region.end], np.int64),
+        )
+        return cls(title or str(region), noun, intervals)
+
+
+@dataclass(frozen=True, eq=False)
+class LitSet:
+    """A highlight, how it is shown, and where it is on the graph that is open.
+
+    Attributes
+    ----------
+    highlight
+        What is lit up.
+    key
+        A number that no other set of the tab has.
+    colour
+        ``#rrggbb``.
+    is_hidden
+        Whether pages leave it out for the moment.
+    graph
+        The graph that is open, or None.
+    nodes
+        int64, ascending: its nodes there.
+    placed
+        The places of its intervals on the graph's paths, or None.
+    words
+        What it is, how many, and where; one line.
+    """
+
+    highlight: Highlight
+    key: int
+    colour: str
+    words: str
+    is_hidden: bool = False
+    graph: PangenomeGraph | None = None
+    nodes: np.ndarray = field(default_factory=lambda: NO_NODES)
+    placed: PlacedIntervals | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.highlight.title
+
+    def stretches(self, contig: str) -> np.ndarray:
+        """Return where it is on a contig or path; int64, shape (n, 2), in order of the starts."""
+        found = self._own_stretches(contig)
+        if not len(found) and self.graph is not None:
+            found = self._stretches_on_graph(contig)
+        return found[np.argsort(found[:, 0], kind="stable")]
+
+    def _own_stretches(self, contig: str) -> np.ndarray:
+        intervals = self.highlight.intervals
+        if intervals is None:
+            return NO_STRETCHES
+        name = next((n for n in (contig, *aliases(contig)) if n in intervals.contigs), None)
+        if name is None:
+            return NO_STRETCHES
+        rows = np.flatnonzero(intervals.contig_ids == intervals.contigs.index(name))
+        return np.stack([intervals.starts[rows], intervals.ends[rows]], axis=1)
+
+    def _stretches_on_graph(self, contig: str) -> np.ndarray:
+        try:
+            paths, is_local, _ = find_contig_paths(self.graph, contig, None)
+        except ParameterError:  # several contigs of the graph are called so
+            return NO_STRETCHES
+        found = [NO_STRETCHES]
+        for path in paths:
+            first = 0 if is_local else int(self.graph.path_starts[path])
+            found.append(self._stretches_of_path(path) + first)
+        return np.concatenate(found)
+
+    def _stretches_of_path(self, path: int) -> np.ndarray:
+        if self.placed is not None:
+            here = self.placed.paths == path
+            if here.any() or self.highlight.is_everywhere:
+                return np.stack([self.placed.starts[here], self.placed.ends[here]], axis=1)
+        return stretches_on_path(self.graph, path, self.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a highlight is on a graph."""
+
+    nodes: np.ndarray
+    placed: PlacedIntervals | None
+    n_haplotypes: int
+
+
+NOWHERE = Place(NO_NODES, None, 0)
+
+
+def contigs_of(highlight: Highlight) -> list[str]:
+    """Return the contigs on which a highlight has intervals."""
+    intervals = highlight.intervals
+    if intervals is None:
+        return []
+    return [
+        intervals.contigs[i] for i in np.flatnonzero(np.bincount(intervals.contig_ids)).tolist()
+    ]
+
+
+def place_on_graph(graph: PangenomeGraph | None, highlight: Highlight) -> Place:
+    """Return the nodes of a highlight, and how many haplotypes have it."""
+    if graph is None:
+        return NOWHERE
+    if highlight.intervals is not None:
+        placed = place_intervals(graph, highlight.intervals)
+        if highlight.is_everywhere:
+            n_haplotypes = count_groups_of(graph, placed.paths)
+        else:
+            n_haplotypes = count_groups_with(graph, placed.nodes)
+        return Place(placed.nodes, placed, n_haplotypes)
+    if highlight.nodes is None:
+        nodes, n_haplotypes = _nodes_of_samples(graph, highlight.samples)
+        return Place(nodes, None, n_haplotypes)
+    if highlight.graph is not graph:
+        return NOWHERE
+    nodes = np.unique(np.asarray(highlight.nodes, np.int64))
+    return Place(nodes, None, count_groups_with(graph, nodes))
+
+
+def _nodes_of_samples(graph: PangenomeGraph, names: tuple[str, ...]) -> tuple[np.ndarray, int]:
+    """Return the nodes of the paths of samples or haplotypes, and how many haplotypes these are."""
+    for by in ("sample", "haplotype"):
+        groups = group_paths(graph, by)
+        present = sorted(set(names) & set(groups.names))
+        if present:
+            paths = np.flatnonzero(groups.select(present).of_path >= 0)
+            return find_group_nodes(graph, by, present), count_groups_of(graph, paths)
+    return NO_NODES, 0
+
+
+def with_place(lit: LitSet, graph: PangenomeGraph | None, place: Place) -> LitSet:
+    """Return a set with its place on the graph that is open."""
+    words = _words(lit.highlight, graph, place)
+    return replace(lit, graph=graph, nodes=place.nodes, placed=place.placed, words=words)
+
+
+def _words(highlight: Highlight, graph: PangenomeGraph | None, place: Place) -> str:
+    """Return what is lit up, how many and where: ``540 hits on 8 nodes, 90 haplotypes``."""
+    n = len(highlight)
+    words = n_words(n, highlight.noun)
+    if highlight.n_found > n:
+        words = f"{n:,} of {n_words(highlight.n_found, highlight.noun)}"
+    if not len(place.nodes):
+        contigs = contigs_of(highlight)
+        on = contigs[0] if len(contigs) == 1 else n_words(len(contigs), "contig")
+        return f"{words} on {on}" + ("; none on the graph" if graph is not None else "")
+    n_haplotypes = n_words(place.n_haplotypes, "haplotype")
+    if highlight.nodes is not None:
+        return f"{words}, {n_haplotypes}"
+    words += f" on {n_words(len(place.nodes), 'node')}, {n_haplotypes}"
+    n_missing = 0 if place.placed is None else n - place.placed.n_placed
+    return words + (f"; {n_missing:,} not on the graph" if n_missing else "")

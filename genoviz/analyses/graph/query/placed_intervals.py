@@ -1,0 +1,197 @@
+"""Intervals of contigs on the paths of a graph: the nodes below them, and whose paths have them.
+
+A million intervals are placed together: those that touch on a path are joined first, so that no
+step of a path is walked twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from genoviz.analyses.graph.query.annotate import find_contig_paths
+from genoviz.analyses.graph.query.path_groups import group_paths
+from genoviz.analyses.graph.query.path_profile import PathProfile
+from genoviz.errors import ParameterError
+from genoviz.model import Intervals, PangenomeGraph
+
+_N_REASONS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedIntervals:
+    """Where intervals lie on paths; one that is on several paths is there several times.
+
+    Attributes
+    ----------
+    rows
+        int64, shape (n,): which of the intervals each is.
+    paths
+        int64, shape (n,): index of the path.
+    starts, ends
+        int64, shape (n,): 0-based half-open, bp from the path's first base, within the path.
+    nodes
+        int64, ascending: the nodes below any of them, each once.
+    n_placed
+        How many of the intervals have a place.
+    reasons
+        Why others have none, each a part of a sentence; empty where all have one.
+    """
+
+    rows: np.ndarray
+    paths: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    nodes: np.ndarray
+    n_placed: int
+    reasons: tuple[str, ...] = ()
+
+
+def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedIntervals:
+    """Return where intervals lie on the paths of a graph.
+
+    A contig is that of a path by its exact name, where positions count from the path's first base,
+    or by what the graph calls the contig, as in :func:`annotate_graph`; then positions are those of
+    the contig. What goes beyond a path is cut off. An empty interval is on the node of its base.
+    """
+    ids = intervals.contig_ids
+    order = _order(ids)
+    bounds = np.searchsorted(ids[order], np.arange(len(intervals.contigs) + 1))
+    parts: list[tuple[np.ndarray, ...]] = []
+    reasons: list[str] = []
+    unknown: list[str] = []
+    n_placed = n_outside = 0
+    for contig in np.flatnonzero(np.diff(bounds)).tolist():
+        rows = order[bounds[contig] : bounds[contig + 1]]
+        try:
+            paths, is_local, _ = find_contig_paths(graph, intervals.contigs[contig], None)
+        except ParameterError as error:
+            reasons.append(str(error))
+            continue
+        if not paths:
+            unknown.append(intervals.contigs[contig])
+            continue
+        is_placed = np.zeros(len(rows), bool)
+        for path in paths:
+            length = int(graph.path_lengths[path])
+            first = 0 if is_local else int(graph.path_starts[path])
+            starts = intervals.starts[rows] - first
+            ends = np.maximum(intervals.ends[rows] - first, starts + 1)
+            is_there = (starts < length) & (ends > 0)
+            is_placed |= is_there
+            starts, ends = np.maximum(starts[is_there], 0), np.minimum(ends[is_there], length)
+            parts.append((rows[is_there], np.full(len(starts), path, np.int64), starts, ends))
+        n_placed += int(np.count_nonzero(is_placed))
+        n_outside += int(np.count_nonzero(~is_placed))
+    empty = np.empty(0, np.int64)
+    found = [np.concatenate([empty, *column]) for column in zip(*parts, strict=True)] or [empty] * 4
+    if unknown:
+        more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        reasons.append(f"the graph's paths have no contig {unknown[0]}{more}")
+    if n_outside:
+        reasons.append("the graph's paths do not reach that far")
+    _, paths, starts, ends = found
+    return PlacedIntervals(
+        *found,
+        find_nodes_below(graph, paths, starts, ends),
+        n_placed,
+        tuple(reasons[:_N_REASONS]),
+    )
+
+
+def find_nodes_below(
+    graph: PangenomeGraph, paths: np.ndarray, starts: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """Return the nodes below stretches of paths, each once and ascending; int64.
+
+    Parameters
+    ----------
+    paths, starts, ends
+        int64, shape (n,): path, and 0-based half-open bp from its first base, within the path;
+        none is empty.
+    """
+    if not len(paths):
+        return np.empty(0, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(graph.path_lengths)]).astype(np.int64)
+    first, last = offsets[paths] + starts, offsets[paths] + ends - 1
+    order = _order(first)
+    reach = np.maximum.accumulate(last[order])
+    is_new = np.ones(len(order), bool)
+    # The last base of a path and the first of the next one are neighbours: never joined.
+    same = paths[order][1:] == paths[order][:-1]
+    is_new[1:] = (first[order][1:] > reach[:-1] + 1) | ~same
+    begins = np.flatnonzero(is_new)
+    stops = np.append(begins[1:], len(order)) - 1
+    owners = paths[order][begins]
+    index = graph.position_index
+    steps = index.steps_at(owners, first[order][begins] - offsets[owners])
+    last_steps = index.steps_at(owners, reach[stops] - offsets[owners])
+    is_below = np.zeros(graph.n_nodes, bool)
+    _mark_steps(graph.steps, graph.node_lengths, steps, last_steps, is_below)
+    return np.flatnonzero(is_below)
+
+
+def _order(values: np.ndarray) -> np.ndarray:
+    """Return the order that sorts values; hits of a search are sorted already."""
+    is_sorted = bool((values[1:] >= values[:-1]).all())
+    return np.arange(len(values)) if is_sorted else np.argsort(values, kind="stable")
+
+
+def count_groups_with(graph: PangenomeGraph, nodes: np.ndarray, *, by: str = "haplotype") -> int:
+    """Return how many groups of paths visit any of the nodes; see :func:`group_paths`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such grouping.
+    """
+    groups = group_paths(graph, by)
+    is_wanted = np.zeros(graph.n_nodes, bool)
+    is_wanted[nodes] = True
+    has = np.zeros(len(groups.names), bool)
+    _find_groups(graph.steps, graph.path_offsets, groups.of_path, is_wanted, has)
+    return int(has.sum())
+
+
+def count_groups_of(graph: PangenomeGraph, paths: np.ndarray, *, by: str = "haplotype") -> int:
+    """Return to how many groups paths belong; see :func:`group_paths`."""
+    has = np.zeros(graph.n_paths, bool)
+    has[paths] = True
+    return len(np.unique(group_paths(graph, by).of_path[has]))
+
+
+def stretches_on_path(graph: PangenomeGraph, path: str | int, nodes: np.ndarray) -> np.ndarray:
+    """Return where a path runs through any of the nodes.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n, 2): start and end, bp from the path's first base, ascending; neighbours
+        are joined.
+    """
+    is_wanted = np.zeros(graph.n_nodes, bool)
+    is_wanted[nodes] = True
+    return PathProfile.of(graph, path).find_stretches(is_wanted)
+
+
+@njit(nogil=True, cache=True)
+def _mark_steps(steps, node_lengths, firsts, lasts, is_below):
+    for i in range(len(firsts)):
+        for step in range(firsts[i], lasts[i] + 1):
+            node = steps[step] >> 1
+            if node_lengths[node] > 0:
+                is_below[node] = True
+
+
+@njit(nogil=True, cache=True)
+def _find_groups(steps, path_offsets, of_path, is_wanted, has):
+    for path in range(len(of_path)):
+        group = of_path[path]
+        if group < 0 or has[group]:
+            continue
+        for step in range(path_offsets[path], path_offsets[path + 1]):
+            if is_wanted[steps[step] >> 1]:
+                has[group] = True
+                break

@@ -1,0 +1,173 @@
+"""What is lit up: named sets that all pages follow, with their counts in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genoviz.errors import ParameterError
+from genoviz.model import Intervals, PathRegion
+from genoviz_app.pages.pangenome.page import PangenomePage
+from genoviz_app.parts.lighting import LitList, light_button
+from genoviz_app.plots.lit_stretches import lit_along
+from genoviz_app.session.lit_sets import Highlight
+from genoviz_app.session.session import OpenGraph
+from tests.app.conftest import poll_until
+from tests.graphs import make_graph
+
+PATHS = ("ref", "alt")
+
+
+@pytest.fixture
+def opened(session, graph):
+    """A session with the small graph: ref is s1 s2 s4 (7 bp), alt is s1 s3 s4 (11 bp)."""
+    session.opened = OpenGraph("small", "small", graph)
+    return session
+
+
+def on_paths(*rows, title="GATTACA", noun="hit", **options):
+    ids, starts, ends = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    return Highlight(title, noun, Intervals(PATHS, ids.astype(np.int32), starts, ends), **options)
+
+
+def light(session, highlight):
+    """Light something up, and return its set; None if it has no place."""
+    n_before = session.highlights.sets
+    session.problem = ""
+    session.highlights.light_up(highlight)
+    poll_until(session.poll, lambda: session.highlights.sets is not n_before or session.problem)
+    return session.highlights.sets[-1] if not session.problem else None
+
+
+def test_all_hits_are_counted_with_their_nodes_and_haplotypes(opened):
+    hits = on_paths((0, 1, 3), (0, 3, 6), (1, 1, 3), is_everywhere=True)
+    lit = light(opened, hits)
+    assert lit.nodes.tolist() == [0, 1]
+    assert lit.words == "3 hits on 2 nodes, 2 haplotypes"
+    one = light(opened, on_paths((1, 5, 6), title="TT", is_everywhere=True))
+    assert one.words == "1 hit on 1 node, 1 haplotype"
+    assert one.colour != lit.colour
+    cut = light(opened, on_paths((1, 5, 6), title="A", is_everywhere=True, n_found=7_000))
+    assert cut.words.startswith("1 of 7,000 hits on 1 node")
+
+
+def test_hits_are_on_their_own_paths_and_a_gene_on_all_that_share_its_nodes(opened):
+    hits = light(opened, on_paths((0, 0, 2), title="hits", is_everywhere=True))
+    assert hits.stretches("ref").tolist() == [[0, 2]]
+    assert hits.stretches("alt").tolist() == []
+    gene = light(opened, on_paths((0, 0, 2), title="gene", noun="gene"))
+    assert gene.stretches("ref").tolist() == [[0, 2]]
+    assert gene.stretches("alt").tolist() == [[0, 4]]  # all of s1
+    assert gene.words == "1 gene on 1 node, 2 haplotypes"
+    picked = light(opened, Highlight("s3", "node", nodes=np.array([2]), graph=opened.opened.graph))
+    assert picked.stretches("alt").tolist() == [[4, 10]]
+    assert picked.words == "1 node, 1 haplotype"
+
+
+def test_the_same_things_are_listed_once_and_keep_their_colour(opened):
+    first = light(opened, on_paths((0, 0, 2)))
+    light(opened, on_paths((0, 0, 2), title="other"))
+    again = light(opened, on_paths((1, 4, 6)))
+    assert [lit.title for lit in opened.highlights.sets] == ["other", "GATTACA"]
+    assert (again.key, again.colour) == (first.key, first.colour)
+    assert again.nodes.tolist() == [2]
+
+
+def test_sets_are_hidden_removed_and_cleared_in_the_list(opened):
+    wanted = []
+    shown = LitList(opened.highlights, wanted.append)
+    assert not shown.visible
+    for title in ("a", "b", "c"):
+        light(opened, on_paths((0, 0, 2), title=title))
+    assert [item["title"] for item in shown.items] == ["a", "b", "c"]
+    assert shown.visible
+    shown._handle_msg({"act": "hide", "key": 1, "is_hidden": True})
+    assert [lit.title for lit in opened.highlights.shown] == ["b", "c"]
+    assert [item["is_hidden"] for item in shown.items] == [True, False, False]
+    shown._handle_msg({"act": "remove", "key": 2})
+    assert [lit.title for lit in opened.highlights.sets] == ["a", "c"]
+    shown._handle_msg({"act": "go", "key": 3})
+    assert [lit.title for lit in wanted] == ["c"]
+    shown._handle_msg({"act": "clear"})
+    assert (opened.highlights.sets, shown.visible) == ((), False)
+
+
+def test_what_has_no_place_is_not_listed_and_it_is_said_why(session, graph):
+    region = PathRegion("chr6", 10, 20)
+    assert light(session, Highlight.of_region(region)) is None
+    assert session.problem == (
+        "chr6:10-20 is not lit up: no graph is open. Open one whose paths have it, or tracks."
+    )
+    session.opened = OpenGraph("small", "small", graph)
+    assert light(session, Highlight.of_region(region)) is None
+    assert session.problem == (
+        "chr6:10-20 is not lit up: the graph's paths have no contig chr6. Open a graph or tracks "
+        "that have it."
+    )
+    assert light(session, Highlight("2 samples", "sample", samples=("x", "y"))) is None
+    assert "no path of the graph is of these samples" in session.problem
+
+
+def test_samples_are_the_nodes_of_their_paths(session):
+    graph = make_graph([1, 2, 3], [[1], [1, 2], [3]])
+    graph = replace(graph, path_names=("a#1#c", "a#2#c", "b#1#c"))
+    session.opened = OpenGraph("three", "three", graph)
+    lit = light(session, Highlight("2 samples", "sample", samples=("a", "absent")))
+    assert lit.nodes.tolist() == [0, 1]
+    assert lit.words == "2 samples on 2 nodes, 2 haplotypes"
+
+
+def test_another_graph_forgets_nodes_and_finds_places_anew(opened):
+    light(opened, Highlight("Selection", "node", nodes=np.array([0]), graph=opened.opened.graph))
+    light(opened, on_paths((0, 1, 3)))
+    other = replace(make_graph([2, 9], [[1, 2]]), path_names=("ref",))
+    opened.opened = OpenGraph("other", "other", other)
+    assert [lit.title for lit in opened.highlights.sets] == ["GATTACA"]
+    poll_until(opened.poll, lambda: len(opened.highlights.sets[0].nodes))
+    (lit,) = opened.highlights.sets
+    assert (lit.graph, lit.nodes.tolist()) == (other, [0, 1])
+    opened.opened = None
+    assert opened.highlights.sets[0].words == "1 hit on ref"
+
+
+def test_a_button_lights_up_what_is_made_beside_the_page_or_says_why_not(opened):
+    button = light_button(opened, lambda: lambda: on_paths((0, 0, 2)), "hits")
+    button.param.trigger("clicks")
+    poll_until(opened.poll, lambda: opened.highlights.sets)
+
+    def complain():
+        raise ParameterError("no hit is there")
+
+    light_button(opened, complain, "hits").param.trigger("clicks")
+    assert opened.problem == "No hit is there."
+
+
+def test_a_page_that_is_made_late_shows_what_is_lit_and_picked(opened):
+    light(opened, on_paths((0, 1, 3)))
+    opened.picked = np.array([3])
+    page = PangenomePage(opened)
+    marks = {}
+
+    def look():
+        opened.poll()
+        page.poll()
+        marks.update({mark.colour: mark for mark in page.view.picture.notes.marks})
+
+    (lit,) = opened.highlights.sets
+    poll_until(look, lambda: len(marks) == 2)
+    assert marks[lit.colour].nodes.tolist() == [0]
+    assert marks[lit.colour].is_lit
+    opened.highlights.hide(lit.key)
+    assert [mark.nodes.tolist() for mark in page.view.picture.notes.marks] == [[3]]
+    page.close()
+
+
+def test_stretches_nearer_than_a_pixel_are_drawn_as_one_with_their_number(opened):
+    rows = [(0, 0, 1), (0, 2, 3), (0, 6, 7)]
+    (along,) = lit_along([light(opened, on_paths(*rows))], "ref")
+    assert along.between(0, 7, 0.1).tolist() == [[0, 1, 1], [2, 3, 1], [6, 7, 1]]
+    assert along.between(0, 7, 1.5).tolist() == [[0, 3, 2], [6, 7, 1]]
+    assert along.between(2.5, 5, 0.1).tolist() == [[2, 3, 1]]
+    assert along.between(3, 6, 0.1).tolist() == []
