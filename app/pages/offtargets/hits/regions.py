@@ -66,7 +66,10 @@ def highlight_of(result: SearchResult, rows: np.ndarray) -> Highlight:
     """Return hits to be lit up: on a graph at all their places, unless these are too many."""
     hits, names = result.hits, tuple(result.genome.planes.names)
     guides = np.unique(hits.guide_ids[rows]).tolist()
-    title = result.query.guides[guides[0]].name if len(guides) == 1 else f"{len(guides):,} guides"
+    title = f"{len(guides):,} guides"
+    if len(guides) == 1:
+        guide = result.query.guides[guides[0]]
+        title = f"{guide.name} {guide.letters}"
     lengths = hits.lengths[rows].astype(np.int64)
     sites = result.sites
     if sites is None or len(rows) * sites.n_haplotypes > MOST_PLACES:
