@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, with_examples
-from genoviz.cli.intervals.options import OutputOption
+from genoviz.cli.intervals.options import OutputOption, write_output
 from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
     ProgressBar,
@@ -22,7 +22,6 @@ from genoviz.cli.results import (
     show_progress,
 )
 from genoviz.cli.sequences import kmer_index as io
-from genoviz.cli.sequences.bwt_queries import write_hits
 from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
 
 if TYPE_CHECKING:
@@ -210,7 +209,7 @@ def spectrum(
             totals |= {name: getattr(found, name) for name in ("n_total", "max_multiplicity")}
     values = {name: column.tolist() for name, column in columns.items()}
     if output is not None or not as_json:
-        write_hits(_table(values), output)
+        write_output(io.iter_encoded(_table(values)), output)
     if as_json:
         results = totals | {"files": [str(output)] if output else []}
         print_results(results if output else results | values, [], as_json=True)
@@ -260,9 +259,7 @@ def multiplicity(
 
         place = None if contig is None else find_contig(track.text, contig)
     from genoviz.analyses.sequences.multiplicity_track import iter_multiplicity_steps
-    from genoviz.cli.intervals.options import write_output
     from genoviz.io.intervals.writer import iter_table
-    from genoviz.io.text.text_file import write_text
 
     def parts() -> Iterator[bytes]:
         for steps in iter_multiplicity_steps(track, place):
@@ -270,7 +267,4 @@ def multiplicity(
             columns = (steps.starts, steps.ends, steps.multiplicities)
             yield from iter_table(track.text.contig_names, ids, columns)
 
-    if output is None:
-        write_output(parts(), None)
-    else:
-        write_text(output, parts())
+    write_output(parts(), output)

@@ -199,17 +199,7 @@ def locate(
             if len(hits) < hits.n_hits:
                 print_notes(f"{len(hits):,} of {hits.n_hits:,} hits are given (--limit)")
             lines = _hit_lines(opened, queries, hits, context, bed)
-    write_hits(lines, output)
-
-
-def write_hits(lines: Iterator[str], output: Path | None) -> None:
-    """Write lines to a file, packed where its name says so, or to standard output."""
-    if output is None:
-        write_output(io.iter_encoded(lines), None)
-        return
-    from genoviz.io.text.text_file import write_text
-
-    write_text(output, io.iter_encoded(lines))
+    write_output(io.iter_encoded(lines), output)
 
 
 def _hit_lines(
