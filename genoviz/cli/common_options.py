@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -64,3 +67,44 @@ def with_examples(*lines: str, no_args_is_help: bool = True) -> Callable:
 def examples(*lines: str) -> str:
     """Return the examples that end a command's help."""
     return "[bold]Examples[/bold]\n\n" + "\n\n".join(f"  {line}" for line in lines)
+
+
+def spread_records(function: Callable) -> Callable:
+    """Return a command that takes an option for each field of its parameters that are dataclasses.
+
+    So what several commands have in common is listed once, and handed on as a whole.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    records = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    if not records:
+        return function
+    parameters = [
+        each
+        for parameter in signature(function).parameters.values()
+        for each in _iter_options(parameter, hints[parameter.name])
+    ]
+
+    @functools.wraps(function)
+    def call(**values: Any) -> Any:
+        for name, kind in records.items():
+            own = {field.name: values.pop(field.name) for field in fields(kind)}
+            values[name] = kind(**own)
+        return function(**values)
+
+    call.__signature__ = Signature(parameters)
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call
+
+
+def _iter_options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:
+    if not is_dataclass(hint):
+        yield parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY)
+        return
+    hints = get_type_hints(hint, include_extras=True)
+    for field in fields(hint):
+        yield Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from genoviz.backend import find_fault_of_layer, forgo_blas
 from genoviz.cli.commands import COMMANDS, Group
-from genoviz.cli.common_options import examples
+from genoviz.cli.common_options import examples, spread_records
 from genoviz.cli.results import (
     STANDARD_OUTPUT,
     as_file,
@@ -107,7 +107,7 @@ def import_command(name: str, module: str) -> Any:
             help="\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs),
             epilog=found.examples,
             no_args_is_help=found.no_args_is_help,
-        )(found)
+        )(spread_records(found))
     command = typer.main.get_command(cli)
     command.name = name
     return command

@@ -1,12 +1,14 @@
 """What all commands do with numbers and with ``-``, for each of their options."""
 
 import math
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import typer
 
 from genoviz.cli.commands import COMMANDS, Group
+from genoviz.cli.genotypes.inputs import Filters
 from genoviz.cli.main import OUTPUTS, main, make_program
 
 MAX_INTEGER = 2**63 - 1
@@ -54,6 +56,16 @@ def test_lists_say_of_a_command_what_its_help_begins_with():
     said = dict(table_of(COMMANDS))
     assert len(said) == len(begins) - 2  # the program, and what `samples` has
     assert {words: begins[words] for words in said} == said
+
+
+def test_all_commands_that_analyse_genotypes_have_the_same_filters():
+    names = {field.name for field in fields(Filters)}
+    having = {
+        words[-1]
+        for words, command in walk(COMMAND)
+        if names <= {param.name for param in command.params}
+    }
+    assert having == {"freq", "grm", "pca", "gwas", "blup", "reml"}
 
 
 def test_there_are_numbers_everywhere():

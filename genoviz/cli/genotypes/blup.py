@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
     from genoviz.analyses.genotypes.prediction.cross_validation import CrossValidation
     from genoviz.model.genotypes.genotypes import Genotypes
-    from genoviz.model.genotypes.phenotypes import PhenotypeTable
     from genoviz.model.genotypes.traits import Trait
 
 
@@ -68,13 +67,9 @@ def _parse_heritability(text: str) -> float | str:
 )
 def blup(
     genotypes: io.GenotypesArgument,
+    *,
     output: TableOption = None,
-    pheno: io.PhenotypesOption = None,
-    trait: io.TraitOption = None,
-    trait_type: io.TraitTypeOption = io.TraitType.auto,
-    covar: io.CovariateFileOption = None,
-    covariate: io.CovariatesOption = None,
-    by_row_order: io.RowOrderOption = False,
+    traits: io.TraitOptions,
     heritability: Annotated[
         Any,
         typer.Option(
@@ -136,11 +131,7 @@ def blup(
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, max=10**6, help="Of the cross-validation.")] = 1,
-    maf: io.MafOption = 0.0,
-    max_missing: io.MissingOption = 1.0,
-    region: io.RegionOption = None,
-    keep: io.KeepOption = None,
-    autosomes: io.AutosomesOption = None,
+    filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
@@ -173,20 +164,16 @@ def blup(
     if tolerance is not None:
         common["tolerance"] = tolerance
     with show_progress() as bar:
-        filters = io.Filters(maf, max_missing, region=region, keep=keep, n_autosomes=autosomes)
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_left_out(found, contigs.value))
-        table = io.read_table(pheno, genotypes)
         if is_single_step:
-            if covariate:
+            if traits.covariate:
                 raise typer.BadParameter("--covariate takes SNP-BLUP or GBLUP")
             name, columns, last = _solve_single_step(
                 found,
                 pedigree,
-                table,
-                trait,
-                trait_type,
-                by_row_order,
+                genotypes,
+                traits,
                 bar,
                 form=method.value,
                 polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
@@ -199,18 +186,9 @@ def blup(
             _tell_assumed("polygenic weight", polygenic_weight, ASSUMED_WEIGHT)
             _tell_end(f"trait {name}: {last.sentence}", last)
             return
-        name, taken = io.take_trait(
-            table, found.samples, trait, trait_type, by_row_order=by_row_order
-        )
+        name, taken = io.take_trait(genotypes, found.samples, traits)
         phenotype = _numbers(name, taken)
-        covariate_table = table if covar is None else io.read_table(covar, genotypes)
-        covariates, names = io.take_covariates(
-            covariate_table,
-            found.samples,
-            covariate,
-            is_own=covar is not None,
-            by_row_order=by_row_order,
-        )
+        covariates, names = io.take_covariates(genotypes, found.samples, traits)
         print_notes(*Training(phenotype, covariates, covariate_names=names).notes)
         if heritability == ESTIMATE:
             common["heritability"] = io.estimate_heritability(
@@ -276,10 +254,8 @@ def _iter_solve(method: Method, *arguments: Any, **options: Any) -> Iterator[Blu
 def _solve_single_step(
     genotypes: Genotypes,
     path: Path,
-    table: PhenotypeTable,
-    trait: str | None,
-    kind: io.TraitType,
-    by_row_order: bool,
+    genotypes_path: Path,
+    traits: io.TraitOptions,
     bar: ProgressBar,
     *,
     seed: int,
@@ -299,7 +275,7 @@ def _solve_single_step(
         raise FileFormatError(path, f"has none of the {genotypes.n_samples:,} genotyped samples, "
                                     f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
     animals = SampleTable.from_ids(pedigree.ids)
-    name, taken = io.take_trait(table, animals, trait, kind, by_row_order=by_row_order)
+    name, taken = io.take_trait(genotypes_path, animals, traits)
     phenotype = _numbers(name, taken)
     if options["heritability"] == ESTIMATE:
         number = dict(zip(pedigree.ids.tolist(), phenotype.tolist(), strict=True))

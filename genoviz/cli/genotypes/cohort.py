@@ -36,6 +36,7 @@ class GrmMethod(StrEnum):
 )
 def grm(
     genotypes: io.GenotypesArgument,
+    *,
     output: Annotated[
         Path,
         typer.Option(
@@ -55,13 +56,7 @@ def grm(
     at_least: Annotated[
         float, typer.Option(min=-10, max=10, help="Smallest relationship of such a pair.")
     ] = 0.05,
-    maf: io.MafOption = 0.0,
-    max_missing: io.MissingOption = 1.0,
-    max_sample_missing: io.SampleMissingOption = 1.0,
-    hwe: io.HweOption = 0.0,
-    region: io.RegionOption = None,
-    keep: io.KeepOption = None,
-    autosomes: io.AutosomesOption = None,
+    filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     backend: BackendOption = BackendName.auto,
 ) -> None:
@@ -73,7 +68,6 @@ def grm(
 
     choose_kind(output, {ending: (ending,) for ending in ENDINGS}, default=None, binary=ENDINGS)
     table_only(pairs, option="--pairs")
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_left_out(found, contigs.value))
@@ -111,18 +105,13 @@ def _shared(matrix: RelationshipMatrix) -> str:
 )
 def freq(
     genotypes: io.GenotypesArgument,
+    *,
     output: TableOption = None,
     samples: Annotated[
         Path | None,
         typer.Option(help="Also write missing genotypes, heterozygosity and F of the samples."),
     ] = None,
-    maf: io.MafOption = 0.0,
-    max_missing: io.MissingOption = 1.0,
-    max_sample_missing: io.SampleMissingOption = 1.0,
-    hwe: io.HweOption = 0.0,
-    region: io.RegionOption = None,
-    keep: io.KeepOption = None,
-    autosomes: io.AutosomesOption = None,
+    filters: io.Filters,
     nonfounders: Annotated[
         bool,
         typer.Option(
@@ -144,7 +133,6 @@ def freq(
     )
 
     table_only(samples, option="--samples")
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_counted(found, nonfounders=nonfounders))
@@ -180,6 +168,7 @@ def freq(
 )
 def pca(
     genotypes: io.GenotypesArgument,
+    *,
     output: TableOption = None,
     components: Annotated[
         int, typer.Option("-k", "--components", min=1, max=10_000, help="How many.")
@@ -197,13 +186,7 @@ def pca(
     loadings: Annotated[
         Path | None, typer.Option(help="Also write the loadings of the variants.")
     ] = None,
-    maf: io.MafOption = 0.0,
-    max_missing: io.MissingOption = 1.0,
-    max_sample_missing: io.SampleMissingOption = 1.0,
-    hwe: io.HweOption = 0.0,
-    region: io.RegionOption = None,
-    keep: io.KeepOption = None,
-    autosomes: io.AutosomesOption = None,
+    filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
@@ -217,7 +200,6 @@ def pca(
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
 
     table_only(loadings, option="--loadings")
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_left_out(found, contigs.value))

@@ -76,7 +76,7 @@ def product(
     kind = choose_kind(output, writes, default="table", binary=("NumPy",))
     dense = _read_dense(matrix)
     with show_progress() as bar:
-        found = io.open_genotypes(genotypes, bar, io.Filters(n_autosomes=autosomes))
+        found = io.open_genotypes(genotypes, bar, io.Filters(autosomes=autosomes))
         print_notes(*note_left_out(found, "all"))
         steps = iter_product(
             found,

@@ -44,13 +44,9 @@ class Tests(StrEnum):
 )
 def gwas(
     genotypes: io.GenotypesArgument,
+    *,
     output: TableOption = None,
-    pheno: io.PhenotypesOption = None,
-    trait: io.TraitOption = None,
-    trait_type: io.TraitTypeOption = io.TraitType.auto,
-    covar: io.CovariateFileOption = None,
-    covariate: io.CovariatesOption = None,
-    by_row_order: io.RowOrderOption = False,
+    traits: io.TraitOptions,
     pcs: Annotated[
         int, typer.Option("--pcs", min=0, max=10_000, help="Principal components to correct for.")
     ] = 0,
@@ -87,13 +83,7 @@ def gwas(
             help="What the one A1 of a male counts as at X: 2, or 1; 0 leaves X out.",
         ),
     ] = 2,
-    maf: io.MafOption = 0.0,
-    max_missing: io.MissingOption = 1.0,
-    max_sample_missing: io.SampleMissingOption = 1.0,
-    hwe: io.HweOption = 0.0,
-    region: io.RegionOption = None,
-    keep: io.KeepOption = None,
-    autosomes: io.AutosomesOption = None,
+    filters: io.Filters,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
@@ -110,24 +100,16 @@ def gwas(
     from genoviz.analyses.genotypes.components import iter_principal_components
     from genoviz.analyses.genotypes.selection import condition_columns
 
-    filters = io.Filters(maf, max_missing, max_sample_missing, hwe, region, keep, autosomes)
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
-        table = io.read_table(pheno, genotypes)
-        name, taken = io.take_trait(
-            table, found.samples, trait, trait_type, by_row_order=by_row_order
-        )
+        name, taken = io.take_trait(genotypes, found.samples, traits)
         phenotype = taken.values
         if taken.is_binary and model is not Model.logistic:
             print_notes(
                 f"trait {name} has two values and is tested as a number ({model}); "
                 "--model logistic tests its odds"
             )
-        if covar is not None:
-            table = io.read_table(covar, genotypes)
-        covariates, names = io.take_covariates(
-            table, found.samples, covariate, is_own=covar is not None, by_row_order=by_row_order
-        )
+        covariates, names = io.take_covariates(genotypes, found.samples, traits)
         if pcs:
             steps = iter_principal_components(
                 found, n_components=pcs, seed=seed, backend=backend.value

@@ -28,58 +28,6 @@ GenotypesArgument = Annotated[
         help="PLINK .bed (or the prefix of .bed, .bim and .fam), VCF, BCF, .pgen, .npz or Parquet.",
     ),
 ]
-MafOption = Annotated[
-    float, typer.Option("--maf", min=0, max=0.5, help="Smallest minor allele frequency.")
-]
-MissingOption = Annotated[
-    float,
-    typer.Option(
-        "--max-missing", min=0, max=1, help="Largest part of genotypes missing at a variant."
-    ),
-]
-SampleMissingOption = Annotated[
-    float,
-    typer.Option(
-        "--max-sample-missing", min=0, max=1, help="Largest part of genotypes missing in a sample."
-    ),
-]
-HweOption = Annotated[
-    float,
-    typer.Option("--hwe", min=0, max=1, help="Smallest p of the exact Hardy-Weinberg test."),
-]
-RegionOption = Annotated[
-    str | None,
-    typer.Option(
-        "--region", metavar="CONTIG[:START[-END]]", help="Only variants there; 0-based, half-open."
-    ),
-]
-KeepOption = Annotated[
-    Path | None,
-    typer.Option("--keep", help="Only samples of this file: a line each, IID or FID and IID."),
-]
-PhenotypesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--pheno",
-        help="Table of traits: CSV, TSV, .phen, .psam.",
-        show_default="column 6 of the .fam file",
-    ),
-]
-TraitOption = Annotated[
-    str | None, typer.Option("--trait", help="Its column.", show_default="the first of numbers")
-]
-CovariatesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--covariate",
-        help="A column to correct for, of --covar or --pheno; categories become indicators. "
-        "May be given several times.",
-    ),
-]
-CovariateFileOption = Annotated[
-    Path | None,
-    typer.Option("--covar", help="Table of covariates.", show_default="that of the traits"),
-]
 
 
 class Contigs(StrEnum):
@@ -113,21 +61,6 @@ class TraitType(StrEnum):
     case_control = "case-control"
 
 
-TraitTypeOption = Annotated[
-    TraitType,
-    typer.Option(
-        "--trait-type",
-        help="auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
-        "missing; of 0 and 1 alone, of controls (0) and cases (1).",
-    ),
-]
-RowOrderOption = Annotated[
-    bool,
-    typer.Option(
-        "--by-row-order",
-        help="Take rows of tables in the order of the samples where they name none of these.",
-    ),
-]
 NOT_CONVERGED = 3
 """Exit status of a command that wrote what an iteration had not finished."""
 
@@ -136,15 +69,87 @@ _HEADERS = ("#FID", "FID", "#IID", "IID")
 
 @dataclass(frozen=True)
 class Filters:
-    """What is left out before anything is computed; see the options of the same names."""
+    """Options that say what is left out before anything is computed."""
 
-    maf: float = 0.0
-    max_missing: float = 1.0
-    max_sample_missing: float = 1.0
-    hwe: float = 0.0
-    region: str | None = None
-    keep: Path | None = None
-    n_autosomes: int | None = None
+    maf: Annotated[
+        float, typer.Option("--maf", min=0, max=0.5, help="Smallest minor allele frequency.")
+    ] = 0.0
+    max_missing: Annotated[
+        float,
+        typer.Option(
+            "--max-missing", min=0, max=1, help="Largest part of genotypes missing at a variant."
+        ),
+    ] = 1.0
+    max_sample_missing: Annotated[
+        float,
+        typer.Option(
+            "--max-sample-missing",
+            min=0,
+            max=1,
+            help="Largest part of genotypes missing in a sample.",
+        ),
+    ] = 1.0
+    hwe: Annotated[
+        float,
+        typer.Option("--hwe", min=0, max=1, help="Smallest p of the exact Hardy-Weinberg test."),
+    ] = 0.0
+    region: Annotated[
+        str | None,
+        typer.Option(
+            "--region",
+            metavar="CONTIG[:START[-END]]",
+            help="Only variants there; 0-based, half-open.",
+        ),
+    ] = None
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", help="Only samples of this file: a line each, IID or FID and IID."),
+    ] = None
+    autosomes: AutosomesOption = None
+
+
+@dataclass(frozen=True)
+class TraitOptions:
+    """Options that name a trait and its covariates, and say how their tables are read."""
+
+    pheno: Annotated[
+        Path | None,
+        typer.Option(
+            "--pheno",
+            help="Table of traits: CSV, TSV, .phen, .psam.",
+            show_default="column 6 of the .fam file",
+        ),
+    ] = None
+    trait: Annotated[
+        str | None, typer.Option("--trait", help="Its column.", show_default="the first of numbers")
+    ] = None
+    trait_type: Annotated[
+        TraitType,
+        typer.Option(
+            "--trait-type",
+            help="auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
+            "missing; of 0 and 1 alone, of controls (0) and cases (1).",
+        ),
+    ] = TraitType.auto
+    covar: Annotated[
+        Path | None,
+        typer.Option("--covar", help="Table of covariates.", show_default="that of the traits"),
+    ] = None
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--covariate",
+            help="A column to correct for, of --covar or --pheno; categories become indicators. "
+            "May be given several times.",
+        ),
+    ] = None
+    by_row_order: Annotated[
+        bool,
+        typer.Option(
+            "--by-row-order",
+            help="Take rows of tables in the order of the samples where they name none of these.",
+        ),
+    ] = False
 
 
 def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
@@ -154,7 +159,7 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
     from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
     from genoviz.io.genotypes.reader import iter_read_genotypes
 
-    for progress in iter_read_genotypes(path, n_autosomes=filters.n_autosomes):
+    for progress in iter_read_genotypes(path, n_autosomes=filters.autosomes):
         bar.update(progress.stage, progress.n_done, progress.n_total or None, "")
     genotypes = progress.genotypes
     print_notes(*genotypes.notes)
@@ -228,18 +233,14 @@ def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:
 
 
 def take_trait(
-    table: PhenotypeTable,
-    samples: SampleTable,
-    trait: str | None,
-    kind: TraitType,
-    *,
-    by_row_order: bool = False,
+    genotypes_path: Path, samples: SampleTable, options: TraitOptions
 ) -> tuple[str, Trait]:
     """Return the name and the values of a trait, NaN where missing, in the order of samples."""
     from genoviz.errors import ParameterError
     from genoviz.model.genotypes.traits import read_trait
 
-    aligned = align(table, samples, by_row_order=by_row_order)
+    table, trait = read_table(options.pheno, genotypes_path), options.trait
+    aligned = align(table, samples, by_row_order=options.by_row_order)
     print_notes(*aligned.notes)
     names = ", ".join(aligned.numeric_names) or "none"
     if trait is None and not aligned.numeric_names:
@@ -247,7 +248,7 @@ def take_trait(
     name = aligned.numeric_names[0] if trait is None else trait
     if name not in aligned.numeric_names:
         raise ParameterError(f"--trait is {name!r}, the table has {names}")
-    found = read_trait(aligned.columns[name], f"trait {name}", kind.value)
+    found = read_trait(aligned.columns[name], f"trait {name}", options.trait_type.value)
     print_notes(*found.notes)
     return name, found
 
@@ -264,12 +265,7 @@ def align(table: PhenotypeTable, samples: SampleTable, *, by_row_order: bool) ->
 
 
 def take_covariates(
-    table: PhenotypeTable,
-    samples: SampleTable,
-    names: list[str] | None,
-    *,
-    is_own: bool,
-    by_row_order: bool = False,
+    genotypes_path: Path, samples: SampleTable, options: TraitOptions
 ) -> tuple[np.ndarray | None, list[str]]:
     """Return columns as covariates, shape (n_samples, c), and their names.
 
@@ -281,11 +277,14 @@ def take_covariates(
     from genoviz.analyses.genotypes.covariates import covariate_columns
     from genoviz.errors import ParameterError
 
-    aligned = align(table, samples, by_row_order=by_row_order)
-    if is_own:
+    if options.covar is None and not options.covariate:
+        return None, []
+    table = read_table(options.covar or options.pheno, genotypes_path)
+    aligned = align(table, samples, by_row_order=options.by_row_order)
+    if options.covar is not None:
         print_notes(*aligned.notes)
     columns: dict[str, np.ndarray] = {}
-    for name in names or ():
+    for name in options.covariate or ():
         if name not in aligned.columns:
             raise ParameterError(
                 f"--covariate is {name!r}, the table has {', '.join(aligned.names)}"

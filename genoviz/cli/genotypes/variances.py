@@ -45,13 +45,9 @@ def reml(
             "each component.",
         ),
     ],
+    *,
     output: TableOption = None,
-    pheno: io.PhenotypesOption = None,
-    trait: io.TraitOption = None,
-    trait_type: io.TraitTypeOption = io.TraitType.auto,
-    covar: io.CovariateFileOption = None,
-    covariate: io.CovariatesOption = None,
-    by_row_order: io.RowOrderOption = False,
+    traits: io.TraitOptions,
     sets: Annotated[
         Path | None,
         typer.Option(
@@ -75,11 +71,7 @@ def reml(
     max_iterations: Annotated[
         int, typer.Option(min=1, max=10**9, help="Stop there at the latest.")
     ] = 100,
-    maf: io.MafOption = 0.0,
-    max_missing: io.MissingOption = 1.0,
-    region: io.RegionOption = None,
-    keep: io.KeepOption = None,
-    autosomes: io.AutosomesOption = None,
+    filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
@@ -97,13 +89,12 @@ def reml(
         "max_iterations": max_iterations,
         "seed": seed,
     }
-    filters = io.Filters(maf, max_missing, region=region, keep=keep, n_autosomes=autosomes)
     are_relationships = all(path.name.endswith(GRM_ENDING) for path in sources)
     if not are_relationships and len(sources) > 1:
         raise typer.BadParameter(f"several files need to be relationships, {GRM_ENDING}")
     if are_relationships and (filters != io.Filters() or sets is not None):
         raise typer.BadParameter(
-            "--maf, --max-missing, --region, --keep, --autosomes and --sets take genotypes, "
+            "--sets and the options that leave out variants or samples take genotypes, "
             "not relationships"
         )
     with show_progress() as bar:
@@ -115,17 +106,10 @@ def reml(
             found = io.open_genotypes(sources[0], bar, filters)
             print_notes(*note_left_out(found, contigs.value))
             samples = found.samples
-        table = io.read_table(pheno, sources[0])
-        name, taken = io.take_trait(table, samples, trait, trait_type, by_row_order=by_row_order)
+        name, taken = io.take_trait(sources[0], samples, traits)
         if taken.is_binary:
             print_notes(f"trait {name} has two values; shares are of its variance as a number")
-        covariates, names = io.take_covariates(
-            table if covar is None else io.read_table(covar, sources[0]),
-            samples,
-            covariate,
-            is_own=covar is not None,
-            by_row_order=by_row_order,
-        )
+        covariates, names = io.take_covariates(sources[0], samples, traits)
         options |= {"covariates": covariates, "covariate_names": names}
         if are_relationships:
             from genoviz.analyses.genotypes.variances.estimate import iter_reml_of_relationships
