@@ -45,7 +45,7 @@ from genoviz.io.genotypes.reader import read_genotypes
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.io.sequences.reader import iter_read_sequences
-from genoviz.model import Intervals, PangenomeGraph
+from genoviz.model import GraphLayout, Intervals, PangenomeGraph
 from genoviz.samples import get_sample
 
 SIZE = (320, 200)
@@ -86,9 +86,10 @@ def draw(graph: PangenomeGraph, coordinates: np.ndarray) -> None:
     drawing = LayoutDrawing(coordinates, backend="cpu")
     view = Viewport.fit(drawing.bounds, *SIZE)
     mark = MarkLayer(np.arange(9), 250)
+    layout = GraphLayout(coordinates.copy())
     for mode in MODES:
         if mode not in ("annotation", "table"):
-            colouring = make_colouring(graph, ColourChoice(mode))
+            colouring = make_colouring(graph, ColourChoice(mode), layout=layout)
             coloured = drawing.with_node_values(colouring.node_values)
             coloured.draw(view, **colouring.options, marks=(mark,))
     large = LayoutDrawing(np.tile(coordinates, (N_COPIES, 1, 1)), backend="cpu")

@@ -108,6 +108,7 @@ def test_every_mode_is_drawn(draw, files, mode):
         "paths": "Only on one of 2 paths (nodes)",
         "sharing": "Paths on a node (of 2)",
         "class": "Pangenome class (nodes)",
+        "stress": "Path stress of near steps (log10)",
     }
     assert legends[mode] in svg_texts(files / "x.svg")
 

@@ -35,6 +35,7 @@ from genoviz.cli.results import name_of_output, print_notes, print_results, show
 if TYPE_CHECKING:
     from genoviz.analyses.figures import Figure
     from genoviz.analyses.graph.picture.colouring import ColourChoice
+    from genoviz.analyses.graph.picture.drawing import LayoutDrawing
     from genoviz.analyses.graph.query.annotate import PlacedAnnotations
     from genoviz.model import PangenomeGraph
     from genoviz.model.graph.node_table import NodeTable
@@ -207,7 +208,7 @@ def draw(
         values = read_table(table, pangenome)
         choice = _choose(colour_by, wish, group_by, column, annotate_by, placed, values)
         bar.update("Drawing", 2, N_PARTS, "")
-        colouring = _make_colouring(pangenome, choice, placed, values)
+        colouring = _make_colouring(pangenome, choice, placed, values, drawing)
         bar.update("Drawing", 3, N_PARTS, "")
         figure = make_figure(
             pangenome,
@@ -281,10 +282,16 @@ def _make_colouring(
     choice: ColourChoice,
     placed: PlacedAnnotations | None,
     table: NodeTable | None,
+    drawing: LayoutDrawing,
 ) -> Any:
     from genoviz.analyses.graph.picture.colouring import make_colouring
+    from genoviz.backend import to_host
+    from genoviz.model import GraphLayout
 
-    return make_colouring(graph, choice, annotations=placed, table=table)
+    layout = None
+    if choice.mode == "stress":
+        layout = GraphLayout(to_host(drawing.coordinates).copy())
+    return make_colouring(graph, choice, annotations=placed, table=table, layout=layout)
 
 
 def _note_of_pixels(ending: str, figure: Figure, max_lines: int) -> str:

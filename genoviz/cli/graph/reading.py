@@ -57,6 +57,7 @@ class ColourBy(StrEnum):
     paths = "paths"
     sharing = "sharing"
     class_ = "class"
+    stress = "stress"
     annotation = "annotation"
     table = "table"
 

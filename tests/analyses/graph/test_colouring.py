@@ -253,7 +253,10 @@ def test_what_is_missing_is_said(choice, message):
         make_colouring(small_graph(), choice)
 
 
-@pytest.mark.parametrize("mode", ["depth", "path-depth", "strand", "position", "paths", "class"])
+WITH_PATHS = ["depth", "path-depth", "strand", "position", "paths", "class", "stress"]
+
+
+@pytest.mark.parametrize("mode", WITH_PATHS)
 def test_without_paths_there_is_nothing_to_colour_by(mode):
     with pytest.raises(ParameterError, match=f"colouring by {mode} needs paths"):
         make_colouring(small_graph(paths=()), ColourChoice(mode))
@@ -396,7 +399,7 @@ def test_every_mode_colours_real_haplotypes():
     graph = read_gfa(real_data("gfa/chr6.C4.gfa.gz"), cache=False)
     found = place_annotations(graph, read_annotations(real_data("gfa/chr6.C4.bed")))
     for mode in MODES:
-        if mode == "table":
+        if mode in ("table", "stress"):
             continue
         group_by = "sample" if mode in ("sharing", "class") else "path"
         paths = graph.path_names[:2] if mode == "paths" else ()

@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 
-from genoviz import near_stress, path_stress, write_gfa, write_layout
+from genoviz import ColourChoice, make_colouring, near_stress, path_stress, write_gfa, write_layout
 from genoviz.cli.main import main
 from genoviz.errors import ParameterError
 from genoviz.model import GraphLayout
@@ -40,6 +40,20 @@ def terms_of_steps(graph, coordinates, reach):
 
 def mean(terms):
     return np.mean(terms) if terms else np.nan
+
+
+def test_nodes_are_coloured_by_the_logarithm_of_their_stress():
+    graph = random_graph(1)
+    ends = np.random.default_rng(1).normal(0, 60, (graph.n_nodes, 2, 2))
+    colouring = make_colouring(graph, ColourChoice("stress"), layout=GraphLayout(ends))
+    by_node = [[] for _ in range(graph.n_nodes)]
+    for handle, terms in zip(graph.steps.tolist(), terms_of_steps(graph, ends, 8), strict=True):
+        by_node[handle >> 1] += terms
+    expected = [min(max(np.log10(mean(terms)), -4), 1) for terms in by_node]
+    assert colouring.node_values == pytest.approx(expected, nan_ok=True, abs=1e-6)
+    assert min(expected) < 0 < 1 == max(expected), "some beyond the end of the ramp"
+    with pytest.raises(ParameterError, match="by stress needs a layout, and there is none"):
+        make_colouring(graph, ColourChoice("stress"))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -32,6 +32,7 @@ GROUP_MODES = ("paths", "sharing", "class")
 KINDS = {
     "Nodes": ("density", "length", "gc", "component"),
     "Paths": ("depth", "path-depth", "strand", "position", "paths", "sharing", "class"),
+    "Layout": ("stress",),
     "Other": ("annotation", "table"),
 }
 GROUP_LABELS = {plural.capitalize(): by for by, plural in GROUPINGS.items()}

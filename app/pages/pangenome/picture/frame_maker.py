@@ -23,7 +23,7 @@ from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.legend import Legend
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import GenovizError
-from genoviz.model import PangenomeGraph
+from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
 from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
 from genoviz_app.pages.pangenome.picture.fitting import Fitting, will_do
@@ -54,6 +54,7 @@ OVERVIEW_PIXELS = 4e5
 OVERVIEW_WIDTH = 264
 PLAIN_INDEX = 96
 OVERVIEW_SECONDS = 0.8
+STRESS_SECONDS = 2.0
 NODES_MARGIN = 0.2
 NEAREST_EXTENT = 80.0
 USUAL_WIDTHS, LIT_WIDTHS = (3, 0), (6, 9)
@@ -83,13 +84,21 @@ class ColouringCache:
         self._made: Colouring | None = None
         self._making: Future | None = None
 
-    def get(self, graph: PangenomeGraph, choice: ColourChoice) -> Colouring:
+    @property
+    def is_making(self) -> bool:
+        """Whether a colouring is in the making."""
+        return self._making is not None and not self._making.done()
+
+    def get(
+        self, graph: PangenomeGraph, choice: ColourChoice, layout: GraphLayout | None = None
+    ) -> Colouring:
         """Return the colouring of a choice; the last one of the graph while it is being made.
 
-        Density is shown when the choice cannot be followed; `problem` says why.
+        ``layout`` is that whose stress is to be seen. Density is shown when the choice cannot be
+        followed; `problem` says why.
         """
         with self._lock:
-            wish = (graph, choice, self.annotations, self.table)
+            wish = (graph, choice, self.annotations, self.table, layout)
             is_new = wish != self._wish
             if is_new:
                 if not self._wish or self._wish[0] is not graph:
@@ -106,10 +115,12 @@ class ColouringCache:
                 return self._made
 
     def _make(self, wish: tuple) -> Colouring:
-        graph, choice, annotations, table = wish
+        graph, choice, annotations, table, layout = wish
         problem = ""
         try:
-            made = make_colouring(graph, choice, annotations=annotations, table=table)
+            made = make_colouring(
+                graph, choice, annotations=annotations, table=table, layout=layout
+            )
         except GenovizError as error:
             made, problem = by_density(), f"Not coloured so: {error}."
         except Exception:
@@ -170,6 +181,7 @@ class FrameMaker:
         self.drawing: LayoutDrawing | None = None
         self._drawn: tuple = (None, None, None)
         self._fitted: tuple[np.ndarray | None, Viewport | None] = (None, None)
+        self._measured: tuple[Any, GraphLayout | None, float] = (None, None, 0.0)
         self._overview_due = 0.0
         self._overview_version: tuple = ()
         self.waits_for_edges = False
@@ -180,6 +192,7 @@ class FrameMaker:
         """Another graph is open: nothing is followed, and nothing is hidden."""
         self.target = self.only = self.drawing = None
         self._fitted = (None, None)
+        self._measured = (None, None, 0.0)
         self._overview_version = ()
 
     def _mark_layers(self) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
@@ -194,7 +207,8 @@ class FrameMaker:
         run, graph = self._run, self._run.graph
         if graph is None or not graph.n_nodes:
             return None
-        colouring = self._colourings.get(graph, self._get_choice())
+        choice = self._get_choice()
+        colouring = self._colourings.get(graph, choice, self._measured_layout(choice))
         mark_colours, layers = self._mark_layers()
         options = colouring.options
         with CORES.short():
@@ -230,6 +244,19 @@ class FrameMaker:
             is_folded=fold is not None,
             hover=self._hovering.look(),
         )
+
+    def _measured_layout(self, choice: ColourChoice) -> GraphLayout | None:
+        """Return the layout whose stress is shown: while it moves, the one of a moment ago."""
+        if choice.mode != "stress":
+            self._measured = (None, None, 0.0)
+            return None
+        snapshot, (measured, layout, due) = self._run.latest, self._measured
+        is_early = self._run.state is RunState.RUNNING and time.monotonic() < due
+        if snapshot is None or snapshot is measured or is_early or self._colourings.is_making:
+            return layout
+        layout = snapshot.layout
+        self._measured = (snapshot, layout, time.monotonic() + STRESS_SECONDS)
+        return layout
 
     def _drawing_of(self, snapshot: Any, colouring: Colouring) -> LayoutDrawing:
         """Return a drawing of these positions in these colours, from the last one if it can be."""

@@ -17,7 +17,7 @@ from genoviz.analyses.graph.picture import colour_modes as modes
 from genoviz.analyses.graph.picture.colours import Colouring
 from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
 from genoviz.errors import ParameterError
-from genoviz.model import PangenomeGraph
+from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
 
 if TYPE_CHECKING:
@@ -40,14 +40,19 @@ MODES: Mapping[str, str] = MappingProxyType(
         "paths": "Paths or groups",
         "sharing": "Shared by groups",
         "class": "Core, shell, private",
+        "stress": "Stress of the layout",
         "annotation": "Annotations",
         "table": "Own table",
     }
 )
 """The modes, and what people call them."""
-PATH_MODES = frozenset({"depth", "path-depth", "strand", "position", "paths", "sharing", "class"})
+PATH_MODES = frozenset(
+    {"depth", "path-depth", "strand", "position", "paths", "sharing", "class", "stress"}
+)
 """The modes that need paths."""
 MAX_TEXTS = 200
+STRESS_LIMITS = (-4.0, 1.0)
+"""Of the ramp, as log10 of stress: the same for all layouts, so that two can be compared."""
 NOT_NAMED = "not in the table"
 
 
@@ -88,6 +93,7 @@ def make_colouring(
     components: np.ndarray | None = None,
     annotations: PlacedAnnotations | None = None,
     table: NodeTable | None = None,
+    layout: GraphLayout | None = None,
 ) -> Colouring:
     """Return the colouring of a choice.
 
@@ -99,6 +105,8 @@ def make_colouring(
         Needed for ``"annotation"``.
     table
         Needed for ``"table"``.
+    layout
+        Needed for ``"stress"``, which is measured as `near_stress` does.
 
     Raises
     ------
@@ -116,6 +124,12 @@ def make_colouring(
         return modes.by_position(graph, choice.paths[0] if choice.paths else graph.path_names[0])
     if mode == "component":
         return modes.by_component(find_components(graph) if components is None else components)
+    if mode == "stress":
+        if layout is None:
+            raise ParameterError("colouring by stress needs a layout, and there is none")
+        from genoviz.analyses.graph.layout.near_stress import near_stress
+
+        return by_stress(near_stress(graph, layout, backend="cpu").nodes)
     if mode == "annotation":
         if annotations is None:
             raise ParameterError("colouring by annotation needs annotations, and there are none")
@@ -150,6 +164,23 @@ _OF_GRAPH: dict[str, Callable[[PangenomeGraph], Colouring]] = {
     "length": modes.by_length,
     "gc": modes.by_gc,
 }
+
+
+def by_stress(stress: np.ndarray) -> Colouring:
+    """Colour by the path stress of near steps on a node; float64, (n_nodes,), NaN for none.
+
+    The ramp ends at stress 0.0001, distances right to 1 %, and at 10, distances wrong by three
+    times their length; what lies beyond has the colours of the ends.
+    """
+    with np.errstate(divide="ignore"):
+        values = np.clip(np.log10(stress), *STRESS_LIMITS)
+    return by_numbers(
+        values,
+        "Path stress of near steps (log10)",
+        ramp="depth",
+        limits=STRESS_LIMITS,
+        missing="no two steps of a path",
+    )
 
 
 def by_table(graph: PangenomeGraph, table: NodeTable, name: str = "") -> Colouring:

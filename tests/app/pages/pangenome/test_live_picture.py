@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.picture.colouring import ColourChoice
+from genoviz.analyses.graph.picture.colouring import ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.colours import MAX_INDEX
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
@@ -203,6 +205,21 @@ def test_hovering_names_the_node_and_goes_on_when_the_layout_moves(tab):
     assert tab.frames[-1]["hover"] == hover | {"lines": [[420, 50, 620, 50]]}
     tab.load(ENDS + np.array([0, 1000]))
     assert tab.frames[-1]["hover"] is None
+
+
+def test_stress_is_that_of_the_layout_which_is_shown(tab):
+    tab.picture.choice = ColourChoice("stress")
+    for move in (0, 30, 300):
+        ends = ENDS.copy()
+        ends[1] += [0, move]
+        tab.load(ends)
+        colouring = make_colouring(tab.run.graph, tab.picture.choice, layout=GraphLayout(ends))
+        poll_until(tab.settle, partial(_has_values, tab.picture, colouring.node_values))
+
+
+def _has_values(picture, expected):
+    values = picture.shown.colouring.node_values
+    return values is not None and np.array_equal(values, expected, equal_nan=True)
 
 
 def test_a_view_of_nodes_follows_them_until_the_person_moves(tab):
