@@ -154,5 +154,5 @@ def iter_open_track(
 
 
 def _iter_open_named(path: Path, *, source: str, **_title: str) -> Iterator[OpeningProgress | None]:
-    """Open a track file under its own name, be it that of a sample."""
+    """Open a track file under its own name, which may be that of a sample."""
     return iter_open_track(path, source=source, title=path.name)

@@ -79,7 +79,7 @@ class PredictionFigure:
 
 
 def padded_ends(values: np.ndarray) -> tuple[float, float]:
-    """Return least and greatest value with some room around; (0, 1) without values.
+    """Return minimum and maximum with some room around; (0, 1) without values.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def print_plots(
     width, height
         Of the figure, pixels of 96 to the inch.
     scale
-        How many pixels become of one; 2 for sharp prints.
+        Pixels of the print for one of the figure; 2 for sharp prints.
     """
     areas: list[Polygon] = []
     parts: list[Part] = [Text(LEFT * scale, 22 * scale, title, LARGE * scale, LIGHT.ink)]

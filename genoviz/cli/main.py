@@ -168,7 +168,7 @@ def make_program() -> Any:
     command = typer.main.get_command(cli)
     command.offer(COMMANDS, check_values)
     check_values(command)
-    # The program ends in peace where nobody reads on, be it what a command writes or its help.
+    # Where nobody reads on, what a command writes or its help, the program ends without an error.
     command.make_context = _quietly(command.make_context)
     command.invoke = _quietly(command.invoke)
     return command

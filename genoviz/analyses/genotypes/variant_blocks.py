@@ -51,7 +51,7 @@ def product_blocks(genotypes: Genotypes, *, backend: Backend = "auto") -> list[s
 
 
 def variants_at_a_time(genotypes: Genotypes, *, backend: Backend = "auto") -> int:
-    """Return of how many variants to count the genotypes first, where a clock says how it goes on.
+    """Return how many variants to take as a first slice; the clock sets the size of the next ones.
 
     A GPU counts so many at once that what it has in its memory needs few calls.
     """

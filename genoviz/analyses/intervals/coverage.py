@@ -74,7 +74,7 @@ def coverage_fraction(
 ) -> IntervalCoverage:
     """Return how much of each query the subjects cover, as ``bedtools coverage`` does.
 
-    Parameters, errors and what becomes of empty intervals are those of `count_overlaps`.
+    Parameters, errors and the rules for empty intervals are those of `count_overlaps`.
 
     Examples
     --------

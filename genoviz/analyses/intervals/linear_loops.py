@@ -59,7 +59,7 @@ def to_linear(contig_ids, strands, starts, ends, offsets, groups, closing, empty
 
     ``groups`` (n_contigs, 3) has the group of a contig with strand 0, 1 and -1, ``NO_GROUP`` where
     such intervals are left out, and ``offsets`` the coordinate 0 of each group. ``closing`` (0 or
-    1) is added to ends. ``empty`` says what becomes of intervals that are still empty then: they
+    1) is added to ends. ``empty`` says how intervals that are still empty then are treated: they
     are kept, widened by a base on both sides, or left out; those left out lie at ``left_out``.
     """
     for i in prange(len(starts)):

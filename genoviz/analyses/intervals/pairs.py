@@ -100,7 +100,7 @@ def iter_overlap_pairs(
     queries, subjects, closed, strand, zero_length
         As for `count_overlaps`, whose counts are the numbers of pairs.
     pairs_per_chunk
-        The most pairs that are given at once; a single query with more has its own chunk.
+        Maximum of pairs that are given at once; a single query with more has its own chunk.
 
     Raises
     ------

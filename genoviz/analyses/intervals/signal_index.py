@@ -24,7 +24,7 @@ class SignalBins:
     means
         float64, shape (n_bins,): value averaged over the bases that have one; NaN where none has.
     minima, maxima
-        float64, shape (n_bins,): least and greatest value; NaN where no base has one.
+        float64, shape (n_bins,): minimum and maximum; NaN where no base has one.
     covered_bases
         int64, shape (n_bins,): bases that have a value.
     """

@@ -29,7 +29,7 @@ def count_split_overlaps(
     strand: Strand | None = None,
     zero_length: ZeroLength = "bedtools",
 ) -> np.ndarray:
-    """Return of how many subjects a block overlaps a block of each query, as ``-split`` counts.
+    """Return the number of subjects with a block that overlaps a block of each query (``-split``).
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ class ReferenceVisits(NamedTuple):
 
     @classmethod
     def of(cls, graph: PangenomeGraph, paths: np.ndarray) -> ReferenceVisits:
-        """Return the steps and letters of paths, of which there is one at least."""
+        """Return the steps and letters of one or more paths."""
         bounds = graph.path_offsets
         steps = np.concatenate([np.arange(bounds[path], bounds[path + 1]) for path in paths])
         ranks = np.repeat(np.arange(len(paths)), bounds[paths + 1] - bounds[paths])

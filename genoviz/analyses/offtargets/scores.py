@@ -106,7 +106,7 @@ def mit_scores(hits: OffTargetHits, *, pam_factor: float = 0.2) -> np.ndarray:
 def cctop_scores(hits: OffTargetHits) -> np.ndarray:
     """Return the CCTop score of each hit: the sum of 1.2^position; float64, shape (n,).
 
-    Positions of mismatches count from 1 at the 5' end; so 0 is a perfect copy, 224.03 the most,
+    Positions of mismatches count from 1 at the 5' end; so 0 is a perfect copy, 224.03 the maximum,
     and the *lower* the score the more a site is cut. NaN for hits with bulges.
 
     References

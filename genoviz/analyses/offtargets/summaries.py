@@ -138,7 +138,7 @@ def summarise_guides(
 def first_best(
     rows: np.ndarray, owners: np.ndarray, scores: np.ndarray, n_guides: int
 ) -> np.ndarray:
-    """Return of each guide the first of its rows with the highest score, or -1."""
+    """Return each guide's row with the highest score, the first of several; -1 without rows."""
     best = np.full(n_guides, -np.inf)
     np.maximum.at(best, owners[rows], scores)
     rows = rows[scores == best[owners[rows]]][::-1]

@@ -15,7 +15,7 @@ _holding = threading.Lock()
 
 
 def is_failure(error: BaseException) -> bool:
-    """Tell whether an error is a library's, be it a panic, and none that ends the process."""
+    """Tell whether an error comes from a library; a Rust panic does, KeyboardInterrupt does not."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 

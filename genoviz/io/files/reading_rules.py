@@ -22,8 +22,8 @@ class ReadingRules:
         How many bytes a compressed file may hold; None for any number.
     max_ratio
         How many bytes of text may come of a compressed byte, beyond the first 256 MB of text; None
-        for any number. Genomes have 3 to 5, graphs and tables up to some 50; the most
-        that gzip can is 1,032.
+        for any number. Genomes have 3 to 5, graphs and tables up to some 50; the
+        maximum of gzip is 1,032.
     max_line_bytes
         How long a line of a compressed file may be, at least 8 MB; None for any length.
     """

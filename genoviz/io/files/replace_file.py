@@ -1,4 +1,4 @@
-"""Write a file as a whole or not at all, and none that the program reads.
+"""Write a file as a whole or not at all, and never over a file that the program reads.
 
 A command that reads a file in slices, or memory-mapped, and writes its result under the same name
 would destroy what it reads; and what a person has is worth more than a result. So a program says

@@ -116,7 +116,7 @@ def shared_bytes_of(plan: RowPlan, n_threads: int, n_more: int) -> int:
 
 
 def threads_within(limit: int, plan: RowPlan, n_more: int) -> int:
-    """Return the most threads of a block, whole warps, whose rows fit; 0 where not one warp's do.
+    """Return the maximum of threads of a block, whole warps, whose rows fit; 0 if no warp's do.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ NO_COLOUR = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Categories(Sequence):
-    """A column of texts of which there are few different ones; item ``i`` is text.
+    """A column of texts with few different values; item ``i`` is text.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ WINDOWS = {
 
 
 def trait_names(state: GenotypeState) -> list[str]:
-    """Return the columns that can be a trait: numbers, and categories of which there are two."""
+    """Return the columns that can be a trait: those of numbers, and those of two categories."""
     table = state.table
     if table is None:
         return []

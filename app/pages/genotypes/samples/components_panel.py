@@ -253,7 +253,7 @@ class ComponentsPanel:
             self.legend.object = f'<div class="strip">{html}</div>'
 
     def _select(self, chosen: np.ndarray) -> None:
-        """Pick samples; a browser that is behind may yet have points that are no more."""
+        """Pick samples; a browser that is behind may still have points that are gone."""
         components = self._state.components
         n = 0 if components is None else len(components.scores)
         self._state.chosen = chosen[chosen < n]

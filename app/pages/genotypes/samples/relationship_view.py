@@ -138,7 +138,7 @@ def _quantile_of(edges: np.ndarray, counts: np.ndarray, share: float) -> float:
 
 
 def pick_evenly(n: int, maximum: int) -> np.ndarray | None:
-    """Return ``maximum`` of ``n`` numbers at even steps, int64; None where there are no more.
+    """Return ``maximum`` of ``n`` numbers at even steps, int64; None if that is all.
 
     Examples
     --------

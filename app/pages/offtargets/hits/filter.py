@@ -23,7 +23,7 @@ class HitFilter:
     guide
         Number of the guide; -1 for all.
     mismatches
-        The fewest and the most, or None.
+        Minimum and maximum, or None.
     kind
         Kind of bulge, as `kinds_of` numbers them; -1 for all.
     strand
@@ -35,7 +35,7 @@ class HitFilter:
     min_cfd
         The lowest CFD score; 0 for all hits, also those without a score.
     max_seed
-        The most mismatches in the seed; -1 for any.
+        Maximum of mismatches in the seed; -1 for any.
     pam
         Number of the PAM among those of the result; -1 for all.
     site_class

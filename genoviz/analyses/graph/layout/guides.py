@@ -313,7 +313,7 @@ def _span(
 
 
 def _farthest(nodes: np.ndarray, components: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """Return of each component the node of the largest distance."""
+    """Return the node of the largest distance in each component."""
     order = nodes[np.lexsort((nodes, -distances[nodes], components[nodes]))]
     return order[np.unique(components[order], return_index=True)[1]]
 

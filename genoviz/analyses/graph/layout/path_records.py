@@ -96,7 +96,7 @@ class PathRecords:
     n_steps
         Steps of all paths used.
     longest_path
-        Most steps of a path; 0 without paths.
+        Steps of the longest path; 0 without paths.
     is_visited
         bool, shape (n_nodes,): whether one of these paths visits a node.
     """

@@ -35,7 +35,7 @@ class MarkLayer:
         The palette index that their pixels get, 1 to 255. Keep it free of other nodes with
         ``draw(..., max_index=)``.
     line_width
-        The least width of their lines in pixels, 1 to 9.
+        Minimum width of their lines in pixels, 1 to 9.
     halo_width
         Width in pixels, up to 9, of the ground that is cleared around them, so that they stand out
         where many nodes are; 0 for none.

@@ -156,7 +156,7 @@ def count_groups_with(graph: PangenomeGraph, nodes: np.ndarray, *, by: str = "ha
 
 
 def count_groups_of(graph: PangenomeGraph, paths: np.ndarray, *, by: str = "haplotype") -> int:
-    """Return to how many groups paths belong; see :func:`group_paths`."""
+    """Return the number of groups of the paths; see :func:`group_paths`."""
     has = np.zeros(graph.n_paths, bool)
     has[paths] = True
     return len(np.unique(group_paths(graph, by).of_path[has]))
