@@ -1,8 +1,10 @@
-"""Inbreeding coefficients from a pedigree, without the matrix of relationships; CPU only.
+"""Inbreeding, and products with relationships, from a pedigree without their matrix; CPU only.
 
 With A = L D L', the diagonal of A is ``A[i, i] = sum_j L[i, j]**2 * D[j]`` over the ancestors j of
 i, and the inbreeding coefficient is ``A[i, i] - 1``. Row i of L is followed up the pedigree,
 generation by generation, so that an ancestor's share is whole before its parents get their halves.
+A product is one with L', where each animal adds half of its numbers to each parent from the
+youngest on, one with D, and one with L, where each gets half of its parents' from the oldest on.
 
 Arguments
 ---------
@@ -11,12 +13,17 @@ name          dtype   shape        meaning
 ============= ======= ============ ==============================================
 sires, dams   int64   (n_animals,) number of a parent, less than one's own, or -1
 coefficients  float64 (n_animals,) out
+variances     float64 (n_animals,) D, of the Mendelian sampling
+columns       float64 (n_animals, in and out: A times what it was
+                      k)
 ============= ======= ============ ==============================================
 
-There is no CUDA twin: an animal needs its parents' coefficients first.
+There is no CUDA twin: an animal needs its parents' numbers first.
 
 References
 ----------
 Meuwissen and Luo 1992, Computing inbreeding coefficients in large populations,
 doi:10.1186/1297-9686-24-4-305
+Colleau 2002, An indirect approach to the extensive calculation of relationship coefficients,
+doi:10.1186/1297-9686-34-4-409
 """

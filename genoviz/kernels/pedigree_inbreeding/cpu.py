@@ -30,6 +30,24 @@ def inbreeding(sires, dams, coefficients):
 
 
 @njit(nogil=True, cache=True)
+def relate(sires, dams, variances, columns):
+    """Multiply the relationships with columns, in place."""
+    n_animals, n_columns = columns.shape
+    for i in range(n_animals - 1, -1, -1):
+        for parent in (sires[i], dams[i]):
+            if parent >= 0:
+                for k in range(n_columns):
+                    columns[parent, k] += 0.5 * columns[i, k]
+    for i in range(n_animals):
+        for k in range(n_columns):
+            columns[i, k] *= variances[i]
+        for parent in (sires[i], dams[i]):
+            if parent >= 0:
+                for k in range(n_columns):
+                    columns[i, k] += 0.5 * columns[parent, k]
+
+
+@njit(nogil=True, cache=True)
 def _count_generations(sires, dams):
     """Return the longest way up from each animal, 0 for founders."""
     generations = np.zeros(len(sires), np.int64)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz import ParameterError, inbreeding, relationship_inverse, simulate_pedigree
-from genoviz.analyses.genotypes.prediction import pedigree_inverse
+from genoviz.analyses.genotypes.prediction import preconditioners
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import GenotypedInverse
 from genoviz.model.genotypes.pedigree import Pedigree
 from tests.oracles.pedigree import relationships
@@ -56,25 +56,47 @@ def test_nobody_and_deep_inbreeding():
 
 
 def test_an_inner_solution_that_is_not_reached_is_refused(monkeypatch):
-    monkeypatch.setattr(pedigree_inverse, "_INNER_ITERATIONS", 1)
+    monkeypatch.setattr(preconditioners, "_INNER_ITERATIONS", 1)
     pedigree = simulate_pedigree(40, 3, seed=2)
     genotyped = np.arange(len(pedigree) - 20, len(pedigree))
-    inverse = GenotypedInverse(pedigree, genotyped, max_factorised=0)
+    inverse = GenotypedInverse(pedigree, genotyped, max_inverted=0, max_dense=0, max_neighbours=1)
     with pytest.raises(ParameterError, match="genotypes are not solved after 1 iterations"):
         inverse.multiply(np.ones(20))
 
 
-@pytest.mark.parametrize("max_factorised", [0, 1_000])
-def test_inverse_among_genotyped_equals_the_dense_one(max_factorised):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        *(
+            {"max_inverted": 0, "max_dense": dense, "max_neighbours": neighbours}
+            for dense in (0, 1_000)
+            for neighbours in (-1, 2, 5, 40)
+        ),
+    ],
+)
+def test_inverse_among_genotyped_equals_the_dense_one(options):
     pedigree = simulate_pedigree(20, 4, seed=1)
     rng = np.random.default_rng(0)
     genotyped = rng.permutation(len(pedigree))[:45]
     among = relationships(pedigree.sires, pedigree.dams)[np.ix_(genotyped, genotyped)]
     values = rng.standard_normal((45, 3))
-    inverse = GenotypedInverse(pedigree, genotyped, max_factorised=max_factorised)
+    inverse = GenotypedInverse(pedigree, genotyped, **options)
     np.testing.assert_allclose(inverse.multiply(values), np.linalg.solve(among, values), atol=1e-11)
     np.testing.assert_allclose(inverse.multiply(values[:, 0]), inverse.multiply(values)[:, 0])
     assert (inverse.diagonal >= np.diag(np.linalg.inv(among)) - 1e-12).all()
+
+
+@settings(max_examples=40)
+@given(pedigrees(), st.data())
+def test_any_animals_may_be_genotyped(pedigree, data):
+    numbers = st.integers(0, len(pedigree) - 1)
+    genotyped = np.array(data.draw(st.lists(numbers, min_size=1, unique=True)))
+    options = {name: data.draw(st.sampled_from([0, 100])) for name in ("max_inverted", "max_dense")}
+    options["max_neighbours"] = data.draw(st.integers(-1, 5))
+    among = relationships(pedigree.sires, pedigree.dams)[np.ix_(genotyped, genotyped)]
+    product = GenotypedInverse(pedigree, genotyped, **options).multiply(among)
+    np.testing.assert_allclose(product, np.eye(len(genotyped)), atol=1e-8)
 
 
 def test_all_may_be_genotyped():
@@ -82,3 +104,17 @@ def test_all_may_be_genotyped():
     values = np.arange(30.0)
     product = GenotypedInverse(pedigree, np.arange(30)).multiply(values)
     np.testing.assert_allclose(product, relationship_inverse(pedigree) @ values, atol=1e-12)
+
+
+@pytest.mark.parametrize("generations", [5, 10, 25])
+def test_lines_that_are_selfed_for_long_keep_their_digits(generations):
+    """Between generations a and b of a selfed line lies the sum of the variances on the way."""
+    animals = np.arange(generations)
+    pedigree = Pedigree(animals.astype(np.str_), *[animals - 1] * 2)
+    genotyped = animals[::4]
+    # Values of a line are a walk, of which the inverse covariance is known: differences over steps.
+    variances = np.diff(2 - 0.5**genotyped, prepend=0.0)
+    walk = np.eye(len(genotyped)) - np.eye(len(genotyped), k=-1)
+    expected = walk.T @ np.diag(1 / variances) @ walk
+    found = GenotypedInverse(pedigree, genotyped).multiply(np.eye(len(genotyped)))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

@@ -6,29 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genoviz.backend import load_kernel
+from genoviz.analyses.genotypes.prediction.blup_training import Training
+from genoviz.analyses.genotypes.prediction.markers import Markers
+from genoviz.analyses.genotypes.prediction.preconditioners import SparseInverse
+from genoviz.backend import Backend, load_kernel
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from genoviz.analyses.genotypes.prediction.blup_training import Training
-from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
-from genoviz.analyses.genotypes.prediction.markers import Markers
-from genoviz.backend import Backend
-from genoviz.errors import ParameterError
-from genoviz.model.genotypes.genotypes import Genotypes
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-MAX_FACTORISED = 10_000
-_INNER_TOLERANCE = 1e-28
-_INNER_ITERATIONS = 2_000
-_LARGEST_RESIDUAL = 1e-20
-"""Of the squared relative ones: what is worse would be seen in the breeding values."""
+MAX_INVERTED = 6_000
+_LEAST_VARIANCE = 1e-4
+_COLUMNS_AT_ONCE = 256
 
 
 def inbreeding(pedigree: Pedigree) -> np.ndarray:
@@ -94,10 +85,10 @@ def inverse_of(sires: np.ndarray, dams: np.ndarray, variances: np.ndarray) -> cs
 class GenotypedInverse:
     """Products with the inverse of A_gg, the pedigree relationships among genotyped animals.
 
-    With A^-1 in blocks of genotyped (g) and other animals (n) it is the Schur complement
-    A^gg - A^gn (A^nn)^-1 A^ng. A^nn is sparse: it is factorised once, or, where it is large and so
-    its factors would not be sparse, solved by conjugate gradients to the last digit at each
-    product. Only the animals and their ancestors matter.
+    Of few animals it is a dense matrix, from columns of A by the recursion of Colleau. Else, with
+    A^-1 in blocks of genotyped (g) and other animals (n), it is the Schur complement
+    A^gg - A^gn (A^nn)^-1 A^ng, where A^nn is a `SparseInverse`. Only the animals and their
+    ancestors matter.
 
     Parameters
     ----------
@@ -105,8 +96,10 @@ class GenotypedInverse:
         The animals and their parents.
     genotyped
         int64, shape (n_genotyped,): numbers of the genotyped animals, each once.
-    max_factorised
-        How many others there may be for A^nn to be factorised.
+    max_inverted
+        Of how many genotyped animals the dense matrix may be.
+    options
+        Of the `SparseInverse`.
 
     Attributes
     ----------
@@ -118,17 +111,15 @@ class GenotypedInverse:
         self,
         pedigree: Pedigree,
         genotyped: np.ndarray,
-        *,
-        max_factorised: int = MAX_FACTORISED,
+        max_inverted: int = MAX_INVERTED,
+        **options: int,
     ) -> None:
         kept = _with_ancestors(pedigree, genotyped)
         numbers = np.full(len(pedigree) + 1, -1)
         numbers[kept] = np.arange(len(kept))
-        inverse = inverse_of(
-            numbers[pedigree.sires[kept]],
-            numbers[pedigree.dams[kept]],
-            mendelian_variances(pedigree)[kept],
-        ).tocsr()
+        parents = numbers[pedigree.sires[kept]], numbers[pedigree.dams[kept]]
+        variances = mendelian_variances(pedigree)[kept]
+        inverse = inverse_of(*parents, variances).tocsr()
         inner = numbers[genotyped]
         others = np.setdiff1d(np.arange(len(kept)), inner)
         rows = inverse[inner]
@@ -136,48 +127,44 @@ class GenotypedInverse:
         self._across = rows[:, others]
         self._across_transposed = self._across.T.tocsr()
         self.diagonal = self._among.diagonal()
-        make_solve = _factorise if len(others) <= max_factorised else _iterate
-        self._solve = make_solve(inverse[others][:, others]) if len(others) else None
+        self._dense = None
+        # Lines that were selfed for long are nearly the same: A_gg is nearly singular then.
+        if len(inner) <= max_inverted and variances.min() > _LEAST_VARIANCE:
+            self._dense = _invert(_relationships_among(*parents, variances, inner))
+            return
+        self._others = SparseInverse(inverse[others][:, others], **options)
 
     def multiply(self, values: np.ndarray) -> np.ndarray:
         """Return A_gg^-1 @ values, of shape (n_genotyped,) or (n_genotyped, k)."""
-        product = self._among @ values
-        if self._solve is not None:
-            product -= self._across @ self._solve(self._across_transposed @ values)
-        return product
+        if self._dense is not None:
+            return self._dense @ values
+        others = self._others.multiply(self._across_transposed @ values)
+        return self._among @ values - self._across @ others
 
 
-def _factorise(matrix: csr_array) -> Callable[[np.ndarray], np.ndarray]:
-    from scipy.sparse.linalg import splu
+def _relationships_among(
+    sires: np.ndarray, dams: np.ndarray, variances: np.ndarray, animals: np.ndarray
+) -> np.ndarray:
+    """Return the pedigree relationships among some animals, dense."""
+    among = np.empty((len(animals), len(animals)))
+    relate = load_kernel("pedigree_inbreeding", "cpu").relate
+    for start in range(0, len(animals), _COLUMNS_AT_ONCE):
+        chosen = animals[start : start + _COLUMNS_AT_ONCE]
+        columns = np.zeros((len(sires), len(chosen)))
+        columns[chosen, np.arange(len(chosen))] = 1.0
+        relate(sires, dams, variances, columns)
+        among[:, start : start + len(chosen)] = columns[animals]
+    return among
 
-    # The matrix is positive definite: no pivoting, and an ordering for symmetric patterns.
-    return splu(
-        matrix.tocsc(),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    ).solve
 
+def _invert(matrix: np.ndarray) -> np.ndarray:
+    """Return the inverse of a positive definite matrix, which is overwritten."""
+    from scipy.linalg.lapack import dpotrf, dpotri
 
-def _iterate(matrix: csr_array) -> Callable[[np.ndarray], np.ndarray]:
-    diagonal = matrix.diagonal()
-
-    def solve(right_side: np.ndarray) -> np.ndarray:
-        *_, last = iter_conjugate_gradient(
-            lambda values: (matrix @ values,),
-            right_side,
-            lambda residual: (residual.T / diagonal).T,
-            tolerance=_INNER_TOLERANCE,
-            max_iterations=_INNER_ITERATIONS,
-        )
-        if not last.residuals[-1].max(initial=0.0) <= _LARGEST_RESIDUAL:
-            raise ParameterError(
-                f"the relationships of {len(diagonal):,} ancestors without genotypes are not "
-                f"solved after {last.iteration:,} iterations; needs a pedigree of fewer generations"
-            )
-        return last.solution
-
-    return solve
+    factor, _ = dpotrf(matrix.T, lower=1, overwrite_a=1)
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+    lower = np.tril(inverse, -1)
+    return np.tril(inverse) + lower.T
 
 
 def _with_ancestors(pedigree: Pedigree, animals: np.ndarray) -> np.ndarray:
