@@ -20,7 +20,7 @@ from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.address_bar import AddressBar, Visited
 from genoviz_app.parts.lighting import LitList
-from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.words import plain_text
 from genoviz_app.server.setup import (
     SETTINGS,
     current_person,

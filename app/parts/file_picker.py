@@ -1,4 +1,4 @@
-"""Where files of one kind come from: samples, a path on the server, or uploads."""
+"""Where files of one kind come from: samples, a path on the server, or uploads; sequences too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import panel_material_ui as pmui
 
+from genoviz_app.opening.opening_files import OpeningFiles
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
@@ -19,6 +20,7 @@ from genoviz_app.parts.picker_fields import (
     written_path,
 )
 from genoviz_app.parts.sample_select import SampleSelect
+from genoviz_app.session.session import Session
 
 
 class FilePicker:
@@ -94,3 +96,28 @@ class FilePicker:
     def _on_upload(self, files: dict[str, Any]) -> None:
         for name, content in files.items():
             self._files.open_upload(name, content)
+
+
+class SequencePicker(FilePicker):
+    """Three ways to sequences, and how far their opening is.
+
+    Parameters
+    ----------
+    session
+        Where problems are told.
+    files
+        What opens them.
+    formats
+        The formats that are read, in words.
+    """
+
+    def __init__(self, session: Session, files: OpeningFiles, formats: str) -> None:
+        super().__init__(
+            OpeningBar(files, files.cancel),
+            files,
+            "Sequences on the server",
+            "/data/genome.fa.gz",
+            formats,
+            samples=SampleSelect(session, files, "genome", "a genome", "Sample genome"),
+        )
+        self._session = session

@@ -8,8 +8,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.words import plain_text
 
 
 class _Bar:

@@ -1,6 +1,11 @@
-"""Texts as sentences need them: counts with their words, and long ones made short."""
+"""Words on the screen: counts, long texts made short, notices, and names that are no markup."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+HARMLESS = frozenset(" ,:;'()/")
 
 
 def n_words(n: int, word: str) -> str:
@@ -23,3 +28,24 @@ def shorten(text: str, most: int) -> str:
     ('GATT...', 'GATT')
     """
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def plain_text(text: str) -> str:
+    """Return what shows a text as it is where Markdown and HTML are understood.
+
+    Examples
+    --------
+    >>> plain_text("<b> of my *.gfa")
+    '&#60;b&#62; of my &#42;&#46;gfa'
+    """
+    words = " ".join(text.split())
+    return "".join(
+        letter if letter.isalnum() or letter in HARMLESS else f"&#{ord(letter)};"
+        for letter in words
+    )
+
+
+def notices_html(notices: Iterable[str]) -> str:
+    """Return sentences that a person should see as a list; empty without any."""
+    items = "".join(f"<li>{escape(notice)}</li>" for notice in notices if notice)
+    return f'<ul aria-label="Notices">{items}</ul>' if items else ""

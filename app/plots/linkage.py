@@ -22,10 +22,9 @@ from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
 from genoviz_app.plots.graph_picture import LINES, style_figure
 from genoviz_app.plots.one_variant import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
-from genoviz_app.plots.principal_components_print import add_legend
 from genoviz_app.plots.printed_plots import LEFT as PRINT_LEFT
 from genoviz_app.plots.printed_plots import RIGHT as PRINT_RIGHT
-from genoviz_app.plots.printed_plots import SMALL, PrintedPlot, print_plots
+from genoviz_app.plots.printed_plots import SMALL, PrintedPlot, add_legend, print_plots
 
 MAX_PIXELS, MIN_PIXELS = 8, 2
 IMAGE_WIDTH = 720

@@ -1,10 +1,10 @@
-"""CUDA sources: ``.cu`` files that travel as package data and are compiled where they run."""
+"""CUDA sources: ``.cu`` files that are compiled where they run; and what the card there can do."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import cupy
@@ -45,3 +45,18 @@ def _load_for_device(
         module = cupy.RawModule(code=read_source(package, filename), options=(STANDARD, *options))
         module.compile()
     return module
+
+
+def card_attribute(name: str) -> Any:
+    """Return what CUDA tells of the current card, such as ``"MaxSharedMemoryPerBlockOptin"``."""
+    import cupy
+
+    return _attributes(cupy.cuda.Device().id)[name]
+
+
+@cache
+def _attributes(device: int) -> dict[str, Any]:
+    import cupy
+
+    card = cupy.cuda.Device(device)
+    return {**card.attributes, "ComputeCapability": card.compute_capability}

@@ -38,7 +38,7 @@ from genoviz_app.pages.genotypes.samples.relationship_view import RelationshipVi
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.plots.legend import RampLegend
-from genoviz_app.plots.principal_components_print import print_components, print_matrix
+from genoviz_app.plots.printed_plots import print_components, print_matrix
 
 PRINTED_CELLS = 160
 """Rows and columns of a printed heat map."""

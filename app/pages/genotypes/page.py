@@ -24,7 +24,6 @@ from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel
 from genoviz_app.pages.genotypes.quality.panel import QualityPanel
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.page import Page, side_column, words_and_buttons
 from genoviz_app.parts.picker_fields import (
@@ -37,10 +36,10 @@ from genoviz_app.parts.picker_fields import (
     upload_field,
     written_path,
 )
-from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, PICTURE_CARD
 from genoviz_app.parts.views import LateView, Views
+from genoviz_app.parts.words import notices_html, plain_text
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 

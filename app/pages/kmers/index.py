@@ -24,8 +24,8 @@ from genoviz_app.opening.index_files import IndexFiles, OpenIndex
 from genoviz_app.pages.kmers.counting import say_seconds
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.file_picker import SequencePicker
 from genoviz_app.parts.questions import Question
-from genoviz_app.parts.sequence_picker import SequencePicker
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.session import Session

@@ -19,10 +19,10 @@ from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
 from genoviz_app.pages.kmers.search_panel import SearchPanel
 from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
-from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.page import Page, side_column, words_and_buttons
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.views import Views, slug_of
+from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 

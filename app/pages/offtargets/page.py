@@ -20,10 +20,10 @@ from genoviz_app.pages.offtargets.search.guide_table import GuideTable
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 from genoviz_app.pages.offtargets.search.sources import GenePicker, GraphSource
 from genoviz_app.pages.offtargets.state import OffTargetState
-from genoviz_app.parts.notices import notices_html
+from genoviz_app.parts.file_picker import SequencePicker
 from genoviz_app.parts.page import Page, side_column
-from genoviz_app.parts.sequence_picker import SequencePicker
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
+from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 

@@ -24,7 +24,7 @@ from genoviz.io.graph.node_list import write_node_list
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.nodes.facts_html import FACTS, empty_html
+from genoviz_app.pages.pangenome.nodes.facts import FACTS, empty_html
 from genoviz_app.pages.pangenome.paths.annotations import annotation_name
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
 from genoviz_app.parts.file_button import Writer, file_button, file_stem

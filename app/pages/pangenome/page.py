@@ -32,11 +32,11 @@ from genoviz_app.parts.dock import Dock
 from genoviz_app.parts.file_button import WRITERS
 from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
-from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.page import Page, side_column
 from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS
+from genoviz_app.parts.words import notices_html
 from genoviz_app.server.jobs import describe_problem
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import OpenGraph, Session

@@ -17,10 +17,10 @@ from genoviz_app.pages.tracks.exports import Exports
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.pages.tracks.track_settings import TrackPicker, TrackSettings
 from genoviz_app.parts.dock import Dock
-from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.page import Page, side_column
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
+from genoviz_app.parts.words import notices_html
 from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session

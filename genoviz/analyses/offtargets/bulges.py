@@ -1,4 +1,4 @@
-"""What is searched for a guide: the guide itself, and the guide with a bulge at each place."""
+"""What is searched for a guide, as masks of bases: itself, and with a bulge at each place."""
 
 from __future__ import annotations
 
@@ -7,10 +7,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.offtargets.masks import letter_masks
 from genoviz.errors import ParameterError
 from genoviz.kernels.offtarget import ANY
+from genoviz.model.offtargets.letters import LETTER_MASKS
 from genoviz.model.offtargets.protospacer import BulgeType, Protospacer, find_protospacer
+
+_REVERSED = np.array([int(f"{mask:04b}"[::-1], 2) for mask in range(16)], np.uint8)
+
+
+def letter_masks(word: str) -> np.ndarray:
+    """Return the masks of a word's letters; uint8, shape (length,).
+
+    Examples
+    --------
+    >>> letter_masks("ACGTRN").tolist()
+    [1, 2, 4, 8, 5, 15]
+    """
+    return LETTER_MASKS[np.frombuffer(word.encode("latin-1", "replace"), np.uint8)]
+
+
+def reverse_masks(masks: np.ndarray) -> np.ndarray:
+    """Return masks for the other strand: complemented, and the last axis reversed."""
+    return _REVERSED[masks[..., ::-1]]
+
 
 __all__ = ["BulgeType", "GuideVariants", "Protospacer", "find_protospacer", "iter_variants"]
 

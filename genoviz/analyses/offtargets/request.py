@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.offtargets.bulges import GuideVariants, iter_variants
+from genoviz.analyses.offtargets.bulges import GuideVariants, iter_variants, reverse_masks
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
-from genoviz.analyses.offtargets.masks import reverse_masks
 from genoviz.backend import Backend, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.genome_planes import GenomePlanes

@@ -155,7 +155,7 @@ def make_marks(graph: PangenomeGraph, wish: Wish) -> list[FigureMark]:
         return []
     from genoviz.analyses.figures import FigureMark
     from genoviz.errors import ParameterError
-    from genoviz.io.graph.node_names import find_nodes
+    from genoviz.io.graph.node_list import find_nodes
 
     found = find_nodes(graph, wish.nodes)
     for name, node in zip(wish.nodes, found.tolist(), strict=True):

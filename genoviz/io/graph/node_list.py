@@ -1,15 +1,18 @@
-"""Lists of nodes as text: one name a line."""
+"""Nodes by their names: lists as text, one name a line, and many at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.generators import finish
+from genoviz.io.graph import gfa_parser
+from genoviz.io.graph.gfa_names import build_node_table
 from genoviz.io.text.text_file import read_bytes, write_text
-from genoviz.model import PangenomeGraph
+from genoviz.model import ByteStrings, PangenomeGraph
 
 
 def write_node_list(
@@ -46,3 +49,12 @@ def read_node_list(graph: PangenomeGraph, path: str | PathLike[str]) -> np.ndarr
             raise FileFormatError(path, f"the graph has no node {shown!r}", line=number)
         nodes.append(node)
     return np.array(nodes, np.int64)
+
+
+def find_nodes(graph: PangenomeGraph, names: Sequence[str]) -> np.ndarray:
+    """Return the node of each name, or -1 where the graph has none; int64, shape (n_names,)."""
+    if graph.n_nodes == 0 or len(names) == 0:
+        return np.full(len(names), -1, np.int64)
+    table = finish(build_node_table(graph.node_names))
+    texts = ByteStrings.from_texts(names)
+    return gfa_parser.find_names(texts.data, texts.offsets, table)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.graph.node_names import find_nodes
+from genoviz.io.graph.node_list import find_nodes
 from genoviz.io.text.tables import drop_empty_rows, is_number, read_fields, strip_comments
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import PangenomeGraph

@@ -9,8 +9,7 @@ from pathlib import Path
 import cupy
 from cupy.cuda import nvrtc
 
-from genoviz.kernels.cuda_card import card_attribute
-from genoviz.kernels.cuda_source import STANDARD, load_module, read_source
+from genoviz.kernels.cuda_source import STANDARD, card_attribute, load_module, read_source
 
 SOURCE = "integer_product.cu"
 WARPGROUP_OPTIONS = ("-arch=sm_90a",)

@@ -6,8 +6,7 @@ Planes may lie on the host or on the GPU; hits lie on the host.
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_card import card_attribute
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import card_attribute, load_module
 from genoviz.kernels.offtarget import ANY
 from genoviz.kernels.offtarget.plan import (
     MAX_GROUPS,

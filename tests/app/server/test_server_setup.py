@@ -25,7 +25,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from genoviz.errors import GenovizError
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.parts.opening_bar import OpeningBar
-from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.words import plain_text
 from genoviz_app.server.serving import serve
 from genoviz_app.server.setup import keep_styles_here, prepare_server, send_small_frames_at_once
 

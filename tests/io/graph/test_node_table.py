@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.io.graph.node_names import find_nodes
+from genoviz.io.graph.node_list import find_nodes
 from genoviz.io.graph.node_table import parse_colour_text, read_node_table
 from genoviz.model import ByteStrings
 from tests.graphs import make_graph

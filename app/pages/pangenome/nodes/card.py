@@ -16,21 +16,22 @@ from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph
 from genoviz_app.opening.files import MAX_SHOWN
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.nodes.facts import NodeFacts, read_node_facts
-from genoviz_app.pages.pangenome.nodes.facts_html import (
+from genoviz_app.pages.pangenome.nodes.facts import (
     FACTS,
     NOTHING_PICKED,
+    NodeFacts,
     bases_of,
     empty_html,
     facts_html,
+    read_node_facts,
 )
 from genoviz_app.pages.pangenome.nodes.visits_table import COLUMNS, visited_region
 from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.file_button import Writer, file_button, file_stem
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import RemoteTable
+from genoviz_app.parts.words import plain_text
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 

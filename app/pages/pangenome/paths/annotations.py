@@ -17,12 +17,11 @@ from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.marks import NodeLabel
 from genoviz_app.parts.annotation_colours import colours_of
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.notices import notices_html
 from genoviz_app.parts.picker_fields import UploadField
-from genoviz_app.parts.plain_text import plain_text
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NOTICES
+from genoviz_app.parts.words import notices_html, plain_text
 from genoviz_app.plots.annotation_rows import AnnotationBoxes
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session

@@ -9,7 +9,7 @@ import panel as pn
 import pytest
 
 from genoviz_app.dashboard import Dashboard
-from genoviz_app.parts.plain_text import plain_text
+from genoviz_app.parts.words import plain_text
 from tests.app.conftest import poll_until
 
 HOSTILE = '<img src=x onerror="window.hit=1">.gfa'
