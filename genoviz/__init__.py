@@ -179,6 +179,17 @@ _MODULES = {
     "genoviz.analyses.offtargets.cuts": ("cut_sites",),
     "genoviz.analyses.offtargets.haplotype_risks": ("HaplotypeRisks", "haplotype_risks"),
     "genoviz.analyses.offtargets.reference": ("ReferenceSites", "compare_with_reference"),
+    "genoviz.analyses.offtargets.design": (
+        "GuideCandidates",
+        "GuideDesign",
+        "design_guides",
+        "find_guides",
+    ),
+    "genoviz.analyses.offtargets.guide_properties": (
+        "cloning_oligos",
+        "microhomology_scores",
+        "rule_set_1_scores",
+    ),
     "genoviz.analyses.offtargets.scores": ("cctop_scores", "cfd_scores", "mit_scores"),
     "genoviz.analyses.offtargets.summaries": ("GuideSummaries", "summarise_guides"),
     "genoviz.analyses.offtargets.finding": (

@@ -75,6 +75,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
         "genoviz.cli.offtargets.offtarget",
         "Find the sites at which guides fit a genome with few mismatches and bulges.",
     ),
+    "design": (
+        "genoviz.cli.offtargets.design",
+        "Design guides for a gene, a region or a sequence, ranked by what they do elsewhere.",
+    ),
     "simulate": (
         "genoviz.cli.samples",
         "Make a random graph with the statistics of the human pangenome, and write it as GFA.",

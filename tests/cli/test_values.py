@@ -13,7 +13,9 @@ from genoviz.cli.main import OUTPUTS, main, make_program
 
 MAX_INTEGER = 2**63 - 1
 INPUTS = {
-    *("annotations bed covar file genome genotypes graph guides index input_file keep").split(),
+    *(
+        "annotations bed covar file genes genome genotypes graph guides index input_file keep"
+    ).split(),
     *("layout matrix pedigree pheno queries sequences sets start subjects table").split(),
 }
 

@@ -104,6 +104,86 @@ def _intervals(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Gene:
+    """A gene on a contig.
+
+    Attributes
+    ----------
+    name, contig, start, end
+        Positions are 0-based half-open, bp.
+    strand
+        1, -1, or 0 where it is not known, which counts as 1.
+    exons
+        int64, shape (n, 2): where exons begin and end within the gene, ascending and apart; all of
+        the gene where none are known.
+    """
+
+    name: str
+    contig: str
+    start: int
+    end: int
+    strand: int
+    exons: np.ndarray
+
+    @property
+    def label(self) -> str:
+        """Where it is."""
+        return f"{self.contig}:{self.start}-{self.end}"
+
+    def is_exonic(self, position: int) -> bool:
+        """Return whether a base is in an exon."""
+        return bool(((self.exons[:, 0] <= position) & (position < self.exons[:, 1])).any())
+
+    def position_of(self, cut: int) -> float:
+        """Return the share of the bases of exons that are before a cut, 5' to 3' of the gene."""
+        before = np.clip(cut - self.exons[:, 0], 0, self.exons[:, 1] - self.exons[:, 0]).sum()
+        share = float(before / (self.exons[:, 1] - self.exons[:, 0]).sum())
+        return 1 - share if self.strand < 0 else share
+
+
+def find_genes_named(
+    annotations: Annotations, name: str, contigs: tuple[str, ...]
+) -> tuple[list[Gene], tuple[str, ...]]:
+    """Return the genes of a name on some contigs, and notes on contigs named otherwise.
+
+    Case counts only where several names differ by it alone.
+    """
+    parts = find_gene_parts(annotations)
+    genes, exons = (map_contigs(part, contigs) for part in (parts.genes, parts.exons))
+    texts = [*genes.names]
+    rows = [row for row, text in enumerate(texts) if text == name]
+    if not rows:
+        rows = [row for row, text in enumerate(texts) if text.lower() == name.lower()]
+    found = []
+    for row in rows:
+        number, start, end = (
+            int(column[row]) for column in (genes.contig_ids, genes.starts, genes.ends)
+        )
+        if not 0 <= number < len(genes.contigs) or genes.contigs[number] not in contigs:
+            continue
+        contig = genes.contigs[number]
+        is_within = (exons.starts < end) & (exons.ends > start)
+        is_within &= np.array([text == contig for text in exons.contigs], bool)[exons.contig_ids]
+        spans = np.stack([exons.starts, exons.ends], axis=1)[is_within].clip(start, end)
+        is_same = (annotations.starts == start) & (annotations.ends == end)
+        strands = annotations.strands[is_same]
+        strand = int(strands[0]) if len(strands) else 0
+        found.append(Gene(texts[row], contig, start, end, strand, _join(spans, start, end)))
+    return found, tuple(genes.notes)
+
+
+def _join(spans: np.ndarray, start: int, end: int) -> np.ndarray:
+    """Return spans that overlap or touch as one each; one of all without any."""
+    joined: list[list[int]] = []
+    for first, last in sorted(spans.tolist()):
+        if joined and first <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], last)
+        else:
+            joined.append([first, last])
+    return np.array(joined or [[start, end]], np.int64)
+
+
 class SiteClass(IntEnum):
     """Where a hit lies: over a base of an exon, else within a gene, else in no gene."""
 

@@ -73,7 +73,7 @@ def haplotype_risks(
     on_targets = first_best(perfect, owners, preference, n_guides)
     counts = ~np.isnan(cfd)
     counts[on_targets[on_targets >= 0]] = False
-    counts &= ~_is_allele(reference, on_targets[owners])
+    counts &= ~find_alleles(reference, on_targets[owners])
     is_found = np.bincount(owners, minlength=n_guides) > 0
     best = []
     for rows in (np.flatnonzero(counts), np.flatnonzero(counts & reference.is_present)):
@@ -84,8 +84,8 @@ def haplotype_risks(
     return HaplotypeRisks(on_targets, *best)
 
 
-def _is_allele(reference: ReferenceSites, targets: np.ndarray) -> np.ndarray:
-    """Tell which sites are at the place of their guide's on-target."""
+def find_alleles(reference: ReferenceSites, targets: np.ndarray) -> np.ndarray:
+    """Return which sites are at the reference's place of some rows, one for each; bool, (n,)."""
     is_there = (targets >= 0) & (reference.site_paths >= 0)
     for column in (reference.site_paths, reference.pam_ends, reference.strands):
         is_there &= column == column[targets]

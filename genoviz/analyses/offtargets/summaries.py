@@ -117,7 +117,8 @@ def summarise_guides(
     worst = np.zeros(n_guides)
     worst[worst_hits >= 0] = cfd[worst_hits[worst_hits >= 0]]
     may_score = np.bincount(owners, minlength=n_guides) > 0
-    may_score &= [has_scores(hits.pattern) and {*guide[:20]} <= {*"ACGT"} for guide in hits.guides]
+    is_plain_guide = [{*guide[:20]} <= {*"ACGT"} for guide in hits.guides]
+    may_score &= has_scores(hits.pattern) & np.array(is_plain_guide, bool)
     sum_cfd, sum_mit = (
         np.bincount(owners, weights=scores, minlength=n_guides) for scores in (off_cfd, off_mit)
     )

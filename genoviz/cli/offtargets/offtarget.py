@@ -12,15 +12,15 @@ import typer
 from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, with_examples
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets import results
+from genoviz.cli.offtargets.paths import open_paths, search_paths
 from genoviz.cli.offtargets.query import (
     Device,
+    EnzymeName,
     make_query,
     open_genome,
-    open_paths,
     parse_device,
     read_query,
     run_searches,
-    search_paths,
 )
 from genoviz.cli.results import as_file, print_results, show_progress
 from genoviz.cli.sequences.kmer_index import is_graph
@@ -43,9 +43,6 @@ class StrandName(StrEnum):
     both = "both"
     forward = "+"
     reverse = "-"
-
-
-EnzymeName = StrEnum("EnzymeName", [(name, name) for name in ENZYMES])
 
 
 class FormatName(StrEnum):

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from genoviz.backend import cuda_is_available
-from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
 from genoviz.errors import ParameterError
+from genoviz.model.offtargets.protospacer import ENZYMES
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.analyses.offtargets.paths import PathOffTargets
     from genoviz.analyses.offtargets.reference import ReferenceSites
     from genoviz.analyses.offtargets.request import SearchOptions
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _PART = r"[0-9]{1,4}(?::[0-9]{1,4}){0,2}"
 _DEVICE = re.compile(rf"([CGA])({_PART}(?:,{_PART})*)?")
+
+
+EnzymeName = StrEnum("EnzymeName", [(name, name) for name in ENZYMES])
 
 
 @dataclass(frozen=True)
@@ -170,13 +173,6 @@ def open_genome(path: Path, bar: ProgressBar, *, cache: bool) -> GenomePlanes:
     return progress.planes
 
 
-def open_paths(path: Path, bar: ProgressBar, *, cache: bool) -> PathPlanes:
-    """Return the paths of a graph; notes go to standard error."""
-    from genoviz.analyses.offtargets.path_hits import PathPlanes
-
-    return PathPlanes.of(read_graph(path, bar, cache=cache, sequences=True))
-
-
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What a search found.
@@ -259,41 +255,6 @@ def _count(asked: tuple, options: SearchOptions, bar: ProgressBar, stage: str) -
     for progress in iter_counts(*asked, options):
         bar.update(stage, progress.n_done, progress.n_total, "bp")
     return progress.counts
-
-
-def search_paths(
-    query: Query,
-    planes: PathPlanes,
-    bar: ProgressBar,
-    options: SearchOptions,
-    reference: str | None,
-) -> list[Answer]:
-    """Return what each search of a query finds on the paths of a graph.
-
-    Parameters
-    ----------
-    query, planes, bar, options
-        As of `run_searches`.
-    reference
-        The sample or path that sites are compared with; None for the usual one, if there is one.
-    """
-    from genoviz.analyses.offtargets.pangenome import iter_hits_on_graph
-    from genoviz.analyses.offtargets.path_hits import PlacedHits
-    from genoviz.analyses.offtargets.reference import compare_with_reference, find_reference_paths
-
-    chosen, answers = reference or planes.usual_reference, []
-    if chosen:
-        find_reference_paths(planes.graph, chosen)
-    for search in query.searches:
-        options = replace(options, max_mismatches=search.max_mismatches)
-        asked = planes.graph, search.guides, search.pattern, options
-        for progress in iter_hits_on_graph(*asked):
-            bar.update(f"Paths: {progress.stage}", progress.fraction, 1.0, "")
-        found = progress.result
-        compared = compare_with_reference(found, chosen) if chosen else None
-        hits = PlacedHits.of(found, planes)
-        answers.append(Answer(search, hits.count_by_mismatches(), hits, found, compared))
-    return answers
 
 
 @dataclass(frozen=True)

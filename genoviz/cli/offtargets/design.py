@@ -1,0 +1,295 @@
+"""``genoviz design``: guides of a gene, a region or a sequence, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    BackendName,
+    BackendOption,
+    CacheOption,
+    JsonOption,
+    with_examples,
+)
+from genoviz.cli.intervals.options import write_output
+from genoviz.cli.offtargets.paths import open_paths
+from genoviz.cli.offtargets.query import EnzymeName, open_genome
+from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.results import ProgressBar, as_file, print_notes, print_results, show_progress
+from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
+from genoviz.errors import ParameterError
+from genoviz.model.offtargets.protospacer import ENZYMES
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.offtargets.annotation import Gene
+    from genoviz.analyses.offtargets.design import GuideCandidates, GuideDesign
+    from genoviz.analyses.offtargets.path_hits import PathPlanes
+    from genoviz.model import Annotations
+    from genoviz.model.offtargets.genome_planes import GenomePlanes
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is to be cut: a part of a contig, of which a gene may be known."""
+
+    contig: str
+    letters: np.ndarray
+    start: int
+    end: int
+    gene: Gene | None = None
+
+
+@with_examples(
+    "genoviz design chr6:31982057-32002681 --genome hg38.2bit -o guides.tsv",
+    "genoviz design C4A --genes genes.gff3 --genome graph.gfa.gz --reference GRCh38 -o guides.tsv",
+    "genoviz design transgene.fa --genome genome.fa --enzyme SaCas9 --length 21",
+)
+def design(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="What to cut: a gene (of --genes), a region PATH:START-END, or a FASTA file.",
+        ),
+    ],
+    genome: Annotated[
+        Path,
+        typer.Option("--genome", help="FASTA or 2bit, or a folder of these; or a graph (GFA)."),
+    ],
+    genes: Annotated[
+        Path | None, typer.Option("--genes", help="GFF, GTF or BED with the gene.")
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a graph: the path or sample that has the target.",
+            show_default="the path of the region",
+        ),
+    ] = None,
+    enzyme: Annotated[
+        EnzymeName, typer.Option("--enzyme", help="The nuclease.")
+    ] = EnzymeName.SpCas9,
+    length: Annotated[
+        int, typer.Option("--length", min=10, max=40, help="Letters of a guide, nt.")
+    ] = 20,
+    mismatches: Annotated[
+        int, typer.Option("-m", "--mismatches", min=0, max=10, help="Of sites that count.")
+    ] = 3,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, max=MAX_COUNT, help="Give so many guides.", show_default="all"),
+    ] = None,
+    output: TableOption = None,
+    cache: CacheOption = True,
+    backend: BackendOption = BackendName.auto,
+    as_json: JsonOption = False,
+) -> None:
+    """Design guides for a gene, a region or a sequence, ranked by what they do elsewhere.
+
+    First come guides whose target the most haplotypes of a graph have, then those whose worst site
+    elsewhere, in any haplotype, has the lowest CFD. A row has the target, its cut, sites by
+    mismatches, GC (%), TTTT (1 if there is some), the longest stem, efficiency (Rule Set 1),
+    microhomology and out-of-frame scores, what base editors change, and oligonucleotides.
+    """
+    nuclease = ENZYMES[enzyme.value]
+    graph = is_graph(genome)
+    if reference is not None and not graph:
+        raise typer.BadParameter("--reference is for graphs (GFA)")
+    from genoviz.analyses.offtargets.design import design_guides, find_guides
+
+    rows: list[list[str]] = []
+    with show_progress() as bar:
+        planes = (open_paths if graph else open_genome)(genome, bar, cache=cache)
+        targets = _find_targets(target, planes, genes and as_file(genes), reference, bar)
+        for part in targets:
+            found = find_guides(
+                part.letters,
+                nuclease.pam,
+                length=length,
+                is_pam_first=nuclease.is_pam_first,
+                start=part.start,
+                end=part.end,
+            )
+            bar.update(f"Searching {len(found):,} guides", 0, None, "")
+            designed = design_guides(
+                found,
+                planes.graph if graph else planes,
+                max_mismatches=mismatches,
+                reference=_reference_of(part, planes, reference) if graph else None,
+                backend=backend.value,
+            )
+            rows += _rows(part, found, designed)
+    header = _header(mismatches)
+    n_found = len(rows)
+    rows = rows[:limit]
+    if n_found == 0:
+        print_notes(f"{target} has no guide of {enzyme.value}")
+    if output is not None or not as_json:
+        lines = ["\t".join(cells) for cells in (header, *rows)]
+        write_output([("\n".join(lines) + "\n").encode()], output)
+    results: dict[str, Any] = {"n_guides": n_found, "files": [str(output)] if output else []}
+    if as_json:
+        results["guides"] = [dict(zip(header, row, strict=True)) for row in rows]
+        print_results(results, [], as_json=True)
+
+
+def _reference_of(target: Target, planes: PathPlanes, reference: str | None) -> str:
+    """Return the path of a target; of a sequence that is on none, the reference."""
+    if target.contig in planes.names:
+        return target.contig
+    return reference or planes.usual_reference or planes.names[0]
+
+
+def _find_targets(
+    text: str,
+    planes: GenomePlanes | PathPlanes,
+    genes: Path | None,
+    reference: str | None,
+    bar: ProgressBar,
+) -> list[Target]:
+    """Return what a target means: sequences of a file, a region, or a gene."""
+    if Path(text).is_file():
+        sequences = read_sequences(Path(text), bar)
+        parts = zip(sequences.names, sequences.offsets[:-1], sequences.offsets[1:], strict=True)
+        return [
+            Target(name, sequences.bases[first:last], 0, int(last - first))
+            for name, first, last in parts
+        ]
+    region = _find_region(text, planes, reference)
+    if region is not None:
+        return [region]
+    if genes is None:
+        raise ParameterError(
+            f"{text!r} is no FASTA file and no region such as {next(iter(planes.names), 'chr1')}"
+            ":1000-2000; a gene needs --genes"
+        )
+    gene = _find_gene(text, planes, genes, reference)
+    return [Target(gene.contig, _letters_of(planes, gene.contig), gene.start, gene.end, gene)]
+
+
+def _find_region(
+    text: str, planes: GenomePlanes | PathPlanes, reference: str | None
+) -> Target | None:
+    """Return the region that a text names, of the reference where several paths have it."""
+    from genoviz.analyses.graph.query.regions import resolve_region
+    from genoviz.model.graph.path_region import split_region
+
+    if text not in planes.names and split_region(text) is None:
+        return None
+    if not _is_of_paths(planes):
+        name, start, end = (text, 0, None) if text in planes.names else split_region(text)
+        if name not in planes.names:
+            raise ParameterError(f"no contig is named {name!r}; {_some(planes)}")
+        letters = _letters_of(planes, name)
+        last = len(letters) if end is None else end
+        if last > len(letters):
+            raise ParameterError(f"{name} ends at {len(letters):,}, needs to reach {last:,}")
+        return Target(name, letters, start, last)
+    preferred = _preferred_paths(planes, reference)
+    found = sorted(resolve_region(planes.graph, text), key=lambda part: part.path not in preferred)
+    return Target(found[0].path, _letters_of(planes, found[0].path), found[0].start, found[0].end)
+
+
+def _is_of_paths(planes: GenomePlanes | PathPlanes) -> bool:
+    """Return whether contigs are paths of a graph."""
+    return hasattr(planes, "graph")
+
+
+def _some(planes: GenomePlanes | PathPlanes) -> str:
+    names = list(planes.names)
+    return f"there are {len(names):,}, such as {', '.join(names[:3])}" if names else "there is none"
+
+
+def _preferred_paths(planes: PathPlanes, reference: str | None) -> set[str]:
+    from genoviz.analyses.offtargets.reference import find_reference_paths
+
+    chosen = reference or planes.usual_reference
+    if not chosen:
+        return set()
+    return {planes.names[row] for row in find_reference_paths(planes.graph, chosen).tolist()}
+
+
+def _letters_of(planes: GenomePlanes | PathPlanes, contig: str) -> np.ndarray:
+    number = list(planes.names).index(contig)
+    first, last = planes.offsets[number : number + 2].tolist()
+    return planes.cut(first, last)
+
+
+def _find_gene(
+    name: str, planes: GenomePlanes | PathPlanes, path: Path, reference: str | None
+) -> Gene:
+    """Return a gene on a contig or a path, of the reference where several have it."""
+    from genoviz.analyses.offtargets.annotation import find_genes_named
+    from genoviz.analyses.offtargets.path_hits import annotations_on_paths
+    from genoviz.io.intervals.annotations import read_annotations
+
+    annotations: Annotations = read_annotations(path)
+    preferred: set[str] = set()
+    if _is_of_paths(planes):
+        annotations, _ = annotations_on_paths(planes, annotations)
+        preferred = _preferred_paths(planes, reference)
+    found, notes = find_genes_named(annotations, name, tuple(planes.names))
+    print_notes(*notes)
+    if not found:
+        raise ParameterError(f"{path.name} has no gene {name!r} on a contig that is searched")
+    found.sort(key=lambda gene: gene.contig not in preferred)
+    if len(found) > 1:
+        print_notes(f"{len(found):,} genes are named {name}; taken is {found[0].label}")
+    return found[0]
+
+
+def _header(mismatches: int) -> list[str]:
+    return [
+        "rank", "guide", "pam", "contig", "start", "end", "strand", "cut_site", "gene_position",
+        "class", "n_haplotypes", "of_haplotypes", "worst_cfd", "reference_worst_cfd",
+        "cfd_specificity", *(f"sites_{n}" for n in range(mismatches + 1)), "gc", "tttt", "stem",
+        "efficiency", "microhomology", "out_of_frame", "cytosines", "adenines", "oligo_forward",
+        "oligo_reverse",
+    ]  # fmt: skip
+
+
+def _rows(target: Target, found: GuideCandidates, designed: GuideDesign) -> Iterator[list[str]]:
+    """Yield the cells of guides, the best first."""
+    from genoviz.analyses.offtargets import guide_properties as properties
+
+    guides, gene = found.guides, target.gene
+    width = len(found.pam) + (len(guides[0]) if guides else 0)
+    microhomology, out_of_frame = properties.microhomology_scores(found.flanks)
+    stems = properties.longest_stems(guides)
+    is_cas9 = not found.is_pam_first
+    edits = [
+        properties.edited_places(guides, editor) if is_cas9 else [""] * len(guides)
+        for editor in properties.EDITS
+    ]
+    oligos = properties.cloning_oligos(guides) if is_cas9 else ([""] * len(guides),) * 2
+    for rank, row in enumerate(designed.order.tolist(), start=1):
+        guide, cut = guides[row], int(found.cuts[row])
+        n_with = int(designed.n_haplotypes[row])
+        yield [
+            str(rank), guide, found.pams[row], target.contig, str(found.starts[row]),
+            str(found.starts[row] + width), "+" if found.strands[row] > 0 else "-", str(cut),
+            "" if gene is None else _number(gene.position_of(cut)),
+            "" if gene is None else ("exon" if gene.is_exonic(cut) else "intron"),
+            "" if n_with < 0 else str(n_with), str(designed.of_haplotypes or ""),
+            _number(designed.worst_cfd[row]), _number(designed.reference_worst_cfd[row]),
+            _number(designed.cfd_specificity[row]), *map(str, designed.counts[row].tolist()),
+            f"{100 * sum(map(guide.count, 'GC')) / len(guide):g}",
+            str(int(properties.TERMINATOR in guide)), str(stems[row]),
+            _number(designed.efficiency[row]), _number(microhomology[row]),
+            _number(out_of_frame[row]),
+            *(places[row] for places in edits), *(oligo[row] for oligo in oligos),
+        ]  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return "" if value != value else f"{value:.4g}"
