@@ -78,10 +78,13 @@ CHART_THEME = {
 """Charts keep the look that their makers gave them, whichever theme is on."""
 UNFINISHED_VIEWS = {
     name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
-    for name in ("unfinished_figures", "unfinished_tables", "quick_uploads", "submit_keys")
+    for name in (
+        "native_modules", "calm_layouts", "unfinished_figures", "unfinished_tables",
+        "quick_uploads", "submit_keys",
+    )
     for script in [Path(__file__).parent / "parts" / f"{name}.js"]
-}
-"""What the browser's tables and figures need, which change while they are made; uploads; keys.
+}  # fmt: skip
+"""What the browser's components, tables and figures need while they are made; uploads; keys.
 
 The scripts have to run between BokehJS and the first document. They come as addresses that hold
 them, which every way of serving passes on.

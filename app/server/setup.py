@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,7 @@ def _prepare_libraries() -> None:
     """Prepare Bokeh, Panel and the log; calling it again does nothing."""
     send_small_frames_at_once()
     keep_styles_here()
+    load_scripts_natively()
     tell_changes_at_once()
     keep_no_message_back()
     make_models_quickly()
@@ -220,6 +222,51 @@ def keep_styles_here() -> None:
         patch_stylesheet(stylesheet, dist_url)
 
     reactive.patch_stylesheet = patch_here
+
+
+def load_scripts_natively() -> None:
+    """Have browsers load the scripts of components themselves, and keep their compiled code.
+
+    Panel sends es-module-shims, which fetches each script, reads it, and has the browser compile a
+    copy of it in every tab. It needs that for import maps; here no script names another one, and
+    Panel only asks whether there is one of MUI. Our own scripts it translates from TypeScript,
+    in each tab, though they are plain. ``app/parts/native_modules.js`` takes the place of both.
+    """
+    from panel.custom import JSComponent, ReactiveESM
+    from panel.io.resources import JS_VERSION, Resources
+    from panel.models.esm import ReactiveESM as Model
+    from panel_material_ui.base import MaterialComponent
+
+    Model.__javascript_raw__ = []
+    MaterialComponent._process_importmap = classmethod(
+        lambda _cls: {"imports": {"@mui/material/": ""}}
+    )
+    find, adjust = vars(ReactiveESM)["_component_resource_path"].__func__, Resources.adjust_paths
+    if hasattr(adjust, "names_versions"):
+        return
+
+    def adjust_paths(self, resources):
+        paths = adjust(self, resources)
+        return [f"{path}?v={JS_VERSION}" if path.endswith(".js") else path for path in paths]
+
+    def path_of_content(cls, path, compiled):
+        return f"{find(cls, path, compiled)}?v={_content_hash(path)}"
+
+    def get_properties(self, doc):
+        properties = ReactiveESM._get_properties(self, doc)
+        if properties["bundle"] is None:
+            properties["bundle"] = sha256(properties["esm"].encode()).hexdigest()
+        return properties
+
+    adjust_paths.names_versions = True
+    Resources.adjust_paths = adjust_paths
+    ReactiveESM._component_resource_path = classmethod(path_of_content)
+    JSComponent._get_properties = get_properties
+
+
+@cache
+def _content_hash(path: Path) -> str:
+    return sha256(Path(path).read_bytes()).hexdigest()[:20]
 
 
 def tell_changes_at_once() -> None:

@@ -55,6 +55,8 @@ def test_the_pages_own_scripts_are_let_run(still_visit, dashboard_url):
     assert {url.split("/")[2] for url in visit.requests if url.startswith("http")} == {
         dashboard_url.split("/")[2]
     }
+    bundles = [url for url in visit.requests if "panel-material-ui.bundle.js" in url]
+    assert len(bundles) == 1, "and is not fetched a second time, as text"
 
 
 def test_no_script_comes_into_a_page_by_a_name(still_visit):

@@ -1,4 +1,4 @@
-"""What changes while the browser makes a table is neither lost nor the end of other changes."""
+"""What changes while the browser makes a page is not lost, and does not cost more than it is."""
 
 from __future__ import annotations
 
@@ -54,3 +54,27 @@ def test_changes_reach_a_table_that_is_being_made(visit):
     made = visit.page.evaluate(MAKE)
     assert made == {"failed": [], "counts": [3, 2]}
     assert visit.errors == []
+
+
+# How often a figure is laid out for 20 changes of what it is in.
+LAID_OUT = """async () => {
+  const find = (view) => view.model.type === "Figure" && view.el.isConnected
+    ? view : (view.child_views ?? []).map(find).find((each) => each)
+  const figure = Bokeh.index.roots.map(find).find((each) => each)
+  const take = figure._after_layout
+  let n = 0
+  figure._after_layout = function () {
+    n += 1
+    take.call(this)
+  }
+  for (let i = 0; i < 20; i += 1) figure.parent.invalidate_layout()
+  const before = n
+  while (n === before) await new Promise((then) => setTimeout(then, 50))
+  delete figure._after_layout
+  return n
+}"""
+
+
+def test_what_a_figure_is_in_may_change_often(visit):
+    visit.until(lambda: visit.page.locator(".bk-Figure").count() > 0)
+    assert visit.page.evaluate(LAID_OUT) < 20

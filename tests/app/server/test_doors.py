@@ -326,6 +326,14 @@ def test_the_scripts_of_a_page_are_marked_and_nothing_in_them_is():
     assert "nonce" not in policy_of()
 
 
+def test_browsers_may_keep_the_scripts_of_a_page(port):
+    page = ask(port, "/")[1]
+    scripts = re.findall(r'<script[^>]+src="([^"]+)"', page)
+    assert len(scripts) > 8
+    assert [script for script in scripts if "?v=" not in script] == []
+    assert "es-module-shims.min.js" not in page
+
+
 def test_the_mark_is_another_one_for_each_page(port):
     marks = {re.search('nonce="([^"]+)"', ask(port, "/")[1])[1] for _ in range(2)}
     assert len(marks) == 2

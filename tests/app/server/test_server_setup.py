@@ -7,6 +7,7 @@ import json
 import logging
 import random
 import threading
+from hashlib import sha256
 from html import unescape
 from types import SimpleNamespace
 
@@ -19,11 +20,14 @@ from bokeh.models import ImportedStyleSheet
 from bokeh.protocol import Protocol
 from bokeh.server.views.ws import WSHandler
 from panel.io.state import set_curdoc, state
+from panel_material_ui import Button
+from panel_material_ui.base import MaterialComponent
 from tornado.locks import Lock
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from genoviz.errors import GenovizError
 from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.serving import serve
@@ -45,6 +49,17 @@ def test_websockets_are_opened_without_delay(monkeypatch):
 
     Socket().open()
     assert calls == ["open", ("nodelay", True)]
+
+
+def test_scripts_of_components_come_as_they_are_from_addresses_that_name_their_content():
+    prepare_server()
+    bundle = MaterialComponent._bundle_path
+    found = Button._component_resource_path(bundle, True)
+    assert found.endswith(f"bundle.js?v={sha256(bundle.read_bytes()).hexdigest()[:20]}")
+    ours = CopyButton().get_root(Document())
+    assert ours.bundle == sha256(ours.esm.encode()).hexdigest(), "it is not translated"
+    theirs = Button(label="Go").get_root(Document())
+    assert len(str(theirs.importmap)) < 100
 
 
 def test_a_closed_tab_is_no_news(caplog):
