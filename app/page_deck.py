@@ -39,14 +39,17 @@ class PageDeck:
         self._parts: dict[str, tuple[Any, ...]] = {}
         self._next_hidden_poll = 0.0
         self._is_seen = False
+        self._shown = ""
+        self._clicked = ""
         self.header = pmui.Row(align="center", margin=0)
         self.sidebar = pmui.Column(**WIDE)
-        self.content = pmui.Column(**FILL)
+        self.content = pmui.Column(css_classes=["page-place"], **FILL)
         self.switch = pmui.RadioButtonGroup(
             label="",
             description="Another page with the same files",
             options={page.title: page.slug for page in PAGES},
             value=slug or PAGES[0].slug,
+            css_classes=["page-switch"],
             size="small",
             color="primary",
             margin=(0, 12),
@@ -54,6 +57,10 @@ class PageDeck:
             sx={
                 "& .MuiToggleButton-root": {"whiteSpace": "nowrap"},
                 "& .MuiToggleButton-root:not(.Mui-selected)": {"color": "#e3eaf3"},
+                "&& .MuiToggleButton-root.Mui-selected": {
+                    "color": "primary.contrastText",
+                    "backgroundColor": "primary.main",
+                },
             },
         )
         self.switch.param.watch(self._on_switch, "value")
@@ -63,16 +70,17 @@ class PageDeck:
     @property
     def page(self) -> Page:
         """The page that is shown."""
-        return self._pages[self.switch.value]
+        return self._pages[self._shown]
 
     @property
     def is_first(self) -> bool:
         """Whether the page is shown that a link need not name."""
-        return self.switch.value == PAGES[0].slug
+        return self._shown == PAGES[0].slug
 
     def show(self, slug: str) -> None:
         """Show a page."""
         self.switch.value = slug
+        self._show(slug)
 
     def complete(self) -> None:
         """Make what pages are sent without, now that the browser has them."""
@@ -82,6 +90,8 @@ class PageDeck:
 
     def poll(self) -> None:
         """Bring the shown page up to date, and now and then the others."""
+        if self._clicked:
+            self._show(self._clicked)
         shown, now = self.page, time.monotonic()
         shown.poll()
         shown.make_ready()
@@ -98,7 +108,11 @@ class PageDeck:
             page.close()
 
     def _on_switch(self, event: Any) -> None:
-        self._show(event.new)
+        """Show a page that is there; another one is made later, unless it is clicked past."""
+        if event.new in self._pages:
+            self._show(event.new)
+        else:
+            self._clicked = event.new
 
     def _on_wish(self, event: Any) -> None:
         if event.new in self.switch.options.values():
@@ -106,8 +120,10 @@ class PageDeck:
         self._session.wanted_page = ""
 
     def _show(self, slug: str) -> None:
+        self._clicked = ""
         if slug not in self._pages:
             self._build(slug)
+        self._shown = slug
         for other, parts in self._parts.items():
             for part in parts:
                 part.visible = other == slug
@@ -117,9 +133,10 @@ class PageDeck:
         if self._is_seen:
             page.complete()
         page.poll()  # a figure that changes its height while it comes up disturbs the browser
-        header = pmui.Row(*page.header, align="center", margin=0)
-        sidebar = pmui.Column(*page.sidebar, **WIDE)
-        content = pmui.Column(*page.messages, page.content, **FILL)
+        classes = [f"of-page-{list(self.switch.options.values()).index(slug)}"]  # page_switch.js
+        header = pmui.Row(*page.header, align="center", margin=0, css_classes=classes)
+        sidebar = pmui.Column(*page.sidebar, css_classes=classes, **WIDE)
+        content = pmui.Column(*page.messages, page.content, css_classes=classes, **FILL)
         self.header.append(header)
         self.sidebar.append(sidebar)
         self.content.append(content)

@@ -211,11 +211,15 @@ def test_pages_are_built_when_first_shown_and_kept(dashboard):
     first = dashboard.page
     assert first.slug == "pangenome"
     assert len(dashboard.deck.content.objects) == 1
-    dashboard.deck.switch.value = "tracks"
+    for name in ("kmers", "tracks"):  # two clicks, one after the other
+        dashboard.deck.switch.value = name
+    assert dashboard.page is first, "what is clicked is made in its turn"
+    dashboard.poll()
     tracks = dashboard.page
     assert tracks.slug == "tracks"
     assert [part.visible for part in dashboard.deck.content.objects] == [False, True]
     assert [part.visible for part in dashboard.deck.sidebar.objects] == [False, True]
+    assert len(dashboard.deck.content.objects) == 2, "a page that is clicked past is not made"
     names = dashboard.session.opened.graph.path_names
     poll_until(dashboard.poll, lambda: tracks.browser.contig in names)
     dashboard.deck.show("pangenome")
