@@ -17,6 +17,8 @@ PICTURE_CARD: dict[str, Any] = {
     **CARD,
     "sx": {"borderRadius": "8px", "padding": "0", "overflow": "hidden"},
 }
+WRAPS: dict[str, Any] = {"@media (max-width: 1180px)": {"flexWrap": "wrap"}}
+"""Of a row of fields: where the window is narrow, what finds no place stands below."""
 
 NUMBERS = """
 .numbers { display: grid; grid-template-columns: max-content 1fr; gap: 3px 14px; margin: 0;

@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 
 from genoviz_app.pages.kmers.counting import MAX_LETTERS, CountAnswer, say_seconds
 from genoviz_app.pages.kmers.state import STRANDS, KmerState
+from genoviz_app.parts.styles import WRAPS
 
 REST_SECONDS = 0.12
 EXAMPLE_LENGTH = 21
@@ -79,7 +80,7 @@ class QueryBox:
         self.readout = pn.pane.HTML(NO_INDEX, stylesheets=[STYLE], width=310, margin=(6, 8, 0, 6))
         self.panel = pmui.Row(
             self.field, self.example, self.strand, self.readout,
-            sizing_mode="stretch_width", margin=(0, 0, 6, 0),
+            sizing_mode="stretch_width", margin=(0, 0, 6, 0), sx=WRAPS,
         )  # fmt: skip
         self.field.param.watch(self._on_typing, "value_input")
         self.field.param.watch(self._on_typing, "value")

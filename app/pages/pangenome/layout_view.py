@@ -18,7 +18,7 @@ from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
 from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture, is_served
-from genoviz_app.parts.styles import CARD, LEGEND, PICTURE_CARD
+from genoviz_app.parts.styles import CARD, LEGEND, PICTURE_CARD, WRAPS
 from genoviz_app.plots.graph_picture import StressFigure, stress_curve
 from genoviz_app.plots.legend import legend_html
 from genoviz_app.server.jobs import KERNELS
@@ -200,6 +200,7 @@ class PictureBar:
             self.shape,
             sizing_mode="stretch_width",
             margin=(10, 8, 6, 8),
+            sx=WRAPS,
         )
         self.shape.param.watch(self._on_shape, "value")
 

@@ -35,6 +35,7 @@ from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import WRAPS
 from genoviz_app.session.session import Session
 
 VIEW, SERVER_FILE, UPLOAD = "The view", "A file on the server", "An uploaded file"
@@ -195,7 +196,7 @@ class CountsTable:
         }  # fmt: skip
         bar = pmui.Row(
             *self.fields.widgets, self.button, self.download, self.table.search, self.table.count,
-            sizing_mode="stretch_width", margin=(0, 0, 4, 0),
+            sizing_mode="stretch_width", margin=(0, 0, 4, 0), sx=WRAPS,
         )  # fmt: skip
         self.panel = pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0)
         self._question = Question(session, "counts in regions", self._on_counts)

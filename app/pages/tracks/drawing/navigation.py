@@ -28,6 +28,7 @@ from genoviz_app.pages.tracks.places import (
 )
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.lighting import light_button
+from genoviz_app.parts.styles import WRAPS
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
@@ -177,6 +178,7 @@ class Navigation:
             self.readout,
             sizing_mode="stretch_width",
             margin=(2, 10, 0, 6),
+            sx=WRAPS,
         )
         self.contig.param.watch(self._on_contig, "value")
         self.place.on_go(self.go)
