@@ -233,6 +233,16 @@ def forgo_blas() -> None:
     sys.meta_path.insert(0, _NoBlas)
 
 
+def load_compiler() -> None:
+    """Have Numba load now what it would load before its first compiled function runs.
+
+    These are hundreds of modules: half a second in which other threads hardly have a turn.
+    """
+    import numba
+
+    numba.njit(lambda: None)()
+
+
 def find_fault_of_layer() -> str | None:
     """Return why the user's choice of a layer cannot be, in a sentence, or None where it can."""
     chosen = os.environ.get(VARIABLE, LAYERS)

@@ -46,3 +46,26 @@ def test_a_program_is_spared_scipy_until_it_asks_for_it():
         "import scipy.linalg.cython_blas"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+FIRST_FUNCTION = """
+import sys
+from genoviz.analyses.intervals.count import count_overlaps
+from genoviz.backend import load_compiler
+from genoviz.model import Intervals
+
+rows = Intervals.from_columns(["c", "c"], [0, 10], [10, 30])
+load_compiler()
+before = set(sys.modules)
+count_overlaps(rows, rows, backend="cpu")
+print(len(before), *(name for name in set(sys.modules) - before if name.startswith("numba.")))
+"""
+
+
+def test_the_first_function_finds_all_of_the_compiler_loaded():
+    """But for the threads, whose layer is chosen when they are needed."""
+    command = [sys.executable, "-c", FIRST_FUNCTION]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    n_before, *loaded = text.split()
+    assert int(n_before) > 500
+    assert [name for name in loaded if not name.endswith("pool")] == []

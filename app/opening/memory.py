@@ -8,6 +8,7 @@ is refused, in a sentence with the numbers. The process that reads it may take n
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import threading
@@ -151,6 +152,7 @@ class MemoryBudget:
             )
         if self.total - self.taken < needed:
             make_room()
+            gc.collect()  # what refers to itself goes no other way, and a server collects seldom
         with self._lock:
             free = self.total - self.taken
             if free < needed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections import deque
 from collections.abc import Callable
@@ -10,11 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bokeh.application.handlers.handler import Handler
-from tornado.ioloop import IOLoop
+from tornado.ioloop import IOLoop, PeriodicCallback
 
 TICK_SECONDS = 0.1
 REMEMBERED_SECONDS = 300.0
 BETWEEN_TURNS_SECONDS = 0.005
+COLLECT_SECONDS = 300.0
+FEW_COLLECTIONS = 10
+NEVER = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,26 @@ class TabByTab(Handler):
     async def on_session_created(self, session_context: Any) -> None:  # noqa: ARG002
         """Wait for a turn, before the page is made."""
         await TURNS.wait()
+
+
+def collect_seldom() -> None:
+    """Look through all objects for garbage every few minutes; calling it again does nothing.
+
+    A whole collection holds the loop while it looks at all that all tabs have: half a second with
+    ten of them. Python has one whenever the objects that it counts have grown by a quarter, and it
+    does not count those that were there when the server began: so it has one with every few pages
+    that are made. What a closed tab had is looked for besides, by Panel and some seconds later.
+    """
+    young, middle, old = gc.get_threshold()
+    if old != NEVER:
+        gc.set_threshold(young, middle, NEVER)
+        PeriodicCallback(collect_if_due, 1000 * COLLECT_SECONDS).start()
+
+
+def collect_if_due() -> None:
+    """Look through all objects, if others have come since that was done last."""
+    if gc.get_count()[2] >= FEW_COLLECTIONS:
+        gc.collect()
 
 
 TURNS = Turns()

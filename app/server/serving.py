@@ -16,11 +16,12 @@ from typing import Any
 from tornado.ioloop import IOLoop, PeriodicCallback
 from tornado.web import RequestHandler
 
+from genoviz.backend import load_compiler
 from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
-from genoviz_app.server.event_loop import loop_lag
+from genoviz_app.server.event_loop import collect_seldom, loop_lag
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 from genoviz_app.server.limits import GB, Limits
@@ -138,6 +139,7 @@ def serve(
         write_events()
     health = Health()
     server = make_server(given, health, show=show)
+    load_compiler()
     keep_what_is_loaded()
     names = own_names(given.address)
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
@@ -148,6 +150,7 @@ def serve(
             signal.SIGTERM, server.io_loop.add_callback, end_jobs_and_stop, server.io_loop, health
         )
     PeriodicCallback(take_back_interrupts, INTERRUPT_MILLISECONDS).start()
+    collect_seldom()
     server.io_loop.start()
 
 

@@ -83,6 +83,14 @@ def test_what_nobody_has_open_makes_room(open_file):
     assert MEMORY.taken <= 80 * MB
 
 
+def test_what_nobody_has_but_itself_makes_room(open_file):
+    FileCache.forget_all()
+    for name in ("40.a", "40.b", "40.c"):
+        content = open_file(name)
+        content.itself = content
+    assert MEMORY.taken <= 80 * MB
+
+
 def test_memory_is_given_back_when_an_opening_fails_or_is_given_up(cache, tmp_path, monkeypatch):
     path = tmp_path / "40.a"
     path.touch()

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
+import weakref
 
 import numpy as np
 import pytest
 
-from genoviz_app.server.event_loop import Lag, LoopLag, Turns
+from genoviz_app.server.event_loop import (
+    NEVER,
+    Lag,
+    LoopLag,
+    Turns,
+    collect_if_due,
+    collect_seldom,
+)
 from tests.waiting import PATIENCE
 
 
@@ -85,3 +94,51 @@ def test_a_turn_that_fails_or_is_given_up_does_not_stop_the_others(caplog):
 
     assert asyncio.run(work()).cancelled()
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.fixture
+def collections():
+    """How many whole collections of garbage there were."""
+    whole, thresholds = [], gc.get_threshold()
+
+    def note(phase, facts):
+        if phase == "start" and facts["generation"] == 2:
+            whole.append(facts)
+
+    gc.callbacks.append(note)
+    gc.set_threshold(700, 10, 10)  # as Python has it
+    yield whole
+    gc.callbacks.remove(note)
+    gc.set_threshold(*thresholds)
+
+
+def test_pages_that_are_made_bring_no_whole_collection_about(collections):
+    async def serve():
+        collect_seldom()
+        collect_seldom()
+        return [[number] for number in range(300_000)]
+
+    gc.freeze()  # as a server does with what it began with
+    gc.collect()
+    collections.clear()
+    assert len(asyncio.run(serve())) == 300_000
+    assert collections == []
+
+
+class Knot:
+    """Refers to itself."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_a_whole_collection_is_due_when_something_has_come(collections):
+    gc.set_threshold(700, 10, NEVER)
+    gc.collect()
+    collections.clear()
+    knot = weakref.ref(Knot())
+    collect_if_due()
+    assert collections == []
+    kept = [[number] for number in range(100_000)]
+    collect_if_due()
+    assert (len(kept), len(collections), knot()) == (100_000, 1, None)
