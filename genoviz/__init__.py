@@ -138,6 +138,8 @@ _MODULES = {
         "multilevel_layout",
     ),
     "genoviz.analyses.graph.layout.guides": ("GuidedGraph", "guide_graph", "link_stress"),
+    "genoviz.analyses.figures.paths": ("make_path_figure",),
+    "genoviz.analyses.graph.query.path_rows": ("PathRows", "find_path_rows"),
     "genoviz.analyses.graph.query.sharing": (
         "NodePresence",
         "PangenomeGrowth",

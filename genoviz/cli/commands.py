@@ -51,6 +51,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
         "genoviz.cli.graph.sharing",
         "Compare each two paths or groups by the nodes and bp that they share, as odgi similarity.",
     ),
+    "matrix": (
+        "genoviz.cli.graph.sharing",
+        "Draw a row for each path or group along the nodes of the graph, as odgi viz.",
+    ),
     "presence": (
         "genoviz.cli.graph.sharing",
         "Write which nodes each path or group visits: a row for each node, 1 for presence.",

@@ -35,7 +35,17 @@ from genoviz.cli.results import describe_stress, print_results, quantity
 from tests.conftest import ROOT, real_data
 from tests.waiting import PATIENCE
 
-COMMANDS = ["layout", "stress", "draw", "similarity", "presence", "growth", "simulate", "serve"]
+COMMANDS = [
+    "layout",
+    "stress",
+    "draw",
+    "similarity",
+    "matrix",
+    "presence",
+    "growth",
+    "simulate",
+    "serve",
+]
 COMMANDS += ["samples", "samples get"]
 
 

@@ -10,6 +10,7 @@ from genoviz.analyses.figures.graph import Figure, make_figure
 from genoviz.analyses.figures.label_parts import FigureLabel
 from genoviz.analyses.figures.options import FigureOptions
 from genoviz.analyses.figures.panels import Curve, FeaturePanel, ValuePanel
+from genoviz.analyses.figures.paths import make_path_figure
 from genoviz.analyses.figures.plot import FigureMark
 from genoviz.analyses.figures.tracks import TrackFigure, make_track_figure
 
@@ -26,6 +27,7 @@ __all__ = [
     "ValuePanel",
     "figure_bytes",
     "make_figure",
+    "make_path_figure",
     "make_track_figure",
     "track_figure_bytes",
 ]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,12 @@ from genoviz.analyses.figures.vector import (
 )
 from genoviz.analyses.graph.picture.palettes import parse_colour
 from genoviz.errors import ParameterError
+
+if TYPE_CHECKING:
+    from PIL import Image
+    from reportlab.pdfgen.canvas import Canvas
+
+    from genoviz.analyses.figures.parts import Pixels
 
 MAX_LINES = {".png": 1500, ".svg": 100_000, ".pdf": 100_000, ".html": 30_000}
 """With up to so many nodes in view, a format draws them as lines; with more, as pixels."""
@@ -178,10 +184,28 @@ def _track_svg(figure: TrackFigure) -> bytes:
         f"<title>{escape_text(figure.title)}</title><desc>{escape_text(figure.caption)}</desc>",
         f'<rect width="{figure.width}" height="{figure.height}" fill="{figure.ground}"/>',
         f'<g id="values">{areas}</g>',
+        *([_pixels_svg(figure.pixels)] if figure.pixels else []),
         parts_svg(figure.parts),
         "</svg>",
     ]
     return "\n".join(rows).encode()
+
+
+def _pixels_svg(pixels: Pixels) -> str:
+    target = io.BytesIO()
+    _image_of(pixels).save(target, "PNG")
+    content = base64.b64encode(target.getvalue()).decode()
+    return (
+        f'<image x="{pixels.x:.2f}" y="{pixels.y:.2f}" width="{pixels.width:.2f}" '
+        f'height="{pixels.height:.2f}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{content}"/>'
+    )
+
+
+def _image_of(pixels: Pixels) -> Image.Image:
+    from PIL import Image
+
+    return Image.fromarray(np.ascontiguousarray(pixels.colours))
 
 
 def _track_html(figure: TrackFigure) -> bytes:
@@ -205,6 +229,10 @@ def _track_png(figure: TrackFigure) -> bytes:
         colour = (*parse_colour(area.colour), round(255 * area.opacity))
         if len(area.points) > 2:
             pen.polygon(area.points.ravel().tolist(), fill=colour)
+    if pixels := figure.pixels:
+        size = round(pixels.width), round(pixels.height)
+        cells = _image_of(pixels).resize(size, Image.Resampling.NEAREST)
+        image.paste(cells, (round(pixels.x), round(pixels.y)))
     for part in figure.parts:
         png.draw_part(pen, part)
     facts = PngInfo()
@@ -239,11 +267,22 @@ def _track_pdf(figure: TrackFigure) -> bytes:
         path.close()
         canvas.drawPath(path, stroke=0, fill=1)
     canvas.setFillAlpha(1)
+    if figure.pixels:
+        _draw_pixels(canvas, figure.pixels)
     for part in figure.parts:
         pdf.draw_part(canvas, part)
     canvas.showPage()
     canvas.save()
     return target.getvalue()
+
+
+def _draw_pixels(canvas: Canvas, pixels: Pixels) -> None:
+    from reportlab.lib.utils import ImageReader
+
+    canvas.saveState()
+    canvas.transform(1, 0, 0, -1, pixels.x, pixels.y + pixels.height)
+    canvas.drawImage(ImageReader(_image_of(pixels)), 0, 0, pixels.width, pixels.height)
+    canvas.restoreState()
 
 
 _TRACK_WRITERS: dict[str, Callable[[TrackFigure], bytes]] = {

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
+import numpy as np
+
 ELLIPSIS = "..."
 MORE_FONTS = ("DejaVuSans.ttf", "Arial.ttf", "LiberationSans-Regular.ttf", "NotoSans-Regular.ttf")
 """For what is not ASCII, of which the font of Pillow has little."""
@@ -66,6 +68,17 @@ class Ramp:
 
 
 Part = Text | Line | Box | Ramp
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """A rectangle of cells of one colour each; ``colours`` is uint8, (rows, columns, 3), RGB."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    colours: np.ndarray
 
 
 def shift_parts(parts: Iterable[Part], down: float) -> list[Part]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from genoviz.analyses.figures.areas import Axis, Polygon, curve_areas
 from genoviz.analyses.figures.panels import FeaturePanel, Panel, ValuePanel
-from genoviz.analyses.figures.parts import Box, Line, Part, Text, clip_text, text_width
+from genoviz.analyses.figures.parts import Box, Line, Part, Pixels, Text, clip_text, text_width
 from genoviz.analyses.graph.picture.legend import short_number
 from genoviz.analyses.graph.picture.palettes import LIGHT, Theme
 from genoviz.errors import ParameterError
@@ -42,6 +42,8 @@ class TrackFigure:
         Filled outlines, drawn first.
     parts
         Boxes, lines and texts.
+    pixels
+        A picture in pixels, drawn before the parts, or None.
     """
 
     width: int
@@ -53,6 +55,7 @@ class TrackFigure:
     ink: str
     areas: tuple[Polygon, ...]
     parts: tuple[Part, ...]
+    pixels: Pixels | None = None
 
 
 def make_track_figure(
@@ -90,8 +93,7 @@ def make_track_figure(
         raise ParameterError(
             f"{len(panels)} tracks from {start:,} to {end:,}: need a track, and start < end"
         )
-    if not LEAST_WIDTH <= width <= MOST_WIDTH:
-        raise ParameterError(f"width is {width}, needs {LEAST_WIDTH} to {MOST_WIDTH} pixels")
+    check_width(width)
     left, right = NAMES * scale, (width - EDGE) * scale
 
     def to_x(positions: np.ndarray) -> np.ndarray:
@@ -99,7 +101,7 @@ def make_track_figure(
 
     title = f"{contig}:{start + 1:,}-{end:,} ({end - start:,} bp)"
     areas: list[Polygon] = []
-    parts, top = _head(title, (left, right), (start, end), to_x, scale, theme)
+    parts, top = head_parts(title, (left, right), (start, end), to_x, scale, theme)
     for panel in panels:
         bottom = top + panel.height * scale
         note = panel.note
@@ -114,14 +116,20 @@ def make_track_figure(
             note = f"{n_hidden:,} more than fit" if n_hidden else note
         parts += _names(panel, note, top, bottom, right, scale, theme)
         top = bottom
-    below, height = _caption_parts(caption, top, right, scale, theme)
+    below, height = caption_parts(caption, top, right, scale, theme)
     return TrackFigure(
         round(width * scale), math.ceil(height), scale, title, caption, theme.ground, theme.ink,
         tuple(areas), (*parts, *below),
     )  # fmt: skip
 
 
-def _head(
+def check_width(width: int) -> None:
+    """Refuse a figure that is too narrow or too wide to be drawn."""
+    if not LEAST_WIDTH <= width <= MOST_WIDTH:
+        raise ParameterError(f"width is {width}, needs {LEAST_WIDTH} to {MOST_WIDTH} pixels")
+
+
+def head_parts(
     title: str,
     bounds: tuple[float, float],
     stretch: tuple[int, int],
@@ -230,7 +238,7 @@ def _names(
     return parts
 
 
-def _caption_parts(
+def caption_parts(
     caption: str, top: float, right: float, scale: float, theme: Theme
 ) -> tuple[list[Part], float]:
     """Return the caption in lines, and where the figure ends."""

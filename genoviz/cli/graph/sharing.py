@@ -1,4 +1,4 @@
-"""``genoviz similarity``, ``presence`` and ``growth``: what paths and samples share."""
+"""``genoviz similarity``, ``matrix``, ``presence`` and ``growth``: what paths and samples share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.graph.reading import GroupBy, read_graph
 from genoviz.cli.output_kinds import check_output
-from genoviz.cli.results import show_progress
+from genoviz.cli.results import name_of_output, print_results, show_progress
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.query.sharing import NodePresence
@@ -34,6 +34,14 @@ Table = Annotated[
         "-o", "--output", help="Table to write: .tsv or .tsv.gz.", show_default="standard output"
     ),
 ]
+
+
+class Shade(StrEnum):
+    """What the cells of a picture of rows show."""
+
+    presence = "presence"
+    depth = "depth"
+    strand = "strand"
 
 
 class Counted(StrEnum):
@@ -69,6 +77,74 @@ def similarity(
         for j, b in enumerate(found.names)
     )
     _write(("#a", "b", *columns), rows, output)
+
+
+@with_examples(
+    "genoviz matrix graph.gfa.gz -o matrix.png",
+    "genoviz matrix graph.gfa.gz -o depth.svg --by sample --shade depth",
+)
+def matrix(
+    graph: GraphArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", help="File to write: .png, .svg, .pdf or .html; - writes PNG."
+        ),
+    ],
+    by: By = GroupBy.path,
+    shade: Annotated[
+        Shade,
+        typer.Option(
+            help="What cells show: what is visited, how often, or on which strand.",
+        ),
+    ] = Shade.presence,
+    start: Annotated[
+        int, typer.Option(min=0, max=MAX_COUNT, help="First base of the nodes, 0-based.")
+    ] = 0,
+    end: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=MAX_COUNT, help="Behind the last one, bp.", show_default="all nodes"
+        ),
+    ] = None,
+    width: Annotated[int, typer.Option(min=300, max=20_000, help="Pixels on a screen.")] = 1200,
+    row_height: Annotated[
+        float | None,
+        typer.Option(
+            min=0.5, max=200, help="Of a row, pixels on a screen.", show_default="up to 14"
+        ),
+    ] = None,
+    light: Annotated[bool, typer.Option("--light", help="On white ground.")] = False,
+    title: Annotated[str, typer.Option(help="Above the picture.")] = "",
+    cache: CacheOption = True,
+) -> None:
+    """Draw which path or group visits which nodes: a row for each, as odgi viz.
+
+    The nodes lie end to end in the order of the file, which a sorted graph has from left to right.
+    """
+    from genoviz.analyses.figures import TRACK_FIGURE_ENDINGS, make_path_figure, track_figure_bytes
+    from genoviz.analyses.graph.picture.palettes import DARK, LIGHT
+    from genoviz.analyses.graph.query.path_rows import find_path_rows
+    from genoviz.io.files.replace_file import replace_file
+
+    endings = {ending: (ending,) for ending in TRACK_FIGURE_ENDINGS}
+    ending = check_output(output, endings, binary=tuple(endings))
+    with show_progress() as bar:
+        pangenome = read_graph(graph, bar, cache=cache)
+        bar.update("Drawing", 0, None, "")
+        rows = find_path_rows(pangenome, by=by.value, start=start, end=end, n_bins=width)
+        figure = make_path_figure(
+            rows,
+            shade=shade.value,
+            title=title,
+            width=width,
+            row_height=row_height,
+            theme=LIGHT if light else DARK,
+        )
+        with replace_file(output) as file:
+            file.write(track_figure_bytes(figure, ending))
+    results = [f"wrote {name_of_output(output)}, {figure.width} x {figure.height}"]
+    print_results({}, results, as_json=False)
 
 
 @with_examples(

@@ -1,0 +1,174 @@
+"""A figure with a row for each path: which nodes it has, how often, and on which strand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from genoviz.analyses.figures.parts import Part, Pixels, Ramp, Text, clip_text
+from genoviz.analyses.figures.tracks import (
+    EDGE,
+    GAP,
+    NAMES,
+    SMALL_SIZE,
+    TEXT_SIZE,
+    TrackFigure,
+    caption_parts,
+    check_width,
+    head_parts,
+)
+from genoviz.analyses.graph.picture.legend import short_number
+from genoviz.analyses.graph.picture.palettes import LIGHT, Theme, blend, parse_colour
+from genoviz.analyses.graph.query.path_groups import GROUPINGS
+from genoviz.analyses.graph.query.path_rows import PathRows
+from genoviz.errors import ParameterError
+
+MAX_HEIGHT = 30_000
+MAX_ROW, NAMED_ROW = 14.0, 7.0
+FAINTEST = 0.25
+RAMP_WIDTH, RAMP_HEIGHT = 200.0, 9.0
+N_SHADES = 256
+_Key = tuple[tuple[str, ...], str, str, str]
+"""A ramp with its title and with what stands at its ends."""
+
+SHADES = ("presence", "depth", "strand")
+"""What the cells of a figure of rows can show."""
+
+
+def make_path_figure(
+    rows: PathRows,
+    *,
+    shade: str = "presence",
+    title: str = "",
+    caption: str = "",
+    width: int = 1200,
+    row_height: float | None = None,
+    scale: float = 2.0,
+    theme: Theme = LIGHT,
+) -> TrackFigure:
+    """Return a figure of paths or groups, one below the other, along the nodes of a graph.
+
+    Parameters
+    ----------
+    shade
+        ``"presence"``: each row in a colour of its own, the fainter the less of a bin is visited;
+        ``"depth"``: how often a visited base is, on average; ``"strand"``: reverse or forward.
+    width
+        Pixels of 96 to the inch.
+    row_height
+        Likewise; by default 14 for few rows, less for many. Rows below 7 have no names.
+    scale
+        Pixels of the figure in one of the screen; 2 for sharp prints.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such shade, or the figure is too wide, too narrow or too high.
+    """
+    check_width(width)
+    if shade not in SHADES:
+        raise ParameterError(f"the cells show {shade!r}, need one of {', '.join(SHADES)}")
+    n_rows = len(rows.groups.names)
+    if row_height is None:
+        row_height = min(max(1200 / n_rows, 1.0), MAX_ROW)
+    if not 0 < row_height * n_rows * scale <= MAX_HEIGHT:
+        raise ParameterError(
+            f"{n_rows:,} rows of {row_height:g} pixels at {scale:g} times their size are higher "
+            f"than {MAX_HEIGHT:,} pixels; make the rows lower"
+        )
+    left, right = NAMES * scale, (width - EDGE) * scale
+    stretch = int(rows.bounds[0]), int(rows.bounds[-1])
+
+    def to_x(positions: np.ndarray) -> np.ndarray:
+        shares = (np.asarray(positions, float) - stretch[0]) / (stretch[1] - stretch[0])
+        return left + shares * (right - left)
+
+    plural = GROUPINGS[rows.groups.by]
+    title = title or f"{n_rows:,} {plural} along {stretch[1] - stretch[0]:,} bp of nodes"
+    parts, top = head_parts(title, (left, right), stretch, to_x, scale, theme)
+    height = row_height * n_rows * scale
+    parts += _names(rows, top, row_height * scale, scale, theme)
+    cells, legend, words = _shade(rows, shade, theme)
+    bottom = top + height + 10 * scale
+    parts += _ramp_parts(legend, left, bottom, scale, theme)
+    if legend:
+        bottom += 32 * scale
+    below, end = caption_parts(f"{words} {caption}".strip(), bottom, right, scale, theme)
+    return TrackFigure(
+        round(width * scale),
+        math.ceil(end),
+        scale,
+        title,
+        f"{words} {caption}".strip(),
+        theme.ground,
+        theme.ink,
+        (),
+        (*parts, *below),
+        Pixels(left, top, right - left, height, cells),
+    )
+
+
+def _names(rows: PathRows, top: float, row_height: float, scale: float, theme: Theme) -> list[Part]:
+    if row_height < NAMED_ROW * scale:
+        return []
+    size = min(SMALL_SIZE * scale, row_height)
+    x = (NAMES - GAP) * scale
+    return [
+        Text(
+            x,
+            top + (number + 0.5) * row_height + 0.36 * size,
+            clip_text(name, size, x - EDGE * scale),
+            size,
+            theme.ink,
+            "end",
+        )
+        for number, name in enumerate(rows.groups.names)
+    ]
+
+
+def _shade(rows: PathRows, shade: str, theme: Theme) -> tuple[np.ndarray, _Key | None, str]:
+    """Return the colours of the cells, the ramp that they are of, and the caption."""
+    is_there = rows.present > 0
+    if shade == "presence":
+        colours = np.array([parse_colour(theme.colour(k)) for k in range(len(is_there))])
+        share = np.where(is_there, FAINTEST + (1 - FAINTEST) * rows.present, 0)[..., None]
+        ground = np.array(parse_colour(theme.ground))
+        cells = np.round(ground + (colours[:, None] - ground) * share)
+        words = "A cell is the fainter, the fewer of its bases the row visits."
+        return cells.astype(np.uint8), None, words
+    if shade == "depth":
+        visits = rows.depths / np.where(is_there, rows.present, 1)
+        high = max(float(visits.max()), 2.0)
+        values = np.log(np.maximum(visits, 1)) / math.log(high)
+        stops = theme.ramps["depth"]
+        ramp = "Visits of a visited base (logarithmic)", "1", short_number(high)
+        words = "How often a row visits a base that it has, on average of a cell."
+    else:
+        values, stops = rows.reverse, theme.ramps["share"]
+        ramp = "Reverse visits (%)", "0", "100"
+        words = "Which share of a row's visits of a cell is reverse."
+    colours = tuple(blend(stops, k / (N_SHADES - 1)) for k in range(N_SHADES))
+    table = np.array([parse_colour(each) for each in (*colours, theme.ground)], np.uint8)
+    shades = np.where(is_there, np.nan_to_num(values) * (N_SHADES - 1), N_SHADES)
+    return table[np.round(shades).astype(np.int64)], (colours, *ramp), words
+
+
+def _ramp_parts(
+    ramp: _Key | None,
+    left: float,
+    top: float,
+    scale: float,
+    theme: Theme,
+) -> list[Part]:
+    if ramp is None:
+        return []
+    colours, title, low, high = ramp
+    size, width, y = TEXT_SIZE * scale, RAMP_WIDTH * scale, top + 12 * scale
+    right = left + width
+    return [
+        Ramp(left, top, width, RAMP_HEIGHT * scale, colours),
+        Text(right + 12 * scale, y - 3 * scale, title, size, theme.ink),
+        Text(left, y + size, low, size, theme.faint),
+        Text(right, y + size, high, size, theme.faint, "end"),
+    ]

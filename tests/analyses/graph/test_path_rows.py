@@ -1,0 +1,130 @@
+"""Rows of paths along the nodes: bins against a count base by base, and their figure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from genoviz import find_path_rows, write_gfa
+from genoviz.analyses.figures import TRACK_FIGURE_ENDINGS, make_path_figure, track_figure_bytes
+from genoviz.analyses.graph.picture.palettes import DARK, LIGHT, blend, parse_colour
+from genoviz.analyses.graph.query.path_groups import group_paths
+from genoviz.cli.main import main
+from genoviz.errors import ParameterError
+from tests.graphs import make_graph, random_graph
+
+
+def count_bases(graph, by, start, end, n_bins):
+    """Return present, depths and reverse of each bin, from what each path does at each base."""
+    groups = group_paths(graph, by)
+    starts = np.concatenate([[0], np.cumsum(graph.node_lengths)])
+    visits = np.zeros((2, len(groups.names), starts[-1]))
+    for path in range(graph.n_paths):
+        for step in graph.path_steps(path).tolist():
+            node = step >> 1
+            visits[step & 1, groups.of_path[path], starts[node] : starts[node + 1]] += 1
+    bins = [start + k * (end - start) // n_bins for k in range(n_bins + 1)]
+    cells = [visits[:, :, a:b] for a, b in pairwise(bins)]
+    sums = [each.sum(axis=0) for each in cells]
+    present = np.stack([(each > 0).mean(axis=1) for each in sums], axis=1)
+    depths = np.stack([each.mean(axis=1) for each in sums], axis=1)
+    with np.errstate(invalid="ignore"):
+        shares = [each[1].sum(axis=1) / each.sum(axis=(0, 2)) for each in cells]
+    return present, depths, np.stack(shares, axis=1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("by", ["path", "sample"])
+def test_bins_are_those_of_each_base(seed, by):
+    graph = random_graph(seed)
+    total = int(graph.node_lengths.sum())
+    for start, end, n_bins in [(0, total, 1), (0, total, 17), (3, total // 2, 5), (5, 7, 99)]:
+        rows = find_path_rows(graph, by=by, start=start, end=end, n_bins=n_bins)
+        n = min(n_bins, end - start)
+        assert (len(rows.bounds), rows.bounds[0], rows.bounds[-1]) == (n + 1, start, end)
+        for found, expected in zip(
+            (rows.present, rows.depths, rows.reverse),
+            count_bases(graph, by, start, end, n),
+            strict=True,
+        ):
+            assert found == pytest.approx(expected, nan_ok=True, rel=1e-5)
+    assert find_path_rows(graph).bounds[-1] == total
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "village"}, "grouped by 'village', needs one of path, sample"),
+        ({"start": 5, "end": 5}, "the stretch is 5 to 5, needs a part of 0 to 14 bp"),
+        ({"end": 15}, "the stretch is 0 to 15, needs a part of 0 to 14 bp"),
+        ({"n_bins": 0}, "there are 0 bins, needs at least 1"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        find_path_rows(two_paths(), **options)
+
+
+def two_paths():
+    """Return a forward path of 4 and 6 bp, and one of 6 bp in reverse, 4 bp and 6 bp again."""
+    return make_graph([4, 6, 4], [[1, 2], [-2, 3, 2]])
+
+
+def test_cells_have_the_colours_of_what_they_show():
+    rows = find_path_rows(two_paths(), n_bins=7)
+    ground = list(parse_colour(LIGHT.ground))
+    cells = {
+        shade: make_path_figure(rows, shade=shade).pixels.colours.tolist()
+        for shade in ("presence", "depth", "strand")
+    }
+    own = [list(parse_colour(LIGHT.colour(row))) for row in (0, 1)]
+    assert cells["presence"] == [[own[0]] * 5 + [ground] * 2, [ground] * 2 + [own[1]] * 5]
+    low, high = (list(parse_colour(LIGHT.ramps["depth"][k])) for k in (0, -1))
+    assert cells["depth"] == [[low] * 5 + [ground] * 2, [ground] * 2 + [high] * 3 + [low] * 2]
+    forward, half = (
+        list(parse_colour(blend(LIGHT.ramps["share"], share))) for share in (0, 128 / 255)
+    )
+    strands = [[forward] * 5 + [ground] * 2, [ground] * 2 + [half] * 3 + [forward] * 2]
+    assert cells["strand"] == strands
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shade": "taste"}, "the cells show 'taste', need one of presence, depth, strand"),
+        ({"width": 10}, "width is 10, needs 300"),
+        (
+            {"row_height": 9000},
+            "2 rows of 9000 pixels at 2 times their size are higher",
+        ),
+    ],
+)
+def test_a_figure_that_cannot_be_is_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        make_path_figure(find_path_rows(two_paths()), **options)
+
+
+def test_rows_have_their_names_where_there_is_room():
+    rows = find_path_rows(two_paths())
+    for height, n_named in ((12, 2), (3, 0)):
+        texts = [
+            part.text for part in make_path_figure(rows, row_height=height).parts
+            if hasattr(part, "text")
+        ]  # fmt: skip
+        assert sum(name in texts for name in rows.groups.names) == n_named
+
+
+@pytest.mark.parametrize("ending", TRACK_FIGURE_ENDINGS)
+def test_the_command_writes_the_figure(tmp_path, ending, capsys):
+    write_gfa(two_paths(), tmp_path / "g.gfa")
+    output = tmp_path / f"m{ending}"
+    options = ["--shade", "depth", "--by", "sample", "--start", "2", "--end", "12"]
+    with pytest.raises(SystemExit) as ended:
+        main(["matrix", str(tmp_path / "g.gfa"), "-o", str(output), *options])
+    assert not ended.value.code
+    rows = find_path_rows(two_paths(), by="sample", start=2, end=12, n_bins=1200)
+    figure = make_path_figure(rows, shade="depth", theme=DARK)
+    assert output.read_bytes() == track_figure_bytes(figure, ending)
+    assert f"wrote {output}, {figure.width} x {figure.height}" in capsys.readouterr().out
