@@ -17,7 +17,8 @@ import numpy as np
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.io.files.file_source import find_source
-from genoviz.io.graph.gfa import load_graph, read_gfa, store_graph
+from genoviz.io.graph.cache import load_graph, store_graph
+from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.model import ByteStrings, PangenomeGraph
 

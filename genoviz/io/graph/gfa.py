@@ -1,25 +1,35 @@
-"""Pangenome graphs from GFA files, versions 1.0 and 1.1, and kept parsed for the next time."""
+"""Pangenome graphs from GFA files, versions 1.0 and 1.1.
+
+Lines are found first, then segments and links are read, and at last paths.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import numba
 import numpy as np
 
+from genoviz.errors import FileFormatError
 from genoviz.generators import report
-from genoviz.io.files.array_cache import Entry, load_entry, store_entry
-from genoviz.io.files.file_source import Source, entry_folder, find_source
-from genoviz.io.graph.gfa_reader import parse_gfa
+from genoviz.io.files.file_source import find_source
+from genoviz.io.graph import gfa_lines, gfa_parser
+from genoviz.io.graph.cache import load_graph, store_graph
+from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
+from genoviz.io.graph.gfa_paths import read_paths
+from genoviz.io.graph.gfa_threads import BLOCK, Progress, TextTasks
+from genoviz.io.text import line_errors
 from genoviz.io.text.text_file import open_text
 from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz.model.graph.pangenome import MAX_NODES
 
 T = TypeVar("T")
-FORMAT, VERSION, GROUP = "genoviz graph", 3, "graphs"
-Progress = tuple[int, int]
+DEFAULT_LENGTH = 1
 
 
 @dataclass(frozen=True)
@@ -109,75 +119,187 @@ def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[Gf
     return report(steps, lambda step: GfaProgress(*named, *step))
 
 
-def load_graph(
-    source: Source, *, sequences: bool
-) -> Generator[Progress, None, PangenomeGraph | None]:
-    """Return the cached graph of a file, memory-mapped, or None; yields bytes done and in all."""
-    facts = _facts(source)
-    if sequences:
-        facts["has_sequences"] = True
-    entry = yield from load_entry(
-        entry_folder(GROUP, source.path),
-        facts,
-        wants=lambda name: sequences or not name.startswith("sequence_"),
-    )
-    try:
-        return entry and _to_graph(entry, sequences)
-    # As of any entry that is damaged, another one takes its place.
-    except Exception:
-        return None
-
-
-def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, None, bool]:
-    """Keep the graph of a file, and tell whether that went well; yields bytes done and in all."""
-    try:
-        if Source.of(Path(source.path)) != source:
-            return False
-    except OSError:
-        return False
-    more = {"has_sequences": graph.node_sequences is not None, "notes": list(graph.notes)}
-    entry = Entry(_facts(source) | more, _to_arrays(graph))
-    return (yield from store_entry(entry_folder(GROUP, source.path), entry))
-
-
-def _facts(source: Source) -> dict[str, Any]:
-    return {"format": FORMAT, "version": VERSION, "source": asdict(source)}
-
-
-def _to_arrays(graph: PangenomeGraph) -> dict[str, np.ndarray]:
-    path_names = ByteStrings.from_texts(graph.path_names)
-    arrays = {
-        "name_data": graph.node_names.data,
-        "name_offsets": graph.node_names.offsets,
-        "node_lengths": graph.node_lengths,
-        "edges": graph.edges,
-        "path_name_data": path_names.data,
-        "path_name_offsets": path_names.offsets,
-        "path_offsets": graph.path_offsets,
-        "steps": graph.steps,
-    }
-    if graph.node_sequences is not None:
-        arrays["sequence_data"] = graph.node_sequences.data
-        arrays["sequence_offsets"] = graph.node_sequences.offsets
-    if graph.walks is not None:
-        arrays["walks"] = graph.walks
-    if graph.node_tags is not None:
-        arrays["tag_data"] = graph.node_tags.data
-        arrays["tag_offsets"] = graph.node_tags.offsets
-    return arrays
-
-
-def _to_graph(entry: Entry, sequences: bool) -> PangenomeGraph:
-    arrays = entry.arrays
+def parse_gfa(
+    path: Path, data: np.ndarray, *, sequences: bool
+) -> Generator[Progress, None, PangenomeGraph]:
+    """Return the graph of a GFA text; yields stage, bytes done and bytes in all on the way."""
+    n_threads = numba.config.NUMBA_NUM_THREADS
+    with ThreadPoolExecutor(n_threads) as pool:
+        text = TextTasks(path, data, pool, n_threads)
+        _check_version(text)
+        segments, links, paths = yield from _find_lines(text)
+        names, lengths, bases, tags = yield from _read_segments(text, segments, sequences)
+        table = yield from _build_table(text, names, segments)
+        del segments
+        edges = yield from _read_links(text, links, table, names)
+        del links
+        path_names, offsets, steps = yield from read_paths(text, paths, table, names)
+        is_walk = data[paths] == ord("W")
+    walks = is_walk if is_walk.any() else None
+    notes = tuple(text.notes)
     return PangenomeGraph(
-        ByteStrings(arrays["name_data"], arrays["name_offsets"]),
-        arrays["node_lengths"],
-        arrays["edges"],
-        tuple(ByteStrings(arrays["path_name_data"], arrays["path_name_offsets"])),
-        arrays["path_offsets"],
-        arrays["steps"],
-        ByteStrings(arrays["sequence_data"], arrays["sequence_offsets"]) if sequences else None,
-        tuple(entry.facts["notes"]),
-        ByteStrings(arrays["tag_data"], arrays["tag_offsets"]) if "tag_data" in arrays else None,
-        arrays.get("walks"),
+        names, lengths, edges, path_names, offsets, steps, bases, notes, tags, walks
     )
+
+
+def _check_version(text: TextTasks) -> None:
+    line = line_errors.line_at(text.data, 0).removeprefix(b"\xef\xbb\xbf")
+    if line.startswith(b"H"):
+        for tag in line.split(b"\t"):
+            if tag.startswith(b"VN:Z:") and not tag.startswith(b"VN:Z:1"):
+                version = line_errors.show(tag[5:])
+                raise FileFormatError(text.path, f"is GFA version {version}, needs 1.x", line=1)
+
+
+def _find_lines(text: TextTasks) -> Generator[Progress, None, list[np.ndarray]]:
+    data, words = text.data, text.words
+    starts = np.append(np.arange(0, len(data), BLOCK), len(data))
+    counts = np.zeros((len(starts) - 1, 256), np.int32)
+
+    def count(start: int, stop: int) -> int:
+        return gfa_lines.count_lines(data, words, start, stop, counts[start // BLOCK])
+
+    wrong = yield from text.run("Finding lines", starts, starts // 2, count)
+    text.refuse(wrong, line_errors.explain_record)
+    _note_other_lines(text, counts.sum(axis=0, dtype=np.int64))
+
+    kinds = [counts[:, [ord(k) for k in kind]].sum(axis=1) for kind in ("S", "LJ", "PW")]
+    ranks = np.zeros((len(starts), 3), np.int64)
+    np.cumsum(np.stack(kinds, axis=1), axis=0, out=ranks[1:])
+    lines = [np.zeros(n, np.int64) for n in ranks[-1].tolist()]
+
+    def find(start: int, stop: int) -> None:
+        block = start // BLOCK
+        if (ranks[block] != ranks[block + 1]).any():
+            gfa_lines.find_lines(data, words, start, stop, *lines, ranks[block].copy())
+
+    yield from text.run("Finding lines", starts, starts // 2 + len(data) // 2, find)
+    if len(lines[0]) == 0:
+        raise FileFormatError(text.path, "has no segment (S line), needs at least one")
+    if len(lines[0]) > MAX_NODES:
+        raise FileFormatError(
+            text.path, f"has {len(lines[0]):,} segments, needs at most {MAX_NODES:,}"
+        )
+    return lines
+
+
+def _note_other_lines(text: TextTasks, counts: np.ndarray) -> None:
+    for kind in "ABCDEFGIKMNOQRTUVXYZ":
+        n = int(counts[ord(kind)])
+        if n:
+            text.notes.append(f"{n:,} {kind} {'line was' if n == 1 else 'lines were'} left out.")
+    n = text.n_jumps = int(counts[ord("J")])
+    if n:
+        what = "jump was read as a link" if n == 1 else "jumps were read as links"
+        text.notes.append(f"{n:,} {what}; distances of jumps are not used.")
+
+
+def _read_segments(
+    text: TextTasks, lines: np.ndarray, with_sequences: bool
+) -> Generator[
+    Progress, None, tuple[ByteStrings, np.ndarray, ByteStrings | None, ByteStrings | None]
+]:
+    """Return names, lengths, sequences and tags; yields the progress."""
+    data, n = text.data, len(lines)
+    name_offsets = np.zeros(n + 1, np.int64)
+    sequence_offsets = np.zeros(n + 1 if with_sequences else 1, np.int64)
+    tag_offsets = np.zeros(n + 1, np.int64)
+    lengths = np.empty(n, np.int64)
+    bounds, positions = text.tasks(lines)
+
+    def measure(first: int, last: int) -> int:
+        offsets = name_offsets[1:], lengths, sequence_offsets[1:], tag_offsets[1:]
+        return gfa_lines.measure_segments(data, lines, first, last, *offsets)
+
+    wrong = yield from text.run("Reading segments", bounds, positions // 2, measure)
+    text.refuse(wrong, line_errors.explain_segment)
+    _set_default_lengths(text, lengths)
+    np.cumsum(name_offsets, out=name_offsets)
+    np.cumsum(sequence_offsets, out=sequence_offsets)
+    np.cumsum(tag_offsets, out=tag_offsets)
+    names = np.empty(name_offsets[-1], np.uint8)
+    bases = np.empty(sequence_offsets[-1], np.uint8)
+    tags = np.zeros(tag_offsets[-1], np.uint8)
+
+    def copy(first: int, last: int) -> None:
+        parts = name_offsets, names, sequence_offsets, bases, tag_offsets, tags
+        gfa_lines.copy_segments(data, lines, first, last, *parts)
+
+    yield from text.run("Reading segments", bounds, (positions + len(data)) // 2, copy)
+    _check_text(text, lines, names, name_offsets)
+    sequences = ByteStrings(bases, sequence_offsets) if with_sequences else None
+    kept = ByteStrings(tags, tag_offsets) if len(tags) else None
+    return ByteStrings(names, name_offsets), lengths, sequences, kept
+
+
+def _set_default_lengths(text: TextTasks, lengths: np.ndarray) -> None:
+    is_unknown = lengths == 0
+    n = int(is_unknown.sum())
+    if n:
+        lengths[is_unknown] = DEFAULT_LENGTH
+        nodes = "segment has" if n == 1 else "segments have"
+        text.notes.append(
+            f"{n:,} of {len(lengths):,} {nodes} neither a sequence nor a length (LN); "
+            f"{DEFAULT_LENGTH} bp is taken for each."
+        )
+
+
+def _check_text(text: TextTasks, lines: np.ndarray, names: np.ndarray, offsets: np.ndarray) -> None:
+    """Refuse names that are not UTF-8."""
+    if names.max(initial=0) < 128:
+        return
+    suspects = np.searchsorted(offsets, np.flatnonzero(names >= 128), side="right") - 1
+    for node in np.unique(suspects).tolist():
+        try:
+            names[offsets[node] : offsets[node + 1]].tobytes().decode()
+        except UnicodeDecodeError:
+            text.refuse([int(lines[node])], line_errors.explain_segment)
+
+
+def _build_table(
+    text: TextTasks, names: ByteStrings, lines: np.ndarray
+) -> Generator[Progress, None, gfa_parser.NodeTable]:
+    building = build_node_table(names)
+    n_bytes = len(text.data)
+    try:
+        return (
+            yield from report(
+                building, lambda share: ("Indexing names", int(share * n_bytes), n_bytes)
+            )
+        )
+    except RepeatedNameError as error:
+        _refuse_repeated(text, names, lines, error.node)
+
+
+def _refuse_repeated(text: TextTasks, names: ByteStrings, lines: np.ndarray, node: int) -> None:
+    first, second = (
+        line_errors.line_number(text.data, int(lines[k])) for k in (names.find(names[node]), node)
+    )
+    raise FileFormatError(
+        text.path,
+        f"segment '{names[node]}' is there already on line {first}, needs a name of its own",
+        line=second,
+    )
+
+
+def _read_links(
+    text: TextTasks, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
+) -> Generator[Progress, None, np.ndarray]:
+    edges = np.empty((len(lines), 2), np.uint32)
+    bounds, positions = text.tasks(lines)
+
+    def parse(first: int, last: int) -> tuple[int, int]:
+        return gfa_parser.parse_links(text.data, text.words, lines, first, last, table, edges)
+
+    results = yield from text.run("Reading links", bounds, positions, parse)
+    text.refuse(
+        [wrong for wrong, _ in results],
+        lambda line: line_errors.explain_link(line, lambda name: names.find(name) >= 0),
+    )
+    n_overlaps = sum(n for _, n in results)
+    if n_overlaps:
+        text.notes.append(
+            f"{n_overlaps:,} of {len(lines):,} links overlap (neither 0M nor *); nodes keep their "
+            "whole length, and positions along paths count overlapping bases twice."
+        )
+    return edges

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from genoviz.io.files import array_cache, file_source
-from genoviz.io.graph.gfa import GROUP, iter_read_gfa, read_gfa
+from genoviz.io.graph.cache import GROUP
+from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
 
 OPENED = "Opening the saved graph"
 PARSED = "Reading paths"

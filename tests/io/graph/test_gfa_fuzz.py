@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from genoviz.errors import FileFormatError
-from genoviz.io.graph import gfa_paths, gfa_reader, gfa_threads, gfa_writer
+from genoviz.io.graph import gfa, gfa_paths, gfa_threads, gfa_writer
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.text.text_file import BGZF_END, compress_blocks
@@ -25,7 +25,7 @@ anywhere = settings(
 @pytest.fixture(params=[8, 1 << 16], ids=["tiny pieces", "usual pieces"])
 def path(request, monkeypatch, tmp_path):
     """A file to write, read in pieces so small that everything is cut somewhere, and in large."""
-    monkeypatch.setattr(gfa_reader, "BLOCK", request.param)
+    monkeypatch.setattr(gfa, "BLOCK", request.param)
     monkeypatch.setattr(gfa_threads, "BLOCK", request.param)
     monkeypatch.setattr(gfa_paths, "_PIECE", request.param // 2)
     monkeypatch.setattr(gfa_writer, "_BYTES_PER_CHUNK", request.param)

@@ -1,0 +1,91 @@
+"""Graphs that are kept as they were parsed, so that they open at once the next time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.io.files.array_cache import Entry, load_entry, store_entry
+from genoviz.io.files.file_source import Source, entry_folder
+from genoviz.model import ByteStrings, PangenomeGraph
+
+FORMAT, VERSION, GROUP = "genoviz graph", 3, "graphs"
+Progress = tuple[int, int]
+
+
+def load_graph(
+    source: Source, *, sequences: bool
+) -> Generator[Progress, None, PangenomeGraph | None]:
+    """Return the cached graph of a file, memory-mapped, or None; yields bytes done and in all."""
+    facts = _facts(source)
+    if sequences:
+        facts["has_sequences"] = True
+    entry = yield from load_entry(
+        entry_folder(GROUP, source.path),
+        facts,
+        wants=lambda name: sequences or not name.startswith("sequence_"),
+    )
+    try:
+        return entry and _to_graph(entry, sequences)
+    # As of any entry that is damaged, another one takes its place.
+    except Exception:
+        return None
+
+
+def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, None, bool]:
+    """Keep the graph of a file, and tell whether that went well; yields bytes done and in all."""
+    try:
+        if Source.of(Path(source.path)) != source:
+            return False
+    except OSError:
+        return False
+    more = {"has_sequences": graph.node_sequences is not None, "notes": list(graph.notes)}
+    entry = Entry(_facts(source) | more, _to_arrays(graph))
+    return (yield from store_entry(entry_folder(GROUP, source.path), entry))
+
+
+def _facts(source: Source) -> dict[str, Any]:
+    return {"format": FORMAT, "version": VERSION, "source": asdict(source)}
+
+
+def _to_arrays(graph: PangenomeGraph) -> dict[str, np.ndarray]:
+    path_names = ByteStrings.from_texts(graph.path_names)
+    arrays = {
+        "name_data": graph.node_names.data,
+        "name_offsets": graph.node_names.offsets,
+        "node_lengths": graph.node_lengths,
+        "edges": graph.edges,
+        "path_name_data": path_names.data,
+        "path_name_offsets": path_names.offsets,
+        "path_offsets": graph.path_offsets,
+        "steps": graph.steps,
+    }
+    if graph.node_sequences is not None:
+        arrays["sequence_data"] = graph.node_sequences.data
+        arrays["sequence_offsets"] = graph.node_sequences.offsets
+    if graph.walks is not None:
+        arrays["walks"] = graph.walks
+    if graph.node_tags is not None:
+        arrays["tag_data"] = graph.node_tags.data
+        arrays["tag_offsets"] = graph.node_tags.offsets
+    return arrays
+
+
+def _to_graph(entry: Entry, sequences: bool) -> PangenomeGraph:
+    arrays = entry.arrays
+    return PangenomeGraph(
+        ByteStrings(arrays["name_data"], arrays["name_offsets"]),
+        arrays["node_lengths"],
+        arrays["edges"],
+        tuple(ByteStrings(arrays["path_name_data"], arrays["path_name_offsets"])),
+        arrays["path_offsets"],
+        arrays["steps"],
+        ByteStrings(arrays["sequence_data"], arrays["sequence_offsets"]) if sequences else None,
+        tuple(entry.facts["notes"]),
+        ByteStrings(arrays["tag_data"], arrays["tag_offsets"]) if "tag_data" in arrays else None,
+        arrays.get("walks"),
+    )
