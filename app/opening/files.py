@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.io.graph.gfa import iter_read_gfa
+from genoviz.io.graph.reader import iter_read_graph
 from genoviz.model import PangenomeGraph
 from genoviz.samples import Sample, iter_get_sample, list_samples
 from genoviz_app.opening.apart import iter_apart
@@ -191,7 +191,7 @@ class GraphCache(FileCache):
 
 
 def _iter_graph(path: Path) -> Iterator[OpeningProgress]:
-    for progress in iter_read_gfa(path):
+    for progress in iter_read_graph(path):
         fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
         yield OpeningProgress(progress.stage, fraction, progress.graph)
 
@@ -255,7 +255,7 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
     if path not in SETTINGS.offered and not is_genomic_file(path):
         raise ParameterError(
             f"{shorten(path.name, MAX_SHOWN)} does not end as the name of a genomic file does "
-            "(.gfa, .bed, .bam, .fa, .vcf, .csv and others), so it is not read"
+            "(.gfa, .gbz, .bed, .bam, .fa, .vcf, .csv and others), so it is not read"
         )
     if folders:
         _check_companions(path, folders)

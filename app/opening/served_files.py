@@ -24,7 +24,7 @@ class FileKind(StrEnum):
 
 
 ENDINGS = {
-    FileKind.GRAPH: (".gfa",),
+    FileKind.GRAPH: (".gfa", ".gbz"),
     FileKind.LAYOUT: (".lay", ".tsv", ".layout", ".json"),
     FileKind.ANNOTATIONS: (".bed", ".gff", ".gff3", ".gtf"),
     FileKind.TRACK: (

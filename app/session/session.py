@@ -51,7 +51,9 @@ from genoviz_app.server.limits import GB, TAB, Limits, Quota, Share, first_jobs,
 from genoviz_app.session.address import Region
 from genoviz_app.session.highlights import Highlights
 
-UPLOAD_ENDINGS = "in .gfa, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
+UPLOAD_ENDINGS = (
+    "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
+)
 
 
 class _Followed:

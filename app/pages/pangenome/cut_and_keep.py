@@ -313,7 +313,7 @@ class CutAndKeep:
         opened, region = self._session.opened, self._session.region
         name = opened.title if opened is not None else "graph"
         what = str(region) if self.source.value == REGION and region else self.source.value
-        return f"{name.removesuffix('.gz').removesuffix('.gfa')}_{what}"
+        return f"{name.removesuffix('.gz').removesuffix('.gfa').removesuffix('.gbz')}_{what}"
 
 
 def _place_title(placed: PlacedAnnotations, place: int) -> str:

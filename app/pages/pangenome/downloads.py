@@ -183,5 +183,5 @@ def _caption(text: str) -> pmui.Typography:
 
 
 def _file_stem(name: str) -> str:
-    name = Path(name).name.removesuffix(".gz").removesuffix(".gfa")
+    name = Path(name).name.removesuffix(".gz").removesuffix(".gfa").removesuffix(".gbz")
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in name).strip("_") or "layout"

@@ -53,7 +53,7 @@ DOCK_PANELS = (
 DEFAULT_CHOICE = ColourChoice()
 SECTION: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
 FORMATS = (
-    "a graph (.gfa, .gfa.gz) that the server can read; or, for the open graph, "
+    "a graph (.gfa, .gfa.gz, .gbz) that the server can read; or, for the open graph, "
     "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
 )
 UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"

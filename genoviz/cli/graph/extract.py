@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 
     from genoviz.model import PangenomeGraph, PathRegion
 
-_KINDS = {"graph": (".gfa",), "fasta": (".fa", ".fasta", ".fna"), "list": (".txt",)}
+_KINDS = {
+    "graph": (".gfa",),
+    "fasta": (".fa", ".fasta", ".fna"),
+    "list": (".txt",),
+    "gbz": (".gbz",),
+}
 
 
 class FastaOf(StrEnum):
@@ -60,8 +65,8 @@ def extract(
         typer.Option(
             "-o",
             "--output",
-            help="File to write: .gfa, .fa (sequences), .txt (names), or .gz; - writes GFA, or "
-            "FASTA with --fasta.",
+            help="File to write: .gfa, .gbz, .fa (sequences), .txt (names), or .gz; - writes GFA, "
+            "or FASTA with --fasta.",
         ),
     ],
     region: Annotated[
@@ -95,7 +100,10 @@ def extract(
             min=0, max=MAX_LENGTH, help="Also nodes with a base at most this far away, bp."
         ),
     ] = 0,
-    inverse: Annotated[bool, typer.Option("--inverse", help="All nodes but these.")] = False,
+    inverse: Annotated[
+        bool,
+        typer.Option("--inverse", help="All nodes but these; all of the graph without others."),
+    ] = False,
     fasta: Annotated[
         FastaOf | None,
         typer.Option(
@@ -112,7 +120,7 @@ def extract(
     path has of them: its runs inside, named for where they lie, as chr6:31982057-32002681
     (0-based half-open).
     """
-    kind = _choose_kind(output, region or bed, nodes, fasta)
+    kind = _choose_kind(output, region or bed or inverse, nodes, fasta)
     if inverse and kind == "fasta" and fasta in (None, FastaOf.region):
         raise typer.BadParameter("--inverse with -o .fa needs --fasta nodes or --fasta paths")
     if nodes is not None and is_dash(nodes):
@@ -137,16 +145,16 @@ def extract(
     )
 
 
-def _choose_kind(output: Path, regions: object, nodes: str | None, fasta: FastaOf | None) -> str:
+def _choose_kind(output: Path, chosen: object, nodes: str | None, fasta: FastaOf | None) -> str:
     """Return the kind of file to write; what cannot work is refused before anything is read."""
-    if not regions and nodes is None:
+    if not chosen and nodes is None:
         raise typer.BadParameter("give --region, --bed or --nodes")
-    kind = check_output(output, _KINDS)
+    kind = check_output(output, _KINDS, binary=("gbz",))
     if is_standard_output(output):
         kind = "graph" if fasta is None else "fasta"
     if fasta is not None and kind != "fasta":
         raise typer.BadParameter(f"--fasta needs -o with the ending .fa, not {output.name}")
-    if fasta is FastaOf.region and not regions:
+    if fasta is FastaOf.region and not chosen:
         raise typer.BadParameter("--fasta region needs --region or --bed")
     return kind
 
@@ -239,6 +247,7 @@ def _write(
     """Write the part, and return what it is for programs and for people."""
     from genoviz.analyses.graph.query import sequences
     from genoviz.analyses.graph.query.extract import extract_nodes
+    from genoviz.io.graph.gbz_writer import write_gbz
     from genoviz.io.graph.gfa_writer import write_gfa
     from genoviz.io.graph.node_list import write_node_list
     from genoviz.io.sequences.fasta import write_fasta
@@ -247,9 +256,9 @@ def _write(
     if kind == "list":
         write_node_list(graph, picked, output)
         return {"n_nodes": len(picked)}, f"{len(picked):,} nodes"
-    if kind == "graph":
-        part = extract_nodes(graph, picked)
-        write_gfa(part, output)
+    if kind in ("graph", "gbz"):
+        part = graph if len(picked) == graph.n_nodes else extract_nodes(graph, picked)
+        (write_gbz if kind == "gbz" else write_gfa)(part, output)
         sizes, words = describe_graph(part)
         return {"graph": sizes}, words
     if fasta is FastaOf.nodes:

@@ -33,11 +33,11 @@ MARK_COLOUR = "#ff3b6b"
 def read_graph(
     path: Path, bar: ProgressBar, *, cache: bool, sequences: bool = False
 ) -> PangenomeGraph:
-    """Return the graph of a GFA file, by default without sequences; notes go to standard error."""
-    from genoviz.io.graph.gfa import iter_read_gfa
+    """Return the graph of a file, by default without sequences; notes go to standard error."""
+    from genoviz.io.graph.reader import iter_read_graph
 
     cache = cache and not is_copy(path)
-    for progress in iter_read_gfa(path, sequences=sequences, cache=cache):
+    for progress in iter_read_graph(path, sequences=sequences, cache=cache):
         bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
     print_notes(*progress.graph.notes)
     return progress.graph

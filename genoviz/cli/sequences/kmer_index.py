@@ -88,8 +88,8 @@ CanonicalOption = Annotated[
 
 
 def is_graph(path: Path) -> bool:
-    """Return whether a file is a graph, by its name or its first line."""
-    if path.name.lower().removesuffix(".gz").endswith(".gfa"):
+    """Return whether a file is a graph, by its name or its first bytes."""
+    if path.name.lower().removesuffix(".gz").endswith((".gfa", ".gbz")):
         return True
     if not path.is_file() or path.stat().st_size == 0:
         return False
@@ -100,7 +100,7 @@ def is_graph(path: Path) -> bool:
             return False
     from genoviz.io.text.text_file import read_start
 
-    return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t")
+    return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t", b"GB")
 
 
 def read_sequences(path: Path, bar: ProgressBar) -> Sequences:

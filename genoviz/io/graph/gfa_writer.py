@@ -21,7 +21,7 @@ _BYTES_PER_CHUNK = 8 << 20
 _STEPS_PER_CHUNK = 1 << 20
 _LENGTH_TAG = np.frombuffer(b"*\tLN:i:", np.uint8)
 _MAX_DIGITS = 20
-_WALK_NAME = re.compile(r"(.+?)#(\d{1,18})#(.+?)(?::(\d{1,18})-(\d{1,18}))?\Z", re.ASCII)
+WALK_NAME = re.compile(r"(.+?)#(\d{1,18})#(.+?)(?::(\d{1,18})-(\d{1,18}))?\Z", re.ASCII)
 TAB, NEWLINE, STAR, PLUS, COMMA, MINUS, ZERO = 9, 10, 42, 43, 44, 45, 48
 LEFT, RIGHT = 60, 62
 LETTER_L, LETTER_M, LETTER_S = 76, 77, 83
@@ -210,7 +210,7 @@ def _render_paths(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
 
 def _walk_fields(name: str) -> str | None:
     """Return the fields of a W line before its steps, or None for a name that has not all."""
-    found = _WALK_NAME.match(name)
+    found = WALK_NAME.match(name)
     if found is None:
         return None
     sample, haplotype, contig, start, end = found.groups()

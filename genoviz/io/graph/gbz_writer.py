@@ -1,0 +1,403 @@
+"""Pangenome graphs written as GBZ files of version 1: the GBWT of their paths, and sequences."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from genoviz.errors import ParameterError
+from genoviz.generators import finish
+from genoviz.io.files.replace_file import replace_file
+from genoviz.io.graph import gbz_loops
+from genoviz.io.graph.gfa_writer import WALK_NAME
+from genoviz.io.graph.simple_sds import (
+    sds_bytes,
+    sds_element,
+    sds_header,
+    sds_integer_set,
+    sds_integers,
+    sds_strings,
+)
+from genoviz.model import ByteStrings, PangenomeGraph
+
+_GBZ_TAG, _GBWT_TAG, _METADATA_TAG, _GRAPH_TAG = 0x205A4247, 0x6B376B37, 0x6B375E7A, 0x6B3764AF
+_GENERIC_SAMPLE, _NO_PHASE = "_gbwt_ref", 0xFFFFFFFF
+_MAX_DIGITS, _MAX_SPARSE = 9, 4
+_SOURCE = "genoviz"
+_END = 0xFFFFFFFF
+
+
+class GbwtRecords(NamedTuple):
+    """A GBWT: records of nodes in both orientations, as `genoviz.kernels.gbwt` takes them."""
+
+    data: np.ndarray
+    record_bytes: np.ndarray
+    alphabet_offset: int
+
+
+def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
+    """Write a graph as a GBZ file of version 1, which vg and its kin read too.
+
+    A GBZ has nodes, sequences, paths, and the links that paths take. Names of nodes that are no
+    rising integers become names of segments. Paths that are walks are named by sample, haplotype,
+    contig and start, all others are generic paths. The file is there only once it is complete.
+
+    Raises
+    ------
+    ParameterError
+        If there are no sequences, or a node is on no path.
+    FileFormatError
+        If the file cannot be written.
+    """
+    if graph.node_sequences is None or (graph.node_sequences.lengths == 0).any():
+        raise ParameterError("a graph without sequences cannot be written as GBZ, needs them all")
+    lonely = np.flatnonzero(graph.node_depths == 0)
+    if len(lonely):
+        name = graph.node_names[int(lonely[0])]
+        raise ParameterError(f"node {name!r} is on no path; a GBZ has nodes of paths alone")
+    first, slots, has_names = _find_ids(graph.node_names)
+    n_slots = int(slots[-1]) + 1
+    records = build_gbwt(graph, slots, first)
+    parts: list[bytes] = [sds_header(_GBZ_TAG, 1), sds_element(0)]
+    sequences = _spread(graph.node_sequences, slots, n_slots)
+    parts += _tags({"pggname": _stable_name(records, sequences, slots, first), "source": _SOURCE})
+    parts += _gbwt_parts(graph, records)
+    parts += [
+        sds_header(_GRAPH_TAG, 3),
+        sds_element(graph.n_nodes),
+        sds_element(3 if has_names else 2),
+    ]
+    parts += sds_strings(sequences)
+    parts += sds_strings(graph.node_names if has_names else ByteStrings.from_texts(()))
+    parts += sds_integer_set(np.arange(n_slots * has_names) + 1, (n_slots + 1) * has_names)
+    with replace_file(path) as file:
+        for part in parts:
+            file.write(part)
+
+
+def _find_ids(names: ByteStrings) -> tuple[int, np.ndarray, bool]:
+    """Return the smallest number of a node, each node's place from there, and whether names stay.
+
+    Names that rise and are numbers are the numbers of the nodes.
+    """
+    digits = (names.data >= ord("0")) & (names.data <= ord("9"))
+    lengths = names.lengths
+    is_plain = digits.all() and lengths.min() > 0 and lengths.max() <= _MAX_DIGITS
+    if is_plain and (names.data[names.offsets[:-1]] != ord("0")).all():
+        ids = np.array([int(name) for name in names], np.int64)
+        if (np.diff(ids) > 0).all() and ids[-1] - ids[0] < _MAX_SPARSE * len(ids):
+            return int(ids[0]), ids - ids[0], False
+    return 1, np.arange(len(names)), True
+
+
+def _spread(sequences: ByteStrings, slots: np.ndarray, n_slots: int) -> ByteStrings:
+    lengths = np.zeros(n_slots, np.int64)
+    lengths[slots] = sequences.lengths
+    return ByteStrings(sequences.data, np.append(0, np.cumsum(lengths)))
+
+
+def _stable_name(
+    records: GbwtRecords, sequences: ByteStrings, slots: np.ndarray, first: int
+) -> str:
+    """Return the SHA-256 of nodes and links as lines of a GFA."""
+    edges, _ = gbz_loops.list_edges(*records)
+    return finish(
+        gbz_loops.iter_stable_name(sequences.data, sequences.offsets, slots, edges, first)
+    )
+
+
+def _gbwt_parts(graph: PangenomeGraph, records: GbwtRecords) -> list[bytes]:
+    n_records = len(records.record_bytes) - 1
+    size = 2 * (graph.n_steps + graph.n_paths)
+    alphabet_size = n_records + records.alphabet_offset
+    numbers = (2 * graph.n_paths, size, records.alphabet_offset, alphabet_size, 7)
+    parts = [sds_header(_GBWT_TAG, 5), *map(sds_element, numbers), *_tags({"source": _SOURCE})]
+    parts += sds_integer_set(records.record_bytes[:-1], len(records.data))
+    parts += sds_bytes(records.data.tobytes())
+    metadata = b"".join(_metadata_parts(graph))
+    return [*parts, sds_element(0), sds_element(len(metadata) // 8), metadata]
+
+
+def _metadata_parts(graph: PangenomeGraph) -> list[bytes]:
+    samples: dict[str, int] = {}
+    contigs: dict[str, int] = {}
+    rows = np.zeros((graph.n_paths, 4), np.uint32)
+    for path, name in enumerate(graph.path_names):
+        is_walk = graph.walks is not None and graph.walks[path]
+        found = WALK_NAME.match(name) if is_walk else None
+        fields = (_GENERIC_SAMPLE, _NO_PHASE, name, 0, None) if found is None else found.groups()
+        sample, phase, contig, start, _ = fields
+        rows[path, 0] = samples.setdefault(sample, len(samples))
+        rows[path, 1] = contigs.setdefault(contig, len(contigs))
+        rows[path, 2:] = int(phase), int(start or 0)
+    counts = (len(samples), len({tuple(row) for row in rows[:, [0, 2]].tolist()}), len(contigs))
+    parts = [sds_header(_METADATA_TAG, 2), *map(sds_element, counts), sds_element(7)]
+    parts += [sds_element(graph.n_paths), rows.tobytes()]
+    for names in (samples, contigs):
+        order = sorted(range(len(names)), key=lambda k: list(names)[k].encode())
+        parts += sds_strings(ByteStrings.from_texts(names)) + sds_integers(
+            np.array(order, np.uint64)
+        )
+    return parts
+
+
+def _tags(tags: dict[str, str]) -> list[bytes]:
+    return sds_strings(
+        ByteStrings.from_texts(text for pair in sorted(tags.items()) for text in pair)
+    )
+
+
+# The GBWT -------------------------------------------------------------------------------------
+
+
+def build_gbwt(graph: PangenomeGraph, slots: np.ndarray, first: int) -> GbwtRecords:
+    """Return the GBWT of all paths in both directions.
+
+    Visits are put in order record by record. Where all paths run one way through the nodes, once
+    is enough; each place where a path turns back may take another round.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    slots
+        int64, shape (n_nodes,), rising: node ``i`` has the number ``first + slots[i]``.
+    first
+        The smallest number of a node.
+    """
+    n_slots = int(slots[-1]) + 1
+    walk, bounds = _double_paths(graph.steps, graph.path_offsets, slots)
+    froms, tos = _list_edges(graph, slots, walk, bounds)
+    edge_starts = np.searchsorted(froms, np.arange(2 * n_slots + 1))
+    taken, counts = _find_edges(walk, bounds, edge_starts, tos)
+    sizes = np.bincount(walk, minlength=2 * n_slots).astype(np.int64)
+    record_starts = np.append(0, np.cumsum(sizes))
+    firsts = walk[bounds[:-1][np.diff(bounds) > 0]]
+    n_starts = np.bincount(firsts, minlength=2 * n_slots)
+    # Visits of a node come from the endmarker first, and then from other nodes in their order.
+    order = np.lexsort((froms, tos))
+    before = np.cumsum(counts[order]) - counts[order]
+    base = before - before[np.searchsorted(tos[order], tos[order])]
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = base + n_starts[tos[order]]
+    visits = np.empty(len(walk), np.int64)
+    _place_by_number(walk, bounds, taken, ranks, tos, record_starts, visits)
+    handles, stale = _in_passing_order(n_slots), np.ones(2 * n_slots, np.bool_)
+    while stale.any():
+        _order_visits(handles, stale, taken, ranks, tos, edge_starts, record_starts, visits)
+    data, record_bytes = _encode(
+        visits, taken, ranks, tos, edge_starts, counts, record_starts, 2 * first - 1
+    )
+    start, stop = _encode_starts(walk, bounds, 2 * first)
+    data = np.concatenate([start[:stop], data])
+    return GbwtRecords(data, np.append(0, record_bytes + stop), 2 * first - 1)
+
+
+def _in_passing_order(n_slots: int) -> np.ndarray:
+    """Return forward handles by rising nodes, then reverse ones by falling nodes."""
+    forward = 2 * np.arange(n_slots)
+    return np.append(forward, forward[::-1] + 1)
+
+
+def _list_edges(
+    graph: PangenomeGraph, slots: np.ndarray, walk: np.ndarray, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return from and to of all links of the graph in both directions, in order."""
+    edges = (slots[graph.edges >> 1] << 1 | (graph.edges & 1)).astype(np.uint64)
+    pairs = np.concatenate([edges, edges[:, ::-1] ^ np.uint64(1)])
+    keys = np.unique(pairs[:, 0] << np.uint64(32) | pairs[:, 1])
+    if _n_missing(walk, bounds, keys):
+        steps = walk.astype(np.uint64)
+        is_last = np.zeros(len(walk), np.bool_)
+        is_last[bounds[1:][np.diff(bounds) > 0] - 1] = True
+        taken = (steps[:-1] << np.uint64(32) | steps[1:])[~is_last[:-1]]
+        keys = np.unique(np.append(keys, taken))
+    return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(_END)).astype(np.int64)
+
+
+@njit(nogil=True, cache=True)
+def _double_paths(steps, path_offsets, slots):
+    """Return the handles of each path and of its reverse, and where each begins."""
+    n_paths = len(path_offsets) - 1
+    walk, bounds = np.empty(2 * len(steps), np.uint32), np.zeros(2 * n_paths + 1, np.int64)
+    for path in range(n_paths):
+        first, last = path_offsets[path], path_offsets[path + 1]
+        start, middle = 2 * first, first + last
+        bounds[2 * path + 1], bounds[2 * path + 2] = middle, 2 * last
+        for k in range(last - first):
+            step = steps[first + k]
+            handle = np.uint32(slots[step >> 1] << 1 | (step & 1))
+            walk[start + k] = handle
+            walk[2 * last - 1 - k] = handle ^ np.uint32(1)
+    return walk, bounds
+
+
+@njit(nogil=True, cache=True)
+def _n_missing(walk, bounds, keys):
+    """Return how many steps take no link of these."""
+    n = 0
+    for sequence in range(len(bounds) - 1):
+        for i in range(bounds[sequence], bounds[sequence + 1] - 1):
+            key = np.uint64(walk[i]) << np.uint64(32) | np.uint64(walk[i + 1])
+            place = np.searchsorted(keys, key)
+            n += place == len(keys) or keys[place] != key
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _find_edges(walk, bounds, edge_starts, tos):
+    """Return the link that each visit takes (-1 at an end), and how often each is taken."""
+    taken, counts = np.full(len(walk), -1, np.int32), np.zeros(len(tos), np.int64)
+    for sequence in range(len(bounds) - 1):
+        for i in range(bounds[sequence], bounds[sequence + 1] - 1):
+            first, last = edge_starts[walk[i]], edge_starts[walk[i] + 1]
+            edge = first + np.searchsorted(tos[first:last], walk[i + 1])
+            taken[i] = edge
+            counts[edge] += 1
+    return taken, counts
+
+
+@njit(nogil=True, cache=True)
+def _place_by_number(walk, bounds, taken, ranks, tos, record_starts, visits):
+    """Put the visits that come by each link, and the first ones, in their range, by number."""
+    n_starts = np.zeros(len(record_starts) - 1, np.int64)
+    n_taken = np.zeros(len(tos), np.int64)
+    for sequence in range(len(bounds) - 1):
+        for visit in range(bounds[sequence], bounds[sequence + 1]):
+            handle = walk[visit]
+            if visit == bounds[sequence]:
+                rank = n_starts[handle]
+                n_starts[handle] += 1
+            else:
+                edge = taken[visit - 1]
+                rank = ranks[edge] + n_taken[edge]
+                n_taken[edge] += 1
+            visits[record_starts[handle] + rank] = visit
+
+
+@njit(nogil=True, cache=True)
+def _order_visits(handles, stale, taken, ranks, tos, edge_starts, record_starts, visits):
+    """Put the visits that come from each stale record in the order that they have there.
+
+    A record is stale if its own order has changed since.
+    """
+    nexts = np.empty(len(tos), np.int64)
+    for handle in handles:
+        if not stale[handle]:
+            continue
+        stale[handle] = False
+        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
+            nexts[edge] = record_starts[tos[edge]] + ranks[edge]
+        # A copy, for a node may lead to itself.
+        for visit in visits[record_starts[handle] : record_starts[handle + 1]].copy():
+            edge = taken[visit]
+            if edge >= 0:
+                if visits[nexts[edge]] != visit + 1:
+                    visits[nexts[edge]] = visit + 1
+                    stale[tos[edge]] = True
+                nexts[edge] += 1
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _put_code(value, out, n):
+    while value >= 128:
+        out[n] = (value & 127) | 128
+        value >>= 7
+        n += 1
+    out[n] = value
+    return n + 1
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _put_run(edge, length, sigma, out, n):
+    if sigma >= 255:
+        return _put_code(length - 1, out, _put_code(edge, out, n))
+    threshold = 256 // sigma
+    if length < threshold:
+        out[n] = edge + sigma * (length - 1)
+        return n + 1
+    out[n] = edge + sigma * (threshold - 1)
+    return _put_code(length - threshold, out, n + 1)
+
+
+@njit(nogil=True, cache=True)
+def _grown(out, n, n_more):
+    if n + n_more <= len(out):
+        return out
+    larger = np.empty(2 * len(out) + n_more, np.uint8)
+    larger[:n] = out[:n]
+    return larger
+
+
+@njit(nogil=True, cache=True)
+def _encode(visits, taken, ranks, tos, edge_starts, counts, record_starts, alphabet_offset):
+    """Return the records of all handles, and where each begins, with the end of all."""
+    n_handles = len(record_starts) - 1
+    out, n = np.empty(1 << 16, np.uint8), 0
+    record_bytes = np.empty(n_handles + 1, np.int64)
+    outranks = np.empty(len(tos), np.int64)
+    for handle in range(n_handles):
+        record_bytes[handle] = n
+        first, last = record_starts[handle], record_starts[handle + 1]
+        sigma = 0
+        for place in range(first, last):
+            if taken[visits[place]] < 0:
+                sigma = 1
+                break
+        ends_here = sigma
+        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
+            outranks[edge] = sigma
+            sigma += counts[edge] > 0
+        out = _grown(out, n, 20 * sigma + 20)
+        n = _put_code(sigma, out, n)
+        if ends_here:
+            out[n] = out[n + 1] = 0
+            n += 2
+        node = 0
+        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
+            if counts[edge] > 0:
+                to = tos[edge] + 1 + alphabet_offset
+                n = _put_code(ranks[edge], out, _put_code(to - node, out, n))
+                node = to
+        place = first
+        while place < last:
+            edge = taken[visits[place]]
+            stop = place + 1
+            while stop < last and taken[visits[stop]] == edge:
+                stop += 1
+            out = _grown(out, n, 20)
+            n = _put_run(0 if edge < 0 else outranks[edge], stop - place, sigma, out, n)
+            place = stop
+    record_bytes[n_handles] = n
+    return out[:n].copy(), record_bytes
+
+
+def _encode_starts(walk: np.ndarray, bounds: np.ndarray, first: int) -> tuple[np.ndarray, int]:
+    """Return the endmarker's record and its length."""
+    is_empty = np.diff(bounds) == 0
+    nodes = np.zeros(len(bounds) - 1, np.int64)
+    nodes[~is_empty] = walk[bounds[:-1][~is_empty]].astype(np.int64) + first
+    targets, edges = np.unique(nodes, return_inverse=True)
+    out = np.empty(20 * (len(targets) + len(nodes) + 1), np.uint8)
+    return out, _put_starts(targets, edges, out)
+
+
+@njit(nogil=True, cache=True)
+def _put_starts(targets, edges, out):
+    n = _put_code(len(targets), out, 0)
+    node = 0
+    for target in targets:
+        n = _put_code(target - node, out, n)
+        n = _put_code(0, out, n)
+        node = target
+    k = 0
+    while k < len(edges):
+        stop = k + 1
+        while stop < len(edges) and edges[stop] == edges[k]:
+            stop += 1
+        n = _put_run(edges[k], stop - k, len(targets), out, n)
+        k = stop
+    return n

@@ -1,0 +1,76 @@
+"""Pangenome graphs of any format that is read: GFA as text, plain or gzipped, and GBZ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+from genoviz.errors import FileFormatError
+from genoviz.io.graph.gbz import GBZ_MAGIC, iter_read_gbz
+from genoviz.io.graph.gfa import GfaProgress, iter_read_gfa
+from genoviz.io.text.text_file import read_start
+from genoviz.model import PangenomeGraph
+
+_N_START = 16
+_NOT_READ = {
+    b"SQLite format 3\0": "a database (GBZ-base, .gbz.db); open the GBZ that it was made of",
+    bytes.fromhex("376b376b"): "a GBWT without sequences; open the GBZ or the GFA of it",
+    bytes.fromhex("af64376b"): "a GBWTGraph without its GBWT; open the GBZ or the GFA of it",
+}
+_NOT_READ_ENDINGS = {
+    ".gfaz": "GFAz; decompress it to GFA with gfaz",
+    ".vg": "vg's own format; convert it with vg convert -f",
+    ".xg": "vg's own format; convert it with vg convert -f",
+    ".pg": "vg's own format; convert it with vg convert -f",
+    ".og": "odgi's own format; convert it with odgi view -g",
+}
+
+
+def read_graph(
+    path: str | PathLike[str], *, sequences: bool = True, cache: bool = True
+) -> PangenomeGraph:
+    """Return the graph of a GFA or GBZ file; see :func:`iter_read_graph`."""
+    for progress in iter_read_graph(path, sequences=sequences, cache=cache):
+        graph = progress.graph
+    return graph
+
+
+def iter_read_graph(
+    path: str | PathLike[str], *, sequences: bool = True, cache: bool = True
+) -> Iterator[GfaProgress]:
+    """Yield how far the reading of a GFA or GBZ file is; the last report has the graph.
+
+    What the file is tell its first bytes, whatever its name. See `iter_read_gfa` and
+    `iter_read_gbz`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sequences
+        Whether to keep the sequences of the nodes, one byte a base.
+    cache
+        Whether to keep the graph in the user's cache folder, and to use it when the file has not
+        changed.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or is of a format that is not read; says which, and what to do.
+    """
+    path = Path(path)
+    start = read_start(path, _N_START) if path.is_file() else b""
+    for magic, what in _NOT_READ.items():
+        if start.startswith(magic):
+            raise FileFormatError(path, f"is {what}")
+    what = _NOT_READ_ENDINGS.get(path.suffix.lower())
+    if what and not start.startswith((b"H\t", b"S\t", b"#")):
+        raise FileFormatError(path, f"is {what}")
+    if not start.startswith(GBZ_MAGIC):
+        yield from iter_read_gfa(path, sequences=sequences, cache=cache)
+        return
+    with path.open("rb") as file:
+        if file.read(len(GBZ_MAGIC)) != GBZ_MAGIC:
+            raise FileFormatError(path, "is a GBZ in gzip, needs to be decompressed first")
+    yield from iter_read_gbz(path, sequences=sequences, cache=cache)
