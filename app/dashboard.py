@@ -18,8 +18,8 @@ from genoviz.samples import list_samples
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
 from genoviz_app.pages import PAGES
-from genoviz_app.parts.address_bar import AddressBar, Visited
 from genoviz_app.parts.lighting import LitList
+from genoviz_app.parts.wayfinding import AddressBar, Finder, Visited
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.setup import (
     SETTINGS,
@@ -29,6 +29,7 @@ from genoviz_app.server.setup import (
     share_tasks,
 )
 from genoviz_app.session.address import Address
+from genoviz_app.session.finding import Found
 from genoviz_app.session.lit_sets import LitSet
 from genoviz_app.session.session import Session
 from genoviz_app.theme import CHART_THEME, FAVICON, THEME, UNFINISHED_VIEWS
@@ -37,9 +38,9 @@ log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
 LINK_SECONDS = 0.5
-TITLE_WIDTH = "max(0px, calc(100vw - 1215px))"
+TITLE_WIDTH = "max(0px, calc(100vw - 1220px))"
 TOAST_MILLISECONDS = 12_000
-PLACED = LAYOUT, TRACKS = "pangenome", "tracks"
+LAYOUT, TRACKS = "pangenome", "tracks"
 
 
 class Dashboard:
@@ -78,6 +79,12 @@ class Dashboard:
             sizing_mode="stretch_width",
             margin=(4, 4, 0, 4),
         )
+        self.finder = Finder(
+            self.session,
+            self._go_to,
+            sizing_mode="stretch_width",
+            styles={"flex": "1 1 0", "min-width": "140px"},
+        )
         self.lit = LitList(self.session.highlights, self._go_to_lit)
         self.title = pmui.Typography(
             "", variant="body1", margin=(0, 16), align="center",
@@ -95,8 +102,7 @@ class Dashboard:
             header=[
                 self.deck.switch,
                 self.title,
-                self.deck.header,
-                pn.layout.HSpacer(),
+                self.finder,
                 self.waiting,
                 self._backend_badge(),
             ],
@@ -233,10 +239,33 @@ class Dashboard:
         if replaces is not None:
             self.bar.put(address.query, replaces=replaces)
 
+    def _go_to(self, found: Found) -> None:
+        """Show what was found, on a page that has a place for it."""
+        session, deck = self.session, self.deck
+        graph = GRAPH_SOURCE if session.opened is not None else ""
+        if found.kind == "k-mer":
+            deck.show("kmers")
+            sequences = "" if session.indexes.opened is not None else graph
+            self.page.follow(Address(kmers=found.title, sequences=sequences))
+        elif found.kind == "guide":
+            deck.show("offtargets")
+            genome = "" if session.genomes.opened is not None else graph
+            self.page.follow(Address(guides=found.title, genome=genome))
+        elif found.kind == "SNP":
+            deck.show("genotypes")
+            self.page.revisit(replace(self.page.link, variant=found.title))
+        else:
+            if found.region is not None:
+                session.region = found.region
+            else:
+                session.picked = found.nodes
+            self._go_to_lit(LitSet.of_found(found.region, found.nodes))
+
     def _go_to_lit(self, lit: LitSet) -> None:
         """Show where a set is: here if the page has places, or else on the layout or the tracks."""
-        if self.page.slug not in PLACED or not (len(lit.nodes) or self.page.slug == TRACKS):
-            self.deck.show(LAYOUT if len(lit.nodes) else TRACKS)
+        has_nodes, is_along = len(lit.nodes) > 0, lit.highlight.intervals is not None
+        if self.page.slug not in (LAYOUT if has_nodes else "", TRACKS if is_along else ""):
+            self.deck.show(LAYOUT if has_nodes else TRACKS)
         self.session.highlights.want(lit)
 
     def _revisit(self, query: str) -> None:

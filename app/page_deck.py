@@ -29,7 +29,7 @@ class PageDeck:
 
     Attributes
     ----------
-    switch, header, sidebar, content
+    switch, sidebar, content
         Panel objects: the switch, and what the shown page has at each place.
     """
 
@@ -41,7 +41,6 @@ class PageDeck:
         self._is_seen = False
         self._shown = ""
         self._clicked = ""
-        self.header = pmui.Row(align="center", margin=0)
         self.sidebar = pmui.Column(**WIDE)
         self.content = pmui.Column(css_classes=["page-place"], **FILL)
         self.switch = pmui.RadioButtonGroup(
@@ -134,11 +133,9 @@ class PageDeck:
             page.complete()
         page.poll()  # a figure that changes its height while it comes up disturbs the browser
         classes = [f"of-page-{list(self.switch.options.values()).index(slug)}"]  # page_switch.js
-        header = pmui.Row(*page.header, align="center", margin=0, css_classes=classes)
         sidebar = pmui.Column(*page.sidebar, css_classes=classes, **WIDE)
-        content = pmui.Column(*page.messages, page.content, css_classes=classes, **FILL)
-        self.header.append(header)
+        content = pmui.Column(page.content, css_classes=classes, **FILL)
         self.sidebar.append(sidebar)
         self.content.append(content)
         self._pages[slug] = page
-        self._parts[slug] = (header, sidebar, content)
+        self._parts[slug] = (sidebar, content)

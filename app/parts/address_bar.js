@@ -1,13 +1,19 @@
 // The browser's address: changed without loading the page anew, and told when a person walks
-// back or forward through what it was.
+// back or forward through what it was. Each entry has its number, so that one knows the ends.
 export function render({model}) {
   const show = () => {
     const {query, replaces} = model.shown
     const {pathname, search, hash} = window.location
     if (query === undefined || query === search) return
     const url = `${pathname}${query}${hash}`
-    if (replaces) window.history.replaceState({}, "", url)
-    else window.history.pushState({}, "", url)
+    const at = window.history.state?.genoviz ?? 0
+    if (replaces) {
+      window.history.replaceState({genoviz: at}, "", url)
+    } else {
+      window.history.pushState({genoviz: at + 1}, "", url)
+      window.sessionStorage.setItem("genoviz-top", String(at + 1))
+    }
+    window.dispatchEvent(new Event("genoviz-moved"))
   }
   const tell = () => model.send_msg({query: window.location.search})
   model.on("shown", show)

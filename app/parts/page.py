@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import panel as pn
@@ -19,13 +18,9 @@ class Page:
     ----------
     slug, title
         Name in links, and on the screen.
-    header, messages
-        What stands in the header and above the content: nothing as a rule.
     """
 
     slug = title = ""
-    header: Sequence[Any] = ()
-    messages: Sequence[Any] = ()
 
     def __init__(self, session: Session) -> None:
         self._session = session

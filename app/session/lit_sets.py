@@ -106,6 +106,12 @@ class LitSet:
     nodes: np.ndarray = field(default_factory=lambda: NO_NODES)
     placed: PlacedIntervals | None = None
 
+    @classmethod
+    def of_found(cls, region: PathRegion | None, nodes: np.ndarray) -> LitSet:
+        """Return something to go to, without a colour and a name."""
+        things = Highlight("", "") if region is None else Highlight.of_region(region)
+        return cls(things, 0, "", "", nodes=nodes)
+
     @property
     def title(self) -> str:
         """What it is called."""

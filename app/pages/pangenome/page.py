@@ -19,7 +19,7 @@ from genoviz_app.pages.pangenome.cut_and_keep import CutAndKeep
 from genoviz_app.pages.pangenome.downloads import Downloads
 from genoviz_app.pages.pangenome.layout.controls import SettingsForm
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.nodes.card import FindBar, NodeCard
+from genoviz_app.pages.pangenome.nodes.card import NodeCard
 from genoviz_app.pages.pangenome.paths.annotations import AnnotationList
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.paths.linear_view import PathView
@@ -71,7 +71,6 @@ class PangenomePage(Page):
         self._seen_notices: tuple = ()
         self.view = LayoutView(submit=session.submit, height="100%")
         self.picker = SourcePicker(session)
-        self.finder = FindBar(session, self.view)
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
         self.dock = Dock(DOCK_PANELS, lambda kind: kind(session, self.view))
@@ -103,16 +102,6 @@ class PangenomePage(Page):
             complain=self._complain,
             submit=partial(self._session.submit, pool=WRITERS),
         )
-
-    @property
-    def header(self) -> list[Any]:
-        """What stands in the header."""
-        return [self.finder.field]
-
-    @property
-    def messages(self) -> list[Any]:
-        """What stands above the content when there is something to say."""
-        return [self.finder.choices]
 
     @property
     def link(self) -> Address:
@@ -194,7 +183,6 @@ class PangenomePage(Page):
 
     def _on_opened(self, *_events: Any) -> None:
         opened = self._session.opened
-        self.finder.clear()
         names, settings = listed_paths(opened.graph if opened else None), self.view.settings
         settings.paths = [name for name in settings.paths if name in names]
         if "form" in vars(self):

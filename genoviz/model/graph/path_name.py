@@ -175,6 +175,10 @@ class PathDirectory:
             )
         return tuple(self._contigs[wholes[0]]) if wholes else ()
 
+    def meanings(self, name: str) -> tuple[str, ...]:
+        """Return the contigs that a name may stand for, as `sub_paths` reads it."""
+        return (name,) if name in self._contigs else tuple(self._short.get(name, ()))
+
     def _sample_of(self, whole: str) -> str | None:
         return self._names[self._contigs[whole][0]].sample
 

@@ -73,11 +73,9 @@ def test_a_long_text_that_is_not_found_is_told_shortly():
     dashboard = Dashboard("")
     try:
         dashboard.open_first()
-        field = dashboard.page.finder.field
         poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
-        field.value = "y" * 3000
-        field.param.trigger("enter_pressed")
-        poll_until(dashboard.poll, lambda: "Nothing is called" in dashboard.session.problem)
+        dashboard.finder.find("y" * 3000)
+        poll_until(dashboard.poll, lambda: "Nothing that is open" in dashboard.session.problem)
         assert len(dashboard.session.problem) < 400
     finally:
         dashboard.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,9 +50,9 @@ def find(
     """Return what a text may mean, the likeliest first, at most ``limit``; nothing may be there.
 
     It may be the name of a node, or several names with commas or spaces between; a path, a contig
-    or a place on one, as :func:`genoviz.analyses.graph.query.regions.resolve_region` reads it; or
-    how the name of an annotation begins, whatever its case: whole names come first, then short
-    ones, and of one name the longest stretch.
+    or a place on one, as :func:`genoviz.analyses.graph.query.regions.resolve_region` reads it, on
+    each contig that a short name may stand for; or how the name of an annotation begins, whatever
+    its case: whole names come first, then short ones, and of one name the longest stretch.
 
     Raises
     ------
@@ -64,16 +65,28 @@ def find(
     found = _find_nodes(graph, text)
     complaint = None
     try:
-        for region in resolve_region(graph, text):
-            nodes = np.unique(find_region_steps(graph, region).nodes)
-            found.append(Finding("region", str(region), nodes, region))
+        regions = resolve_region(graph, text)
     except ParameterError as error:
-        complaint = error
+        regions, complaint = _other_meanings(graph, text), error
+    for region in regions[:limit]:
+        nodes = np.unique(find_region_steps(graph, region).nodes)
+        found.append(Finding("region", str(region), nodes, region))
     if annotations is not None:
         found += _find_annotations(annotations, text, limit)
     if not found and complaint is not None and _LOOKS_LIKE_A_PLACE.search(text):
         raise complaint
     return tuple(found[:limit])
+
+
+def _other_meanings(graph: PangenomeGraph, text: str) -> tuple[PathRegion, ...]:
+    """Return the regions that a text may mean whose contig several samples have."""
+    place = _LOOKS_LIKE_A_PLACE.search(text)
+    name, rest = (text, "") if place is None else (text[: place.start()], text[place.start() :])
+    regions: list[PathRegion] = []
+    for contig in graph.path_directory.meanings(name):
+        with suppress(ParameterError):  # what one of them has, another may not
+            regions += resolve_region(graph, f"{contig}{rest}")
+    return tuple(regions)
 
 
 def _find_nodes(graph: PangenomeGraph, text: str) -> list[Finding]:

@@ -1,0 +1,211 @@
+"""How one finds one's way: the header's field that finds anything, and the browser's address.
+
+Panel's own location does not hear of the browser's Back button, and makes an entry of its history
+of every change. So the address is set here, and followed when a person goes back or forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import param
+from panel.custom import JSComponent
+
+from genoviz_app.opening.files import MAX_SHOWN
+from genoviz_app.parts.questions import Question
+from genoviz_app.session.address import Address
+from genoviz_app.session.finding import Found, Openings, also_here, find_everywhere, suggest
+from genoviz_app.session.lit_sets import Highlight
+from genoviz_app.session.session import Session
+
+SCRIPTS = Path(__file__).parent
+SEARCHED = ("k-mer", "guide")
+"""What is searched for on a page of its own, and has no place yet."""
+
+
+class Finder(JSComponent):
+    """A search field with suggestions, what was found, and buttons to go back and forward.
+
+    Parameters
+    ----------
+    session
+        What is searched.
+    on_go
+        Called with what a person wants to see.
+    """
+
+    suggestions = param.Dict({}, doc="The text, and names that begin so with their kinds.")
+    found = param.Dict({}, doc="What was found: title, kind, place, what else is here, choices.")
+
+    _esm = (SCRIPTS / "finder.js").read_text()
+
+    def __init__(self, session: Session, on_go: Callable[[Found], None], **params: Any) -> None:
+        super().__init__(margin=(0, 8), align="center", **params)
+        self._session, self._on_go = session, on_go
+        self._text = ""
+        self._n_answers = 0
+        self._results: tuple[Found, ...] = ()
+        self._finding = Question(session, "find", self._on_found)
+        self._suggesting = Question(session, "names that begin so", self._on_suggestions)
+        self._looking = Question(session, "what else is at a place", self._on_also)
+        session.param.watch(lambda _: self.clear(), "opened")
+
+    def clear(self) -> None:
+        """Forget what was found: another graph is open."""
+        self._finding.drop()
+        self._looking.drop()
+        self._results, self.found = (), {}
+
+    def find(self, text: str) -> None:
+        """Look for a text in all that is open, and go to the likeliest thing."""
+        self._text = text.strip()
+        if self._text:
+            self._session.problem = ""
+            self._finding.ask(find_everywhere, Openings.of(self._session), self._text)
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        act, text = data.get("act"), str(data.get("text", ""))
+        if act == "type":
+            self._suggesting.ask(lambda: (text, suggest(Openings.of(self._session), text)))
+        elif act == "find":
+            self.find(text)
+        elif act == "choose" and 0 <= int(data["row"]) < len(self._results):
+            self._go(int(data["row"]))
+        elif act == "light" and self._results:
+            self._light_up(self._results[0])
+        elif act == "close":
+            self.clear()
+
+    def _on_suggestions(self, answer: tuple[str, tuple[tuple[str, str], ...]]) -> None:
+        text, names = answer
+        self.suggestions = {"text": text, "names": [list(name) for name in names]}
+
+    def _on_found(self, results: tuple[Found, ...]) -> None:
+        self._results = results
+        if results:
+            self._go(0)
+            return
+        self.found = {}
+        self._session.problem = (
+            f"Nothing that is open is called {self._text[:MAX_SHOWN]!r}: a node's name, "
+            "path:start-end, or the name of a gene, a feature or a SNP is needed; or a k-mer or "
+            "a guide in the letters ACGTN."
+        )
+
+    def _go(self, row: int) -> None:
+        """Go to one of the results, which comes first from now on."""
+        chosen = self._results[row]
+        others = (*self._results[:row], *self._results[row + 1 :])
+        self._results = (chosen, *others)
+        self._n_answers += 1
+        self._show("")
+        if chosen.region is not None:
+            self._looking.ask(also_here, Openings.of(self._session), chosen.region)
+        self._on_go(chosen)
+
+    def _on_also(self, also: str) -> None:
+        self._show(also)
+
+    def _show(self, also: str) -> None:
+        chosen, *others = self._results
+        if chosen.kind in SEARCHED and not others:
+            self.found = {}  # its page tells all
+            return
+        self.found = {
+            "n": self._n_answers,
+            "title": chosen.title,
+            "kind": chosen.kind,
+            "place": chosen.place,
+            "also": also,
+            "can_light": chosen.kind not in SEARCHED,
+            "choices": [f"{other.title} ({other.kind})" for other in others],
+        }
+
+    def _light_up(self, found: Found) -> None:
+        if found.region is not None:
+            things = Highlight.of_region(found.region, found.title, found.kind)
+        else:
+            opened = self._session.opened
+            graph = None if opened is None else opened.graph
+            things = Highlight(found.title, "node", nodes=found.nodes, graph=graph)
+        self._session.highlights.light_up(things)
+
+
+class Visited:
+    """Tells of each address whether it is to be shown, and whether as an entry of its own.
+
+    An address is shown once it has come to rest. Where page, files, region and view are those of
+    the entry before, or a person has just gone back or forward, it takes the place of that entry.
+
+    Examples
+    --------
+    >>> visited = Visited()
+    >>> at = [Address(file=name) for name in ("a", "a", "b", "c", "c")]
+    >>> [visited.visit(address) for address in at]
+    [None, True, None, None, False]
+    """
+
+    def __init__(self) -> None:
+        self._candidate: str | None = None
+        self._shown: str | None = None
+        self._place: tuple | None = None
+        self._is_revisiting = True
+
+    def visit(self, address: Address) -> bool | None:
+        """Return whether an address replaces the entry before; None if it is not to be shown."""
+        query = address.query
+        is_at_rest, self._candidate = query == self._candidate, query
+        if not is_at_rest or query == self._shown:
+            return None
+        place = _place_of(address)
+        replaces = self._is_revisiting or place == self._place
+        self._shown, self._place, self._is_revisiting = query, place, False
+        return replaces
+
+    def revisit(self, query: str) -> None:
+        """Take note that the browser has gone back or forward."""
+        self._shown = self._candidate = query
+        self._is_revisiting = True
+
+
+def _place_of(address: Address) -> tuple:
+    return (
+        address.page,
+        address.file,
+        address.sequences,
+        address.genome,
+        address.tracks,
+        address.region,
+        address.view,
+        address.tab,
+    )
+
+
+class AddressBar(JSComponent):
+    """Nothing to be seen; see `put`.
+
+    Parameters
+    ----------
+    on_visit
+        Called with the query of an address to which a person has gone back or forward.
+    """
+
+    shown = param.Dict({}, doc="The query, and whether it takes the place of the one before.")
+
+    _esm = (SCRIPTS / "address_bar.js").read_text()
+
+    def __init__(self, on_visit: Callable[[str], None], **params: Any) -> None:
+        super().__init__(
+            width=0, height=0, margin=0, sizing_mode="fixed", styles={"position": "absolute"},
+            **params,
+        )  # fmt: skip
+        self._on_visit = on_visit
+
+    def put(self, query: str, *, replaces: bool) -> None:
+        """Change the query: as an entry of its own, or in place of the one before."""
+        self.shown = {"query": query, "replaces": replaces}
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        self._on_visit(str(data.get("query", "")))

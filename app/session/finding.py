@@ -1,0 +1,244 @@
+"""What a text may mean in all that a tab has open, and what else there is at a place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genoviz.analyses.graph.query.annotate import PlacedAnnotations
+from genoviz.analyses.graph.query.find import find, find_prefix
+from genoviz.errors import ParameterError
+from genoviz.model import Intervals, PangenomeGraph, PathName, PathRegion
+from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz.model.graph.path_region import split_region
+from genoviz.model.intervals.intervals import aliases
+from genoviz_app.opening.track_files import TrackFile
+from genoviz_app.parts.words import n_words
+from genoviz_app.session.lit_sets import LitSet
+
+if TYPE_CHECKING:
+    from genoviz_app.session.session import Session
+
+BASES = re.compile(r"[ACGTN]+")
+GUIDE_LENGTHS = range(17, 26)
+SHORTEST_KMER, LONGEST_KMER = 3, 100_000
+MAX_CHOICES, MAX_SUGGESTIONS = 12, 10
+MOST_IDS = 500_000
+NO_NODES = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """One thing that a text may mean.
+
+    Attributes
+    ----------
+    kind
+        What it is: "node", "region", "gene", "feature", "SNP", "k-mer" or "guide".
+    title
+        What to call it.
+    region
+        Where it is; None for nodes, and for what is searched for on its own page.
+    nodes
+        int64: its nodes on the graph.
+    """
+
+    kind: str
+    title: str
+    region: PathRegion | None = None
+    nodes: np.ndarray = field(default_factory=lambda: NO_NODES)
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        if self.region is not None:
+            stretch = "" if self.title == str(self.region) else f"{self.region}, "
+            return f"{stretch}{self.region.length:,} bp"
+        return n_words(len(self.nodes), "node") if len(self.nodes) > 1 else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Openings:
+    """What a tab has open, for questions that are answered beside it."""
+
+    graph: PangenomeGraph | None
+    annotations: PlacedAnnotations | None
+    tracks: tuple[TrackFile, ...]
+    variants: VariantTable | None
+    lit: tuple[LitSet, ...]
+
+    @classmethod
+    def of(cls, session: Session) -> Openings:
+        """Return what a tab has open now."""
+        opened, genotypes = session.opened, session.genotypes.opened
+        return cls(
+            None if opened is None else opened.graph,
+            session.annotations,
+            tuple(session.tracks.files),
+            None if genotypes is None else genotypes.genotypes.variants,
+            session.highlights.sets,
+        )
+
+
+def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
+    """Return what a text may mean, the likeliest first.
+
+    Positions are 0-based, and ends are not part of a stretch.
+
+    Raises
+    ------
+    ParameterError
+        If the text reads as a place, and nothing has it; says why.
+    """
+    text = text.strip()
+    if not text:
+        return ()
+    found: list[Found] = []
+    complaint: ParameterError | None = None
+    if there.graph is not None:
+        try:
+            found += _find_on_graph(there, text)
+        except ParameterError as error:
+            complaint = error
+    found += _find_variants(there, text)
+    if not any(each.region is not None for each in found):
+        found += _find_in_tracks(there, text)
+    letters = text.upper()
+    if BASES.fullmatch(letters) and SHORTEST_KMER <= len(letters) <= LONGEST_KMER:
+        found.append(Found("k-mer", letters))
+        if len(letters) in GUIDE_LENGTHS:
+            found.append(Found("guide", letters))
+    if not found and complaint is not None:
+        raise complaint
+    return tuple(found[:MAX_CHOICES])
+
+
+def _find_on_graph(there: Openings, text: str) -> list[Found]:
+    findings = find(there.graph, text, annotations=there.annotations, limit=MAX_CHOICES)
+    return [
+        Found("gene" if f.kind == "annotation" else f.kind, f.label, f.region, f.nodes)
+        for f in findings
+    ]
+
+
+def _find_variants(there: Openings, text: str) -> list[Found]:
+    variants = there.variants
+    if variants is None:
+        return []
+    found = np.flatnonzero(variants.ids == text)[:MAX_CHOICES]
+    places = []
+    for variant in found.tolist():
+        contig = str(variants.contigs[variants.contig_ids[variant]])
+        position = int(variants.positions[variant])
+        region = PathRegion(contig, position, position + 1) if position >= 0 else None
+        places.append(Found("SNP", text, region))
+    return places
+
+
+def _find_in_tracks(there: Openings, text: str) -> list[Found]:
+    """Return contigs and stretches of the tracks, or else the features of a name."""
+    place = split_region(text)
+    name, start, end = (text, 0, None) if place is None else place
+    for track in there.tracks:
+        lengths = track.data.contig_lengths
+        contig = next((n for n in (name, *aliases(name)) if n in lengths), None)
+        if contig is None:
+            continue
+        last = lengths[contig] if place is None else start + 1 if end is None else end
+        last = min(last, lengths[contig])
+        if start < last:
+            region = PathRegion(contig, start, last)
+            return [Found("region", str(region), region)]
+    found = []
+    for track in there.tracks:
+        table = track.data.features
+        row = table.find(text) if table is not None else None
+        if row is not None:
+            found.append(Found("feature", table.name_of(row), table.region_of(row)))
+    return found
+
+
+def suggest(there: Openings, text: str) -> tuple[tuple[str, str], ...]:
+    """Return names that begin with a text, each with what it is: genes, paths, a node, SNPs."""
+    text = text.strip()
+    if not text or ":" in text:
+        return ()
+    found: dict[str, str] = {}
+    for name, kind in _iter_names(there, text):
+        found.setdefault(name, kind)
+        if len(found) == MAX_SUGGESTIONS:
+            break
+    return tuple(found.items())
+
+
+def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
+    graph, wanted = there.graph, text.lower()
+    if graph is not None and graph.node_names.find(text) >= 0:
+        yield text, "node"
+    if there.annotations is not None:
+        names = there.annotations.annotations.names
+        rows = find_prefix(names, text)
+        rows = rows[np.argsort(names.lengths[rows], kind="stable")][: 20 * MAX_SUGGESTIONS]
+        for row in rows.tolist():
+            yield names[row], "gene"
+    for track in there.tracks:
+        if track.data.features is not None:
+            for name in track.data.features.names_beginning(text, limit=MAX_SUGGESTIONS):
+                yield name, "feature"
+    for path in () if graph is None else graph.path_names:
+        if wanted in path.lower():
+            yield path, "path"
+    for track in there.tracks:
+        for contig in track.data.contigs:
+            if contig.lower().startswith(wanted):
+                yield contig, "contig"
+    if there.variants is not None and len(there.variants.ids) <= MOST_IDS:
+        ids = np.asarray(there.variants.ids, np.str_)
+        for row in np.flatnonzero(np.char.startswith(ids, text))[:MAX_SUGGESTIONS].tolist():
+            yield str(ids[row]), "SNP"
+
+
+def also_here(there: Openings, region: PathRegion) -> str:
+    """Return what else there is at a place: ``3 tracks, 12 genes, 2 SNPs``; may be empty."""
+    places = list(_names_of(region))
+    n_tracks = sum(any(_touches(t.data.intervals, *p) for p in places) for t in there.tracks)
+    counts = [(n_tracks, "track")]
+    placed = there.annotations
+    if placed is not None and region.path in placed.graph.path_names:
+        path = placed.graph.path_names.index(region.path)
+        is_here = (placed.paths == path) & (placed.starts < region.end)
+        counts.append((int((is_here & (placed.ends > region.start)).sum()), "gene"))
+    if there.variants is not None:
+        n_variants = max(len(there.variants.in_region(*place)) for place in places)
+        counts.append((n_variants, "SNP"))
+    words = [n_words(n, noun) for n, noun in counts if n]
+    for lit in there.lit:
+        stretches = lit.stretches(region.path)
+        n = int(((stretches[:, 0] < region.end) & (stretches[:, 1] > region.start)).sum())
+        words += [f"{n:,} of {lit.title}"] if n else []
+    return ", ".join(words)
+
+
+def _names_of(region: PathRegion) -> Iterator[tuple[str, int, int]]:
+    """Yield a place as a file may write it: on the path, or on its contig."""
+    parsed = PathName.parse(region.path)
+    for name, first in (
+        (region.path, 0),
+        (parsed.whole, parsed.start),
+        (parsed.contig, parsed.start),
+    ):
+        if name == region.path and first:
+            continue
+        for other in (name, *aliases(name)):
+            yield other, region.start + first, region.end + first
+
+
+def _touches(intervals: Intervals, contig: str, start: int, end: int) -> bool:
+    if contig not in intervals.contigs:
+        return False
+    is_here = intervals.contig_ids == intervals.contigs.index(contig)
+    return bool((is_here & (intervals.starts < end) & (intervals.ends > start)).any())

@@ -1,0 +1,165 @@
+"""What a text may mean in all that a tab has open, and what else is at a place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from genoviz.analyses.graph.query.annotate import place_annotations
+from genoviz.errors import ParameterError
+from genoviz.io.intervals.annotations import read_annotations
+from genoviz.model import Intervals, PathRegion
+from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.track_data import TrackData, TrackKind
+from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.parts.wayfinding import Finder
+from genoviz_app.session.finding import Openings, also_here, find_everywhere, suggest
+from genoviz_app.session.lit_sets import Highlight
+from genoviz_app.session.session import OpenGraph
+from tests.app.conftest import poll_until
+from tests.graphs import make_graph
+
+PATHS = ("a#1#chr1:100-110", "b#1#chr1:100-106")
+
+
+@pytest.fixture
+def there(tmp_path):
+    """Two haplotypes of chr1 from base 100 on, a gene, a track of chr1, and three SNPs."""
+    graph = replace(make_graph([4, 2, 4], [[1, 2, 3], [1, 2]]), path_names=PATHS)
+    bed = tmp_path / "genes.bed"
+    bed.write_text("a#1#chr1\t102\t105\tGENE1\na#1#chr1\t104\t109\tGENE10\n")
+    intervals = Intervals.from_columns(
+        ["chr1", "chr7"], [103, 5], [104, 9], names=["peak1", "Peak2"]
+    )
+    table = FeatureTable.of(intervals)
+    data = TrackData(TrackKind.FEATURES, table.intervals, features=table)
+    variants = VariantTable(
+        centimorgans=np.zeros(3),
+        ids=np.array(["rs1", "rs2", "rs30"], object),
+        contigs=("chr1",),
+        contig_ids=np.zeros(3, np.int32),
+        positions=np.array([101, 104, 400]),
+        allele1=np.array(["A"] * 3, object),
+        allele2=np.array(["C"] * 3, object),
+    )
+    return Openings(
+        graph,
+        place_annotations(graph, read_annotations(bed)),
+        (SimpleNamespace(data=data),),
+        variants,
+        (),
+    )
+
+
+def kinds_and_places(found):
+    return [(each.kind, str(each.region or each.nodes.tolist())) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2", [("node", "[1]")]),
+        ("1, 3", [("node", "[0, 2]")]),
+        ("a#1#chr1:103-108", [("region", f"{PATHS[0]}:3-8")]),
+        ("chr1:101-105", [("region", f"{PATHS[0]}:1-5"), ("region", f"{PATHS[1]}:1-5")]),
+        ("chr1:107-109", [("region", f"{PATHS[0]}:7-9")]),
+        ("chr7:2-4", [("region", "chr7:2-4")]),
+        ("7:2-4", [("region", "chr7:2-4")]),
+        ("gene1", [("gene", f"{PATHS[0]}:2-5"), ("gene", f"{PATHS[0]}:4-9")]),
+        ("peak2", [("feature", "chr7:5-9")]),
+        ("rs2", [("SNP", "chr1:104-105")]),
+        ("gattaca", [("k-mer", "[]")]),
+        ("GATTACAGATTACAGATTAC", [("k-mer", "[]"), ("guide", "[]")]),
+        ("nothing", []),
+    ],
+)
+def test_a_text_is_found_wherever_it_is(there, text, expected):
+    assert kinds_and_places(find_everywhere(there, text)) == expected
+
+
+def test_a_place_that_nothing_has_is_explained(there):
+    with pytest.raises(ParameterError, match="not in the graph"):
+        find_everywhere(there, "a#1#chr1:900-1000")
+
+
+def test_nothing_open_finds_letters_alone():
+    empty = Openings(None, None, (), None, ())
+    assert [each.kind for each in find_everywhere(empty, "ACGTA")] == ["k-mer"]
+    assert find_everywhere(empty, "gene") == ()
+    assert suggest(empty, "g") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gene", [("GENE1", "gene"), ("GENE10", "gene")]),
+        ("PEAK", [("peak1", "feature"), ("Peak2", "feature")]),
+        ("b#", [(PATHS[1], "path")]),
+        ("chr7", [("chr7", "contig")]),
+        ("rs3", [("rs30", "SNP")]),
+        ("3", [("3", "node")]),
+        ("chr1:5", []),
+        ("", []),
+    ],
+)
+def test_names_are_suggested_with_what_they_are(there, text, expected):
+    assert list(suggest(there, text)) == expected
+
+
+def test_what_else_is_at_a_place_is_counted_on_the_path_and_on_its_contig(there):
+    assert also_here(there, PathRegion(PATHS[0], 0, 5)) == "1 track, 2 genes, 2 SNPs"
+    assert also_here(there, PathRegion(PATHS[0], 0, 2)) == "1 SNP"
+    assert also_here(there, PathRegion(PATHS[0], 9, 10)) == ""
+
+
+def test_the_likeliest_is_gone_to_and_the_others_are_choices(session, there):
+    session.opened = OpenGraph("two", "two", there.graph)
+    gone = []
+    finder = Finder(session, gone.append)
+    finder.find("chr1:101-105")
+    poll_until(session.poll, lambda: gone)
+    assert str(gone[0].region) == f"{PATHS[0]}:1-5"
+    assert finder.found["choices"] == [f"{PATHS[1]}:1-5 (region)"]
+    session.highlights.light_up(Highlight("all", "node", nodes=np.arange(2), graph=there.graph))
+    poll_until(session.poll, lambda: session.highlights.sets)
+    finder._handle_msg({"act": "choose", "row": 1})
+    assert str(gone[1].region) == f"{PATHS[1]}:1-5"
+    poll_until(session.poll, lambda: finder.found["also"])
+    assert finder.found["also"] == "1 of all"
+    finder._handle_msg({"act": "light"})
+    poll_until(session.poll, lambda: len(session.highlights.sets) == 2)
+    assert session.highlights.sets[1].words == "1 region on 2 nodes, 2 haplotypes"
+    finder._handle_msg({"act": "close"})
+    assert finder.found == {}
+
+
+def test_the_header_leads_to_the_page_that_has_it(graph):
+    dashboard = Dashboard("")
+    session = dashboard.session
+    try:
+        session.opened = OpenGraph("small", "small", graph)
+        dashboard.deck.show("genotypes")
+        dashboard.finder.find("ref:1-3")
+        poll_until(dashboard.poll, lambda: session.region == PathRegion("ref", 1, 3))
+        assert dashboard.page.slug == "pangenome"
+        dashboard.deck.show("tracks")
+        dashboard.finder.find("alt:4-9")
+        poll_until(dashboard.poll, lambda: session.region == PathRegion("alt", 4, 9))
+        assert dashboard.page.slug == "tracks"
+        dashboard.finder.find("s3")
+        poll_until(dashboard.poll, lambda: session.picked.tolist() == [2])
+        assert dashboard.page.slug == "pangenome"
+        dashboard.finder.find("GATTACA")
+        poll_until(dashboard.poll, lambda: dashboard.page.slug == "kmers")
+        assert dashboard.page.query.field.value == "GATTACA"
+        dashboard.finder.find("GATTACAGATTACAGATTAC")
+        poll_until(dashboard.poll, lambda: dashboard.finder.found.get("choices"))
+        dashboard.finder._handle_msg({"act": "choose", "row": 1})
+        assert dashboard.page.slug == "offtargets"
+        assert "GATTACAGATTACAGATTAC" in dashboard.page.form.guides.value
+    finally:
+        dashboard.close()
