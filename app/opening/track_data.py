@@ -93,7 +93,7 @@ class TrackData:
         return 1e6 / max(len(self.intervals) if n_reads is None else n_reads, 1)
 
     def extent(self, contig: str) -> tuple[int, int]:
-        """Return from where to where a contig has intervals; (0, 0) without any."""
+        """Return the first start and the last end of a contig's intervals; (0, 0) without any."""
         is_there = self.intervals.contig_ids == self.intervals.find_contig(contig)
         if not is_there.any():
             return 0, 0

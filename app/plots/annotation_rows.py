@@ -104,7 +104,7 @@ def pack_boxes(
 def _pixels(
     boxes: AnnotationBoxes, box: int, start: float, bp_per_pixel: float
 ) -> tuple[float, float]:
-    """Return from where to where a box and its name reach, in pixels of the drawing."""
+    """Return left and right end of a box with its name, in pixels of the drawing."""
     left = max((float(boxes.starts[box]) - start) / bp_per_pixel, 0.0)
     right = (float(boxes.ends[box]) - start) / bp_per_pixel
     name = len(boxes.names[box]) * LETTER_PIXELS

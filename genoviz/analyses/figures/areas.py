@@ -69,7 +69,7 @@ def curve_areas(curve: Curve, axis: Axis, to_x, start: float, end: float) -> lis
 
 
 def _stretches(values: np.ndarray) -> list[tuple[int, int]]:
-    """Return from where to where there are values without a gap."""
+    """Return start and end of each run of values without a gap."""
     is_there = np.concatenate([[False], ~np.isnan(values), [False]])
     bounds = np.flatnonzero(is_there[1:] != is_there[:-1])
     return list(zip(bounds[::2].tolist(), bounds[1::2].tolist(), strict=True))

@@ -109,7 +109,7 @@ def _count_sizes(lcp, k, first_chunk, last_chunk, few, many):
 def iter_lengths(
     lcp: np.ndarray, top: int
 ) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
-    """Return in how many rows the common prefix has each length; int64, shape (top + 1,) both.
+    """Return the number of rows by length of their common prefix; int64, shape (top + 1,) both.
 
     The first is of the prefix with the row before, the second of the longer one of those with the
     rows before and after. Lengths beyond ``top`` count as ``top``.

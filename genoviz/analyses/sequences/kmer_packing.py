@@ -95,7 +95,7 @@ class AmbiguousKmers:
         return is_turned
 
     def branch_lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return after how many letters, from the last one, k-mers branch; and offsets.
+        """Return the lengths of suffixes at which k-mers branch, and offsets.
 
         Both are int64; k-mer ``i`` has ``lengths[offsets[i] : offsets[i + 1]]``, ascending.
         """

@@ -109,7 +109,7 @@ def iter_distinct(
 
 
 def count_places(segment_lengths: np.ndarray, ks: np.ndarray) -> np.ndarray:
-    """Return at how many places of segments a k-mer begins, for each k; int64.
+    """Return the number of places in segments at which a k-mer begins, for each k; int64.
 
     ``segment_lengths`` are the bases between one exception and the next.
     """
