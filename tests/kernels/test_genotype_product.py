@@ -143,7 +143,7 @@ def test_arrays_where_the_backend_has_them_are_taken(backend):
     np.testing.assert_allclose(transposed.tolist(), matrix.T @ left, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_samples", [0, 1, 3, 4, 101, 1030])
+@pytest.mark.parametrize("n_samples", [0, 1, 3, 4, 32, 63, 64, 101, 1030])
 def test_codes_are_counted(backend, n_samples):
     packed, *_ = make_case(n_samples, 13, 1, seed=n_samples)
     counts = load_kernel("genotype_product", backend).count_codes(packed, n_samples)

@@ -22,6 +22,7 @@ from genoviz.kernels.genotype_product.cpu_tables import (
     pack_five_codes,
 )
 from genoviz.kernels.genotype_product.wide_columns import MAX_SMALL, SMALL
+from genoviz.kernels.instructions import count_ones
 
 __all__ = [
     "count_codes",
@@ -36,6 +37,7 @@ __all__ = [
 FEW_MISSING = 0.008
 """Up to which share missing genotypes are added one by one, which costs less than a product."""
 SAMPLED_VARIANTS = 256
+LOW_BITS, ONE = np.uint64(0x5555555555555555), np.uint64(1)
 STATE_DOSAGES = 2.0, 1.0, 0.0
 KIND_WEIGHTS = 0.0, 1.0, 0.0
 ROUNDING = 8 * np.finfo(np.float64).eps
@@ -160,14 +162,17 @@ def _measure(dense, weights, small):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _count_codes(packed, n_samples, counts):
+    n_words = n_samples >> 5
     for j in prange(len(packed)):
-        of_byte = np.zeros(256, np.int64)
-        for byte in packed[j, : n_samples >> 2]:
-            of_byte[byte] += 1
-        for byte in range(256):
-            for place in range(4):
-                counts[j, byte >> 2 * place & 3] += of_byte[byte]
-        for i in range(n_samples & ~3, n_samples):
+        missing, heterozygous, second = np.uint64(0), np.uint64(0), np.uint64(0)
+        for word in packed[j, : 8 * n_words].view(np.uint64):  # 32 genotypes each
+            low, high = word & LOW_BITS, word >> ONE & LOW_BITS
+            missing += count_ones(low & ~high)
+            heterozygous += count_ones(high & ~low)
+            second += count_ones(low & high)
+        counts[j, 1], counts[j, 2], counts[j, 3] = missing, heterozygous, second
+        counts[j, 0] = 32 * n_words - counts[j, 1:].sum()
+        for i in range(32 * n_words, n_samples):
             counts[j, packed[j, i >> 2] >> 2 * (i & 3) & 3] += 1
 
 
@@ -216,3 +221,6 @@ def _sum_wide_transposed(packed, values, left, out):
                 for column in range(k):
                     sums[column] += values[j, code] * left[i, column]
             out[j] += sums
+
+
+# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -31,7 +31,8 @@ from genoviz.model.genotypes.genotypes import Genotypes
 TESTING = "Association"
 FITTING = "Model without variants"
 N_CALIBRATING = 30
-N_PROBES = 30
+MOST_PROBES, LEAST_PROBES, PROBED = 15, 3, 4e9
+"""Of many samples few random columns tell the variances: PROBED over their square, as BOLT-LMM."""
 _BLOCK_VALUES = 1 << 23
 
 
@@ -153,8 +154,9 @@ def iter_calibrated(
 ) -> Generator[Progress, None, tuple[np.ndarray, float]]:
     """Test each variant by its score; return variances by chromosome, and what calibrates."""
     relationships = _Relationships(chromosomes, takes_all)
+    n_probes = int(np.clip(PROBED / design.n_samples**2, LEAST_PROBES, MOST_PROBES))
     covariance = ProbedCovariance(
-        [relationships.multiply_all], design.basis, n_probes=N_PROBES, seed=seed
+        [relationships.multiply_all], design.basis, n_probes=n_probes, seed=seed
     )
     steps = iter_reml_of(
         covariance, design.response, ("genotypes",), tolerance=1e-3, max_iterations=30
