@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
 from genoviz import (
     FilterOptions,
@@ -150,6 +152,33 @@ def test_clusters_lie_together():
     assert sorted(order.tolist()) == list(range(45))
     assert np.count_nonzero(np.diff(group[order])) == 2
     assert relationship_matrix(genotypes_of([[0], [3]])).order_by_clusters().tolist() == [0, 1]
+
+
+def order_of_scipy(values):
+    scales = 1 / np.sqrt(np.diag(values))
+    distances = np.maximum(1 - values * scales * scales[:, None], 0)
+    np.fill_diagonal(distances, 0)
+    return leaves_list(linkage(squareform(distances, checks=False), "average"))
+
+
+@pytest.mark.parametrize("n_samples", [3, 4, 7, 60, 300])
+def test_the_order_of_clusters_is_scipys(n_samples):
+    for seed in range(20):
+        z = np.random.default_rng(seed).normal(size=(n_samples, 40))
+        matrix = RelationshipMatrix(z @ z.T / 40, SampleTable.from_ids(range(n_samples)), "", 40)
+        assert np.array_equal(matrix.order_by_clusters(), order_of_scipy(matrix.values))
+
+
+def test_the_order_of_clusters_of_real_samples_is_scipys():
+    matrix = relationship_matrix(read_real(plink_files("maize_mdp")))
+    assert np.array_equal(matrix.order_by_clusters(), order_of_scipy(matrix.values))
+
+
+def test_clusters_are_found_while_other_threads_run():
+    assert relationships._join_nearest.targetoptions["nogil"]
+    again = np.ones((4, 4))  # all alike, twice
+    matrix = RelationshipMatrix(again, SampleTable.from_ids(range(4)), "", 1)
+    assert sorted(matrix.order_by_clusters().tolist()) == [0, 1, 2, 3]
 
 
 def test_relatives_are_all_pairs_above():
