@@ -45,6 +45,16 @@ INJECTED = """() => new Promise((done) => {
     place.append(script)
   }
 })"""
+# As Panel shows what the server tells in passing.
+TOLD = """(message) => {
+  const models = [...Bokeh.documents.flatMap((page) => [...page._all_models.values()])]
+  const area = models.find((model) => model.class_name === "NotificationArea")
+  const notification = {
+    message, duration: 0, notification_type: "error", _destroyed: false, _uuid: "told",
+  }
+  area.document.event_manager.trigger(
+    {event_name: "esm_event", model: area, data: {type: "enqueue", notification}})
+}"""
 
 
 # The other test breaks the rules in the same tab.
@@ -100,6 +110,8 @@ def test_no_hostile_name_runs_in_a_browser(tabs, dashboard_url, tmp_path):
         for share in (0.3, 0.5, 0.7):  # what is told of what the mouse is over
             page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
         look()
+    page.evaluate(TOLD, f"More than 1 MB were uploaded in the tabs of {hostile('group', 0)}.")
+    visit.until(shows(hostile("group", 0)))
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=hit()>')")
     _, evil, _ = json.loads(page.evaluate(FOUND))
     assert evil, "else the trap would see nothing"
