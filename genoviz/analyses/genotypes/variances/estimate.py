@@ -233,6 +233,12 @@ def iter_reml_of_relationships(
     training = Training(values, covariates, covariate_names=covariate_names)
     trained = np.flatnonzero(training.is_trained)
     matrices = [each[np.ix_(trained, trained)] for each in relationships.values()]
+    for name, matrix in zip(relationships, matrices, strict=True):
+        if not np.isfinite(matrix).all():
+            raise ParameterError(
+                f"relationships {name!r} have values that are no numbers, as of samples that share "
+                "no genotype; leave such samples out"
+            )
     basis = training.basis[trained]
     if _is_exact(traces, len(trained)):
         covariance = _dense(matrices, basis)
