@@ -25,6 +25,7 @@ SCOPES = {
         CALL,
         CALL,
     ),
+    "GBWT decoding, from compressed records to steps": (KERNEL, None),
     "Genotype products on one GPU, against the least time of float64 on an H100": (KERNEL, KERNEL),
     "Interval counts on one GPU, against CuPy's sort and binary search": (KERNEL, KERNEL),
     "Interval counts, against NumPy's sort and binary search": (CALL, CALL),

@@ -22,7 +22,8 @@ from genoviz.generators import report
 from genoviz.io.files.content import open_content
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gbz_loops
-from genoviz.io.graph.gfa import GfaProgress, load_graph, store_graph
+from genoviz.io.graph.cache import load_graph, store_graph
+from genoviz.io.graph.gfa import GfaProgress
 from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.graph.simple_sds import ElementReader
 from genoviz.kernels.gbwt import FAULTS, NO_STEP
@@ -354,6 +355,8 @@ def _measure(reader: ElementReader, index: _Index, kernel: ModuleType) -> np.nda
             f"has other than {n_visits:,} visits in the records of its GBWT, which its header "
             "counts, or not the same in both directions (damaged file)"
         )
+    if int(sizes.max(initial=0)) > MAX_NODES:
+        raise reader.refuse(f"has a node that paths visit more than {MAX_NODES:,} times")
     reader.check_ratio(2 * n_visits, len(reader.content))
     return np.append(0, np.cumsum(sizes))
 

@@ -170,9 +170,13 @@ def build_gbwt(graph: PangenomeGraph, slots: np.ndarray, first: int) -> GbwtReco
     """
     n_slots = int(slots[-1]) + 1
     walk, bounds = _double_paths(graph.steps, graph.path_offsets, slots)
-    froms, tos = _list_edges(graph, slots, walk, bounds)
+    froms, tos = _list_links(graph.edges, slots)
     edge_starts = np.searchsorted(froms, np.arange(2 * n_slots + 1))
-    taken, counts = _find_edges(walk, bounds, edge_starts, tos)
+    taken, counts, n_missing = _find_edges(walk, bounds, edge_starts, tos)
+    if n_missing:
+        froms, tos = _list_taken(walk, bounds)
+        edge_starts = np.searchsorted(froms, np.arange(2 * n_slots + 1))
+        taken, counts, _ = _find_edges(walk, bounds, edge_starts, tos)
     sizes = np.bincount(walk, minlength=2 * n_slots).astype(np.int64)
     record_starts = np.append(0, np.cumsum(sizes))
     firsts = walk[bounds[:-1][np.diff(bounds) > 0]]
@@ -202,19 +206,22 @@ def _in_passing_order(n_slots: int) -> np.ndarray:
     return np.append(forward, forward[::-1] + 1)
 
 
-def _list_edges(
-    graph: PangenomeGraph, slots: np.ndarray, walk: np.ndarray, bounds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return from and to of all links of the graph in both directions, in order."""
-    edges = (slots[graph.edges >> 1] << 1 | (graph.edges & 1)).astype(np.uint64)
-    pairs = np.concatenate([edges, edges[:, ::-1] ^ np.uint64(1)])
-    keys = np.unique(pairs[:, 0] << np.uint64(32) | pairs[:, 1])
-    if _n_missing(walk, bounds, keys):
-        steps = walk.astype(np.uint64)
-        is_last = np.zeros(len(walk), np.bool_)
-        is_last[bounds[1:][np.diff(bounds) > 0] - 1] = True
-        taken = (steps[:-1] << np.uint64(32) | steps[1:])[~is_last[:-1]]
-        keys = np.unique(np.append(keys, taken))
+def _list_links(edges: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return from and to of all links in both directions, in order."""
+    links = (slots[edges >> 1] << 1 | (edges & 1)).astype(np.uint64)
+    pairs = np.concatenate([links, links[:, ::-1] ^ np.uint64(1)])
+    return _split_keys(np.unique(pairs[:, 0] << np.uint64(32) | pairs[:, 1]))
+
+
+def _list_taken(walk: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return from and to of all that paths take, in order."""
+    steps = walk.astype(np.uint64)
+    is_last = np.zeros(len(walk), np.bool_)
+    is_last[bounds[1:][np.diff(bounds) > 0] - 1] = True
+    return _split_keys(np.unique((steps[:-1] << np.uint64(32) | steps[1:])[~is_last[:-1]]))
+
+
+def _split_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(_END)).astype(np.int64)
 
 
@@ -236,28 +243,26 @@ def _double_paths(steps, path_offsets, slots):
 
 
 @njit(nogil=True, cache=True)
-def _n_missing(walk, bounds, keys):
-    """Return how many steps take no link of these."""
-    n = 0
-    for sequence in range(len(bounds) - 1):
-        for i in range(bounds[sequence], bounds[sequence + 1] - 1):
-            key = np.uint64(walk[i]) << np.uint64(32) | np.uint64(walk[i + 1])
-            place = np.searchsorted(keys, key)
-            n += place == len(keys) or keys[place] != key
-    return n
-
-
-@njit(nogil=True, cache=True)
 def _find_edges(walk, bounds, edge_starts, tos):
-    """Return the link that each visit takes (-1 at an end), and how often each is taken."""
+    """Return the link that each visit takes (-1 at an end), how often each is taken, and misses."""
     taken, counts = np.full(len(walk), -1, np.int32), np.zeros(len(tos), np.int64)
+    n_missing = 0
     for sequence in range(len(bounds) - 1):
         for i in range(bounds[sequence], bounds[sequence + 1] - 1):
-            first, last = edge_starts[walk[i]], edge_starts[walk[i] + 1]
-            edge = first + np.searchsorted(tos[first:last], walk[i + 1])
-            taken[i] = edge
-            counts[edge] += 1
-    return taken, counts
+            low, stop = edge_starts[walk[i]], edge_starts[walk[i] + 1]
+            high, to = stop, walk[i + 1]
+            while low < high:
+                middle = (low + high) >> 1
+                if tos[middle] < to:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < stop and tos[low] == to:
+                taken[i] = low
+                counts[low] += 1
+            else:
+                n_missing += 1
+    return taken, counts, n_missing
 
 
 @njit(nogil=True, cache=True)

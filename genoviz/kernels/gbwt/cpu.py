@@ -1,5 +1,6 @@
 """The paths of a GBWT on all cores, a task for each block; the contract is in ``__init__``."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
@@ -47,11 +48,10 @@ def iter_decode_paths(
     blocks = _cut_blocks(record_starts, block_visits)
     source = (data, record_bytes, alphabet_offset, record_starts, handles)
     with _threads() as pool:
-        parts = []
+        parts, follower = [], _follower(source)
         for first, last in _slices(len(blocks) - 1):
             bounds = blocks[first : last + 1].tolist()
-            found = pool.map(_follower(source), bounds[:-1], bounds[1:])
-            parts += found
+            parts += pool.map(follower, bounds[:-1], bounds[1:])
             if fault := max(part[3] for part in parts[first:last]):
                 return DecodedPaths(None, None, fault)
             yield DECODE_STAGES[0], int(record_starts[bounds[-1]]), total
@@ -91,6 +91,17 @@ def iter_decode_paths(
     return DecodedPaths(path_offsets, steps, 0)
 
 
+class _Scratch(threading.local):
+    """Arrays that a thread uses again: new memory for each block would cost as much as the work."""
+
+    def take(self, name, n, dtype):
+        array = getattr(self, name, None)
+        if array is None or len(array) < n:
+            array = np.empty(n + n // 4, dtype)
+            setattr(self, name, array)
+        return array[:n]
+
+
 def _threads():
     return ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS)
 
@@ -117,13 +128,14 @@ def _cut_blocks(record_starts, block_visits):
 
 def _follower(source):
     """Return what finds the segments of a block: heads, steps, exits, and a fault."""
-    record_starts = source[3]
+    record_starts, scratch = source[3], _Scratch()
     nothing = np.empty(0, np.uint32)
 
     def follow(first, last):
         n = int(record_starts[last] - record_starts[first])
-        heads, exits, ends = (np.empty(n, np.int64) for _ in range(3))
-        segments = np.full(n, -1, np.int32)
+        heads, exits, ends = (scratch.take(name, n, np.int64) for name in ("h", "x", "e"))
+        segments = scratch.take("s", n, np.int32)
+        segments.fill(-1)
         n, fault = _pass_block(*source, first, last, segments, heads, exits, ends, nothing)
         if fault == 0 and (exits[:n] == _UNSET).any():
             fault = _SHARED
@@ -134,13 +146,14 @@ def _follower(source):
 
 def _writer(source, lengths, sequences, places, path_offsets, steps, sums):
     """Return what writes the steps of a block."""
-    record_starts = source[3]
+    record_starts, scratch = source[3], _Scratch()
     nothing = np.empty(0, np.int64)
 
     def write(first, last, start, stop):
-        segments = np.full(int(record_starts[last] - record_starts[first]), -1, np.int32)
+        segments = scratch.take("s", int(record_starts[last] - record_starts[first]), np.int32)
+        segments.fill(-1)
         ends = np.append(0, np.cumsum(lengths[start:stop], dtype=np.int64))
-        staged = np.empty(ends[-1], np.uint32)
+        staged = scratch.take("t", int(ends[-1]), np.uint32)
         _pass_block(*source, first, last, segments, nothing, nothing, ends, staged)
         own = lengths[start:stop], sequences[start:stop], places[start:stop]
         _place_steps(staged, *own, path_offsets, steps, sums[start:stop])
