@@ -1,7 +1,8 @@
 """Suffix arrays: beside pydivsufsort and ``bwa index``, in the same run.
 
 Texts: human-like ones (``human_like.py``); yeast; and a mixture of strains: yeast, E. coli and two
-strains each of S. aureus and H. pylori, with mutated copies of them, cut to 6, 24 and 60 Mb.
+strains each of S. aureus and H. pylori, with mutated copies of them, cut to 6, 24 and 60 Mb; and
+repeats of one unit, of 2 and 20 Mb.
 Letters other than A C G T are A in all, as the peers index them so or at random.
 
 pydivsufsort sorts one strand on one thread, as we do. ``bwa index`` (not a Python package) makes
@@ -37,6 +38,14 @@ GENOMES = {
     "pylori G27": "hpylori_G27.fa.gz",
     "pylori Puno120": "hpylori_Puno120.fa.gz",
 }
+REPEATS = {
+    "(AC)n": (2, 0.0),
+    "period 7": (7, 0.0),
+    "period 171": (171, 0.0),
+    "period 171, 1 % changed": (171, 0.01),
+}
+"""Bases of the unit of repeats, and the fraction of all bases that is changed."""
+REPEAT_SIZES = (2_000_000, 20_000_000)
 # Genomes and the fractions of their bases that are mutated, in their order in the mixture.
 MIXTURE = (
     ("aureus COL", 0.0),
@@ -77,6 +86,11 @@ def measure(backend: str) -> list[Row]:
 def make_texts() -> list[tuple[str, np.ndarray]]:
     """Return the names and letters of all texts."""
     texts = [(f"human-like, {n // 10**6} Mb", make_human_like(n)) for n in SIZES]
+    texts += [
+        (f"{name}, {n // 10**6} Mb", make_repeat(*REPEATS[name], n))
+        for n in REPEAT_SIZES
+        for name in REPEATS
+    ]
     mixture = make_mixture()
     if mixture is None:
         print("  no real genomes here: texts of them are left out")
@@ -87,6 +101,16 @@ def make_texts() -> list[tuple[str, np.ndarray]]:
         (f"yeast, {len(yeast) / 1e6:.0f} Mb", yeast),
         *((f"mixture of strains, {n // 10**6} Mb", mixture[:n]) for n in SIZES),
     ]
+
+
+def make_repeat(n_unit: int, rate: float, n_bases: int) -> np.ndarray:
+    """Return a repeat of a unit; of two bases it is AC."""
+    generator = np.random.default_rng(n_unit)
+    unit = LETTERS[:2] if n_unit == 2 else LETTERS[generator.integers(0, 4, n_unit)]
+    letters = np.resize(unit, n_bases)
+    places = np.flatnonzero(generator.random(n_bases) < rate)
+    letters[places] = LETTERS[generator.integers(0, 4, len(places))]
+    return letters
 
 
 def read_letters(genome: str) -> np.ndarray | None:

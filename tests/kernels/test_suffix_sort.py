@@ -53,6 +53,45 @@ def test_ties_are_refined_among_positions_of_64_bits(name):
     assert is_suffix_array(text, order)
 
 
+def runs_of(generator, unit, n_runs, longest):
+    """Return repeats of a unit, each of another length and with other letters behind it."""
+    parts = []
+    for n in generator.integers(1, longest, n_runs).tolist():
+        cut = int(generator.integers(0, len(unit) + 1))
+        parts += [unit * n + unit[:cut], random_letters(generator, int(generator.integers(0, 4)))]
+    return "".join(parts)
+
+
+@pytest.mark.parametrize("unit", ["AC", "CA", "AAC", "TG", "GATTACA", "ACACAT", 60, 171])
+def test_repeats_sort_by_how_much_is_left_and_what_follows(unit):
+    """Of runs of one unit some end in a smaller suffix and some in a larger one, some are equal."""
+    generator = np.random.default_rng(len(str(unit)))
+    if isinstance(unit, int):
+        unit = random_letters(generator, unit)
+    runs = [runs_of(generator, unit, 12, 40), runs_of(generator, unit, 2, 400), unit * 90]
+    text = make_text(runs[0], "N" * 3 + runs[1], runs[0][:-1], runs[2], runs[2] + "A", runs[2])
+    for dtype in (np.uint32, np.int64):
+        assert is_suffix_array(text, sort_text(text, dtype=dtype)[0])
+
+
+def test_repeats_of_small_texts_are_sorted_as_by_comparison():
+    generator = np.random.default_rng(11)
+    for _ in range(12):
+        unit = random_letters(generator, int(generator.integers(2, 9)), "AC")
+        text = make_text(runs_of(generator, unit, 3, 120), runs_of(generator, unit, 2, 90))
+        assert sort_text(text)[0].tolist() == sort_suffixes(text.symbols())
+
+
+@pytest.mark.parametrize(("unit", "n_rounds"), [("AC", 1), ("GATTACA", 1), ("ACGGTCATTC" * 17, 2)])
+def test_a_repeat_takes_a_round_whatever_its_length(unit, n_rounds):
+    """Each round of doubling would double the bases that are told apart: some ten rounds."""
+    for n in (40_000, 160_000):
+        text = make_text((unit * n)[:n], "G")
+        order, steps = sort_text(text)
+        assert is_suffix_array(text, order)
+        assert [stage for stage, *_ in steps].count("ties") <= n_rounds
+
+
 @pytest.mark.parametrize("key_bases", [16, 21, 24])
 def test_ties_are_checked_once_for_each_doubling_of_depth(key_bases):
     doublings = [192, 384, 768, 1536]

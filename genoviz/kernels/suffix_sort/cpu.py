@@ -21,7 +21,7 @@ GATTACA and its end ``$``::
 Beside the text and the suffix array, in whose memory most work is done, this takes 1/4 byte for
 each symbol and 5 to 7 bytes for each seed: about 2 bytes a symbol in genomes, at most 4. So the
 peak is 6 to 6.5 bytes a symbol in genomes with text and result, at most 8.5; with int64 twice the
-result's and the seeds' share. Only a text that is one short repeat takes more: 32 bytes for each
+result's and the seeds' share. Only a text that is one short repeat takes more: 40 bytes for each
 tied seed of its largest group while that is refined.
 """
 

@@ -16,6 +16,7 @@ from genoviz.kernels.instructions import leading_zeros
 
 FEW = 12
 SHORT = 20
+MANY, CHECKED = 1 << 12, 64
 MAX_DIGIT = 11
 SPARE = 1 << 20
 COMPARED_BASES = 1024
@@ -279,6 +280,24 @@ def _is_checked(depth, key_bases):
 
 
 @njit(nogil=True, cache=True)
+def _is_repeat(words, first, last, depth, mask):
+    """Tell whether a group is of a repeat: most of its seeds stand as far from each other.
+
+    More keys would not tell them apart; ``cpu_seeds`` sorts them by how much is left of the repeat.
+    """
+    if last - first < MANY:
+        return False
+    n_same, before = 0, np.int64(0)
+    for i in range(first + 1, last):
+        distance = abs(np.int64(words[i] & mask) - np.int64(words[i - 1] & mask))
+        n_same += distance == before and 2 * distance <= depth
+        before = distance
+        if i == first + CHECKED and 2 * n_same < CHECKED:
+            return False
+    return 4 * n_same >= 3 * (last - first)
+
+
+@njit(nogil=True, cache=True)
 def _keep_tied(packed, marks, words, first, last, depth, mask, seeds, is_head, links):
     for i in range(first, last):
         seeds[i] = words[i] & mask
@@ -336,9 +355,9 @@ def _sort_block(
                     n_tied += k - i
                 i = k
             at = after
-        elif _is_checked(depth, key_bases) and find_link(
-            packed, marks, np.int64(words[at] & mask), depth
-        ):
+        elif (
+            _is_checked(depth, key_bases) or _is_repeat(words, at, after, depth, mask)
+        ) and find_link(packed, marks, np.int64(words[at] & mask), depth):
             _keep_tied(packed, marks, words, at, after, depth, mask, seeds, is_head, links)
             n_tied += n
             at = after

@@ -16,6 +16,12 @@ in common, which becomes its new link: common bases double with each round::
                   |-- common --|rank 7        in common, up to its own link:
                                |-- common --|
                   |---------- common -------| and so have these
+
+Where a repeat of some bases many times over ties its own seeds, that would take a round for each
+doubling of its length. There the seeds of a group stand a period apart, and a chain of them ends
+with one whose next seed, a period further, is in another group. If that group is a smaller one, the
+chain's last seed is its smallest, else its largest, and so on along the chain: so the repeats that
+are left, and the rank behind the chain, sort all at once.
 """
 
 from __future__ import annotations
@@ -30,6 +36,7 @@ LOW_HALF = np.uint64(0xFFFFFFFF)
 ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
 COUNTS = 8
 FEW = 16
+MANY = 64
 GROUPS, FETCHED = 64, 192
 DIGIT_BITS = 11
 DIGIT = (1 << DIGIT_BITS) - 1
@@ -244,13 +251,30 @@ def _sort_pairs(keys, positions, n):
 
 
 @njit(nogil=True, cache=True)
+def _turn_descending(keys, positions, n):
+    """Turn what descends around, and tell whether keys are in order now."""
+    ascends = descends = True
+    i = 1
+    while i < n and (ascends or descends):
+        ascends &= keys[i] >= keys[i - 1]
+        descends &= keys[i] < keys[i - 1]
+        i += 1
+    if descends and not ascends:
+        for i in range(n // 2):
+            k = n - 1 - i
+            keys[i], keys[k] = keys[k], keys[i]
+            positions[i], positions[k] = positions[k], positions[i]
+    return ascends or descends
+
+
+@njit(nogil=True, cache=True)
 def _sort_many(keys, positions, n):
     """Sort by 11 bits of the keys at a time, the lowest ones first, where any differ."""
+    if _turn_descending(keys, positions, n):
+        return
     differs = np.int64(0)
     for i in range(1, n):
         differs |= keys[i] ^ keys[0]
-    if differs == 0:
-        return
     sorted_keys, sorted_positions = np.empty(n, np.int64), np.empty(n, np.int64)
     for shift in range(0, 63, DIGIT_BITS):
         if differs >> shift & DIGIT == 0:
@@ -298,8 +322,67 @@ def _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts):
 
 
 @njit(nogil=True, cache=True)
+def _is_periodic(seeds, first, n, link):
+    """Tell whether most seeds of a group stand as far from each other, no farther than its link."""
+    n_same, before = 0, np.int64(0)
+    for i in range(first + 1, first + n):
+        distance = abs(np.int64(seeds[i]) - np.int64(seeds[i - 1]))
+        n_same += distance == before and distance <= link
+        before = distance
+    return 4 * n_same >= 3 * n
+
+
+@njit(nogil=True, cache=True)
+def _sort_chains(seeds, is_head, first, n, ranks, links, next_links):
+    """Sort a group by the repeats that are left of each seed's chain, and by what follows these.
+
+    Return whether that is done: numbers may be too large for one key.
+    """
+    positions, repeats, keys = np.empty(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        positions[i] = keys[i] = seeds[first + i]
+    _sort_pairs(keys, positions, n)
+    period = np.int64(links[first >> 1])
+    for i in range(1, n):
+        period = min(period, positions[i] - positions[i - 1])
+    k, most = n - 1, np.int64(1)
+    for i in range(n - 1, -1, -1):
+        while positions[k] > positions[i] + period:
+            k -= 1
+        if k > i and positions[k] == positions[i] + period:
+            repeats[i], keys[i] = repeats[k] + 1, keys[k]
+            most = max(most, repeats[i] + 1)
+        else:
+            keys[i] = ranks[(positions[i] + period) >> 1]
+    n_ranks = np.int64(len(seeds))
+    if most > (np.int64(1) << 61) // n_ranks:
+        return False
+    for i in range(n):
+        row = repeats[i] if keys[i] < first else 2 * most - repeats[i]
+        keys[i] += row * n_ranks
+    _sort_pairs(keys, positions, n)
+    head = 0
+    for i in range(n):
+        seeds[first + i] = positions[i]
+        if keys[i] != keys[head]:
+            head = i
+            is_head[first + i] = NEW_HEAD
+        if i == head + 1:
+            row, rank = keys[head] // n_ranks, keys[head] % n_ranks
+            left = row if row < most else 2 * most - row
+            next_links[(first + head) >> 1] = (left + 1) * period + np.int64(links[rank >> 1])
+    return True
+
+
+@njit(nogil=True, cache=True)
 def _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positions):
     link = np.int64(links[first >> 1])
+    if (
+        n >= MANY
+        and _is_periodic(seeds, first, n, link)
+        and _sort_chains(seeds, is_head, first, n, ranks, links, next_links)
+    ):
+        return
     for i in range(n):
         position = np.int64(seeds[first + i])
         positions[i] = position
