@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Iterable
 from contextvars import Context
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,7 @@ def _prepare_libraries() -> None:
     load_scripts_natively()
     tell_changes_at_once()
     keep_no_message_back()
+    make_properties_side_by_side()
     make_models_quickly()
     # A browser repeats models that it shows late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
@@ -314,6 +316,28 @@ def keep_no_message_back() -> None:
 
     dispatch_all.keeps_none_back = True
     panel_io._dispatch_msgs = dispatch_all
+
+
+def make_properties_side_by_side() -> None:
+    """Let a property that is kept be made of one object while it is made of another.
+
+    Before Python 3.12 all objects of a class share a lock: while the steps of somebody's large
+    graph are counted, the event loop would wait for those of a small one.
+    """
+    if sys.version_info >= (3, 12):
+        return
+    missing = object()
+
+    def get(self, instance, owner=None):  # noqa: ARG001
+        if instance is None:
+            return self
+        kept = instance.__dict__
+        value = kept.get(self.attrname, missing)
+        if value is missing:
+            value = kept[self.attrname] = self.func(instance)
+        return value
+
+    cached_property.__get__ = get
 
 
 def share_tasks() -> None:

@@ -7,6 +7,7 @@ import json
 import logging
 import random
 import threading
+from functools import cached_property
 from hashlib import sha256
 from html import unescape
 from types import SimpleNamespace
@@ -32,6 +33,7 @@ from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.serving import serve
 from genoviz_app.server.setup import keep_styles_here, prepare_server, send_small_frames_at_once
+from tests.waiting import PATIENCE, wait_until
 
 
 def test_websockets_are_opened_without_delay(monkeypatch):
@@ -212,3 +214,37 @@ def test_a_browser_is_told_of_each_change_also_of_the_last():
         events = [event for content in contents for event in content.get("events", ())]
         told = [event["new"] for event in events if event["attr"] == "placeholder"]
         assert told == wanted, f"seed {seed}"
+
+
+class Graph:
+    """Takes as long to count its steps as a gate is closed."""
+
+    def __init__(self):
+        self.entered, self.gate = threading.Event(), threading.Event()
+
+    @cached_property
+    def n_steps(self):
+        self.entered.set()
+        assert self.gate.wait(2 * PATIENCE)
+        return id(self)
+
+
+def test_a_property_of_a_small_graph_does_not_wait_for_that_of_a_large_one():
+    prepare_server()
+    large, small = Graph(), Graph()
+    small.gate.set()
+    threads = [
+        threading.Thread(target=lambda graph=graph: graph.n_steps) for graph in (large, small)
+    ]
+    threads[0].start()
+    assert large.entered.wait(PATIENCE)
+    threads[1].start()
+    try:
+        wait_until(lambda: "n_steps" in vars(small))
+        assert "n_steps" not in vars(large)
+    finally:
+        large.gate.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert (small.n_steps, large.n_steps) == (id(small), id(large))
+    assert Graph.n_steps.attrname == "n_steps"
