@@ -21,6 +21,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.files.reading_rules import show_bytes
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
+from genoviz.io.graph.gbz import estimate_gbz
 from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
 from genoviz.io.text.text_file import read_start
 from genoviz_app.server.limits import Share
@@ -220,8 +221,10 @@ def graph_bytes(path: Path) -> int:
     """Return what opening a graph takes: 60 bytes a node, and its text for bases and steps.
 
     Nodes are counted in parts of the file, all over it; of a compressed one, all of the first part
-    has as many as half of the text.
+    has as many as half of the text. A GBZ says how much it holds.
     """
+    if estimated := estimate_gbz(path):
+        return estimated
     n_bytes = text_bytes(path)
     if n_bytes == path.stat().st_size:
         sample = _spread_sample(path)

@@ -42,6 +42,7 @@ _NO_PHASE = 0xFFFFFFFF
 _NAME_TAG = "pggname"
 _LETTERS = ord("A"), ord("z")
 _MAX_SIZE = 1 << 48
+_START_BYTES = 1 << 16
 
 Progress = tuple[str, int, int]
 
@@ -166,6 +167,24 @@ def iter_read_gbz(
             storing, lambda step: GfaProgress("Saving the graph for next time", *step)
         )
     yield GfaProgress("Done", n_bytes, n_bytes, graph)
+
+
+def estimate_gbz(path: Path) -> int:
+    """Return about how many bytes the graph of a GBZ file takes, by the counts at its beginning.
+
+    It is 0 for a file that is no GBZ, or whose beginning is damaged.
+    """
+    with path.open("rb") as file:
+        start = np.frombuffer(file.read(_START_BYTES), np.uint8)
+    reader = ElementReader(path, start)
+    try:
+        _read_start(reader)
+        _check_header(reader, "a GBWT", _GBWT_TAG, _GBWT_VERSIONS)
+        n_sequences, size, offset, alphabet = (reader.element() for _ in range(4))
+    except FileFormatError:
+        return 0
+    n_steps, n_nodes = max(size - n_sequences, 0) // 2, max(alphabet - offset, 0) // 2
+    return 5 * n_steps + 120 * n_nodes + 4 * path.stat().st_size
 
 
 def _parse(

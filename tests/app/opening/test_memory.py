@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import gc
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from genoviz.errors import FileFormatError
+from genoviz.io.graph.gbz_writer import write_gbz
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.io.graph.reader import read_graph
+from genoviz.samples import get_sample
 from genoviz_app.opening import memory
 from genoviz_app.opening.files import FileCache, OpeningProgress
 from genoviz_app.opening.memory import (
@@ -158,6 +163,22 @@ def test_nodes_of_a_graph_are_counted_all_over_the_file(tmp_path):
     steps = ",".join(f"{k}+" for k in range(100_000))
     path.write_text(segments + "".join(f"P\tp{k}\t{steps}\t*\n" for k in range(20)))
     assert graph_bytes(path) < alone + 2.2 * 20 * len(steps)
+
+
+def test_a_gbz_says_how_much_it_holds(tmp_path):
+    path = tmp_path / "a.gbz"
+    write_gbz(read_gfa(get_sample("simulated"), cache=False), path)
+    graph = read_graph(path, cache=False)
+    taken = graph.steps.nbytes + graph.edges.nbytes + 24 * graph.n_nodes + graph.total_length
+    assert taken < graph_bytes(path) < 4 * taken
+    # A small file may hold much.
+    copies = {"path_names": tuple(f"p{k}" for k in range(200)), "walks": None}
+    copies["path_offsets"] = np.arange(201) * graph.n_nodes
+    copies["steps"] = np.tile(2 * np.arange(graph.n_nodes, dtype=np.uint32), 200)
+    write_gbz(replace(graph, **copies), path)
+    assert graph_bytes(path) > copies["steps"].nbytes > 5 * path.stat().st_size
+    path.write_bytes(path.read_bytes()[:40])
+    assert graph_bytes(path) < 1000
 
 
 def test_genotypes_that_are_mapped_take_little(tmp_path):
