@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
     ),
     "matrix": (
         "genoviz.cli.graph.sharing",
-        "Draw a row for each path or group along the nodes of the graph, as odgi viz.",
+        "Draw which path or group visits which nodes: a row for each, as odgi viz.",
     ),
     "presence": (
         "genoviz.cli.graph.sharing",
