@@ -1,0 +1,155 @@
+"""What is lit up is seen: by its words in the list, and by its colour on the layout and tracks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.samples import get_sample
+from tests.browser.conftest import Visit
+
+N_SAMPLES = 12
+# Pixels of a colour in the picture.
+COUNT = """(canvas, [red, green, blue]) => {
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
+  let n = 0
+  for (let i = 0; i < data.length; i += 4) {
+    n += Math.abs(data[i] - red) + Math.abs(data[i + 1] - green) + Math.abs(data[i + 2] - blue) < 9
+  }
+  return n
+}"""
+FIELD = re.compile("^Find a node")
+
+
+class LitVisit(Visit):
+    """A tab with the bundled graph, a gene on its first path, and a SNP there."""
+
+    def find(self, text, condition):
+        field = self.page.get_by_role("combobox", name=FIELD)
+
+        def enter():
+            field.fill(text)
+            field.press("Enter")
+
+        self.insist(enter, condition)
+
+    def light(self, button, title):
+        """Press Light up until the list has a title; give its words and its colour."""
+        item = self.page.get_by_role("list", name="Lit up").get_by_role("listitem")
+        item = item.filter(has_text=title)
+        self.insist(button.click, item.is_visible)
+        colour = item.get_attribute("data-colour").lstrip("#")
+        return item.inner_text(), [int(colour[i : i + 2], 16) for i in (0, 2, 4)]
+
+    def go(self, title, condition):
+        """Press a title in the list."""
+        name = self.page.get_by_role("button", name=re.compile(f"^{title}: .* Show its place"))
+        self.insist(name.click, condition)
+
+    def show_page(self, name, condition):
+        button = self.page.get_by_role("button", name=name, exact=True)
+        self.insist(button.click, condition)
+
+    def count(self, colour):
+        return self.page.locator("canvas.graph-canvas").evaluate(COUNT, colour)
+
+    @property
+    def named(self):
+        """What the tracks show of what is lit up."""
+        lanes = self.page.locator("canvas[data-lit]")
+        return dict(json.loads(lanes.get_attribute("data-lit")))
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """Name, bases and files of the first path."""
+    graph = read_gfa(get_sample("simulated"))
+    handles = graph.path_steps(0)[:60].tolist()
+    assert not any(handle & 1 for handle in handles)
+    return graph.path_names[0], "".join(graph.node_sequences[handle >> 1] for handle in handles)
+
+
+@pytest.fixture
+def visit(shared_tabs, dashboard_url, sample, tmp_path_factory):
+    """A tab that all tests here use."""
+
+    def open_tab(page):
+        name, _bases = sample
+        folder = tmp_path_factory.mktemp("lit")
+        (folder / "genes.bed").write_text(f"{name}\t1000\t2500\tGENE1\n")
+        head = "\t".join(f"s{i}" for i in range(N_SAMPLES))
+        lines = [
+            f"{name}\t{place + 1}\trs{place}\tA\tC\t.\t.\t.\tGT\t"
+            + "\t".join(("0/0", "0/1", "1/1")[(i + place) % 3] for i in range(N_SAMPLES))
+            for place in (40, 700, 4000)
+        ]
+        (folder / "snps.vcf").write_text(
+            "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t"
+            + head + "\n" + "\n".join(lines) + "\n"
+        )  # fmt: skip
+        query = f"?file=simulated&annotations={folder / 'genes.bed'}"
+        return LitVisit(page, dashboard_url, f"{query}&genotypes={folder / 'snps.vcf'}")
+
+    return shared_tabs.get("lit", open_tab)
+
+
+def test_a_gene_is_lit_on_the_layout_and_in_the_tracks(visit):
+    card = visit.page.get_by_role("status").filter(has_text="GENE1")
+    visit.find("gene1", card.is_visible)
+    button = card.get_by_role("button", name="Light up")
+    words, colour = visit.light(button, "GENE1")
+    assert re.search(r"1 gene on [\d,]+ nodes, \d+ haplotypes", words)
+    visit.until(lambda: visit.count(colour) > 30)
+    visit.page.get_by_role("button", name="Hide GENE1").click()
+    visit.until(lambda: visit.count(colour) == 0)
+    visit.page.get_by_role("button", name="Show GENE1").click()
+    visit.until(lambda: visit.count(colour) > 30)
+    visit.show_page("Tracks", lambda: "GENE1" in visit.named)
+    assert visit.errors == []
+
+
+def test_a_kmer_is_lit_wherever_it_is_and_the_way_leads_back(visit, sample):
+    kmer = sample[1][200:221]
+    hits = visit.page.get_by_text(re.compile(r"^(all [\d,]+ hits|1 hit)$"))
+    visit.find(kmer, hits.is_visible)
+    button = visit.page.get_by_role("button", name="Light up: all these hits")
+    words, colour = visit.light(button, kmer)
+    assert re.search(r"hits? on [\d,]+ nodes?, \d+ haplotypes?", words)
+    visit.go(kmer, lambda: visit.button("Run").is_visible())
+    visit.until(lambda: visit.count(colour) > 30)
+    back = visit.page.get_by_role("button", name="Back to where you were")
+    visit.insist(back.click, lambda: "page=kmers" in visit.page.url)
+    assert visit.errors == []
+
+
+def test_a_guide_is_lit_with_all_its_places(visit, sample):
+    bases = sample[1]
+    at = next(i for i in range(100, 2000) if bases[i + 21 : i + 23] == "GG")
+    guide = bases[at : at + 20]
+    choice = visit.page.get_by_role("button", name=f"{guide} (guide)")
+    visit.find(guide, choice.is_visible)
+    button = visit.page.get_by_role("button", name="Light up: all hits that are listed")
+    visit.insist(choice.click, button.is_visible)
+    visit.until(button.is_enabled)
+    words, colour = visit.light(button, guide)
+    assert re.search(r"places? on [\d,]+ nodes?, \d+ haplotypes?", words)
+    visit.go(f"g1 {guide}", lambda: visit.button("Run").is_visible())
+    visit.until(lambda: visit.count(colour) > 30)
+    assert visit.errors == []
+
+
+def test_a_snp_is_lit_at_its_base(visit):
+    button = visit.page.get_by_role("button", name="Light up: this variant")
+    visit.find("rs700", button.is_visible)
+    words, colour = visit.light(button, "rs700")
+    assert "1 variant on 1 node" in words
+    visit.show_page("Tracks", lambda: "rs700" in visit.named)
+    visit.show_page("Pangenome", lambda: visit.button("Run").is_visible())
+    visit.until(lambda: visit.count(colour) > 10)
+    visit.show_page("Tracks", lambda: visit.named["rs700"] == 1)
+    visit.page.get_by_role("button", name="Clear all that is lit up").click()
+    visit.until(lambda: visit.named == {})
+    assert visit.errors == []
