@@ -164,6 +164,21 @@ def test_a_page_that_is_made_late_shows_what_is_lit_and_picked(opened):
     page.close()
 
 
+def test_what_is_lit_is_drawn_over_the_region_and_the_picked_nodes(opened):
+    """Near by, a node has the colour of its last mark alone."""
+    page = PangenomePage(opened)
+    lit = light(opened, on_paths((0, 1, 3)))
+    opened.region, opened.picked = PathRegion("ref", 0, 4), np.array([0])
+
+    def look():
+        opened.poll()
+        page.poll()
+
+    poll_until(look, lambda: len(page.view.picture.notes.marks) == 3)
+    assert page.view.picture.notes.marks[-1].colour == lit.colour
+    page.close()
+
+
 def test_stretches_nearer_than_a_pixel_are_drawn_as_one_with_their_number(opened):
     rows = [(0, 0, 1), (0, 2, 3), (0, 6, 7)]
     (along,) = lit_along([light(opened, on_paths(*rows))], "ref")

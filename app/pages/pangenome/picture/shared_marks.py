@@ -52,13 +52,16 @@ class SharedMarks:
 
     def _on_region(self, mark: Mark) -> None:
         self._picture.set_mark(REGION_MARK, mark)
+        self._follow_lit()
 
     def _follow_picked(self, *_events: Any) -> None:
         nodes = self._session.picked
         mark = Mark(nodes, PICKED_COLOUR) if len(nodes) else None
         self._picture.set_mark(PICKED_MARK, mark)
+        self._follow_lit()
 
     def _follow_lit(self, *_events: Any) -> None:
+        """Point out what is lit up, over all else: the last mark that is set is drawn on top."""
         shown = self._session.highlights.shown
         for place in range(max(len(shown), self._n_marks)):
             lit = shown[place] if place < len(shown) else None
