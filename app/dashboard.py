@@ -253,7 +253,7 @@ class Dashboard:
             self.page.follow(Address(guides=found.title, genome=genome))
         elif found.kind == "SNP":
             deck.show("genotypes")
-            self.page.revisit(replace(self.page.link, variant=found.title))
+            self.page.revisit(replace(self.page.link, variant=found.title, tab="association"))
         else:
             if found.region is not None:
                 session.region = found.region

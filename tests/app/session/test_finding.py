@@ -17,7 +17,7 @@ from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.parts.wayfinding import Finder
-from genoviz_app.session.finding import Openings, also_here, find_everywhere, suggest
+from genoviz_app.session.finding import Found, Openings, also_here, find_everywhere, suggest
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
@@ -161,5 +161,7 @@ def test_the_header_leads_to_the_page_that_has_it(graph):
         dashboard.finder._handle_msg({"act": "choose", "row": 1})
         assert dashboard.page.slug == "offtargets"
         assert "GATTACAGATTACAGATTAC" in dashboard.page.form.guides.value
+        dashboard._go_to(Found("SNP", "rs1"))
+        assert (dashboard.page.slug, dashboard.page.views.slug) == ("genotypes", "association")
     finally:
         dashboard.close()
