@@ -57,8 +57,8 @@ class PageDeck:
                 "& .MuiToggleButton-root": {"whiteSpace": "nowrap"},
                 "& .MuiToggleButton-root:not(.Mui-selected)": {"color": "#e3eaf3"},
                 "&& .MuiToggleButton-root.Mui-selected": {
-                    "color": "primary.contrastText",
-                    "backgroundColor": "primary.main",
+                    "color": "#06121c",
+                    "backgroundColor": "#4fb3e8",
                 },
             },
         )

@@ -295,11 +295,11 @@ class RemoteTable:
             return
         text = self.search.value_input if "search" in vars(self) else ""
         found = rows.find(text or "")
-        if self._table is None:
+        is_first = self._table is None
+        if is_first:
             is_usual = not (rows.hidden or rows.least_widths)
             frame = empty_frame(self._columns) if is_usual else found
             self._table = self._make_table(frame, rows.hidden, rows.least_widths)
-            self.place.objects = [self._table]
         with pn.io.hold():
             is_alike = self.table.hidden_columns == list(rows.hidden)
             if is_alike and self.table.least_widths == rows.least_widths:
@@ -310,6 +310,8 @@ class RemoteTable:
                 self._table = self._make_table(found, rows.hidden, rows.least_widths)
                 if self._on_sort is not None:
                     self.table.sorters = sorters
+                self.place.objects = [self.table]
+            if is_first:  # when it has its rows: those that come while it is made may be lost
                 self.place.objects = [self.table]
             total = len(rows.frame)
             count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"

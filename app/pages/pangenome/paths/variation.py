@@ -284,9 +284,9 @@ class Variation:
             return
         self.about.object = f"<p>{_describe(detail)}</p>"
         has_alleles = detail.rows is not None
-        self.beside.objects = [self.about, self.alleles.table] if has_alleles else [self.about]
         if has_alleles:
             self.alleles.show(detail.rows)
+        self.beside.objects = [self.about, self.alleles.table] if has_alleles else [self.about]
 
     def _prepare_file(self) -> tuple[str, Callable[[Path], None]]:
         """Return the name of the table to save, and what writes it; nothing is made yet."""

@@ -1,0 +1,82 @@
+"""What a fresh tab shows at the first click is whole, and is there at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import Visit
+
+# The words in the main part of the page, in the shadows of components too.
+WORDS = """() => {
+  const words = []
+  const walk = (root) => {
+    for (const part of root.children) {
+      if (part.shadowRoot) walk(part.shadowRoot)
+      walk(part)
+      const {x, width, height} = part.getBoundingClientRect()
+      if (width === 0 || height === 0 || x < 300) continue
+      const own = [...part.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)
+      words.push(...own.map((node) => node.textContent.trim()))
+    }
+  }
+  walk(document.body)
+  return words.filter((each) => each).join(" ")
+}"""
+# Press the name of a page while the server hears nothing; tell what the browser shows meanwhile.
+PRESSED = """async (button) => {
+  const held = [], {send} = WebSocket.prototype
+  WebSocket.prototype.send = function (message) { held.push([this, message]) }
+  button.click()
+  for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame)
+  const shown = [button.getAttribute("aria-pressed"),
+    document.querySelector(".page-is-coming")?.textContent ?? ""]
+  WebSocket.prototype.send = send
+  for (const [socket, message] of held) socket.send(message)
+  return shown
+}"""
+PAGES = {
+    "Tracks": "Region or feature",
+    "K-mers": "No genome is open",
+    "Off-targets": "Choose a genome",
+    "Genotypes": "No genotypes are open",
+}
+
+
+@pytest.fixture
+def fresh(shared_tabs, dashboard_url):
+    """A tab in which nothing was clicked."""
+    return shared_tabs.get("fresh", lambda page: Visit(page, dashboard_url))
+
+
+def test_the_first_click_on_a_site_shows_its_alleles(fresh):
+    page = fresh.page
+    fresh.show_tab("Variation")
+    rows = page.locator(".tabulator-row")
+    fresh.insist(page.get_by_role("button", name="Find sites").click, lambda: rows.count() > 5)
+    tables = page.locator(".tabulator")
+    told = page.get_by_text("Click an allele to point it out")
+    fresh.insist(rows.first.click, told.is_visible)
+    fresh.until(lambda: tables.nth(1).locator(".tabulator-row").count() >= 2)
+
+
+def test_each_tab_under_the_picture_has_its_words(fresh):
+    before = ""
+    for name in ("Inspect", "Paths", "Annotations", "Statistics", "Cut & keep", "Path"):
+        fresh.show_tab(name)
+        fresh.until(lambda before=before: fresh.page.evaluate(WORDS) not in ("", before))
+        before = fresh.page.evaluate(WORDS)
+
+
+def test_a_press_on_a_page_is_answered_before_the_server_hears_of_it(fresh):
+    page = fresh.page
+    for title, words in PAGES.items():
+        button = page.get_by_role("button", name=title, exact=True)
+        shown = button.evaluate(PRESSED)
+        assert shown == ["true", f"Making the page of {title} …"]
+        fresh.until(lambda words=words: words in page.evaluate(WORDS))
+        fresh.until(lambda: page.locator(".page-is-coming").count() == 0)
+        assert not fresh.canvas.is_visible()
+    button = page.get_by_role("button", name="Pangenome", exact=True)
+    assert button.evaluate(PRESSED) == ["true", ""], "it is there already"
+    fresh.until(fresh.canvas.is_visible)
+    assert fresh.errors == []
