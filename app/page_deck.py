@@ -60,6 +60,7 @@ class PageDeck:
                     "color": "#06121c",
                     "backgroundColor": "#4fb3e8",
                 },
+                "&& .MuiToggleButton-root.Mui-selected:hover": {"backgroundColor": "#7cc6ee"},
             },
         )
         self.switch.param.watch(self._on_switch, "value")

@@ -17,7 +17,7 @@ PICTURE_CARD: dict[str, Any] = {
     **CARD,
     "sx": {"borderRadius": "8px", "padding": "0", "overflow": "hidden"},
 }
-WRAPS: dict[str, Any] = {"@media (max-width: 1180px)": {"flexWrap": "wrap"}}
+WRAPS: dict[str, Any] = {"@media (max-width: 1180px)": {"flexWrap": "wrap", "rowGap": "6px"}}
 """Of a row of fields: where the window is narrow, what finds no place stands below."""
 
 NUMBERS = """

@@ -121,7 +121,10 @@ def test_the_whole_header_is_in_view(still_visit):
         box = page.get_by_label("Toggle theme").bounding_box()
         return 0 < box["x"] + box["width"] <= page.viewport_size["width"]
 
-    still_visit.until(is_in_view)
+    wide = page.viewport_size
+    for width in (1024, wide["width"]):
+        page.set_viewport_size({**wide, "width": width})
+        still_visit.until(is_in_view)
 
 
 def test_what_is_made_can_be_saved(still_visit):
