@@ -13,6 +13,7 @@ from genoviz import (
     simulate_genotypes,
     simulate_trait,
 )
+from genoviz.analyses.genotypes.association import mixed_fits
 from genoviz.errors import ParameterError
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
@@ -59,6 +60,11 @@ def test_exact_tests_are_generalised_least_squares(leave_out, backend):
     np.testing.assert_allclose(found.p, p, rtol=1e-9)
     np.testing.assert_array_equal(found.n_samples, (~np.isnan(DOSAGES[USED])).sum(0))
     np.testing.assert_allclose(found.a1_frequency, np.nanmean(DOSAGES[USED], 0) / 2)
+
+
+def test_rounding_makes_no_variant_of_one_genotype_vary():
+    left, squares = np.array([1e-31, 1e-31, 0.5, 1e-12, 90]), np.array([0, 1e-30, 0.5, 0.5, 99])
+    assert mixed_fits._vary(left, squares).tolist() == [False, False, True, False, True]
 
 
 def test_variances_are_those_of_each_left_out_chromosome():

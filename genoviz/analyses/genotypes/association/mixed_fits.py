@@ -31,6 +31,7 @@ from genoviz.model.genotypes.genotypes import Genotypes
 TESTING = "Association"
 FITTING = "Model without variants"
 N_CALIBRATING = 30
+LEAST_SQUARES = 0.25
 MOST_PROBES, LEAST_PROBES, PROBED = 15, 3, 4e9
 """Of many samples few random columns tell the variances: PROBED over their square, as BOLT-LMM."""
 _BLOCK_VALUES = 1 << 23
@@ -85,6 +86,15 @@ def _put(
         getattr(fits, name)[rows] = np.where(is_varied, values, np.nan)
 
 
+def _vary(left: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Return which variants vary, and beyond what the covariates say of them.
+
+    One sample that differs from all others gives a sum of squares of at least a half; those of a
+    variant of one genotype are 0, and what is left of them is rounding.
+    """
+    return (squares > LEAST_SQUARES) & (left > UNVARIED * squares)
+
+
 def iter_exact(
     chromosomes: list[Chromosome],
     design: Design,
@@ -124,7 +134,7 @@ def iter_exact(
             )
             rotated = matrix.multiply_transposed(covariance.vectors)
             squares = rotated * rotated
-            is_varied = squares.sum(1) > UNVARIED * each.squares[block]
+            is_varied = _vary(squares.sum(1), each.squares[block])
             _put(fits, each.rows[block], rotated @ response, squares @ weights, is_varied)
             yield Progress(TESTING, start + part * (0.6 + 0.4 * block.stop / len(each.rows)))
     return variances, np.nan
@@ -186,7 +196,7 @@ def iter_calibrated(
         both = np.column_stack([design.basis, step.solution[:, k]])
         products = each.matrix.multiply_transposed(both)
         left = each.squares - (products[:, :-1] ** 2).sum(1)
-        is_varied = left > UNVARIED * each.squares
+        is_varied = _vary(left, each.squares)
         _put(fits, each.rows, products[:, -1], gamma * np.maximum(left, 0), is_varied)
         yield Progress(TESTING, 0.95 + 0.05 * (k + 1) / len(chromosomes))
     return np.tile(null.variances, (len(chromosomes), 1)), gamma
@@ -234,7 +244,7 @@ def _calibrating(
         unit[row] = 1.0
         if each.squares[row] > 0:
             column = covariance.take(each.matrix.multiply(unit))
-            if column @ column > UNVARIED * each.squares[row]:
+            if _vary(column @ column, each.squares[row]):
                 numbers.append(k)
                 columns.append(column)
         if len(numbers) == N_CALIBRATING:
