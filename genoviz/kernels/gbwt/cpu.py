@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from genoviz.kernels.gbwt import DECODE_STAGES, FAULTS, NO_STEP, DecodedPaths
+from genoviz.kernels.splitmix import GOLDEN, mix
 
 BLOCK_VISITS = 1 << 16
 BLOCKS_PER_THREAD = 16
@@ -17,9 +18,6 @@ MAX_VISITS = 1 << 48
 _BAD, _END, _UNSET, _NOWHERE = -1, -1, -2, -3
 _BEYOND, _SHARED, _LOOSE, _NOT_MIRRORED = range(1, len(FAULTS))
 _BYTE_BITS = 16
-_SHIFT = np.uint64(32)
-_FACTOR_1 = np.uint64(0x9E3779B97F4A7C15)
-_FACTOR_2 = np.uint64(0xBF58476D1CE4E5B9)
 
 
 def measure_records(data, record_bytes, alphabet_offset, sizes):
@@ -411,9 +409,7 @@ def _string_segments(firsts, following, lengths, sequences, places, totals):
 @njit(nogil=True, cache=True, inline="always")
 def _hash(handle, place):
     """Return 64 bits for a step at a place."""
-    bits = np.uint64(place) * _FACTOR_1 ^ np.uint64(handle) * _FACTOR_2
-    bits = (bits ^ (bits >> _SHIFT)) * _FACTOR_2
-    return bits ^ (bits >> _SHIFT)
+    return mix(np.uint64(place) * GOLDEN ^ np.uint64(handle))
 
 
 @njit(nogil=True, cache=True)
@@ -437,3 +433,6 @@ def _place_steps(staged, lengths, sequences, places, path_offsets, steps, sums):
                 total += _hash(staged[begin + k], place + k)
         sums[segment] = total
         begin += n
+
+
+# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7

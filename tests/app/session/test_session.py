@@ -141,8 +141,8 @@ def test_an_upload_is_opened_and_removed_with_the_tab(session):
 def test_an_upload_of_another_kind_is_refused(session):
     session.open_upload("reads.fastq", b"@r1")
     assert session.problem == (
-        "reads.fastq was not opened: its name needs to end in .gfa, .lay, .tsv, .bed, .gff3, .gtf "
-        "or .fa (also with .gz), .2bit or .gvfm."
+        "reads.fastq was not opened: its name needs to end in .gfa, .gbz, .lay, .tsv, .bed, .gff3, "
+        ".gtf or .fa (also with .gz), .2bit or .gvfm."
     )
 
 
