@@ -137,3 +137,17 @@ def test_a_guide_is_lit_with_all_its_places(visit, sample):
     visit.go(f"g1 {guide}", lambda: visit.button("Run").is_visible())
     visit.until(lambda: visit.count(colour) > 30)
     assert visit.errors == []
+
+
+def test_a_snp_is_lit_at_its_base(visit):
+    button = visit.page.get_by_role("button", name="Light up: this variant")
+    visit.find("rs700", button.is_visible)
+    words, colour = visit.light(button, "rs700")
+    assert "1 variant on 1 node" in words
+    visit.show_page("Pangenome", lambda: visit.button("Run").is_visible())
+    # The picture may be elsewhere; a page that has the place goes there by itself.
+    visit.go("rs700", lambda: visit.count(colour) > 10)
+    visit.show_page("Tracks", lambda: visit.named["rs700"] == 1)
+    visit.page.get_by_role("button", name="Remove rs700").click()
+    visit.until(lambda: "rs700" not in visit.named)
+    assert visit.errors == []

@@ -24,6 +24,7 @@ from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.figures.vector import (
     FONTS,
     escape_text,
+    image_address,
     parts_svg,
     pdf_bytes,
     svg_bytes,
@@ -102,9 +103,7 @@ def _data(figure: Figure) -> dict[str, Any]:
         "marks": [],
     }
     if figure.lines is None:
-        target = io.BytesIO()
-        plot_image(figure).save(target, "PNG")
-        found["image"] = "data:image/png;base64," + base64.b64encode(target.getvalue()).decode()
+        found["image"] = image_address(plot_image(figure))
         return found
     lines = figure.lines
     middle = (view.width / 2, view.height / 2 + figure.top)
@@ -192,13 +191,10 @@ def _track_svg(figure: TrackFigure) -> bytes:
 
 
 def _pixels_svg(pixels: Pixels) -> str:
-    target = io.BytesIO()
-    _image_of(pixels).save(target, "PNG")
-    content = base64.b64encode(target.getvalue()).decode()
     return (
         f'<image x="{pixels.x:.2f}" y="{pixels.y:.2f}" width="{pixels.width:.2f}" '
         f'height="{pixels.height:.2f}" preserveAspectRatio="none" '
-        f'style="image-rendering:pixelated" href="data:image/png;base64,{content}"/>'
+        f'style="image-rendering:pixelated" href="{image_address(_image_of(pixels))}"/>'
     )
 
 

@@ -10,6 +10,7 @@ from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text
 from genoviz.analyses.figures.png import EDGE_WIDTH, plot_image, strokes
 
 if TYPE_CHECKING:
+    from PIL import Image
     from reportlab.pdfgen.canvas import Canvas
 import base64
 import re
@@ -70,13 +71,17 @@ def _lines(figure: Figure) -> Iterable[str]:
 
 
 def _image(figure: Figure) -> str:
-    target = io.BytesIO()
-    plot_image(figure).save(target, "PNG")
-    content = base64.b64encode(target.getvalue()).decode()
     return (
         f'<image y="{figure.top}" width="{figure.width}" height="{figure.view.height}" '
-        f'href="data:image/png;base64,{content}"/>'
+        f'href="{image_address(plot_image(figure))}"/>'
     )
+
+
+def image_address(image: Image.Image) -> str:
+    """Return an address that holds an image, as PNG."""
+    target = io.BytesIO()
+    image.save(target, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(target.getvalue()).decode()}"
 
 
 def parts_svg(parts: Sequence[Part]) -> str:
