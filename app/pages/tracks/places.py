@@ -265,9 +265,14 @@ class Visits:
         """Tell whether the view has just come to rest; its region is noted then."""
         if self._is_noted or self.seen is None or now - self._seen_since <= REST_SECONDS:
             return False
-        self._is_noted = True
-        self.history.visit(self.seen)
+        self.settle()
         return True
+
+    def settle(self) -> None:
+        """Note the region that is seen, as if the view had come to rest there."""
+        if not self._is_noted and self.seen is not None:
+            self._is_noted = True
+            self.history.visit(self.seen)
 
     def revisit(self, region: PathRegion) -> None:
         """Take note that a region of the history is shown again."""

@@ -259,6 +259,8 @@ class Navigation:
         """Show a region of a contig that is there, and stay there when tracks come."""
         self._is_own, self._arrived, self._asked = True, None, ""
         self._show(region)
+        # A place that was asked for is one to come back to, however soon it is left.
+        self._visits.history.visit(self._browser.region)
 
     def known(self, contig: str) -> str | None:
         """Return a contig that can be shown by any of its names, or None."""
@@ -291,6 +293,7 @@ class Navigation:
 
     def go_back(self) -> None:
         """Show the region before."""
+        self._visits.settle()
         self._revisit(self._visits.history.back())
 
     def go_forward(self) -> None:

@@ -257,21 +257,26 @@ def test_tracks_are_moved_taken_away_and_kept_when_others_come(session, page, fi
     assert page.browser.drawing.height == 120 + 62
 
 
-def test_back_and_forward_visit_the_places_again(session, page, files, monkeypatch):
-    monkeypatch.setattr("genoviz_app.pages.tracks.places.REST_SECONDS", 0.0)
+def test_back_and_forward_visit_the_places_again_however_soon_they_were_left(
+    session, page, files, monkeypatch
+):
+    monkeypatch.setattr("genoviz_app.pages.tracks.places.REST_SECONDS", 1e9)
     monkeypatch.setattr("genoviz_app.pages.tracks.drawing.navigation.LOOK_SECONDS", 0.0)
     open_files(session, page, files["genes.gtf"])
     for text in ("c1:1-50", "c1:201-300"):
         page.navigation.go(text)
-        for _ in range(3):
-            page.poll()
-    page.navigation.go_back()
+        page.poll()
+    page.browser.zoom(0.5)
     page.poll()
-    assert str(page.browser.region) == "c1:0-50"
-    assert page.navigation.place.value == "c1:1-50"
-    page.navigation.go_forward()
-    page.poll()
-    assert str(page.browser.region) == "c1:200-300"
+    navigation = page.navigation
+    places = ["c1:200-300", "c1:0-50", "c1:200-300", "c1:225-275"]
+    acts = [navigation.go_back] * 2 + [navigation.go_forward] * 2
+    for act, place in zip(acts, places, strict=True):
+        assert not (navigation.back if act == navigation.go_back else navigation.forward).disabled
+        act()
+        page.poll()
+        assert str(page.browser.region) == place
+    assert navigation.place.value == "c1:226-275"
 
 
 def test_a_graphs_paths_have_their_depth_and_files_on_their_contig(session, page, graph, tmp_path):
