@@ -41,6 +41,7 @@ from genoviz.analyses.sequences.kmer_queries import count_kmers
 from genoviz.analyses.sequences.kmer_repeats import make_kmer_repeats
 from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
 from genoviz.analyses.sequences.pangenome_queries import count_per_path, locate_on_paths
+from genoviz.generators import last_of
 from genoviz.io.genotypes.reader import read_genotypes
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
@@ -64,7 +65,7 @@ def warm_up_graphs() -> None:
             copies=copies,
             backend="cpu",
         )
-        *_, last = steps
+        last = last_of(steps)
     multilevel_layout(graph, n_rounds=2, backend="cpu")
     draw(graph, last.coordinates)
     explore(graph)
@@ -129,7 +130,7 @@ def count() -> None:
 
 def search_genome() -> None:
     """Index sequences, and search k-mers in them."""
-    *_, last = iter_read_sequences(get_sample("genome"))
+    last = last_of(iter_read_sequences(get_sample("genome")))
     index = build_fm_index(last.sequences, backend="cpu")
     for strand in ("forward", "canonical"):
         count_kmers(index, ["GATTACA", "RYN", "ACGT" * 20], strand=strand, backend="cpu")
@@ -150,7 +151,7 @@ def search_paths() -> None:
 
 def search_guides() -> None:
     """Search guides in a genome, with and without bulges, and score their hits."""
-    *_, last = iter_read_sequences(get_sample("genome"))
+    last = last_of(iter_read_sequences(get_sample("genome")))
     planes = make_genome_planes(last.sequences)
     pattern, guide = "N" * 20 + "NGG", "GACCTGTCGCTGACGCATTCNNN"
     for method in ("dense", "pam_first"):

@@ -1,13 +1,25 @@
-"""Generators that yield how far they are and return what they found."""
+"""Generators that yield how far they are; what they found is returned, or yielded at the end.
+
+While compiled code runs, Python answers no signal and shows nothing. So whoever calls a kernel for
+longer than about a second calls it in slices, between which a program can be told to stop.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TypeVar
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 Step = TypeVar("Step")
 Said = TypeVar("Said")
 Found = TypeVar("Found")
+Options = ParamSpec("Options")
+
+SLICE_SECONDS = 0.2
+_MAX_GROWTH = 4
 
 
 def finish(steps: Generator[object, None, Found]) -> Found:
@@ -17,6 +29,11 @@ def finish(steps: Generator[object, None, Found]) -> Found:
             next(steps)
         except StopIteration as end:
             return end.value
+
+
+def last_of(steps: Iterable[Step]) -> Step:
+    """Return the last step; those before are not kept."""
+    return deque(steps, maxlen=1).pop()
 
 
 def report(
@@ -29,3 +46,78 @@ def report(
         except StopIteration as end:
             return end.value
         yield say(step)
+
+
+def in_one_go(
+    iterate: Callable[Options, Iterator[Any]],
+) -> Callable[[Callable[[Any], Found]], Callable[Options, Found]]:
+    """Return the decorator of a function that runs a generator function to its end.
+
+    The function then has the parameters of the generator function. Its body is given what the
+    generator returns, or the last step where it returns None, and returns the result.
+
+    Examples
+    --------
+    >>> def iter_sum(numbers, *, start=0):
+    ...     for number in numbers:
+    ...         start += number
+    ...         yield start
+    >>> @in_one_go(iter_sum)
+    ... def sum_up(last: int) -> int:
+    ...     return last
+    >>> sum_up([1, 2], start=3)
+    6
+    """
+
+    def decorate(take: Callable[[Any], Found]) -> Callable[Options, Found]:
+        @wraps(take)
+        def run(*arguments: Options.args, **options: Options.kwargs) -> Found:
+            steps, last = iterate(*arguments, **options), None
+            while True:
+                try:
+                    last = next(steps)
+                except StopIteration as end:
+                    return take(last if end.value is None else end.value)
+
+        shown = signature(iterate).replace(return_annotation=signature(take).return_annotation)
+        run.__signature__ = shown  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def iter_slices(
+    run: Callable[[int, int], Found],
+    n_items: int,
+    *,
+    first_size: int,
+    multiple: int = 1,
+    seconds: float = SLICE_SECONDS,
+) -> Iterator[tuple[int, Found]]:
+    """Run work in slices of about equal time; yield where each ends and what it gave.
+
+    What is run must not depend on where the slices end, for they end by the clock.
+
+    Parameters
+    ----------
+    run
+        Does the items from the first number to before the second.
+    n_items
+        How many there are.
+    first_size
+        Items of the first slice, which should take less than a second anywhere.
+    multiple
+        Slices begin at multiples of this.
+    seconds
+        How long a slice should take.
+    """
+    n_done, size = 0, first_size
+    while n_done < n_items:
+        size = max(int(size) // multiple, 1) * multiple
+        stop = min(n_done + size, n_items)
+        began = time.perf_counter()
+        found = run(n_done, stop)
+        took = max(time.perf_counter() - began, 1e-9)
+        yield stop, found
+        size = (stop - n_done) * min(seconds / took, _MAX_GROWTH)
+        n_done = stop

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import importlib
+import inspect
 import re
 
 import pytest
@@ -64,12 +65,21 @@ WITH_EXAMPLES = [
 ]
 
 
+class ExampleFinder(doctest.DocTestFinder):
+    """Finds the examples of decorated functions too."""
+
+    def _from_module(self, module, found):
+        return super()._from_module(module, inspect.unwrap(found))
+
+
 @pytest.mark.parametrize("module", WITH_EXAMPLES)
 def test_examples_in_docstrings(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
-    assert result.attempted > 0
-    assert result.failed == 0
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for examples in ExampleFinder(exclude_empty=True).find(importlib.import_module(module)):
+        runner.run(examples)
+    assert runner.tries > 0
+    assert runner.failures == 0
 
 
 def test_defaults_in_the_layouts_document_are_those_of_the_code():

@@ -13,6 +13,7 @@ from typing import Any
 import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError, ParameterError
+from genoviz.generators import last_of
 from genoviz_app.server.jobs import Job, JobPool, JobState, describe_problem
 from genoviz_app.session.session import Session
 
@@ -111,7 +112,7 @@ def iter_content(name: str, write: Writer, *, max_bytes: int | None = None) -> I
 
 def write_to_bytes(name: str, write: Writer) -> bytes:
     """Return what is written to a file of that name."""
-    *_, content = iter_content(name, write)
+    content = last_of(iter_content(name, write))
     return content
 
 

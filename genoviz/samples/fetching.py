@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from genoviz.errors import DownloadError, GenovizError
+from genoviz.generators import last_of
 from genoviz.samples.catalogue import Sample, find_sample
 from genoviz.samples.makers import MAKERS
 
@@ -29,7 +30,7 @@ class DownloadProgress:
 
 def get_sample(name: str, *, base_url: str | None = None) -> Path:
     """Return the file of a sample; see `iter_get_sample`."""
-    *_, last = iter_get_sample(name, base_url=base_url)
+    last = last_of(iter_get_sample(name, base_url=base_url))
     return last.path
 
 

@@ -14,6 +14,7 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 DEPENDENT = 1e-7
@@ -173,30 +174,6 @@ class PrincipalComponents:
         return f"{words}, not converged: the last components may be far off"
 
 
-def principal_components(
-    genotypes: Genotypes,
-    *,
-    n_components: int = 10,
-    n_iterations: int = 100,
-    tolerance: float = 1e-4,
-    contigs: Contigs = "autosomes",
-    seed: int = 0,
-    backend: Backend = "auto",
-) -> PrincipalComponents:
-    """Return the first principal components; see `iter_principal_components`."""
-    steps = iter_principal_components(
-        genotypes,
-        n_components=n_components,
-        n_iterations=n_iterations,
-        tolerance=tolerance,
-        contigs=contigs,
-        seed=seed,
-        backend=backend,
-    )
-    *_, last = steps
-    return last.result
-
-
 def iter_principal_components(
     genotypes: Genotypes,
     *,
@@ -288,6 +265,12 @@ def iter_principal_components(
         is_converged=bool(is_converged),
     )
     yield Progress(WHAT, 1.0, result)
+
+
+@in_one_go(iter_principal_components)
+def principal_components(last: Progress) -> PrincipalComponents:
+    """Return the first principal components; see `iter_principal_components`."""
+    return last.result
 
 
 def _applied(

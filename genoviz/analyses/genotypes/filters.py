@@ -12,6 +12,7 @@ from genoviz.analyses.genotypes.selection import iter_select_samples
 from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 _WHAT = "filtering"
@@ -70,38 +71,6 @@ class FilteredGenotypes:
     sentence: str
 
 
-def filter_genotypes(
-    genotypes: Genotypes,
-    options: FilterOptions | None = None,
-    *,
-    samples: np.ndarray | None = None,
-    variants: np.ndarray | None = None,
-    backend: Backend = "auto",
-) -> FilteredGenotypes:
-    """Return the genotypes that pass: first of samples, then of variants among these samples.
-
-    Parameters
-    ----------
-    genotypes
-        What is filtered; it stays as it is.
-    options
-        The thresholds.
-    samples, variants
-        Numbers of those that are looked at: integers, or bool for each; all if None.
-    backend
-        Where it runs.
-
-    Raises
-    ------
-    ParameterError
-        If nothing is left.
-    """
-    *_, last = iter_filter_genotypes(
-        genotypes, options, samples=samples, variants=variants, backend=backend
-    )
-    return last.result
-
-
 def iter_filter_genotypes(
     genotypes: Genotypes,
     options: FilterOptions | None = None,
@@ -139,6 +108,29 @@ def iter_filter_genotypes(
         raise ParameterError(f"nothing is left to analyse: {sentence}")
     kept = FilteredGenotypes(left, sample_indices, variant_indices[is_kept], sentence)
     yield Progress(_WHAT, 1.0, kept)
+
+
+@in_one_go(iter_filter_genotypes)
+def filter_genotypes(last: Progress) -> FilteredGenotypes:
+    """Return the genotypes that pass: first of samples, then of variants among these samples.
+
+    Parameters
+    ----------
+    genotypes
+        What is filtered; it stays as it is.
+    options
+        The thresholds.
+    samples, variants
+        Numbers of those that are looked at: integers, or bool for each; all if None.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ParameterError
+        If nothing is left.
+    """
+    return last.result
 
 
 def _good_variants(

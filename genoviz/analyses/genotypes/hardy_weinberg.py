@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.slices import iter_slices
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices, last_of
 
 _FIRST_VARIANTS = 1 << 14
 _WHAT = "testing Hardy-Weinberg proportions"
@@ -55,7 +55,7 @@ def hardy_weinberg_p(
     >>> hardy_weinberg_p([[3, 0, 14, 83], [0, 1, 0, 99]]).round(3).tolist()
     [0.053, 1.0]
     """
-    *_, last = iter_hardy_weinberg_p(counts, of_males=of_males, mid_p=mid_p)
+    last = last_of(iter_hardy_weinberg_p(counts, of_males=of_males, mid_p=mid_p))
     return last.result
 
 

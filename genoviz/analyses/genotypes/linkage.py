@@ -11,6 +11,7 @@ from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 _PAIRS = 1 << 16
@@ -94,7 +95,7 @@ def prune_by_linkage(
     genotypes: Genotypes, *, window: int = 50, step: int = 5, max_r2: float = 0.2
 ) -> np.ndarray:
     """Return which variants to keep; see `iter_prune_by_linkage`."""
-    *_, last = iter_prune_by_linkage(genotypes, window=window, step=step, max_r2=max_r2)
+    last = last_of(iter_prune_by_linkage(genotypes, window=window, step=step, max_r2=max_r2))
     return last.result
 
 

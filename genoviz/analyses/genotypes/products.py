@@ -24,9 +24,9 @@ from genoviz.analyses.genotypes.matrix_parts import (
 )
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
-from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices, last_of
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 MISSING = ("mean", "zero")
@@ -41,7 +41,7 @@ def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndar
     numpy.ndarray
         int64, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2.
     """
-    *_, last = iter_allele_counts(genotypes, backend=backend)
+    last = last_of(iter_allele_counts(genotypes, backend=backend))
     return last.result
 
 

@@ -29,6 +29,7 @@ from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.statistics import IS_CALLED
 from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import (
     HETEROZYGOUS_CODE,
     MISSING_CODE,
@@ -271,23 +272,6 @@ def _follow(places: np.ndarray, place: int) -> int:
     return place
 
 
-def relationship_matrix(
-    genotypes: Genotypes,
-    *,
-    method: Literal["vanraden", "gcta"] = "vanraden",
-    samples: np.ndarray | None = None,
-    contigs: Contigs = "autosomes",
-    dtype: DTypeLike = np.float64,
-    backend: Backend = "auto",
-) -> RelationshipMatrix:
-    """Return the genomic relationship matrix; see `iter_relationship_matrix`."""
-    steps = iter_relationship_matrix(
-        genotypes, method=method, samples=samples, contigs=contigs, dtype=dtype, backend=backend
-    )
-    *_, last = steps
-    return last.result
-
-
 def iter_relationship_matrix(
     genotypes: Genotypes,
     *,
@@ -374,3 +358,9 @@ def iter_relationship_matrix(
         n_shared = n_both.astype(np.int32)
     matrix = RelationshipMatrix(products, genotypes.samples, method, n_variants, n_shared)
     yield Progress(WHAT, 1.0, matrix)
+
+
+@in_one_go(iter_relationship_matrix)
+def relationship_matrix(last: Progress) -> RelationshipMatrix:
+    """Return the genomic relationship matrix; see `iter_relationship_matrix`."""
+    return last.result

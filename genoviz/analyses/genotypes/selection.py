@@ -9,8 +9,8 @@ import numpy as np
 
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
-from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices, last_of
 from genoviz.model import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
@@ -33,7 +33,7 @@ def select_samples(genotypes: Genotypes, indices: np.ndarray) -> Genotypes:
     ParameterError
         If a sample is not there, or is named twice.
     """
-    *_, last = iter_select_samples(genotypes, indices)
+    last = last_of(iter_select_samples(genotypes, indices))
     return last.result
 
 

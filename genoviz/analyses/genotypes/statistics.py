@@ -16,8 +16,8 @@ from genoviz.analyses.genotypes.progress import Progress, report_last
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, variants_of
 from genoviz.analyses.genotypes.variant_blocks import product_blocks, variants_at_a_time
-from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, load_kernel
+from genoviz.generators import iter_slices, last_of
 from genoviz.model.genotypes.chromosomes import DIPLOID, Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -90,7 +90,7 @@ class VariantStatistics:
 
         NaN at Y and MT, and where there is nobody to be tested, as at X where no sex is known.
         """
-        *_, last = self.iter_hwe_p()
+        last = last_of(self.iter_hwe_p())
         return last.result
 
     def iter_hwe_p(self) -> Iterator[Progress]:
@@ -200,7 +200,7 @@ def variant_statistics(
     >>> statistics.a1_frequency.tolist(), statistics.missing_rate.tolist()
     ([0.5], [0.25])
     """
-    *_, last = iter_variant_statistics(genotypes, nonfounders=nonfounders, backend=backend)
+    last = last_of(iter_variant_statistics(genotypes, nonfounders=nonfounders, backend=backend))
     return last.result
 
 
@@ -272,7 +272,7 @@ def sample_statistics(
     ParameterError
         If a contig is no chromosome of the species.
     """
-    *_, last = iter_sample_statistics(genotypes, counts=counts, backend=backend)
+    last = last_of(iter_sample_statistics(genotypes, counts=counts, backend=backend))
     return last.result
 
 

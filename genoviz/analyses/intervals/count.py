@@ -17,6 +17,7 @@ from genoviz.analyses.intervals.linear_coordinates import (
 )
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import finish, in_one_go
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
 from genoviz.model.intervals.intervals import Intervals
 
@@ -53,14 +54,7 @@ def iter_progress(work: Work) -> Iterator[WorkProgress]:
         yield WorkProgress(n_done, n_total)
 
 
-def last_found(reports: Iterator[WorkProgress]) -> Any:
-    """Return what the last report has."""
-    for report in reports:
-        found = report.found
-    return found
-
-
-def count_overlaps(
+def iter_count_overlaps(
     queries: Intervals,
     subjects: Intervals,
     *,
@@ -69,7 +63,20 @@ def count_overlaps(
     zero_length: ZeroLength = "bedtools",
     method: Method = "auto",
     backend: Backend = "auto",
-) -> np.ndarray:
+) -> Iterator[WorkProgress]:
+    """Yield how far `count_overlaps` is, whose parameters it has; the last report has the counts.
+
+    ``"sweep"`` counts in one go.
+    """
+    check_option("method", method, get_args(Method))
+    pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
+    return iter_progress(
+        count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
+    )
+
+
+@in_one_go(iter_count_overlaps)
+def count_overlaps(last: WorkProgress) -> np.ndarray:
     """Return how many subjects each query overlaps, in the order of the queries.
 
     All contigs are counted at once, in O((n + m) log(n + m)) whatever the number of overlaps.
@@ -119,37 +126,7 @@ def count_overlaps(
     Marzolla et al. 2024, Parallel intersection counting on shared-memory multiprocessors and GPUs,
     doi:10.1016/j.future.2024.05.039.
     """
-    reports = iter_count_overlaps(
-        queries,
-        subjects,
-        closed=closed,
-        strand=strand,
-        zero_length=zero_length,
-        method=method,
-        backend=backend,
-    )
-    return last_found(reports)
-
-
-def iter_count_overlaps(
-    queries: Intervals,
-    subjects: Intervals,
-    *,
-    closed: bool = False,
-    strand: Strand | None = None,
-    zero_length: ZeroLength = "bedtools",
-    method: Method = "auto",
-    backend: Backend = "auto",
-) -> Iterator[WorkProgress]:
-    """Yield how far `count_overlaps` is, whose parameters it has; the last report has the counts.
-
-    ``"sweep"`` counts in one go.
-    """
-    check_option("method", method, get_args(Method))
-    pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
-    return iter_progress(
-        count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
-    )
+    return last.found
 
 
 def total_overlaps(
@@ -184,7 +161,7 @@ def count_linear(
 ) -> np.ndarray:
     """As `count_linear_in_slices`, in one go."""
     work = count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
-    return last_found(iter_progress(work))
+    return finish(work)
 
 
 def count_linear_in_slices(

@@ -13,7 +13,6 @@ from genoviz.analyses.intervals.count import (
     WorkProgress,
     count_linear_in_slices,
     iter_progress,
-    last_found,
 )
 from genoviz.analyses.intervals.linear_coordinates import (
     LinearPair,
@@ -23,6 +22,7 @@ from genoviz.analyses.intervals.linear_coordinates import (
 )
 from genoviz.backend import Backend, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.intervals.intervals import Intervals
 
 
@@ -62,40 +62,6 @@ class IntervalCoverage:
         return self.summed_bases / np.maximum(self.lengths, 1)
 
 
-def coverage_fraction(
-    queries: Intervals,
-    subjects: Intervals,
-    *,
-    closed: bool = False,
-    strand: Strand | None = None,
-    zero_length: ZeroLength = "bedtools",
-    method: Method = "auto",
-    backend: Backend = "auto",
-) -> IntervalCoverage:
-    """Return how much of each query the subjects cover, as ``bedtools coverage`` does.
-
-    Parameters, errors and the rules for empty intervals are those of `count_overlaps`.
-
-    Examples
-    --------
-    >>> exons = Intervals.from_columns(["chr1"], [10], [20])
-    >>> reads = Intervals.from_columns(["chr1", "chr1"], [5, 8], [12, 14])
-    >>> coverage = coverage_fraction(exons, reads, backend="cpu")
-    >>> coverage.counts.tolist(), coverage.fractions.tolist(), coverage.mean_depths.tolist()
-    ([2], [0.4], [0.6])
-    """
-    reports = iter_coverage_fraction(
-        queries,
-        subjects,
-        closed=closed,
-        strand=strand,
-        zero_length=zero_length,
-        method=method,
-        backend=backend,
-    )
-    return last_found(reports)
-
-
 def iter_coverage_fraction(
     queries: Intervals,
     subjects: Intervals,
@@ -110,6 +76,23 @@ def iter_coverage_fraction(
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     lengths = queries.lengths + closed
     return iter_progress(_cover(pair, lengths, zero_length, method, backend))
+
+
+@in_one_go(iter_coverage_fraction)
+def coverage_fraction(last: WorkProgress) -> IntervalCoverage:
+    """Return how much of each query the subjects cover, as ``bedtools coverage`` does.
+
+    Parameters, errors and the rules for empty intervals are those of `count_overlaps`.
+
+    Examples
+    --------
+    >>> exons = Intervals.from_columns(["chr1"], [10], [20])
+    >>> reads = Intervals.from_columns(["chr1", "chr1"], [5, 8], [12, 14])
+    >>> coverage = coverage_fraction(exons, reads, backend="cpu")
+    >>> coverage.counts.tolist(), coverage.fractions.tolist(), coverage.mean_depths.tolist()
+    ([2], [0.4], [0.6])
+    """
+    return last.found
 
 
 def _cover(

@@ -7,19 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from genoviz.analyses.intervals.count import Work, WorkProgress, iter_progress, last_found
+from genoviz.analyses.intervals.count import Work, WorkProgress, iter_progress
 from genoviz.analyses.intervals.coverage import without_empty
 from genoviz.analyses.intervals.depth_loops import extend_steps
 from genoviz.analyses.intervals.linear_coordinates import linear_intervals, on_contigs
-from genoviz.analyses.slices import iter_slices
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go, iter_slices
 from genoviz.model import Intervals
 
 FIRST_STARTS = 1 << 20
 
 
-def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
+def iter_depth_steps(intervals: Intervals, *, zeros: bool = False) -> Iterator[WorkProgress]:
+    """Yield how far `depth_steps` is, whose parameters it has; the last report has the steps."""
+    return iter_progress(_steps(intervals, zeros))
+
+
+@in_one_go(iter_depth_steps)
+def depth_steps(last: WorkProgress) -> Intervals:
     """Return the stretches of one depth, which is their score, in the order of the contigs.
 
     Neighbours differ. Empty intervals cover no base, and those that reach beyond a contig of known
@@ -43,12 +49,7 @@ def depth_steps(intervals: Intervals, *, zeros: bool = False) -> Intervals:
     >>> steps.starts.tolist(), steps.ends.tolist(), steps.scores.tolist()
     ([0, 5, 8, 4], [5, 8, 9, 6], [1.0, 2.0, 1.0, 1.0])
     """
-    return last_found(iter_depth_steps(intervals, zeros=zeros))
-
-
-def iter_depth_steps(intervals: Intervals, *, zeros: bool = False) -> Iterator[WorkProgress]:
-    """Yield how far `depth_steps` is, whose parameters it has; the last report has the steps."""
-    return iter_progress(_steps(intervals, zeros))
+    return last.found
 
 
 def _steps(intervals: Intervals, zeros: bool) -> Work:

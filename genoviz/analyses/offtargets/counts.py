@@ -12,6 +12,7 @@ from genoviz.analyses.offtargets.request import OffTargetRequest, SearchOptions,
 from genoviz.analyses.offtargets.search import Found, WordRange, iter_search, make_parts
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go, last_of
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.sequences import Sequences
 
@@ -34,57 +35,6 @@ class OffTargetCountProgress:
     n_done: int
     n_total: int
     counts: np.ndarray
-
-
-def count_offtargets(
-    guides: Sequence[str],
-    genome: Sequences | GenomePlanes,
-    pattern: str,
-    *,
-    max_mismatches: int | Sequence[int],
-    dna_bulge: int = 0,
-    rna_bulge: int = 0,
-    strands: str = "both",
-    method: str = "auto",
-    devices: Sequence[int] | None = None,
-    backend: Backend = "auto",
-) -> np.ndarray:
-    """Return how many sites fit each guide with 0, 1, 2 ... mismatches, and keep none of them.
-
-    Parameters
-    ----------
-    guides, genome, pattern, max_mismatches, dna_bulge, rna_bulge, strands, method, devices
-        As of `find_offtargets`. All placements of bulges are counted.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64, shape (n_guides, most + 1), where ``most`` is the largest of ``max_mismatches``.
-
-    Raises
-    ------
-    ParameterError
-        If guides and pattern do not fit each other, or an option is out of range.
-    BackendError
-        If the backend cannot be used.
-
-    Examples
-    --------
-    >>> genome = Sequences.from_records([("c", "TTGACCTGTCGCTGACGCTGGAA")])
-    >>> count_offtargets(["GACCTGTCGCTGACGCNNN"], genome, "N" * 17 + "GG", max_mismatches=1)
-    array([[1, 0]])
-    """
-    options = SearchOptions(
-        max_mismatches=max_mismatches,
-        dna_bulge=dna_bulge,
-        rna_bulge=rna_bulge,
-        strands=strands,
-        method=method,
-        devices=devices,
-        backend=backend,
-    )
-    *_, last = iter_counts(guides, genome, pattern, options)
-    return last.counts
 
 
 def iter_count_offtargets(
@@ -111,6 +61,36 @@ def iter_count_offtargets(
         backend=backend,
     )
     return iter_counts(guides, genome, pattern, options)
+
+
+@in_one_go(iter_count_offtargets)
+def count_offtargets(last: OffTargetCountProgress) -> np.ndarray:
+    """Return how many sites fit each guide with 0, 1, 2 ... mismatches, and keep none of them.
+
+    Parameters
+    ----------
+    guides, genome, pattern, max_mismatches, dna_bulge, rna_bulge, strands, method, devices
+        As of `find_offtargets`. All placements of bulges are counted.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, shape (n_guides, most + 1), where ``most`` is the largest of ``max_mismatches``.
+
+    Raises
+    ------
+    ParameterError
+        If guides and pattern do not fit each other, or an option is out of range.
+    BackendError
+        If the backend cannot be used.
+
+    Examples
+    --------
+    >>> genome = Sequences.from_records([("c", "TTGACCTGTCGCTGACGCTGGAA")])
+    >>> count_offtargets(["GACCTGTCGCTGACGCNNN"], genome, "N" * 17 + "GG", max_mismatches=1)
+    array([[1, 0]])
+    """
+    return last.counts
 
 
 def iter_counts(
@@ -174,7 +154,7 @@ def find_closest(
         raise ParameterError(f"limit is {limit}, needs to be 1 or more")
     request = make_request(guides, genome, pattern, options)
     parts = make_parts(request)
-    *_, counted = _iter_counts(request, parts)
+    counted = last_of(_iter_counts(request, parts))
     totals = np.cumsum(counted.counts, axis=1)
     # The level at which a guide has its fill, and how many of this level are taken.
     is_full = totals >= limit

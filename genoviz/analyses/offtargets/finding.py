@@ -15,6 +15,7 @@ from genoviz.analyses.offtargets.request import (
 )
 from genoviz.analyses.offtargets.search import iter_search, make_parts
 from genoviz.backend import Backend
+from genoviz.generators import in_one_go
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import LETTER_MASKS
 from genoviz.model.sequences.sequences import Sequences
@@ -57,7 +58,7 @@ class OffTargetProgress:
     hits: OffTargetHits | None = None
 
 
-def find_offtargets(
+def iter_find_offtargets(
     guides: Sequence[str],
     genome: Sequences | GenomePlanes,
     pattern: str,
@@ -70,7 +71,23 @@ def find_offtargets(
     method: str = "auto",
     devices: Sequence[int] | None = None,
     backend: Backend = "auto",
-) -> OffTargetHits:
+) -> Iterator[OffTargetProgress]:
+    """Yield the progress of `find_offtargets`; the last one has the hits."""
+    options = SearchOptions(
+        max_mismatches=max_mismatches,
+        dna_bulge=dna_bulge,
+        rna_bulge=rna_bulge,
+        strands=strands,
+        placements=placements,
+        method=method,
+        devices=devices,
+        backend=backend,
+    )
+    return iter_hits(guides, genome, pattern, options)
+
+
+@in_one_go(iter_find_offtargets)
+def find_offtargets(last: OffTargetProgress) -> OffTargetHits:
     """Return the sites at which guides fit a genome with few mismatches.
 
     The pattern decides which windows are sites; then all letters of a guide are compared, so that
@@ -119,46 +136,7 @@ def find_offtargets(
     >>> hits.starts.tolist(), hits.mismatches.tolist()
     ([2], [0])
     """
-    options = SearchOptions(
-        max_mismatches=max_mismatches,
-        dna_bulge=dna_bulge,
-        rna_bulge=rna_bulge,
-        strands=strands,
-        placements=placements,
-        method=method,
-        devices=devices,
-        backend=backend,
-    )
-    *_, last = iter_hits(guides, genome, pattern, options)
     return last.hits
-
-
-def iter_find_offtargets(
-    guides: Sequence[str],
-    genome: Sequences | GenomePlanes,
-    pattern: str,
-    *,
-    max_mismatches: int | Sequence[int],
-    dna_bulge: int = 0,
-    rna_bulge: int = 0,
-    strands: str = "both",
-    placements: str = "best",
-    method: str = "auto",
-    devices: Sequence[int] | None = None,
-    backend: Backend = "auto",
-) -> Iterator[OffTargetProgress]:
-    """Yield the progress of `find_offtargets`; the last one has the hits."""
-    options = SearchOptions(
-        max_mismatches=max_mismatches,
-        dna_bulge=dna_bulge,
-        rna_bulge=rna_bulge,
-        strands=strands,
-        placements=placements,
-        method=method,
-        devices=devices,
-        backend=backend,
-    )
-    return iter_hits(guides, genome, pattern, options)
 
 
 def iter_hits(

@@ -23,6 +23,7 @@ from genoviz.analyses.sequences.shared_stretches import (
 from genoviz.analyses.sequences.stretch_text import spell_stretches
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model import PangenomeGraph
 from genoviz.model.offtargets.hits import OffTargetHits
 
@@ -51,47 +52,6 @@ class PathOffTargetsProgress:
     result: PathOffTargets | None = None
 
 
-def find_offtargets_on_graph(
-    graph: PangenomeGraph,
-    guides: Sequence[str],
-    pattern: str,
-    *,
-    max_mismatches: int | Sequence[int],
-    dna_bulge: int = 0,
-    rna_bulge: int = 0,
-    placements: str = "best",
-    backend: Backend = "auto",
-) -> PathOffTargets:
-    """Return the sites of guides on all paths of a graph.
-
-    The places are those that `find_offtargets` finds on each path alone, but windows that paths
-    share are searched once. Windows are those of paths, so there are no sites that no haplotype
-    has. Nodes without sequence read as N.
-
-    Parameters
-    ----------
-    graph
-        A graph with sequences.
-    guides, pattern, max_mismatches, dna_bulge, rna_bulge, placements
-        As for `find_offtargets`; of the alignments that share strand and PAM, the best is taken
-        on each path by itself.
-
-    Raises
-    ------
-    ParameterError
-        As for `find_offtargets`, or if the graph was read without sequences.
-    """
-    options = SearchOptions(
-        max_mismatches=max_mismatches,
-        dna_bulge=dna_bulge,
-        rna_bulge=rna_bulge,
-        placements=placements,
-        backend=backend,
-    )
-    *_, last = iter_hits_on_graph(graph, guides, pattern, options)
-    return last.result
-
-
 def iter_find_offtargets_on_graph(
     graph: PangenomeGraph,
     guides: Sequence[str],
@@ -112,6 +72,30 @@ def iter_find_offtargets_on_graph(
         backend=backend,
     )
     return iter_hits_on_graph(graph, guides, pattern, options)
+
+
+@in_one_go(iter_find_offtargets_on_graph)
+def find_offtargets_on_graph(last: PathOffTargetsProgress) -> PathOffTargets:
+    """Return the sites of guides on all paths of a graph.
+
+    The places are those that `find_offtargets` finds on each path alone, but windows that paths
+    share are searched once. Windows are those of paths, so there are no sites that no haplotype
+    has. Nodes without sequence read as N.
+
+    Parameters
+    ----------
+    graph
+        A graph with sequences.
+    guides, pattern, max_mismatches, dna_bulge, rna_bulge, placements
+        As for `find_offtargets`; of the alignments that share strand and PAM, the best is taken
+        on each path by itself.
+
+    Raises
+    ------
+    ParameterError
+        As for `find_offtargets`, or if the graph was read without sequences.
+    """
+    return last.result
 
 
 def iter_hits_on_graph(

@@ -14,6 +14,7 @@ from genoviz.analyses.sequences.index_text import make_index_text
 from genoviz.analyses.sequences.suffix_array import iter_suffix_array
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.kernels.fm_index import LINE_BITS, SUPER_SHIFT
 from genoviz.model.sequences.fm_index import LARGE_TEXT, LINE_BYTES, LINE_WORDS, FMIndex
 from genoviz.model.sequences.index_text import IndexText
@@ -154,14 +155,8 @@ def iter_build_fm_index(
     yield BuildProgress("table", 1.0, tied, clock.read("table"), index=index, block_sizes=blocks)
 
 
-def build_fm_index(
-    sequences: Sequences | IndexText,
-    *,
-    sample_rate: int = 1,
-    table_k: int | None = None,
-    super_shift: int = SUPER_SHIFT,
-    backend: Backend = "auto",
-) -> FMIndex:
+@in_one_go(iter_build_fm_index)
+def build_fm_index(last: BuildProgress) -> FMIndex:
     """Return the index of sequences; parameters as `iter_build_fm_index`.
 
     Examples
@@ -172,15 +167,6 @@ def build_fm_index(
     >>> count_kmers(index, ["ATTACA", "T", "CAN"], strand="forward", backend="cpu").tolist()
     [2, 4, 1]
     """
-    steps = iter_build_fm_index(
-        sequences,
-        sample_rate=sample_rate,
-        table_k=table_k,
-        super_shift=super_shift,
-        backend=backend,
-    )
-    for progress in steps:
-        last = progress
     return last.index
 
 

@@ -16,7 +16,7 @@ from genoviz.analyses.sequences.kmer_search import searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import finish
+from genoviz.generators import in_one_go
 from genoviz.model.sequences.fm_index import FMIndex
 
 _SLICE_ROWS = 1 << 20
@@ -140,33 +140,6 @@ def locate_kmer(
     )
 
 
-def locate_kmers(
-    index: FMIndex,
-    kmers: Kmers,
-    *,
-    strand: KmerStrands = "both",
-    limit: int | None = None,
-    offset: int = 0,
-    max_branches: int = MAX_BRANCHES,
-    backend: Backend = "auto",
-) -> KmerHits:
-    """Return where k-mers are: all hits of the first one, then those of the next.
-
-    Parameters as `locate_kmer`; ``limit`` and ``offset`` are for the hits of all k-mers together.
-    """
-    return finish(
-        iter_locate_kmers(
-            index,
-            kmers,
-            strand=strand,
-            limit=limit,
-            offset=offset,
-            max_branches=max_branches,
-            backend=backend,
-        )
-    )
-
-
 def iter_locate_kmers(
     index: FMIndex,
     kmers: Kmers,
@@ -200,6 +173,15 @@ def iter_locate_kmers(
         found.lengths,
         is_sorted,
     )
+
+
+@in_one_go(iter_locate_kmers)
+def locate_kmers(found: KmerHits) -> KmerHits:
+    """Return where k-mers are: all hits of the first one, then those of the next.
+
+    Parameters as `locate_kmer`; ``limit`` and ``offset`` are for the hits of all k-mers together.
+    """
+    return found
 
 
 def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitContexts:

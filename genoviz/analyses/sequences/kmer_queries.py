@@ -14,6 +14,7 @@ from genoviz.analyses.sequences.kmer_packing import KmerGroup, Kmers, pack_one, 
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
+from genoviz.generators import last_of
 from genoviz.model.sequences.fm_index import FMIndex
 
 KmerStrands = Literal["forward", "both", "canonical"]
@@ -72,8 +73,8 @@ def count_kmers(
         pair = pack_one(kmers)
         if pair is not None:
             return _count_one(searcher_of(index, backend, 1), pair, strand)
-    *_, last = iter_count_kmers(
-        index, kmers, strand=strand, max_branches=max_branches, backend=backend
+    last = last_of(
+        iter_count_kmers(index, kmers, strand=strand, max_branches=max_branches, backend=backend)
     )
     return last.counts
 

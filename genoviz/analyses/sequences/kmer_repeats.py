@@ -39,7 +39,7 @@ from genoviz.analyses.sequences.multiplicity_track import MultiplicityBins, Mult
 from genoviz.analyses.sequences.suffix_array import common_prefixes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import finish
+from genoviz.generators import finish, last_of
 from genoviz.model.sequences.index_text import IndexText
 
 if TYPE_CHECKING:
@@ -360,7 +360,7 @@ def iter_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> Iterator[
 
 def make_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> KmerRepeats:
     """Return what an index's text tells of its k-mers for any k; see `iter_kmer_repeats`."""
-    *_, last = iter_kmer_repeats(index, backend=backend)
+    last = last_of(iter_kmer_repeats(index, backend=backend))
     return last.repeats
 
 

@@ -14,6 +14,7 @@ from genoviz.analyses.sequences.shared_stretches import SharedStretches, iter_sh
 from genoviz.analyses.sequences.stretch_text import spell_stretches
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.fm_index import FMIndex
 
@@ -183,5 +184,5 @@ def build_pangenome_index(
     graph: PangenomeGraph, *, max_k: int = DEFAULT_MAX_K, backend: Backend = "auto"
 ) -> PangenomeIndex:
     """Return an index of the paths of a graph; see `iter_build_pangenome_index`."""
-    *_, last = iter_build_pangenome_index(graph, max_k=max_k, backend=backend)
+    last = last_of(iter_build_pangenome_index(graph, max_k=max_k, backend=backend))
     return last.index

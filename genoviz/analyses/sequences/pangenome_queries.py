@@ -19,7 +19,7 @@ from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.analyses.sequences.pangenome_index import PangenomeIndex
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import finish
+from genoviz.generators import in_one_go
 from genoviz.model.sequences.bases import reverse_complement
 
 _ROWS_PER_BATCH = 1 << 22
@@ -166,35 +166,6 @@ class PathHits:
     is_sorted: bool
 
 
-def count_per_path(
-    pangenome: PangenomeIndex,
-    kmers: Kmers,
-    *,
-    strand: KmerStrands = "both",
-    max_branches: int = MAX_BRANCHES,
-    backend: Backend = "auto",
-) -> np.ndarray:
-    """Return how often each path has each k-mer; int64, shape (n_kmers, n_paths).
-
-    Parameters
-    ----------
-    pangenome
-        What `build_pangenome_index` returns.
-    kmers, strand, max_branches
-        As in `count_kmers`; k-mers of up to ``max_k`` bases.
-
-    Raises
-    ------
-    ParameterError
-        As `count_kmers`, and if a k-mer is too long.
-    """
-    return finish(
-        iter_count_per_path(
-            pangenome, kmers, strand=strand, max_branches=max_branches, backend=backend
-        )
-    )
-
-
 def iter_count_per_path(
     pangenome: PangenomeIndex,
     kmers: Kmers,
@@ -217,6 +188,25 @@ def iter_count_per_path(
     return counts
 
 
+@in_one_go(iter_count_per_path)
+def count_per_path(found: np.ndarray) -> np.ndarray:
+    """Return how often each path has each k-mer; int64, shape (n_kmers, n_paths).
+
+    Parameters
+    ----------
+    pangenome
+        What `build_pangenome_index` returns.
+    kmers, strand, max_branches
+        As in `count_kmers`; k-mers of up to ``max_k`` bases.
+
+    Raises
+    ------
+    ParameterError
+        As `count_kmers`, and if a k-mer is too long.
+    """
+    return found
+
+
 @njit(nogil=True, cache=True)
 def _add_counts(
     kmers, units, sides, is_forward, path_offsets, paths, path_counts, is_turned, counts
@@ -226,46 +216,6 @@ def _add_counts(
             path = paths[k]
             if not is_forward or sides[i] == BOTH or (sides[i] == FORWARD) != is_turned[path]:
                 counts[kmers[i], path] += path_counts[k]
-
-
-def locate_on_paths(
-    pangenome: PangenomeIndex,
-    kmer: str | bytes | Kmer,
-    *,
-    strand: KmerStrands = "both",
-    limit: int | None = None,
-    offset: int = 0,
-    max_branches: int = MAX_BRANCHES,
-    backend: Backend = "auto",
-) -> PathHits:
-    """Return where paths have a k-mer, and on which nodes.
-
-    Parameters
-    ----------
-    pangenome, kmer, strand
-        As in `count_per_path`. With ``"canonical"``, strands are those of the k-mer or its reverse
-        complement, whichever comes first in the alphabet.
-    limit, offset
-        How many hits to return, None for all, and how many to pass over.
-    max_branches
-        As in `count_kmers`.
-
-    Raises
-    ------
-    ParameterError
-        As `count_per_path`, or if ``limit`` or ``offset`` is negative.
-    """
-    return finish(
-        iter_locate_on_paths(
-            pangenome,
-            kmer,
-            strand=strand,
-            limit=limit,
-            offset=offset,
-            max_branches=max_branches,
-            backend=backend,
-        )
-    )
 
 
 def iter_locate_on_paths(
@@ -305,6 +255,28 @@ def iter_locate_on_paths(
         paths, starts, strands = paths[order], starts[order], strands[order]
     node_offsets, nodes = find_nodes(pangenome.graph, paths, starts, k)
     return PathHits(n_hits, paths.astype(np.int32), starts, strands, node_offsets, nodes, is_sorted)
+
+
+@in_one_go(iter_locate_on_paths)
+def locate_on_paths(found: PathHits) -> PathHits:
+    """Return where paths have a k-mer, and on which nodes.
+
+    Parameters
+    ----------
+    pangenome, kmer, strand
+        As in `count_per_path`. With ``"canonical"``, strands are those of the k-mer or its reverse
+        complement, whichever comes first in the alphabet.
+    limit, offset
+        How many hits to return, None for all, and how many to pass over.
+    max_branches
+        As in `count_kmers`.
+
+    Raises
+    ------
+    ParameterError
+        As `count_per_path`, or if ``limit`` or ``offset`` is negative.
+    """
+    return found
 
 
 def _first_strand(letters: str | bytes) -> bytes:

@@ -12,6 +12,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 from genoviz.model.genotypes.pedigree import Pedigree
@@ -21,31 +22,6 @@ BASES_PER_VARIANT = 50_000
 BASES_PER_CENTIMORGAN = 1e6
 _SCALE = 1 << 16
 _BLOCK_GENOTYPES = 10_000_000
-
-
-def simulate_genotypes(
-    n_samples: int,
-    n_variants: int,
-    *,
-    n_contigs: int = 1,
-    seed: int = 0,
-    missing_rate: float = 0.0,
-    linkage: float = 0.9,
-    n_populations: int = 1,
-    fst: float = 0.1,
-) -> Genotypes:
-    """Return simulated genotypes; see `iter_simulate_genotypes`."""
-    *_, last = iter_simulate_genotypes(
-        n_samples,
-        n_variants,
-        n_contigs=n_contigs,
-        seed=seed,
-        missing_rate=missing_rate,
-        linkage=linkage,
-        n_populations=n_populations,
-        fst=fst,
-    )
-    return last.result
 
 
 def iter_simulate_genotypes(
@@ -129,6 +105,12 @@ def iter_simulate_genotypes(
     samples = _make_samples(rng, offsets)
     genotypes = Genotypes(packed, samples, variants, n_autosomes=n_autosomes)
     yield Progress("drawing genotypes", 1.0, genotypes)
+
+
+@in_one_go(iter_simulate_genotypes)
+def simulate_genotypes(last: Progress) -> Genotypes:
+    """Return simulated genotypes; see `iter_simulate_genotypes`."""
+    return last.result
 
 
 def _check_sizes(n_samples: int, n_variants: int, n_contigs: int, n_populations: int) -> None:

@@ -21,6 +21,7 @@ from genoviz.analyses.simulation.haplotypes import (
 from genoviz.analyses.simulation.sites import draw_lengths, grow_sites, list_edges, make_bases
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.kernels.pangenome_simulation import MAX_FOUNDERS
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.graph.pangenome import MAX_NODES
@@ -137,7 +138,7 @@ def simulate_pangenome(n_nodes: int, n_paths: int, **options: Any) -> PangenomeG
     >>> simulate_pangenome(5_000, 12, seed=1).n_paths
     12
     """
-    *_, last = iter_simulate_pangenome(n_nodes, n_paths, **options)
+    last = last_of(iter_simulate_pangenome(n_nodes, n_paths, **options))
     return last.graph
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from genoviz.analyses.simulation.contigs import N_REFERENCES, Contigs
 from genoviz.analyses.simulation.sites import Sites
-from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices
 from genoviz.kernels.pangenome_simulation import SiteAlleles
 
 MAX_BINS = 4096

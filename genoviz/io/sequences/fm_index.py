@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.generators import report
+from genoviz.generators import last_of, report
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.sequences.gvfm_file import (
     BLOCKS,
@@ -125,7 +125,7 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
         If the file cannot be read, is no index, of another version, or damaged.
     """
     if not mmap:
-        *_, last = iter_read_fm_index(path, mmap=False)
+        last = last_of(iter_read_fm_index(path, mmap=False))
         return last.index
     file = ArrayFile(Path(path))
     about = _check_about(file)

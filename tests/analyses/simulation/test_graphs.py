@@ -16,8 +16,8 @@ from genoviz.analyses.simulation.graphs import (
     iter_simulate_pangenome,
     simulate_pangenome,
 )
-from genoviz.analyses.slices import iter_slices
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices
 from genoviz.model import PangenomeGraph
 
 

@@ -37,6 +37,7 @@ from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 Tests = Literal["auto", "exact", "calibrated"]
@@ -66,32 +67,6 @@ class MixedScan(AssociationScan):
     variances: np.ndarray | None = None
     heritabilities: np.ndarray | None = None
     calibration: float = np.nan
-
-
-def mixed_associate(
-    genotypes: Genotypes,
-    phenotype: np.ndarray,
-    *,
-    covariates: np.ndarray | None = None,
-    covariate_names: Sequence[str] | None = None,
-    leave_out: LeaveOut = "chromosome",
-    tests: Tests = "auto",
-    seed: int = 0,
-    backend: Backend = "auto",
-) -> MixedScan:
-    """Return the tests of all variants; see `iter_mixed_associate`."""
-    steps = iter_mixed_associate(
-        genotypes,
-        phenotype,
-        covariates=covariates,
-        covariate_names=covariate_names,
-        leave_out=leave_out,
-        tests=tests,
-        seed=seed,
-        backend=backend,
-    )
-    *_, last = steps
-    return last.result
 
 
 def iter_mixed_associate(
@@ -178,6 +153,12 @@ def iter_mixed_associate(
         calibration=gamma,
     )
     yield Progress(TESTING, 1.0, result)
+
+
+@in_one_go(iter_mixed_associate)
+def mixed_associate(last: Progress) -> MixedScan:
+    """Return the tests of all variants; see `iter_mixed_associate`."""
+    return last.result
 
 
 def _split(

@@ -26,6 +26,7 @@ from genoviz.analyses.genotypes.variances.covariances import (
 from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot, iter_reml_of
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 TESTING = "Association"
@@ -119,8 +120,10 @@ def iter_exact(
             relationships = (total - own) / (scale - each.scale)
         covariance = DiagonalCovariance(relationships, design.basis)
         yield Progress(FITTING, start + 0.5 * part)
-        *_, null = iter_reml_of(
-            covariance, design.response, ("genotypes",), tolerance=1e-7, max_iterations=200
+        null = last_of(
+            iter_reml_of(
+                covariance, design.response, ("genotypes",), tolerance=1e-7, max_iterations=200
+            )
         )
         _check_null(null)
         variances[k] = null.variances

@@ -21,6 +21,7 @@ from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_aut
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -165,30 +166,6 @@ class AssociationScan:
     notes: tuple[str, ...] = ()
 
 
-def associate(
-    genotypes: Genotypes,
-    phenotype: np.ndarray,
-    *,
-    covariates: np.ndarray | None = None,
-    covariate_names: Sequence[str] | None = None,
-    model: Literal["linear", "logistic"] = "linear",
-    x_model: XModel = "diploid",
-    backend: Backend = "auto",
-) -> AssociationScan:
-    """Return the tests of all variants; see `iter_associate`."""
-    steps = iter_associate(
-        genotypes,
-        phenotype,
-        covariates=covariates,
-        covariate_names=covariate_names,
-        model=model,
-        x_model=x_model,
-        backend=backend,
-    )
-    *_, last = steps
-    return last.result
-
-
 def iter_associate(
     genotypes: Genotypes,
     phenotype: np.ndarray,
@@ -269,6 +246,12 @@ def iter_associate(
         done = min(end, 1.0)
     scan = scan_of(fits, design, model, genotypes.n_samples, tuple(notes))
     yield Progress(WHAT, 1.0, scan)
+
+
+@in_one_go(iter_associate)
+def associate(last: Progress) -> AssociationScan:
+    """Return the tests of all variants; see `iter_associate`."""
+    return last.result
 
 
 def scan_of(

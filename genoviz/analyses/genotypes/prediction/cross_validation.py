@@ -24,6 +24,7 @@ from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 _MIN_FOLD = 3
@@ -140,37 +141,6 @@ class CrossValidation:
         return self.accuracy**2 / self.heritability
 
 
-def cross_validate(
-    genotypes: Genotypes,
-    phenotype: np.ndarray,
-    *,
-    folds: int = 5,
-    repeats: int = 1,
-    heritability: float = 0.5,
-    covariates: np.ndarray | None = None,
-    contigs: Contigs = "autosomes",
-    seed: int = 0,
-    tolerance: float = 1e-10,
-    max_iterations: int = 1000,
-    backend: Backend = "auto",
-) -> CrossValidation:
-    """Return how well held-out phenotypes are predicted; see `iter_cross_validate`."""
-    *_, last = iter_cross_validate(
-        genotypes,
-        phenotype,
-        folds=folds,
-        repeats=repeats,
-        heritability=heritability,
-        covariates=covariates,
-        contigs=contigs,
-        seed=seed,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        backend=backend,
-    )
-    return last.result
-
-
 def iter_cross_validate(
     genotypes: Genotypes,
     phenotype: np.ndarray,
@@ -233,6 +203,12 @@ def iter_cross_validate(
         found.append((fold_of, *equations.compare(step)))
         ends.append(step)
     yield Progress("cross-validation", 1.0, _summarise(found, ends, folds, heritability))
+
+
+@in_one_go(iter_cross_validate)
+def cross_validate(last: Progress) -> CrossValidation:
+    """Return how well held-out phenotypes are predicted; see `iter_cross_validate`."""
+    return last.result
 
 
 def _check_folds(folds: int, repeats: int, n_trained: int) -> None:

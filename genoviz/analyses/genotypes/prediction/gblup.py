@@ -23,34 +23,8 @@ from genoviz.analyses.genotypes.prediction.preconditioners import (
 from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
-
-
-def gblup(
-    genotypes: Genotypes,
-    phenotype: np.ndarray,
-    *,
-    covariates: np.ndarray | None = None,
-    contigs: Contigs = "autosomes",
-    heritability: float = 0.5,
-    preconditioner: Preconditioner = "diagonal",
-    tolerance: float = 1e-13,
-    max_iterations: int = 1000,
-    backend: Backend = "auto",
-) -> BlupSnapshot:
-    """Return the last snapshot of `iter_gblup`."""
-    *_, last = iter_gblup(
-        genotypes,
-        phenotype,
-        covariates=covariates,
-        contigs=contigs,
-        heritability=heritability,
-        preconditioner=preconditioner,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        backend=backend,
-    )
-    return last
 
 
 def iter_gblup(
@@ -102,6 +76,12 @@ def iter_gblup(
     equations = GenomicEquations(markers.matrix, training, ridge, precondition)
     steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
     yield from spread_effects(steps, kept, n_variants)
+
+
+@in_one_go(iter_gblup)
+def gblup(last: BlupSnapshot) -> BlupSnapshot:
+    """Return the last snapshot of `iter_gblup`."""
+    return last
 
 
 class GenomicEquations:

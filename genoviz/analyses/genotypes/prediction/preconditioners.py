@@ -18,6 +18,7 @@ from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjug
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 if TYPE_CHECKING:
@@ -224,12 +225,14 @@ class SparseInverse:
             return (core @ values - self._across_transposed @ first,)
 
         def solve(right_side: np.ndarray) -> np.ndarray:
-            *_, last = iter_conjugate_gradient(
-                multiply,
-                right_side,
-                lambda residual: (residual.T / diagonal).T,
-                tolerance=_INNER_TOLERANCE,
-                max_iterations=_INNER_ITERATIONS,
+            last = last_of(
+                iter_conjugate_gradient(
+                    multiply,
+                    right_side,
+                    lambda residual: (residual.T / diagonal).T,
+                    tolerance=_INNER_TOLERANCE,
+                    max_iterations=_INNER_ITERATIONS,
+                )
             )
             if not last.residuals[-1].max(initial=0.0) <= _LARGEST_RESIDUAL:
                 raise ParameterError(

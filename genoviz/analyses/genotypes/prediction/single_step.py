@@ -28,6 +28,7 @@ from genoviz.analyses.genotypes.prediction.preconditioners import (
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
@@ -164,39 +165,6 @@ class AnimalEquations:
         return effects, step.solution
 
 
-def single_step(
-    genotypes: Genotypes,
-    pedigree: Pedigree,
-    phenotype: np.ndarray,
-    *,
-    form: Form = "ssSNPBLUP",
-    polygenic_weight: float = 0.2,
-    covariates: np.ndarray | None = None,
-    contigs: Contigs = "autosomes",
-    heritability: float = 0.5,
-    preconditioner: Preconditioner = "diagonal",
-    tolerance: float = 1e-13,
-    max_iterations: int = 5000,
-    backend: Backend = "auto",
-) -> BlupSnapshot:
-    """Return the last snapshot of `iter_single_step`."""
-    *_, last = iter_single_step(
-        genotypes,
-        pedigree,
-        phenotype,
-        form=form,
-        polygenic_weight=polygenic_weight,
-        covariates=covariates,
-        contigs=contigs,
-        heritability=heritability,
-        preconditioner=preconditioner,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        backend=backend,
-    )
-    return last
-
-
 def iter_single_step(
     genotypes: Genotypes,
     pedigree: Pedigree,
@@ -287,6 +255,12 @@ def iter_single_step(
         equations = AnimalEquations(parts, factor, preconditioner)
     steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
     yield from spread_effects(steps, kept, n_variants)
+
+
+@in_one_go(iter_single_step)
+def single_step(last: BlupSnapshot) -> BlupSnapshot:
+    """Return the last snapshot of `iter_single_step`."""
+    return last
 
 
 def _nothing_yet(parts: SingleStepParts) -> BlupSnapshot:

@@ -23,34 +23,8 @@ from genoviz.analyses.genotypes.prediction.preconditioners import (
 from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
-
-
-def snp_blup(
-    genotypes: Genotypes,
-    phenotype: np.ndarray,
-    *,
-    covariates: np.ndarray | None = None,
-    contigs: Contigs = "autosomes",
-    heritability: float = 0.5,
-    preconditioner: Preconditioner = "diagonal",
-    tolerance: float = 1e-13,
-    max_iterations: int = 1000,
-    backend: Backend = "auto",
-) -> BlupSnapshot:
-    """Return the last snapshot of `iter_snp_blup`."""
-    *_, last = iter_snp_blup(
-        genotypes,
-        phenotype,
-        covariates=covariates,
-        contigs=contigs,
-        heritability=heritability,
-        preconditioner=preconditioner,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        backend=backend,
-    )
-    return last
 
 
 def iter_snp_blup(
@@ -121,6 +95,12 @@ def iter_snp_blup(
     equations = SnpEquations(markers.matrix, training, ridge, precondition)
     steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
     yield from spread_effects(steps, kept, n_variants)
+
+
+@in_one_go(iter_snp_blup)
+def snp_blup(last: BlupSnapshot) -> BlupSnapshot:
+    """Return the last snapshot of `iter_snp_blup`."""
+    return last
 
 
 class SnpEquations:

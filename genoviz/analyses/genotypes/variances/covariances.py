@@ -23,6 +23,7 @@ import numpy as np
 
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 
 Multiply = Callable[[np.ndarray], np.ndarray]
 
@@ -264,8 +265,10 @@ class _GradientSolver:
             tolerance *= np.nanmin(scales, initial=np.inf)
             if tolerance >= 1:
                 return guess
-        *_, last = iter_conjugate_gradient(
-            self._multiply, rest, np.copy, tolerance=tolerance, max_iterations=MAX_SOLVING
+        last = last_of(
+            iter_conjugate_gradient(
+                self._multiply, rest, np.copy, tolerance=tolerance, max_iterations=MAX_SOLVING
+            )
         )
         self.is_solved &= last.is_converged
         return last.solution if guess is None else guess + last.solution

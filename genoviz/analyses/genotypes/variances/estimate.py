@@ -25,6 +25,7 @@ from genoviz.analyses.genotypes.variances.reml import (
 )
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 Traces = Literal["auto", "exact", "random"]
@@ -32,39 +33,6 @@ TRACES = ("auto", "exact", "random")
 MAX_EXACT = 4000
 """Samples whose dense matrices are decomposed within some seconds."""
 GENOTYPED = "genotypes"
-
-
-def reml(
-    genotypes: Genotypes,
-    phenotype: np.ndarray,
-    *,
-    covariates: np.ndarray | None = None,
-    covariate_names: Sequence[str] | None = None,
-    variant_sets: np.ndarray | None = None,
-    contigs: Contigs = "autosomes",
-    traces: Traces = "auto",
-    n_probes: int = 30,
-    tolerance: float = 1e-5,
-    max_iterations: int = 100,
-    seed: int = 0,
-    backend: Backend = "auto",
-) -> VarianceSnapshot:
-    """Return the last snapshot of `iter_reml`."""
-    *_, last = iter_reml(
-        genotypes,
-        phenotype,
-        covariates=covariates,
-        covariate_names=covariate_names,
-        variant_sets=variant_sets,
-        contigs=contigs,
-        traces=traces,
-        n_probes=n_probes,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        seed=seed,
-        backend=backend,
-    )
-    return last
 
 
 def iter_reml(
@@ -166,30 +134,9 @@ def iter_reml(
     yield from _iter_fit(covariance, training, tuple(markers), tolerance, max_iterations)
 
 
-def reml_of_relationships(
-    relationships: Mapping[str, np.ndarray],
-    phenotype: np.ndarray,
-    *,
-    covariates: np.ndarray | None = None,
-    covariate_names: Sequence[str] | None = None,
-    traces: Traces = "auto",
-    n_probes: int = 30,
-    tolerance: float = 1e-5,
-    max_iterations: int = 100,
-    seed: int = 0,
-) -> VarianceSnapshot:
-    """Return the last snapshot of `iter_reml_of_relationships`."""
-    *_, last = iter_reml_of_relationships(
-        relationships,
-        phenotype,
-        covariates=covariates,
-        covariate_names=covariate_names,
-        traces=traces,
-        n_probes=n_probes,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        seed=seed,
-    )
+@in_one_go(iter_reml)
+def reml(last: VarianceSnapshot) -> VarianceSnapshot:
+    """Return the last snapshot of `iter_reml`."""
     return last
 
 
@@ -247,6 +194,12 @@ def iter_reml_of_relationships(
         covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
     names = tuple(relationships)
     yield from _iter_fit(covariance, training, names, tolerance, max_iterations)
+
+
+@in_one_go(iter_reml_of_relationships)
+def reml_of_relationships(last: VarianceSnapshot) -> VarianceSnapshot:
+    """Return the last snapshot of `iter_reml_of_relationships`."""
+    return last
 
 
 def product_with_relationships(

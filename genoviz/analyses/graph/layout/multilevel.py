@@ -27,6 +27,7 @@ from genoviz.analyses.graph.layout.run import (
     learning_rates,
 )
 from genoviz.backend import Backend, load_kernel, to_host
+from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
 SMALLEST_SLICE = 512  # records, and slices are whole multiples of it
@@ -163,8 +164,10 @@ def multilevel_layout(
     Heumos et al. 2024, doi:10.1093/bioinformatics/btae363 (the forces and the stress);
     Harel and Koren 2002, doi:10.7155/jgaa.00051 (multi-scale layout).
     """
-    *_, final = iter_multilevel_layout(
-        graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
+    final = last_of(
+        iter_multilevel_layout(
+            graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
+        )
     )
     return final.layout
 

@@ -9,9 +9,9 @@ from numba import njit, prange
 
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.stress import check_layout
-from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices
 from genoviz.model import GraphLayout, PangenomeGraph
 
 REACH = 8

@@ -22,6 +22,7 @@ from genoviz.analyses.graph.layout.run import (
     learning_rates,
 )
 from genoviz.backend import Backend, load_kernel, resolve_backend
+from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
 FIRST_SLICE_UPDATES = 200_000
@@ -62,7 +63,7 @@ def path_sgd_layout(
     snapshots = iter_path_sgd_layout(
         graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
     )
-    *_, final = snapshots
+    final = last_of(snapshots)
     return final.layout
 
 

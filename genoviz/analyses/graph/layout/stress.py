@@ -17,9 +17,9 @@ from genoviz.analyses.graph.layout.stress_results import (
     check_weighting,
 )
 from genoviz.analyses.graph.layout.stress_sampler import FIRST_PAIRS, StressSampler, term_weights
-from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices, last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
 SAMPLES_PER_STEP = 100
@@ -48,7 +48,7 @@ def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> P
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
-    *_, last = iter_path_stress(graph, layout, **options)
+    last = last_of(iter_path_stress(graph, layout, **options))
     return last.stress
 
 
@@ -150,7 +150,7 @@ def sampled_path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: A
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
-    *_, last = iter_sampled_path_stress(graph, layout, **options)
+    last = last_of(iter_sampled_path_stress(graph, layout, **options))
     return last.stress
 
 

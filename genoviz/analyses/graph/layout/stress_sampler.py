@@ -24,9 +24,9 @@ from genoviz.analyses.graph.layout.stress_results import (
     interval,
     shape_of,
 )
-from genoviz.analyses.slices import iter_slices
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
+from genoviz.generators import iter_slices
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 
 SHARE_OF_NEAR = 2 / 3
