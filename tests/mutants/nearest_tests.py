@@ -120,6 +120,9 @@ class TestMap:
 
     def _find_imports(self, path: str) -> set[str]:
         names: set[str] = set()
+        # Commands are found in a table, by the names of their modules; a lazy package's are no
+        # imports.
+        has_table = "_MODULES" not in self.texts[path]
         for node in ast.walk(ast.parse(self.texts[path])):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
@@ -132,6 +135,8 @@ class TestMap:
                 names.add(f"genoviz.kernels.{kernel}.cpu")
             elif isinstance(node, ast.Constant) and node.value in ("-m", "invoke", "genoviz"):
                 names.add("genoviz.__main__")
+            elif has_table and isinstance(node, ast.Constant) and node.value in self.paths:
+                names.add(node.value)
         return {found for name in names for found in self._resolve(name)} - {path}
 
     def _resolve(self, name: str) -> set[str]:

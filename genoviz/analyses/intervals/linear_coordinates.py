@@ -253,9 +253,9 @@ def ordered_pair(
     queries: Intervals,
     subjects: Intervals,
     *,
-    closed: bool = False,
-    strand: Strand | None = None,
-    zero_length: ZeroLength = "bedtools",
+    closed: bool,
+    strand: Strand | None,
+    zero_length: ZeroLength,
 ) -> LinearPair:
     """Return queries and subjects on one line, in true distances or, where needed, in ranks.
 

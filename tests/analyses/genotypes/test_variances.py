@@ -68,6 +68,7 @@ def test_reml_is_the_maximum_of_the_dense_likelihood(sets, backend):
 def test_the_likelihood_is_the_dense_one_but_for_a_constant():
     snapshots = list(iter_reml(GENOTYPES, PHENOTYPE, covariates=AGE, backend="cpu"))
     known = [each for each in snapshots if not np.isnan(each.heritability)]
+    assert {each.iteration for each in snapshots[: -len(known)]} == {0}
     assert known[0].iteration == 0
     assert [each.iteration for each in known] == list(range(len(known)))
     expected = [

@@ -108,12 +108,15 @@ def test_a_figure_that_cannot_be_is_refused(options, message):
 
 def test_rows_have_their_names_where_there_is_room():
     rows = find_path_rows(two_paths())
-    for height, n_named in ((12, 2), (3, 0)):
-        texts = [
-            part.text for part in make_path_figure(rows, row_height=height).parts
-            if hasattr(part, "text")
-        ]  # fmt: skip
-        assert sum(name in texts for name in rows.groups.names) == n_named
+    for height, scale, is_named in ((12, 1, True), (12, 3, True), (3, 1, False)):
+        figure = make_path_figure(rows, row_height=height, scale=scale)
+        texts = {part.text: part for part in figure.parts if hasattr(part, "text")}
+        for number, name in enumerate(rows.groups.names):
+            assert (name in texts) == is_named
+            if is_named:
+                top = figure.pixels.y + number * height * scale
+                assert top < texts[name].y < top + height * scale
+                assert 0.8 * figure.pixels.x < texts[name].x < figure.pixels.x
 
 
 @pytest.mark.parametrize("ending", TRACK_FIGURE_ENDINGS)

@@ -73,6 +73,12 @@ def test_an_array_alone_gets_numbered_names(tmp_path, dtype):
     assert found.variants.positions.tolist() == [-1, -1, -1]
 
 
+def test_names_may_be_numbers_and_positions_are_no_texts(tmp_path):
+    np.savez(tmp_path / "x.npz", dosages=DOSAGES, ids=[7, 8, 9], positions=[10, 9, 100])
+    found = read_genotypes(tmp_path / "x.npz").variants
+    assert (found.ids.tolist(), found.positions.tolist()) == (["7", "8", "9"], [10, 9, 100])
+
+
 def test_the_steps_of_reading_are_reported(tmp_path):
     np.savez(tmp_path / "x.npz", dosages=DOSAGES, ids=np.array(["a", "b", "c"]))
     *steps, last = iter_read_genotypes(tmp_path / "x.npz")

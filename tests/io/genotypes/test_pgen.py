@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genoviz import FileFormatError, read_genotypes
+from genoviz import FileFormatError, iter_read_genotypes, read_genotypes
 from genoviz.io.genotypes.plink_files import read_psam, read_pvar
 from tests.genotype_sets import assert_same
 from tests.plink import Plink, plink_files
@@ -116,4 +116,8 @@ def test_many_samples_are_read_in_blocks(tmp_path, monkeypatch):
     path = export(plink_files("wheat_bglr"), tmp_path)
     whole = read_genotypes(path)
     monkeypatch.setattr("genoviz.io.genotypes.plink_files._BLOCK_BYTES", 10_000)
-    np.testing.assert_array_equal(read_genotypes(path).packed, whole.packed)
+    *steps, last = iter_read_genotypes(path)
+    np.testing.assert_array_equal(last.genotypes.packed, whole.packed)
+    n_done = [step.n_done for step in steps if step.n_total == whole.n_variants]
+    assert len(n_done) > 2
+    assert (n_done, n_done[-1]) == (sorted(n_done), whole.n_variants)

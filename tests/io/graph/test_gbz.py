@@ -252,6 +252,18 @@ def test_a_damaged_file_is_refused_or_is_the_same_graph(small, tmp_path):
     assert [text for text in said if not text.startswith("damaged.gbz") or "\n" in text] == []
 
 
+@pytest.mark.parametrize("bit", [0, 3, 4])
+def test_a_gbwt_with_other_flags_is_refused(bit, small, tmp_path):
+    content = bytearray(small.read_bytes())
+    reader = ElementReader(small, np.frombuffer(bytes(content), np.uint8))
+    reader.elements(2)
+    reader.strings("")
+    content[8 * (reader.at + 5)] ^= 1 << bit
+    (tmp_path / "a.gbz").write_bytes(content)
+    with pytest.raises(FileFormatError, match=r"GBWT that is not bidirectional"):
+        read_gbz(tmp_path / "a.gbz")
+
+
 def test_paths_that_are_not_their_reverse_are_refused(small, tmp_path):
     """Two visits that go on crosswise leave all counts as they are."""
     content = small.read_bytes()

@@ -255,7 +255,7 @@ def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:
             f"{len(absent):,} of {len(ids):,} genotyped samples are not in the pedigree, the first "
             f"is {ids[absent[0]]!s}; add them, with unknown parents if need be, or leave them out"
         )
-    twice = np.flatnonzero(np.bincount(found, minlength=1) > 1)
+    twice = np.flatnonzero(np.bincount(found) > 1)
     if len(twice):
         raise ParameterError(f"animal {pedigree.ids[twice[0]]!s} is genotyped more than once")
     return found

@@ -7,11 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz import simulate_genotypes, simulate_trait, write_plink
+from genoviz import iter_single_step, simulate_genotypes, simulate_trait, write_plink
+from genoviz.analyses.genotypes.association.design import make_design
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
-from genoviz_app.pages.genotypes.prediction.blup_steps import SINGLE_STEP, find_animals, pedigree_of
+from genoviz_app.pages.genotypes.prediction.blup_steps import (
+    SINGLE_STEP,
+    BlupRequest,
+    begin_blup,
+    find_animals,
+    pedigree_of,
+)
 from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high, scatter_dots
 from genoviz_app.pages.genotypes.prediction.panel import SIGNED, BreedingRows, PredictionPanel
 from genoviz_app.pages.genotypes.prediction.scatter import CHECKED
@@ -149,6 +156,26 @@ def test_single_step_needs_a_pedigree(panel):
     assert len(panel.state.blup.breeding_values) == N + 1
     poll_until(panel.test_poll, lambda: panel.table.listed is not None)
     assert panel._rows.hidden == ()
+
+
+def test_single_step_allows_for_covariates():
+    genotypes = simulate_genotypes(N, M, seed=4)
+    design = make_design(N, NUMBERS.standard_normal(N), NUMBERS.standard_normal((N, 1)))
+    ids = genotypes.samples.ids
+    pedigree = Pedigree.from_parents(["sire", *ids], ["0"] * 30 + ["sire"] * 31, ["0"] * (N + 1))
+    request = BlupRequest(next(iter(SINGLE_STEP)), tolerance=1e-20)
+    *_, found = begin_blup(genotypes, design, request, pedigree, {"sire": 2.0}).steps
+    at = {name: row for row, name in enumerate(pedigree.ids.tolist())}
+    rows = [at[name] for name in ids.tolist()]
+    phenotype, covariate = np.zeros(N + 1), np.zeros(N + 1)
+    phenotype[rows], covariate[rows] = design.phenotype, design.covariates[:, 0]
+    phenotype[at["sire"]] = 2.0
+    *_, expected = iter_single_step(
+        genotypes, pedigree, phenotype, covariates=covariate, tolerance=1e-20,
+        polygenic_weight=request.polygenic_weight,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.breeding_values, expected.breeding_values, atol=1e-9)
+    assert abs(found.fixed_effects[1]) > 1e-3
 
 
 def test_parents_of_samples_that_make_no_pedigree_are_told_where_one_is_needed(session, bed):

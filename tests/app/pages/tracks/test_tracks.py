@@ -255,6 +255,10 @@ def test_tracks_are_moved_taken_away_and_kept_when_others_come(session, page, fi
     page.poll()
     assert [file.title for file in session.tracks.files] == ["genes.gtf", "signal.bedgraph"]
     assert page.browser.drawing.height == 120 + 62
+    for track in list(page.tracks):
+        page.tracks.remove(track)
+    page.poll()
+    assert (page.browser.contig, page.browser.region) == ("", None)
 
 
 def test_back_and_forward_visit_the_places_again_however_soon_they_were_left(
@@ -277,6 +281,8 @@ def test_back_and_forward_visit_the_places_again_however_soon_they_were_left(
         page.poll()
         assert str(page.browser.region) == place
     assert navigation.place.value == "c1:226-275"
+    navigation.show_data()
+    assert str(page.browser.region) == "c1:100-1100"
 
 
 def test_a_graphs_paths_have_their_depth_and_files_on_their_contig(session, page, graph, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.opening.track_data import prepare
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
-from genoviz_app.pages.tracks.drawing.feature_packing import View
+from genoviz_app.pages.tracks.drawing.feature_packing import Packer, View
 from genoviz_app.pages.tracks.drawing.lanes import describe_lane
 from genoviz_app.pages.tracks.drawing.margin import describe_value, feature_card
 from genoviz_app.pages.tracks.drawing.summaries import overview_heights
@@ -272,13 +272,23 @@ def test_a_bin_before_the_end_of_a_view_keeps_its_whole_length():
     assert summary.edges[-1] >= drawing.bounds[1]
 
 
+def test_boxes_without_names_stand_a_pixel_apart_in_a_row_of_names():
+    found = Intervals.from_columns(
+        ["c"] * 3, [100, 117, 121], [110, 120, 130], names=["a long name", "b", "c"]
+    )
+    packing = Packer().find(prepare(found, "bed").features, ("c", 0), View("c", 0, 500, 500), 24)
+    assert packing.style.has_names
+    assert packing.rows.tolist() == [0, 0, 0]
+    assert packing.are_named.tolist() == [True, False, False]
+
+
 def test_a_feature_is_found_under_the_pointer():
     genes = make_track("g", [1, 2, 3], "bed")
     drawing = draw([genes])
     top = int(drawing.rows[0].features.tops[1]) + 2
     card = feature_card(drawing, 120, top)
     assert card["bounds"] == [100, 150]
-    assert card["lines"][0] == "101 to 150 (50 bp)"
+    assert card["lines"] == ["101 to 150 (50 bp)", "score 2"]
     assert feature_card(drawing, 175, top) is None
     assert feature_card(drawing, 120, drawing.height + 5) is None
 
