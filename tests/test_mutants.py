@@ -138,7 +138,8 @@ def test_a_bug_that_the_tests_see_is_killed_and_another_survives(tree, tmp_path)
 
 
 def test_a_module_that_a_table_names_is_near_the_tests_of_the_table(tree):
-    (tree / "app/table.py").write_text('COMMANDS = {"adult": ("genoviz_app.ages", "Say who is.")}\n')
+    table = '{"adult": ("genoviz_app.ages", "Say who is an adult.")}'
+    (tree / "app/table.py").write_text(f"COMMANDS = {table}\n")
     (tree / "tests/test_table.py").write_text("from genoviz_app import table\n")
     nearest = TestMap(tree, packages=("app", "tests")).nearest("app/ages.py", "is_adult")
     assert "tests/test_table.py" in nearest
