@@ -84,7 +84,7 @@ def graphics_card() -> str:
 
 
 # Several processes take a file of tests after the other, and of these files a test.
-OF_LONG_TESTS = ("tests/test_docs.py", "tests/test_notebooks.py")
+OF_LONG_TESTS = ("tests/test_docs.py",)
 MAX_CORES = 4
 # Browsers wait most of the time: two are driven at once, each through about half of the files.
 BROWSERS = {"tests/browser": 0, "tests/browser of data": 1}

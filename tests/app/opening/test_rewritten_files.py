@@ -1,30 +1,49 @@
 """A file that somebody rewrites in place, shorter, while it is open ends nobody's server.
 
 Each case runs in a process of its own, which the system kills (SIGBUS) where a mapped file is
-looked at behind its new end.
+looked at behind its new end. They are forked from one that has imported what they need.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE
 
+FORKS = """
+import json, os, sys, traceback
+import numpy as np
+import genoviz_app.server.setup, genoviz_app.session.session
+for folder, case in json.load(sys.stdin).items():
+    child = os.fork()
+    if child == 0:
+        try:
+            os.environ["GENOVIZ_CACHE_DIR"] = folder + "/cache"
+            sys.stderr = open(folder + "/errors", "w")
+            exec(case, {"folder": folder})
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    print(folder, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), sep="\\t")
+"""
+
 START = """
-import sys, time
+import time
 from itertools import islice
 from pathlib import Path
 import numpy as np
 from genoviz_app.server.setup import prepare_server
 from genoviz_app.session.session import Session
 prepare_server()
-folder = Path(sys.argv[1])
+folder = Path(folder)
 session = Session()
 
 def wait(files):
@@ -135,33 +154,45 @@ for n_steps in range(1, 6):
 """
 
 
-@pytest.mark.parametrize(
-    ("case", "large"),
-    [
-        pytest.param(case, large, id=f"{name}, copied to {'disk' if large else 'memory'}")
-        for name, case, sizes in (
-            ("bed", BED, (False, True)),
-            ("npy", NPY, (False,)),
-            ("gfa", GFA, (False, True)),
-            ("gvfm", GVFM, (True,)),
-            ("fasta", FASTA, (False,)),
-        )
-        for large in sizes
-    ],
-)
-def test_the_server_lives_and_the_answers_are_right(case, large, tmp_path):
-    on_disk = "from genoviz.io.files import content\ncontent.MAX_BYTES_IN_MEMORY = 0\n"
-    script = START + on_disk * large + textwrap.dedent(case)
-    cache = tmp_path / "cache"
-    environment = os.environ | {"GENOVIZ_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+CASES = {
+    f"{name}, copied to {'disk' if large else 'memory'}": (case, large)
+    for name, case, sizes in (
+        ("bed", BED, (False, True)),
+        ("npy", NPY, (False,)),
+        ("gfa", GFA, (False, True)),
+        ("gvfm", GVFM, (True,)),
+        ("fasta", FASTA, (False,)),
+    )
+    for large in sizes
+}
+ON_DISK = "from genoviz.io.files import content\ncontent.MAX_BYTES_IN_MEMORY = 0\n"
+
+
+@pytest.fixture(scope="module")
+def exit_codes(tmp_path_factory):
+    """How each case ended, by its folder."""
+    folders = {name: tmp_path_factory.mktemp(name.split(",")[0]) for name in CASES}
+    scripts = {
+        str(folders[name]): START + ON_DISK * large + case for name, (case, large) in CASES.items()
+    }
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
+        [sys.executable, "-c", FORKS],
+        input=json.dumps(scripts),
         capture_output=True,
         text=True,
-        check=False,
-        env=environment,
-        timeout=PATIENCE,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=2 * PATIENCE,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert large == (cache / "snapshots").exists()
-    assert not any(cache.glob("snapshots/*"))  # copies have no name, and go with who has them
+    codes = dict(line.split("\t") for line in done.stdout.splitlines())
+    return {name: (folder, codes.get(str(folder))) for name, folder in folders.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_server_lives_and_the_answers_are_right(exit_codes, name):
+    folder, code = exit_codes[name]
+    assert code == "0", (folder / "errors").read_text()[-2000:]
+    _, large = CASES[name]
+    assert large == (folder / "cache" / "snapshots").exists()
+    # Copies have no name, and go with who has them.
+    assert not any(folder.glob("cache/snapshots/*"))
