@@ -11,7 +11,7 @@ import pytest
 from genoviz_app.pages import PAGES
 
 MAKE = """
-import json, sys
+import cProfile, json, sys
 import panel as pn
 from bokeh.document import Document
 from bokeh.themes import Theme
@@ -35,22 +35,16 @@ def make(page):
         dashboard = Dashboard(f"page={page}")
         dashboard.root.server_doc(document)
         dashboard.close()
-        return json.dumps(document.to_json().content, default=lambda part: bytes(part.data).hex())
-
-calls = 0
-def count(*_event):
-    global calls
-    calls += _event[1] in ("call", "c_call")
+        content = document.to_json().content
+        content.pop("defs", None)  # which the first page of a process brings
+        return json.dumps(content, default=lambda part: bytes(part.data).hex())
 
 for way in range(2):
     for page in sys.argv[1:]:
-        make(page)  # the first page of a process brings definitions
-        print(json.dumps(make(page)))
-    sys.setprofile(count)
-    make(sys.argv[1])
-    sys.setprofile(None)
-    print(calls)
-    calls = 0
+        print(make(page))
+    with cProfile.Profile() as profile:
+        make(sys.argv[1])
+    print(sum(row.callcount for row in profile.getstats()))
     make_models_quickly()
 """
 
