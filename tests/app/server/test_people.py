@@ -130,7 +130,7 @@ def test_cookies_that_the_server_did_not_sign_let_nobody_in(port, cookies):
     for bad in (
         "user=ada",
         "user=",
-        good[:-1] + "0",
+        good[:-1] + "01"[good.endswith("0")],
         good.replace("|4:user|", "|4:usex|"),
         "is_guest=1",
     ):
