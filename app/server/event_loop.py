@@ -1,4 +1,4 @@
-"""The event loop that answers all browsers: how late it is, and turns for what holds it."""
+"""The event loop that answers all browsers: how late it is, and what holds it less."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from bokeh.application.handlers.handler import Handler
@@ -126,6 +127,47 @@ class TabByTab(Handler):
     async def on_session_created(self, session_context: Any) -> None:  # noqa: ARG002
         """Wait for a turn, before the page is made."""
         await TURNS.wait()
+
+
+class Synced:
+    """The models of a page that its browser has; one is looked up rather than all listed."""
+
+    def __init__(self, manager: Any) -> None:
+        self._models, self._new = manager._models, manager._new_models
+
+    def __contains__(self, model: Any) -> bool:
+        return self._models.get(model._id) is model and model not in self._new
+
+
+@cache
+def look_references_up() -> None:
+    """Have a message look up the models that it names; calling it again does nothing.
+
+    Bokeh asks all models of a tab, some thousand, for each message, most of whose time that takes.
+    """
+    from bokeh.core.serialization import Deserializer, Serializer
+    from bokeh.document.models import DocumentModelManager
+    from bokeh.model import Model
+
+    begin, find, receive = Serializer.__init__, Serializer.get_ref, Deserializer.__init__
+
+    def init(self, *, references=(), **options):
+        self._synced = references if isinstance(references, Synced) else ()
+        begin(self, references=() if self._synced else references, **options)
+
+    def get_ref(self, obj):
+        ref = find(self, obj)
+        if ref is None and isinstance(obj, Model) and obj in self._synced:
+            return obj.ref
+        return ref
+
+    def init_received(self, references=None, **options):
+        receive(self, **options)
+        self._references = {model._id: model for model in references or ()}
+
+    Deserializer.__init__ = init_received
+    Serializer.__init__, Serializer.get_ref = init, get_ref
+    DocumentModelManager.synced_references = property(Synced)
 
 
 def collect_seldom() -> None:

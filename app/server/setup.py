@@ -20,7 +20,7 @@ from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.doors import Doors, TabOwner
-from genoviz_app.server.event_loop import LOOP_LAG, TabByTab
+from genoviz_app.server.event_loop import LOOP_LAG, TabByTab, look_references_up
 from genoviz_app.server.limits import TAB, Limits, Quota, least
 from genoviz_app.server.quick_models import make_models_quickly
 
@@ -157,6 +157,7 @@ def _prepare_libraries() -> None:
     keep_no_message_back()
     make_properties_side_by_side()
     make_models_quickly()
+    look_references_up()
     # A browser repeats models that it shows late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
