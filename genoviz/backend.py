@@ -39,12 +39,12 @@ _GPU_IS_LOST = threading.Event()
 
 
 def cuda_is_available() -> bool:
-    """Tell whether CuPy is installed and sees a GPU that has not failed."""
+    """Return whether CuPy is installed and sees a GPU that has not failed."""
     return not gpu_is_lost() and _sees_gpu()
 
 
 def gpu_is_lost() -> bool:
-    """Tell whether the GPU has failed for good: a process that has lost it does not get it back."""
+    """Return whether the GPU has failed for good: a process that lost it does not get it back."""
     return _GPU_IS_LOST.is_set()
 
 
@@ -61,7 +61,7 @@ def _sees_gpu() -> bool:
 
 
 def _has_driver() -> bool:
-    """Tell whether the driver of NVIDIA GPUs can be loaded."""
+    """Return whether the driver of NVIDIA GPUs can be loaded."""
     try:
         ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:

@@ -268,7 +268,7 @@ def _read(
     except OSError as error:  # a full disk
         found = f"cannot be opened: {error.strerror or error}"
         _send_error(sender, FileFormatError(path, found))
-    except BaseException as error:  # a panic of compiled code is no Exception
+    except BaseException as error:  # a panic of compiled code is not an Exception
         log.exception("opening %s failed", path.name)
         _send_error(sender, GenovizError(describe_problem(error)))
 

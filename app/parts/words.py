@@ -1,4 +1,4 @@
-"""Words on the screen: counts, long texts made short, notices, and names that are no markup."""
+"""Words on the screen: counts, long texts made short, notices, and names that are not markup."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ class Doors:
         try:
             is_ours = check_token_signature(token, self.secret, signed=True)
             made_for = get_token_payload(token).get("person", "") if is_ours else ""
-        except Exception:  # whatever comes of what is no token
+        except Exception:  # whatever comes of what is not a token
             is_ours, made_for = False, ""
         if not is_ours:
             return OLD_PAGE

@@ -189,7 +189,7 @@ class Job:
                     return
         except StopIteration:
             self._end(JobState.FINISHED)
-        except BaseException as error:  # a panic of compiled code is no Exception
+        except BaseException as error:  # a panic of compiled code is not an Exception
             self.error = error
             failure = explain_gpu_failure(error)
             if failure:
@@ -332,7 +332,7 @@ class JobPool:
         return n_others
 
     def is_running(self, job: Job) -> bool:
-        """Tell whether a slice of a job is running."""
+        """Return whether a slice of a job is running."""
         return job is self._current.get(job.owner)
 
     def enqueue(self, job: Job) -> None:

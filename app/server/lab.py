@@ -163,7 +163,7 @@ def read_lab(path: Path) -> Lab:
     Raises
     ------
     FileFormatError
-        If it is no TOML, a key is unknown, or a value is not what is needed.
+        If it is not TOML, a key is unknown, or a value is not what is needed.
     GenovizError
         If it, or a file or folder that it names, cannot be read.
     """
@@ -176,7 +176,7 @@ def passwords_of(path: Path) -> Path:
     Raises
     ------
     FileFormatError
-        If it names no such file, or is no TOML.
+        If it names no such file, or is not TOML.
     """
     people = _parse(path).get("people")
     name = people.get("passwords") if isinstance(people, dict) else None

@@ -84,7 +84,7 @@ def read_passwords(path: Path) -> dict[str, str]:
     Raises
     ------
     FileFormatError
-        If a line is no name and hash; the sentence has no part of the line.
+        If a line is not a name and hash; the sentence has no part of the line.
     GenovizError
         If the file cannot be read.
     """

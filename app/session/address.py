@@ -302,7 +302,7 @@ def parse_k(text: str) -> int:
     Raises
     ------
     ParameterError
-        If it is no number from 1 on.
+        If it is not a number from 1 on.
 
     Examples
     --------

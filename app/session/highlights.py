@@ -111,7 +111,7 @@ class Highlights(param.Parameterized):
         return None if opened is None else opened.graph
 
     def _knows(self, contig: str) -> bool:
-        """Tell whether the tracks that are open have a contig."""
+        """Return whether the tracks that are open have a contig."""
         names = {contig, *aliases(contig)}
         return any(names & set(file.data.contigs) for file in self._session.tracks.files)
 

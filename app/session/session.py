@@ -63,7 +63,7 @@ class _Followed:
         self.job, self._follow, self._n_seen = job, follow, 0
 
     def look(self, *, has_ended: bool) -> None:
-        """Tell of anything new, and of the end."""
+        """Report what is new, and the end."""
         n_snapshots = self.job.n_snapshots
         if has_ended or n_snapshots != self._n_seen:
             self._n_seen = n_snapshots

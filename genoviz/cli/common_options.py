@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 # Every option that takes a number says from where to where, well within what 64 bits hold; a test
-# looks for one that does not. What is no finite number is refused for all.
+# looks for one that does not. What is not a finite number is refused for all.
 MAX_SEED = 2**63 - 1
 MAX_COUNT = 10**12
 MAX_LENGTH = 10**12

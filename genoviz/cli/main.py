@@ -229,7 +229,7 @@ def check_values(command: Any) -> None:
 def _refuse_no_number(context: Any, param: Any, value: Any) -> Any:
     """Refuse nan, which is within any bounds, and inf."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is no finite number", ctx=context, param=param)
+        raise typer.BadParameter(f"{value} is not a finite number", ctx=context, param=param)
     return value
 
 

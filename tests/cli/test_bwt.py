@@ -340,7 +340,10 @@ def test_wrong_usage_exits_with_2(run, index, fasta, arguments, words):
         (["count", "INDEX", "--file", "no.txt"], "no.txt: there is no such file"),
         (["count", "wrong.txt", "A"], "wrong.txt, line 1: begins with 'ACG', needs to be FASTA"),
         (["count", "cut.gvfm", "A"], r"cut.gvfm: has .* bytes instead of .* \(damaged file\)"),
-        (["count", "other.gvfm", "A"], "other.gvfm: is no index of k-mers, needs to be a .gvfm"),
+        (
+            ["count", "other.gvfm", "A"],
+            "other.gvfm: is not an index of k-mers, needs to be a .gvfm",
+        ),
         (["build", "no.gvfm", "-o", "x.gvfm"], "no.gvfm: there is no such file in "),
         (["build", "INDEX"], "made.gvfm is an index already, needs FASTA or 2bit"),
         (["build", "FASTA", "--sample-rate", "3"], "sample_rate is 3, needs a power of two"),

@@ -123,7 +123,7 @@ def test_sequences_limits_and_other_nucleases(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["nothing", "--genome", "genome.fa"], 1, "'nothing' is no FASTA file and no region"),
+        (["nothing", "--genome", "genome.fa"], 1, "'nothing' is neither a FASTA file nor a region"),
         (["c9:1-20", "--genome", "genome.fa"], 1, "no contig is named 'c9'; there are 2"),
         (["c1:1-9000", "--genome", "genome.fa"], 1, "c1 ends at 900, needs to reach 9,000"),
         (["XYZ", "--genome", "genome.fa", "--genes", "genes.gff3"], 1, "has no gene 'XYZ'"),

@@ -146,7 +146,7 @@ def test_numbers_beyond_those_of_a_species_ask_for_its_autosomes(run, made):
     for command in ("freq made.bed", "pca made.bed", "grm made.bed -o g.npy"):
         code, out, err = run(*command.split())
         assert (code, out) == (1, "")
-        assert "contig '29' is no chromosome of humans, whose numbers end with 26" in err
+        assert "contig '29' is not a chromosome of humans, whose numbers end with 26" in err
         assert "--autosomes" in err
     code, out, err = run("freq", "made.bed", "--autosomes", "29")
     assert (code, "140 variants are of X (30); numbers are read as of 29 autosomes;" in err) == (
@@ -582,7 +582,7 @@ def test_a_table_may_be_of_whole_numbers_for_long(run, made):
         ("freq nothing.bed", "there is no such file"),
         ("gwas made.bed --pheno made.pheno.tsv --trait height", "--trait is 'height', the table"),
         ("gwas made.bed --pheno made.pheno.tsv --covariate age", "--covariate is 'age'"),
-        ("gwas made.bed --pheno made.pheno.tsv --condition x", "'x' is no variant's ID; a scan"),
+        ("gwas made.bed --pheno made.pheno.tsv --condition x", "'x' is not a variant's ID; a scan"),
         ("freq made.bed --region 7:1-x", "--region names contig '7:1-x', the genotypes have"),
         ("freq made.bed --region chrZ", "names contig 'chrZ', the genotypes have"),
         ("product made.bed made.fam", "made.fam, line 1: has 'pop1', needs numbers between"),

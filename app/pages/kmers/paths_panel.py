@@ -37,7 +37,7 @@ def iter_path_counts(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield the first k-mers of an answer, some at a time, and how often each path has them.
 
-    The counts are int64, shape (n_kmers, n_paths) of those at hand; contigs are the paths of a
+    The counts are int64, shape (n_kmers, n_paths), of the k-mers so far; contigs are the paths of a
     genome. All hits are counted, however many there are.
     """
     n_paths = len(GenomeAxis.of(built).names)

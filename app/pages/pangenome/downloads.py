@@ -1,4 +1,4 @@
-"""Files to take away: the layout as .lay and TSV, the view as PNG, SVG, PDF and HTML."""
+"""Files to download: the layout as .lay and TSV, the view as PNG, SVG, PDF and HTML."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def parse_place(
     if match is not None and colon:
         raise ParameterError(f"there is no contig {name!r} in the open files")
     raise ParameterError(
-        f"{text!r} is no place here; needs contig:start-end (the first base is 1), a contig, "
+        f"{text!r} is not a place here; needs contig:start-end (the first base is 1), a contig, "
         "or the name of a feature"
     )
 
@@ -255,14 +255,14 @@ class Visits:
         self._seen_since, self._is_noted = 0.0, True
 
     def is_other(self, region: PathRegion | None, now: float) -> bool:
-        """Tell whether the view is at another region than before; ``now`` is in seconds."""
+        """Return whether the view is at another region than before; ``now`` is in seconds."""
         if region == self.seen:
             return False
         self.seen, self._seen_since, self._is_noted = region, now, False
         return True
 
     def comes_to_rest(self, now: float) -> bool:
-        """Tell whether the view has just come to rest; its region is noted then."""
+        """Return whether the view has just come to rest; its region is noted then."""
         if self._is_noted or self.seen is None or now - self._seen_since <= REST_SECONDS:
             return False
         self.settle()

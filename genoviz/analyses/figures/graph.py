@@ -183,7 +183,7 @@ def make_figure(
 
 
 def _is_left_free(picture: Picture, scale: float) -> bool:
-    """Tell whether the lower left corner has room for the scale bar, and the right one has not."""
+    """Return whether the scale bar has room in the lower left corner and not in the right one."""
     width = picture.indices.shape[1]
     factor = width / picture.viewport.width
     rows = picture.indices[: round(40 * scale * factor)] > 0

@@ -1,4 +1,4 @@
-"""Products with a matrix of genotypes, a block of variants after the other."""
+"""Products with a matrix of genotypes, one block of variants at a time."""
 
 from __future__ import annotations
 

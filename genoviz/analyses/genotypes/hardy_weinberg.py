@@ -62,7 +62,7 @@ def hardy_weinberg_p(
 def iter_hardy_weinberg_p(
     counts: np.ndarray, *, of_males: np.ndarray | None = None, mid_p: bool = False
 ) -> Iterator[Progress]:
-    """Test some variants after the other; the last step has what `hardy_weinberg_p` returns."""
+    """Test some variants at a time; the last step has what `hardy_weinberg_p` returns."""
     found = np.asarray(counts, np.int64)
     if found.ndim != 2 or found.shape[1] != 4:
         raise ParameterError(f"counts have shape {found.shape}, need (n_variants, 4)")

@@ -46,7 +46,7 @@ def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndar
 
 
 def iter_allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> Iterator[Progress]:
-    """Count the codes of some variants after the other; the last step has all counts."""
+    """Count the codes of some variants at a time; the last step has all counts."""
     kernel, counts = load_kernel(KERNEL, backend), np.empty((genotypes.n_variants, 4), np.int64)
 
     def count(first: int, stop: int) -> None:

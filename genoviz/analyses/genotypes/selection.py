@@ -38,7 +38,7 @@ def select_samples(genotypes: Genotypes, indices: np.ndarray) -> Genotypes:
 
 
 def iter_select_samples(genotypes: Genotypes, indices: np.ndarray) -> Iterator[Progress]:
-    """Pack some variants after the other; the last step has what `select_samples` returns."""
+    """Pack some variants at a time; the last step has what `select_samples` returns."""
     indices = _check_indices(indices, genotypes.n_samples)
     packed = np.zeros((genotypes.n_variants, (len(indices) + 3) // 4), np.uint8)
 
@@ -124,7 +124,7 @@ def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
     for name in ids:
         rows = np.flatnonzero(genotypes.variants.ids == name)
         if len(rows) != 1:
-            found = f"is the ID of {len(rows):,} variants" if len(rows) else "is no variant's ID"
+            found = f"is the ID of {len(rows):,} variants" if len(rows) else "is not a variant's ID"
             raise ParameterError(f"{name!r} {found}; a scan is conditional on one by its ID")
         dosages = genotypes.dosages(slice(int(rows[0]), int(rows[0]) + 1))[:, 0].astype(np.float64)
         columns.append(np.where(dosages < 0, np.nan, dosages))

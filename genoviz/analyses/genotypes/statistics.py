@@ -94,7 +94,7 @@ class VariantStatistics:
         return last.result
 
     def iter_hwe_p(self) -> Iterator[Progress]:
-        """Test some variants after the other; the last step has `hwe_p`, which is kept."""
+        """Test some variants at a time; the last step has `hwe_p`, which is kept."""
         if self.hwe_counts is None:
             p = yield from report_last(iter_hardy_weinberg_p(self.counts))
         else:
@@ -188,7 +188,7 @@ def variant_statistics(
     Raises
     ------
     ParameterError
-        If a contig is no chromosome of the species.
+        If a contig is not a chromosome of the species.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def variant_statistics(
 def iter_variant_statistics(
     genotypes: Genotypes, *, nonfounders: bool = False, backend: Backend = "auto"
 ) -> Iterator[Progress]:
-    """Count some variants after the other; the last step has what `variant_statistics` returns."""
+    """Count some variants at a time; the last step has what `variant_statistics` returns."""
     is_tested = np.full(genotypes.n_samples, True) if nonfounders else genotypes.samples.is_founder
     is_plain = is_tested.all() and not len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT))
     shape = (1 if is_plain else 4, genotypes.n_variants, 4)
@@ -270,7 +270,7 @@ def sample_statistics(
     Raises
     ------
     ParameterError
-        If a contig is no chromosome of the species.
+        If a contig is not a chromosome of the species.
     """
     last = last_of(iter_sample_statistics(genotypes, counts=counts, backend=backend))
     return last.result
@@ -279,7 +279,7 @@ def sample_statistics(
 def iter_sample_statistics(
     genotypes: Genotypes, *, counts: np.ndarray | None = None, backend: Backend = "auto"
 ) -> Iterator[Progress]:
-    """Add up some variants after the other; the last step has what `sample_statistics` returns."""
+    """Add up some variants at a time; the last step has what `sample_statistics` returns."""
     start = 0.0
     if counts is None:
         start = 0.5

@@ -121,7 +121,7 @@ def check_strands(queries: Intervals, subjects: Intervals, strand: Strand | None
 
 
 def fits_on_line(queries: Intervals, subjects: Intervals, *, strand: Strand | None) -> bool:
-    """Tell whether coordinates are whole, not negative, and few enough for one line."""
+    """Return whether coordinates are whole, not negative, and few enough for one line."""
     total = 0
     for intervals in (queries, subjects):
         if intervals.is_real or linear_loops.find_wrong(intervals.starts, intervals.ends)[0]:
@@ -266,7 +266,7 @@ def ordered_pair(
     ParameterError
         As for `linear_pair`, but for coordinates that are real, negative or large; if an empty
         interval of real coordinates is to be widened; if whole numbers and real ones come
-        together and one is no float64.
+        together and one is not float64.
     """
     check_strands(queries, subjects, strand)
     if not fits_on_line(queries, subjects, strand=strand):

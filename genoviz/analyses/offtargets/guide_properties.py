@@ -111,7 +111,7 @@ def microhomology_scores(flanks: Sequence[str]) -> tuple[np.ndarray, np.ndarray]
     microhomology
         float64, shape (n,): the sum.
     out_of_frame
-        float64, shape (n,), 0 to 100: the part of it of deletions that are no multiple of 3 bp;
+        float64, shape (n,), 0 to 100: the part of it of deletions of no multiple of 3 bp;
         NaN where the sum is 0.
 
     References

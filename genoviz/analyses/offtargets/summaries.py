@@ -95,7 +95,7 @@ def summarise_guides(
     Raises
     ------
     ParameterError
-        If an on-target is no hit of its guide, or scores do not fit the hits.
+        If an on-target is not a hit of its guide, or scores do not fit the hits.
     """
     cfd = cfd_scores(hits) if cfd is None else cfd
     mit = mit_scores(hits) if mit is None else mit

@@ -271,7 +271,7 @@ def _iter_find_ranges(
 
 
 def _is_less(words: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Tell which k-mers come before others of their lengths in the alphabet."""
+    """Return which k-mers come before others of their lengths in the alphabet."""
     is_less, is_equal = np.zeros(len(words), bool), np.ones(len(words), bool)
     for w in reversed(range(words.shape[1])):
         is_less |= is_equal & (words[:, w] < others[:, w])

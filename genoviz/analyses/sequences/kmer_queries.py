@@ -50,7 +50,7 @@ def count_kmers(
     Returns
     -------
     numpy.ndarray
-        int64, shape (n,). A letter that is no A C G T in the text is matched by nothing, also not
+        int64, shape (n,). Letters of the text other than A C G T are matched by nothing, not even
         by N, and no k-mer reaches over the end of a contig.
 
     Raises

@@ -166,7 +166,7 @@ class Row:
     row
         Its number.
     suffix
-        How the suffix begins; ``$`` is the end of a contig or what is no base.
+        How the suffix begins; ``$`` is the end of a contig or what is not a base.
     before
         The base before the suffix: that of the BWT.
     next_row

@@ -141,7 +141,7 @@ def common_prefixes(
 
 
 def is_suffix_array(text: IndexText, suffix_array: np.ndarray) -> bool:
-    """Tell in O(n) whether an array has all suffixes of a text in their order.
+    """Return in O(n) whether an array has all suffixes of a text in their order.
 
     It has each position once, and of two neighbours the first has the smaller symbol, or the same
     one and what follows is in an earlier row.

@@ -115,14 +115,14 @@ def _read_dense(path: Path) -> np.ndarray:
             ).to_numpy()
     except (ValueError, polars.exceptions.PolarsError) as error:
         what = str(error).splitlines()[0]
-        raise FileFormatError(path, f"is no matrix of numbers: {what}") from error
+        raise FileFormatError(path, f"is not a matrix of numbers: {what}") from error
     if found.dtype.kind not in "fiu" or found.ndim not in (1, 2):
         raise FileFormatError(path, f"has {found.dtype} of shape {found.shape}, needs numbers")
     return found.astype(np.float64)
 
 
 def _check_first_line(path: Path, lines: list[str]) -> None:
-    """Refuse what is no row of numbers, such as a header."""
+    """Refuse what is not a row of numbers, such as a header."""
     from genoviz.errors import FileFormatError
 
     for field in lines[0].split() if lines else ():

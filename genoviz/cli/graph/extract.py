@@ -229,7 +229,7 @@ def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
 
 
 def _is_file(text: str) -> bool:
-    """Tell whether a text names a file; one with many names is longer than any file's name."""
+    """Return whether a text names a file; one with many names is longer than any file's name."""
     try:
         return Path(text).is_file()
     except (OSError, ValueError):

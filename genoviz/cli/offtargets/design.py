@@ -170,8 +170,8 @@ def _find_targets(
         return [region]
     if genes is None:
         raise ParameterError(
-            f"{text!r} is no FASTA file and no region such as {next(iter(planes.names), 'chr1')}"
-            ":1000-2000; a gene needs --genes"
+            f"{text!r} is neither a FASTA file nor a region such as "
+            f"{next(iter(planes.names), 'chr1')}:1000-2000; a gene needs --genes"
         )
     gene = _find_gene(text, planes, genes, reference)
     return [Target(gene.contig, _letters_of(planes, gene.contig), gene.start, gene.end, gene)]

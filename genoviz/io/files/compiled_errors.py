@@ -15,7 +15,7 @@ _holding = threading.Lock()
 
 
 def is_failure(error: BaseException) -> bool:
-    """Tell whether an error comes from a library; a Rust panic does, KeyboardInterrupt does not."""
+    """Return whether an error is a library's, such as a Rust panic; KeyboardInterrupt is not."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 

@@ -90,7 +90,7 @@ def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     What is written is on the disk before it takes that place, so that a power cut leaves the old
     file or the new one. After an error ``path`` is as it was. A process that is killed leaves a
     part (``.name.….part``) behind, which the next one that writes the same file removes; parts on
-    which a process still writes stay. What is no regular file (a pipe) or is open already
+    which a process still writes stay. What is not a regular file (a pipe) or is open already
     (``/dev/stdout``) is written directly.
 
     Raises

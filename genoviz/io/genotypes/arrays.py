@@ -79,7 +79,7 @@ def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
             arrays = {name: archive[name] for name in archive.files}
     except (ValueError, OSError, zipfile.BadZipFile) as error:
         raise FileFormatError(
-            path, "is no NumPy archive that can be read, needs one with dosages"
+            path, "is not a NumPy archive that can be read, needs one with dosages"
         ) from error
     if "dosages" not in arrays:
         there = ", ".join(arrays) or "nothing"
@@ -106,7 +106,7 @@ def read_dosage_array(path: Path) -> Generator[Progress, None, Genotypes]:
         dosages = _array_of(content)
     except ValueError as error:
         raise FileFormatError(
-            path, "is no NumPy array that can be read, needs one of dosages"
+            path, "is not a NumPy array that can be read, needs one of dosages"
         ) from error
     return (yield from _pack(path, dosages, {}))
 
@@ -137,7 +137,7 @@ def read_dosage_table(path: Path) -> Generator[Progress, None, Genotypes]:
             table = polars.read_parquet(readable)
     except (polars.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise FileFormatError(path, f"is no Parquet table that can be read: {reason}") from error
+        raise FileFormatError(path, f"is not a Parquet table that can be read: {reason}") from error
     samples = [name for name in table.columns if name not in _TABLE_NAMES]
     texts = [n for n in samples if not (table[n].dtype.is_numeric() or table[n].is_null().all())]
     if texts or not samples:

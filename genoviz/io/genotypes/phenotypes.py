@@ -121,7 +121,7 @@ def names_samples(title: str) -> bool:
 def _default_titles(fields: list[str], separator: str) -> list[str]:
     """Return titles for rows without a header, of which one is given: IDs, then phenotypes.
 
-    FID stands before IID as in PLINK; between commas only where the second field is no number.
+    FID stands before IID as in PLINK; between commas only where the second field is not a number.
     """
     is_plinks = separator == "\t" or fields[0] == fields[1] or not _is_value(fields[1])
     ids = ["FID", "IID"] if is_plinks and len(fields) > 2 else ["IID"]
@@ -139,7 +139,7 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
     Known are PLINK's and GCTA's ``.phen``, ``.pheno``, ``.cov`` and ``.covar`` (FID and IID, then
     values; with a header or without), ``.psam``, ``.fam`` (column 6, those after it, and sex), and
     any table whose fields lie between commas, semicolons, tabs or blanks. A first line that is an
-    ID and numbers is no header, but a sample. Each may be gzipped.
+    ID and numbers is not a header, but a sample. Each may be gzipped.
 
     A column of numbers becomes float64; all others are categories. ``NA``, ``nan``, ``.`` and
     empty fields are missing values, and so are infinite numbers, and -9, as in PLINK. In
@@ -265,8 +265,8 @@ def _words_among_numbers(title: str, values: np.ndarray, lines: np.ndarray) -> l
         return []
     wrong = (row for row, text in texts.items() if "," in text or not is_number[row])
     return [
-        f"{title}: {texts[row]!r} on line {lines[row]:,} is no number, needs one such as 1.5; so "
-        "the column is one of groups."
+        f"{title}: {texts[row]!r} on line {lines[row]:,} is not a number, needs one such as 1.5; "
+        "so the column is one of groups."
         for row in itertools.islice(wrong, 1)
     ]
 

@@ -138,7 +138,7 @@ def _check_magic(path: Path) -> None:
         raise FileFormatError(path, f"{found}: plink1.9 --bfile {path.stem} --make-bed rewrites it")
     found = f"begins with {start.hex(' ')}, needs {MAGIC.hex(' ')}" if start else "is empty"
     raise FileFormatError(
-        path, f"{found}, so it is no .bed file of PLINK; those of intervals have no genotypes"
+        path, f"{found}, so it is not a .bed file of PLINK; those of intervals have no genotypes"
     )
 
 

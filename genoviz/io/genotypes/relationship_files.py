@@ -60,7 +60,9 @@ def read_relationships(path: str | PathLike[str]) -> StoredRelationships:
     """
     path = Path(path)
     if not path.name.endswith(GCTA_ENDING):
-        raise ParameterError(f"{path.name} is no relationship matrix, needs a {GCTA_ENDING} file")
+        raise ParameterError(
+            f"{path.name} is not a relationship matrix, needs a {GCTA_ENDING} file"
+        )
     prefix = str(path).removesuffix(GCTA_ENDING)
     samples = _read_samples(Path(prefix + ".grm.id"))
     counts = Path(prefix + ".grm.N.bin")

@@ -85,7 +85,7 @@ class VcfColumns:
         try:
             others, reference = record.ALT, record.REF
         except UnicodeDecodeError as error:
-            found = f"record {number:,} has an allele that is no text: {error.object!r}"
+            found = f"record {number:,} has an allele that is not text: {error.object!r}"
             raise FileFormatError(self.path, found) from error
         if len(others) > 1:
             self.n_multiallelic += 1
@@ -233,7 +233,9 @@ def _why_not(n_bytes: int, error: Exception) -> str:
     if n_bytes == 0:
         return "the file is empty, needs a header and records"
     if isinstance(error, OSError):
-        return "is no VCF or BCF file, needs one, plain or gzipped, that begins with ##fileformat"
+        return (
+            "is not a VCF or BCF file, needs one, plain or gzipped, that begins with ##fileformat"
+        )
     return (
         "has a header that is damaged, cut off, or names a sample twice; needs a line that begins "
         "with #CHROM and ends with FORMAT and the samples, between tabs"

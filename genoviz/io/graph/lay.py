@@ -63,12 +63,12 @@ def read_lay(path: str | PathLike[str]) -> GraphLayout:
     except OSError as error:
         raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
     if not is_at_end:
-        raise FileFormatError(path, "goes on after the end of its layout; it is no .lay")
+        raise FileFormatError(path, "goes on after the end of its layout; it is not a .lay file")
     n_samples = 2 * -(-n_values // BLOCK) + 2 if n_values else 0
     fits = 1 <= width <= 64 and n_sample_bits == n_samples * width and n_values % 4 == 0
     if not fits or n_values > n_code_bits + n_samples:
         raise FileFormatError(
-            path, f"says {n_values:,} values, which does not fit its parts; it is no .lay"
+            path, f"says {n_values:,} values, which does not fit its parts; it is not a .lay file"
         )
     samples = np.empty(n_samples, np.uint64)
     unpack_integers(words, width, samples)
@@ -126,7 +126,9 @@ def _read_int_vector(file: BinaryIO, path: Path) -> tuple[np.ndarray, int, int]:
             words = np.zeros(n_words + 2, np.uint64)
             file.readinto(words[:n_words].view(np.uint8))
             return words, n_bits, width
-    raise FileFormatError(path, "ends before its layout does; it was cut short or is no .lay")
+    raise FileFormatError(
+        path, "ends before its layout does; it was cut short or is not a .lay file"
+    )
 
 
 def _decode(
@@ -137,7 +139,9 @@ def _decode(
     if n_values == 0:
         return values
     if samples[1::2].max() > n_code_bits + 1:
-        raise FileFormatError(path, "has a block that starts beyond its codes; it is no .lay")
+        raise FileFormatError(
+            path, "has a block that starts beyond its codes; it is not a .lay file"
+        )
     starts = samples[1::2].astype(np.int64)
     starts[-1] = n_code_bits
     damaged = decode_deltas(codes, samples[0:-2:2].copy(), starts, values)

@@ -138,14 +138,14 @@ def read_bandage_json(path: str | PathLike[str], graph: PangenomeGraph) -> Graph
     try:
         lines = json.loads(read_bytes(path).tobytes())
     except json.JSONDecodeError as error:
-        raise FileFormatError(path, f"is no JSON: {error.msg}", line=error.lineno) from error
+        raise FileFormatError(path, f"is not JSON: {error.msg}", line=error.lineno) from error
     except (UnicodeDecodeError, RecursionError) as error:
-        raise FileFormatError(path, "is no JSON text") from error
+        raise FileFormatError(path, "is not JSON text") from error
     except ValueError as error:
         found = "has a number of thousands of digits, needs places in the layout"
         raise FileFormatError(path, found) from error
     if not isinstance(lines, dict):
-        raise FileFormatError(path, "is no object of node names, as Bandage writes it")
+        raise FileFormatError(path, "is not an object of node names, as Bandage writes it")
     return _place_nodes(path, graph, _iter_json(path, lines), _JSON_NOTE)
 
 

@@ -66,7 +66,7 @@ def _read_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
     if separator.encode() not in start:
         found = "has one column, needs at least two: nodes and a value, colour or label"
         raise FileFormatError(path, found, line=n_comments + 1)
-    frame = read_fields(path, text, separator, n_comments, if_empty="is no table: it has no row")
+    frame = read_fields(path, text, separator, n_comments, if_empty="is not a table: it has no row")
     return drop_empty_rows(frame, n_comments + 1)
 
 
@@ -128,7 +128,7 @@ def _column(
     if not is_colour and _COLOUR_COLUMNS.fullmatch(title):
         wrong = {text for text, colour in zip(texts, colours, strict=True) if colour is None}
         row = int(fields.is_in(list(wrong)).arg_max())
-        found = f"{fields[row]!r} is no colour, needs #rrggbb or a CSS name"
+        found = f"{fields[row]!r} is not a colour, needs #rrggbb or a CSS name"
         raise FileFormatError(path, found, line=int(lines[row]))
     placed = np.full(graph.n_nodes, -1, np.int32)
     rows = is_known & (codes >= 0)
@@ -149,7 +149,7 @@ def _check_kind(
     n_wrong = int(is_wrong.sum())
     if columns.fullmatch(title) and 0 < n_wrong < len(fields) / 2:
         row = int(is_wrong.arg_max())
-        raise FileFormatError(path, f"{fields[row]!r} is no number", line=int(lines[row]))
+        raise FileFormatError(path, f"{fields[row]!r} is not a number", line=int(lines[row]))
 
 
 def _encode(fields: polars.Series, has_field: polars.Series) -> tuple[list[str], np.ndarray]:

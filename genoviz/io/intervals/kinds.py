@@ -89,8 +89,8 @@ _OTHERS = re.compile(
     rb"|(?P<wiggle>((#|track|browser)[^\n]*\n|[ \t\r]*\n)*(fixed|variable)Step[ \t])"
 )
 _NEEDS = {
-    "vcf": "is VCF, whose variants are no intervals, needs to be BED, GFF, BAM or the like",
-    "fasta": "is FASTA, whose sequences are no intervals, needs to be BED, GFF, BAM or the like",
+    "vcf": "is VCF, whose variants are not intervals, needs to be BED, GFF, BAM or the like",
+    "fasta": "is FASTA, whose sequences are not intervals, needs to be BED, GFF, BAM or the like",
     "wiggle": "is wiggle, needs to be bedGraph or bigWig (wigToBigWig makes it so)",
 }
 _COMPRESSIONS = (".gz", ".bgz", ".bgzf")

@@ -100,7 +100,7 @@ def read_blocks(
                 yield "Reading reads", _bytes_done(file, kind, n_bytes), n_bytes
         except (OSError, ValueError) as error:
             by = f" by its index {index.name}" if index else ""
-            reason = "the next line is no whole read" if kind == "sam" else error
+            reason = "the next line is not a whole read" if kind == "sam" else error
             raise FileFormatError(
                 path, f"cannot be read{by} beyond read {taken.n_seen:,}: {reason}"
             ) from error

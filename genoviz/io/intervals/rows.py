@@ -260,7 +260,7 @@ def _find_first_row(text: np.ndarray) -> tuple[int, bytes]:
 
 
 def _is_header(line: bytes, rows: RowFormat, any_blank: bool) -> bool:
-    """Tell whether a line names columns: where numbers should be, it has words."""
+    """Return whether a line names columns: where numbers should be, it has words."""
     fields = line.split() if any_blank else line.split(b"\t")
     if len(fields) <= rows.end:
         return False

@@ -39,7 +39,7 @@ def intervals_from_table(table: Any, *, one_based: bool = False) -> Intervals:
     Raises
     ------
     ParameterError
-        If a column is missing or holds something else, or a row is no interval.
+        If a column is missing or holds something else, or a row is not an interval.
 
     Examples
     --------

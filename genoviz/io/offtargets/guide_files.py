@@ -23,7 +23,7 @@ _NAME_COLUMNS = ("name", "id", "guideid", "guidename", "label", "sgrnaid", "grna
 _LIMIT_COLUMNS = ("mismatches", "maxmismatches", "mismatch", "mm")
 SHORTEST_GUIDE = 8
 """Shorter words of nucleotides in a table may well be names, or name a column."""
-# So many letters of nucleotides beside a guide are no name.
+# So many letters of nucleotides beside a guide are not a name.
 _LONGEST_NAME = 16
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
@@ -67,7 +67,7 @@ def read_guides(path: str | PathLike[str]) -> GuideList:
     ------
     FileFormatError
         If the file cannot be read, has no guide, two in a line without a header, a guide of a table
-        with fewer than ``SHORTEST_GUIDE`` letters, or one with a letter that is no nucleotide;
+        with fewer than ``SHORTEST_GUIDE`` letters, or one with a letter that is not a nucleotide;
         names the line.
     """
     path = Path(path)

@@ -86,7 +86,7 @@ def read_fasta(path: Path, text: np.ndarray) -> Generator[Progress, None, Sequen
     Raises
     ------
     FileFormatError
-        If the text is not FASTA, or has letters that are no nucleotides; names the line.
+        If the text is not FASTA, or has letters that are not nucleotides; names the line.
     """
     if text[:3].tobytes() == _BYTE_ORDER_MARK:
         text = text[3:]

@@ -122,7 +122,7 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is no index, of another version, or damaged.
+        If the file cannot be read, is not an index, of another version, or damaged.
     """
     if not mmap:
         last = last_of(iter_read_fm_index(path, mmap=False))
@@ -148,7 +148,7 @@ def iter_read_fm_index(
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is no index, of another version, or damaged.
+        If the file cannot be read, is not an index, of another version, or damaged.
     """
     opening = open_array_file(Path(path))
     content = yield from report(opening, lambda step: IndexFileProgress(*step))

@@ -217,7 +217,7 @@ class ArrayFile:
     def _read_description(self) -> dict[str, Any]:
         head = self._content[: _HEAD.size].tobytes()
         if head[: len(MAGIC)] != MAGIC[: len(head)]:
-            raise FileFormatError(self.path, "is no index of k-mers, needs to be a .gvfm file")
+            raise FileFormatError(self.path, "is not an index of k-mers, needs to be a .gvfm file")
         if len(head) < _HEAD.size:
             raise self._damaged(f"ends after {len(head)} bytes, needs {_HEAD.size} at least")
         _, major, minor, order, size, place, n_bytes, crc, head_crc = _HEAD.unpack(head)
@@ -240,9 +240,9 @@ class ArrayFile:
         try:
             description = json.loads(text.tobytes())
         except ValueError as error:
-            raise self._damaged(f"the description is no JSON ({error})") from error
+            raise self._damaged(f"the description is not JSON ({error})") from error
         if not isinstance(description, dict):
-            raise self._damaged("the description is no JSON object")
+            raise self._damaged("the description is not a JSON object")
         return description
 
     def _read_sections(self, found: Any) -> dict[str, Section]:

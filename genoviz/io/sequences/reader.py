@@ -50,7 +50,7 @@ def iter_read_sequences(path: str | PathLike[str]) -> Iterator[SequencesProgress
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is neither, or holds what is no nucleotide; names the line.
+        If the file cannot be read, is neither, or holds what is not a nucleotide; names the line.
     """
     path = Path(path)
     found = yield from report(_read(path), lambda step: SequencesProgress(*step))

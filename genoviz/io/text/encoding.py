@@ -32,7 +32,7 @@ def check_text(path: str | PathLike[str]) -> None:
         raise FileFormatError(path, "is text in UTF-16, needs UTF-8: save it as CSV in UTF-8")
     if b"\0" in start:
         line = start[: start.index(b"\0")].count(b"\n") + 1
-        raise FileFormatError(path, "has a byte of zero, so it is no text; needs one", line=line)
+        raise FileFormatError(path, "has a byte of zero, so it is not text; needs one", line=line)
 
 
 def _is_every_other_zero(start: bytes) -> bool:

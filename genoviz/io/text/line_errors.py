@@ -51,7 +51,7 @@ def wrong_line(
 
 
 def explain_record(line: bytes) -> str:
-    """Say why a line is no record at all."""
+    """Say why a line is not a record at all."""
     return f"starts with {show(line, 12)}, needs a record type (S, L, P or W) and a tab"
 
 

@@ -72,7 +72,8 @@ def read_fields(
     Raises
     ------
     FileFormatError
-        If it is no table, rows have different numbers of fields, or there are none: ``if_empty``.
+        If it is not a table, rows have different numbers of fields, or there are none (``if_empty``
+        says so).
     """
     import polars
 
@@ -89,7 +90,7 @@ def read_fields(
     except polars.exceptions.NoDataError:
         raise FileFormatError(path, if_empty) from None
     except polars.exceptions.PolarsError as error:
-        raise FileFormatError(path, f"is no table: {str(error).splitlines()[0]}") from error
+        raise FileFormatError(path, f"is not a table: {str(error).splitlines()[0]}") from error
 
 
 def drop_empty_rows(
@@ -103,7 +104,7 @@ def drop_empty_rows(
 
 
 def is_number(text: str) -> bool:
-    """Tell whether Python reads a text as a number."""
+    """Return whether Python reads a text as a number."""
     try:
         float(text)
     except ValueError:

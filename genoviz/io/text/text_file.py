@@ -86,7 +86,7 @@ def open_text(
 
 
 def is_gzip(path: Path, content: np.ndarray) -> bool:
-    """Tell whether a content is gzipped; refuses one that is compressed otherwise."""
+    """Return whether a content is gzipped; refuses one that is compressed otherwise."""
     for magic, name in _OTHER_COMPRESSIONS.items():
         if content[: len(magic)].tobytes() == magic:
             raise FileFormatError(path, f"is compressed with {name}, needs to be plain or gzip")

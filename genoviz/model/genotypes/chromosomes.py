@@ -61,7 +61,7 @@ def chromosome_kinds(contigs: Sequence[str], n_autosomes: int | None = None) -> 
     Raises
     ------
     ParameterError
-        If a number is beyond that of MT, so that it is no chromosome of the species.
+        If a number is beyond that of MT, so that it is not a chromosome of the species.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _kind_of(contig: str, n_autosomes: int, is_default: bool) -> Kind:
     if beyond > len(_KINDS_OF_CODES):
         whose = "humans" if is_default else f"a species of {n_autosomes} autosomes"
         raise ParameterError(
-            f"contig {contig!r} is no chromosome of {whose}, whose numbers end with "
+            f"contig {contig!r} is not a chromosome of {whose}, whose numbers end with "
             f"{n_autosomes + len(_KINDS_OF_CODES)} (MT): needs the species' number of autosomes "
             "(--autosomes; on the page, Autosomes of the species), such as 29 for cattle"
         )

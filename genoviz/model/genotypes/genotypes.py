@@ -206,7 +206,7 @@ class Genotypes:
         Raises
         ------
         ParameterError
-            If a contig with variants is no chromosome of the species.
+            If a contig with variants is not a chromosome of the species.
         """
         contigs, contig_ids = self.variants.contigs, self.variants.contig_ids
         kinds = np.zeros(len(contigs), np.uint8)

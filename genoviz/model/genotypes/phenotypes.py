@@ -151,7 +151,7 @@ class PhenotypeTable:
         return replace(self, names=tuple(columns), columns=columns)
 
     def _untitled(self, samples: SampleTable) -> list[str]:
-        """Return the sentence on a first line that is no header, but the row of a sample."""
+        """Return the sentence on a first line that is not a header, but the row of a sample."""
         title = self.id_title
         if title not in samples.ids.tolist() or title in self.sample_ids.tolist():
             return []

@@ -44,7 +44,7 @@ def as_float64(values: np.ndarray, name: str) -> np.ndarray:
     Raises
     ------
     ParameterError
-        If one is no float64.
+        If one is not float64.
     """
     if values.dtype == np.float64:
         return values

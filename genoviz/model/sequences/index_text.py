@@ -1,4 +1,4 @@
-"""The text that an index of k-mers stands on: two bits a base, and what is no base set apart."""
+"""The text that an index of k-mers stands on: two bits a base, and what is not a base set apart."""
 
 from __future__ import annotations
 

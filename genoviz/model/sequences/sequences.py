@@ -23,7 +23,7 @@ def _letter_table() -> np.ndarray:
 
 
 UPPER_CASE = _letter_table()
-"""Upper-case letter of each byte (T for U), 0 for what is no nucleotide; uint8, shape (256,)."""
+"""Upper-case letter of each byte (T for U), 0 for what is not a nucleotide; uint8, shape (256,)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -129,7 +129,7 @@ def test_scans_are_conditional_on_chosen_variants():
     beta, error = mixed_models.generalised_least_squares(PHENOTYPE[called], design, v)
     assert found.beta[j] == pytest.approx(beta, rel=1e-6)
     assert found.standard_error[j] == pytest.approx(error, rel=1e-6)
-    for wrong, words in (("nobody", "is no variant's ID"), (".", "is no variant's ID")):
+    for wrong, words in (("nobody", "is not a variant's ID"), (".", "is not a variant's ID")):
         with pytest.raises(ParameterError, match=words):
             condition_columns(GENOTYPES, [wrong])
 

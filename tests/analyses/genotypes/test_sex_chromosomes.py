@@ -120,12 +120,14 @@ def test_numbers_follow_the_autosomes_of_the_species(drawn):
     assert not cattle.kinds.any()
     variants = replace(genotypes.variants, contigs=("29", "30", "31", "32", "33"))
     assert replace(cattle, variants=variants).kinds.tolist() == genotypes.kinds.tolist()
-    words = "contig '29' is no chromosome of humans, whose numbers end with 26"
+    words = "contig '29' is not a chromosome of humans, whose numbers end with 26"
     for measure in (variant_statistics, sample_statistics, relationship_matrix,
                     principal_components, linkage_of_all, prune_by_linkage):  # fmt: skip
         with pytest.raises(ParameterError, match=words):
             measure(replace(genotypes, variants=variants))
-    with pytest.raises(ParameterError, match="'30' is no chromosome of a species of 25 autosomes"):
+    with pytest.raises(
+        ParameterError, match="'30' is not a chromosome of a species of 25 autosomes"
+    ):
         variant_statistics(replace(genotypes, variants=variants, n_autosomes=25))
     with pytest.raises(ParameterError, match="n_autosomes is 0, needs to be 1 or more"):
         replace(genotypes, n_autosomes=0)

@@ -178,7 +178,7 @@ def test_relationships_that_do_not_fit_are_refused():
         reml_of_relationships({"a": relationships(), "b": np.eye(2)}, PHENOTYPE)
     holed = relationships()
     holed[USED[1], USED[0]] = holed[USED[0], USED[1]] = np.nan
-    with pytest.raises(ParameterError, match="relationships 'a' have values that are no numbers"):
+    with pytest.raises(ParameterError, match="relationships 'a' have values that are not numbers"):
         reml_of_relationships({"a": holed}, PHENOTYPE)
     with pytest.raises(ParameterError, match="covariance of the trait is not positive definite"):
         reml_of_relationships({"a": -100 * np.eye(N)}, PHENOTYPE)

@@ -39,7 +39,7 @@ def test_tables_of_any_form_are_read(tmp_path, name):
         ("id sire dam\n\n# none\n", "x.txt: has no animal, needs one a line: animal, sire, dam"),
         ("a 0 0\nb -1 a\n", "x.txt, line 2: animal 'b' has the sire '-1'; negative numbers are"),
         ("0 0 0\nb 0 a\n", "x.txt, line 1: animal '0' is named like a parent that is not known"),
-        ("a\0 0 0\n", "x.txt, line 1: has a byte of zero, so it is no text"),
+        ("a\0 0 0\n", "x.txt, line 1: has a byte of zero, so it is not text"),
         ("", "x.txt: the file is empty, needs at least one line"),
         (None, "x.txt: there is no such file in "),
     ],

@@ -216,8 +216,8 @@ def test_a_fam_file_may_have_more_phenotypes(tmp_path, n_more):
 @pytest.mark.parametrize(
     ("values", "note"),
     [
-        ("1 2.5 heavy -3e2", "y: 'heavy' on line 4 is no number, needs one such as 1.5"),
-        ("1,5 2 3 4", "y: '1,5' on line 2 is no number, needs one such as 1.5"),
+        ("1 2.5 heavy -3e2", "y: 'heavy' on line 4 is not a number, needs one such as 1.5"),
+        ("1,5 2 3 4", "y: '1,5' on line 2 is not a number, needs one such as 1.5"),
         ("1 light heavy x", None),
         ("NA 1 2 3", None),
     ],
@@ -253,7 +253,7 @@ def test_genotypes_have_phenotypes_of_their_own(tmp_path):
         ("", "the file is empty, needs at least one line"),
         ("IID y\na 1\n".encode("utf-16"), "is text in UTF-16, needs UTF-8"),
         ("IID y\na 1\n".encode("utf-16-be"), "is text in UTF-16, needs UTF-8"),
-        ("IID y\na \0\n", "x.txt, line 2: has a byte of zero, so it is no text"),
+        ("IID y\na \0\n", "x.txt, line 2: has a byte of zero, so it is not text"),
         ("PK\x03\x04\0\0", "is compressed with zip, needs to be plain or gzip"),
     ],
 )

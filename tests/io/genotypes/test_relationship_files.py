@@ -66,6 +66,6 @@ def test_absent_files_are_told(tmp_path):
     with pytest.raises(FileFormatError, match=r"g\.grm\.id: is not there, needs a line"):
         read_relationships(path)
     with pytest.raises(
-        ParameterError, match=r"g\.npy is no relationship matrix, needs a \.grm\.bin"
+        ParameterError, match=r"g\.npy is not a relationship matrix, needs a \.grm\.bin"
     ):
         read_relationships(Path("g.npy"))

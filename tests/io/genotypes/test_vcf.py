@@ -223,7 +223,7 @@ def test_records_without_genotypes_are_left_out(tmp_path):
     [
         ("", "the file is empty"),
         (HEADER, "has a header that is damaged, cut off, or names a sample twice"),
-        ("chr1\t1\t5\n", "is no VCF or BCF file, needs one, plain or gzipped"),
+        ("chr1\t1\t5\n", "is not a VCF or BCF file, needs one, plain or gzipped"),
         (HEADER + COLUMNS.replace("\tREF", ""), "needs a line that begins with #CHROM"),
         (HEADER + COLUMNS.replace("\tFORMAT\ta\tb\tc", ""), "has no samples, needs genotypes"),
         (HEADER + COLUMNS.replace("\tb", "\ta"), "names a sample twice"),
@@ -256,7 +256,7 @@ def test_text_that_is_not_utf8_is_replaced_or_refused(tmp_path):
         return read_genotypes(path).variants
 
     assert read(place="1\t1\tré").ids.tolist() == ["r�"]
-    with pytest.raises(FileFormatError, match="record 1 has an allele that is no text"):
+    with pytest.raises(FileFormatError, match="record 1 has an allele that is not text"):
         read(alt="<é>")
     with pytest.raises(FileFormatError, match="record 1, behind its header, is damaged"):
         read(place="é\t1\tr")

@@ -51,8 +51,8 @@ def test_tsv_gives_one_point_for_both_ends(tmp_path, graph):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{\n"s1+": [[1, 2]]', r"bad.layout, line 2: is no JSON: "),
-        ("[1, 2]", "is no object of node names"),
+        ('{\n"s1+": [[1, 2]]', r"bad.layout, line 2: is not JSON: "),
+        ("[1, 2]", "is not an object of node names"),
         ('{"s1+": []}', r"node 's1\+' has no list of points \[x, y\]: \[\]"),
         ('{"s1+": [[1, 2], [3]]}', r"node 's1\+' has no list of points"),
         ('{"s1+": [[1, true]]}', r"node 's1\+' has no list of points"),
@@ -63,7 +63,7 @@ def test_tsv_gives_one_point_for_both_ends(tmp_path, graph):
         ('{"s9+": [[1, 2]]}', r"the graph has no node 's9\+'"),
         ('{"s1": [[1, 2]], "s1+": [[1, 2]]}', r"node 's1\+' is given twice"),
         ('{"s1+": [[1, 2]]}', "lays out 1 of the graph's 3 nodes, needs all; 's2' is missing"),
-        ("[" * 100_000, "is no JSON text"),
+        ("[" * 100_000, "is not JSON text"),
         ("s1+\t1\n", r"line 1: has 2 columns, needs 3 \(name, x, y\), or an odgi header"),
         ("s1+\t1\t2\ns2+\ta\t2\n", "line 2: x and y are 'a' and '2', need numbers"),
         ("s1+\t1\t2\ns9+\t1\t2\n", r"line 2: the graph has no node 's9\+'"),

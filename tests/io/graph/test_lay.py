@@ -157,7 +157,7 @@ def test_changed_file_is_refused_or_read_as_the_format_says(tmp_path_factory, go
     ("change", "message"),
     [
         (lambda data: data + b"x", "goes on after the end of its layout"),
-        (lambda data: b"GIF89a" + data[6:16] + b"\0" * 40, "it is no .lay"),
+        (lambda data: b"GIF89a" + data[6:16] + b"\0" * 40, "it is not a .lay file"),
         (lambda data: data[:8] + struct.pack("<Q", 281) + data[16:], "says 281 values"),
         (lambda data: data[:8] + struct.pack("<Q", 2**60) + data[16:], "says 1,152,921,504,606"),
         (lambda data: data[:16] + struct.pack("<Q", 2**63) + data[24:], "ends before its layout"),

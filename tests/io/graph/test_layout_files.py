@@ -107,7 +107,7 @@ def test_no_start_of_a_layout_looks_damaged(tmp_path, start):
         ("x.lay", b"short", "has 5 bytes, needs at least 16 to be a .lay"),
         ("x.tsv", b"1\t2\t3\n", "neither odgi's .lay nor its TSV; if it is Bandage's, it needs"),
         ("x.tsv.gz", b"\x1f\x8b" + bytes(20), "the gzip data are damaged"),
-        ("x.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(99), "it is no .lay"),
+        ("x.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(99), "it is not a .lay file"),
     ],
 )
 def test_other_files_are_refused(tmp_path, name, data, message):

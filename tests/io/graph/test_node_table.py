@@ -101,8 +101,8 @@ def test_rows_of_other_nodes_are_counted(read):
         ('node,v\n"1",2\n2,"3",4\n', "table.csv, line 3: has 3 fields"),
         ("s1,5\ns2,6\n", "table.csv, line 1: the graph has no node 's1'"),
         ("node,v\ns1,5\n", "table.csv, line 2: the graph has no node 's1'"),
-        ("node,colour\n1,red\n2,rot\n", "table.csv, line 3: 'rot' is no colour, needs #rrggbb"),
-        ("node,value\n1,1\n\n2,2\n3,x\n", "table.csv, line 5: 'x' is no number"),
+        ("node,colour\n1,red\n2,rot\n", "table.csv, line 3: 'rot' is not a colour, needs #rrggbb"),
+        ("node,value\n1,1\n\n2,2\n3,x\n", "table.csv, line 5: 'x' is not a number"),
     ],
 )
 def test_errors_name_file_and_line(read, text, message):

@@ -328,7 +328,7 @@ def test_what_is_wrong_with_sam_is_named(tmp_path):
     with pytest.raises(FileFormatError, match="cannot be read as SAM: its header has no @SQ"):
         read_intervals(path)
     path.write_text(f"@SQ\tSN:c\tLN:99\n{read}r\t0\tc\tx\t60\t5M\t*\t0\t0\t*\t*\n")
-    with pytest.raises(FileFormatError, match="beyond read 1: the next line is no whole read"):
+    with pytest.raises(FileFormatError, match="beyond read 1: the next line is not a whole read"):
         read_intervals(path)
 
 

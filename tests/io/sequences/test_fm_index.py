@@ -168,7 +168,7 @@ def remove_section(name):
 
 DAMAGES = {
     "nothing": (lambda c: c[:0], "the file is empty"),
-    "another file": (lambda c: b">chr1\n" + c, "is no index of k-mers, needs to be a .gvfm"),
+    "another file": (lambda c: b">chr1\n" + c, "is not an index of k-mers, needs to be a .gvfm"),
     "a short file": (lambda c: c[:40], "ends after 40 bytes, needs 64"),
     "cut short": (lambda c: c[:-1], r"has [\d,]+ bytes instead of [\d,]+ \(damaged file\)"),
     "cut in half": (lambda c: c[: len(c) // 2], r"has [\d,]+ bytes instead of"),

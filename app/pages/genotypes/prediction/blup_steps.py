@@ -159,7 +159,7 @@ def _begin_single_step(
 def phenotypes_of_others(
     table: PhenotypeTable | None, design: Design, samples: SampleTable
 ) -> dict[str, float]:
-    """Return the trait of those of a table who are no samples, by name.
+    """Return the trait of those of a table who are not samples, by name.
 
     There are none with covariates, which are known of samples alone, and of categories.
     """

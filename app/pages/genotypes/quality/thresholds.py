@@ -109,7 +109,7 @@ def read_threshold(name: str, text: str, *, scale: float = 1.0) -> float:
     Raises
     ------
     ParameterError
-        If it is no number in range.
+        If it is not a number in range.
     """
     if not text.strip():
         return getattr(Thresholds(), name)

@@ -222,7 +222,7 @@ class RelationshipPanel:
             turn.ask()
 
     def _draw(self) -> None:
-        """Look at the whole matrix; its cells are drawn when they are there."""
+        """Show the whole matrix; its cells are drawn as soon as they are read."""
         view = self.view
         with pn.io.hold():
             if view is None:

@@ -107,7 +107,7 @@ class MixedHits(OffTargetHits):
 
 
 def for_each_hit(hits: OffTargetHits, find: Callable[[OffTargetHits], np.ndarray]) -> np.ndarray:
-    """Return a value of each hit, found for the hits of one length after the other."""
+    """Return a value of each hit, found for the hits of one length at a time."""
     if not isinstance(hits, MixedHits):
         return find(hits)
     parts = [(rows, find(part)) for rows, part in hits.iter_groups()]

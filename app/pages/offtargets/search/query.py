@@ -21,9 +21,9 @@ MAX_MISMATCHES, MAX_BULGE = 10, 2
 MAX_GUIDES, MAX_LETTERS = 10_000, 200
 NO_PAM = "none"
 NO_NAME = "#> "
-"""What a name does not begin with: lines that do are no guides."""
+"""What a name does not begin with: lines that do are not guides."""
 LONGEST_NAME = 16
-"""A word of so many nucleotides beside a guide is no name."""
+"""A word of so many nucleotides beside a guide is not a name."""
 N_GUIDES, GUIDE_LENGTH = 5, 20
 STRETCH, N_TRIES = 20_000, 60
 

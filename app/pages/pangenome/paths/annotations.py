@@ -122,7 +122,7 @@ class AnnotationList:
         self._session.open(path)
 
     def poll(self) -> None:
-        """Tell whether the picture is coloured by annotations; called while this is shown."""
+        """Return whether the picture is coloured by annotations; called while this is shown."""
         is_coloured = self._view.picture.choice.mode == "annotation"
         if self.colours.value != is_coloured:
             self.colours.value = is_coloured

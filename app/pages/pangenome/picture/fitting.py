@@ -98,7 +98,7 @@ class Fitting:
 
 
 def will_do(last: Viewport, fitted: Viewport, bounds: Bounds) -> bool:
-    """Tell whether a view still holds everything without being much too large."""
+    """Return whether a view still holds everything without being much too large."""
     if (last.width, last.height) != (fitted.width, fitted.height):
         return False
     holds_all = (

@@ -214,7 +214,7 @@ class NotebookFrames:
         return index_image(frame.indices, frame.viewport, frame.palette)
 
     def _is_moved(self, x_range: Any, y_range: Any) -> bool:
-        """Tell whether the ranges are a person's, rather than those of a frame shown before."""
+        """Return whether the ranges are a person's, rather than those of a frame shown before."""
         if x_range is None or y_range is None:
             return False
         ranges = (*x_range, *y_range)

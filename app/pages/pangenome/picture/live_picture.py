@@ -300,7 +300,7 @@ class LivePicture:
 
 
 def is_served() -> bool:
-    """Tell whether a server's browser tab is being made, rather than a notebook's output."""
+    """Return whether a server's browser tab is being made, rather than a notebook's output."""
     document = pn.state.curdoc
     return document is not None and document.session_context is not None
 

@@ -36,7 +36,7 @@ _INDEXING: WeakKeyDictionary[PangenomeGraph, Future] = WeakKeyDictionary()
 
 
 def has_edge_index(graph: PangenomeGraph) -> bool:
-    """Tell whether the edges of a graph are indexed; if not, and there are many, begin with it."""
+    """Return whether the edges of a graph are indexed; begin to index them if they are many."""
     if len(graph.edges) < MANY_EDGES:
         return True
     if graph not in _INDEXING:

@@ -45,7 +45,7 @@ class PathSet:
         by, _, names = text.partition(":")
         if by not in GROUPINGS or not names:
             known = ", ".join(GROUPINGS)
-            raise ParameterError(f"{text!r} is no set of paths; needs one of {known}, and names")
+            raise ParameterError(f"{text!r} is not a set of paths; needs one of {known}, and names")
         return cls(by, tuple(unquote(name) for name in names.split("|")))
 
     def __str__(self) -> str:

@@ -74,7 +74,7 @@ class Packer:
 
     def find(self, table: FeatureTable, own: tuple[str, int], view: View, height: float) -> Packing:
         """Return rows for the features of a window around a view, ``height`` pixels high."""
-        # Steps of the scale: what changes in the last digits while dragging is no zoom.
+        # Steps of the scale: what changes in the last digits while dragging is not a zoom.
         scale = 2 ** (round(8 * math.log2(max(view.bp_per_pixel, 1e-3))) / 8)
         span = scale * max(view.width, 1)
         place = math.floor(view.start / span)

@@ -246,7 +246,7 @@ class Navigation:
         self._typed_at = self._browser.region
 
     def _is_moved(self, region: PathRegion | None) -> bool:
-        """Tell whether a person has moved the view since they typed; tracks that come do not."""
+        """Return whether a person has moved the view since they typed; tracks that come do not."""
         return region not in (self._arrived, self._typed_at)
 
     def _publish(self, region: PathRegion) -> None:

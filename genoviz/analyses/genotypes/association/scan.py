@@ -209,9 +209,9 @@ def iter_associate(
     Raises
     ------
     ParameterError
-        If a model is unknown, a contig is no chromosome of the species, arguments do not fit each
-        other, too few samples are left, the phenotype does not vary, or the covariates explain it
-        entirely.
+        If a model is unknown, a contig is not a chromosome of the species, arguments do not fit
+        each other, too few samples are left, the phenotype does not vary, or the covariates explain
+        it entirely.
 
     References
     ----------

@@ -33,7 +33,7 @@ MAX_SOLVING = 1000
 
 
 class NotPositiveError(ParameterError):
-    """V is no covariance."""
+    """V is not a covariance."""
 
 
 class Solver(Protocol):

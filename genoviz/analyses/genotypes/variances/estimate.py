@@ -183,8 +183,8 @@ def iter_reml_of_relationships(
     for name, matrix in zip(relationships, matrices, strict=True):
         if not np.isfinite(matrix).all():
             raise ParameterError(
-                f"relationships {name!r} have values that are no numbers, as of samples that share "
-                "no genotype; leave such samples out"
+                f"relationships {name!r} have values that are not numbers, as of samples that "
+                "share no genotype; leave such samples out"
             )
     basis = training.basis[trained]
     if _is_exact(traces, len(trained)):

@@ -243,7 +243,7 @@ class MultilevelRun(LayoutRun):
         self._slice = FIRST_SLICE_RECORDS
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
-        """Make all rounds and yield on the way."""
+        """Run all rounds, and yield snapshots in between."""
         shown = 0.0
         for _ in self._iter_views():
             if slice_seconds is not None and self.seconds - shown >= slice_seconds:

@@ -186,7 +186,7 @@ def t_quantile(freedom: float) -> float:
 
 
 def check_weighting(weighting: str) -> None:
-    """Refuse what is no weighting.
+    """Refuse what is not a weighting.
 
     Raises
     ------

@@ -179,7 +179,7 @@ def locate_path_positions(graph: PangenomeGraph, queries: Iterable[str]) -> list
     Raises
     ------
     ParameterError
-        If a query is no position of a path of the graph.
+        If a query is not a position of a path of the graph.
     """
     rows = []
     for query in queries:

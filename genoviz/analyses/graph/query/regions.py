@@ -22,7 +22,7 @@ def resolve_region(graph: PangenomeGraph, text: str) -> tuple[PathRegion, ...]:
     Raises
     ------
     ParameterError
-        If the text is no region, or there is no such path, or it does not reach that far.
+        If the text is not a region, or there is no such path, or it does not reach that far.
 
     Examples
     --------

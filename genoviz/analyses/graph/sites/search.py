@@ -46,10 +46,10 @@ def iter_find_sites(graph: PangenomeGraph, reference: str | int) -> Iterator[Sit
     A site is a superbubble (see `genoviz.analyses.graph.sites.superbubbles`) whose source and sink
     are joined by a traversal of the reference path; on whichever strand, it is listed once, where
     the path first traverses it. Edges of the graph and steps of the paths count alike. A cycle,
-    such as a tandem repeat, is no site, nor is an inversion, which lets a walk turn round and leave
-    where it came in; there may be sites within. Where the graph leaves a choice and no site covers
-    it, the result has a gap. Superbubbles away from the reference, within an insertion for example,
-    belong to the site around them.
+    such as a tandem repeat, is not a site, nor is an inversion, where a walk can turn round and
+    leave where it came in; there may be sites within. Where the graph leaves a choice and no site
+    covers it, the result has a gap. Superbubbles away from the reference, within an insertion for
+    example, belong to the site around them.
 
     Alleles are what the paths read, in either direction, from boundary to boundary; what lies on a
     path that ends within the site is not counted. Walks over different nodes that read the same
@@ -115,7 +115,7 @@ def _gates(n_handles: int, enters: tuple, leaves: tuple) -> np.ndarray:
 
 
 class _SiteTable:
-    """The sites on their way: which superbubbles they are, then their alleles."""
+    """The sites while they are found: first the superbubbles, then their alleles."""
 
     def __init__(
         self, graph: PangenomeGraph, handles: HandleGraph, reference: int, bubbles: Superbubbles
@@ -146,7 +146,7 @@ class _SiteTable:
         return chosen, np.column_stack([visits[:, :2], n_both])[chosen]
 
     def iter_count(self) -> Iterator[int]:
-        """Count alleles, some paths after the other, and yield how many steps are counted."""
+        """Count alleles, some paths at a time, and yield how many steps are counted."""
         graph = self.graph
         codes = code_nodes(graph, np.arange(graph.n_nodes))
         n_rows = 2 ** (2 * len(self.sources) + 16).bit_length()

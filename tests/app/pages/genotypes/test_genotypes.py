@@ -762,12 +762,12 @@ def test_sex_chromosomes_are_told_and_the_species_is_asked(visit, folder, tmp_pa
 
 def test_numbers_beyond_those_of_humans_wait_for_the_species(visit, folder, tmp_path):
     visit.open(write_contigs(folder, tmp_path, ("1", "29")))
-    assert "contig &#x27;29&#x27; is no chromosome of humans" in visit.page.notices.object
+    assert "contig &#x27;29&#x27; is not a chromosome of humans" in visit.page.notices.object
     visit.state.want_quality()
     visit.until(lambda: visit.session.problem)
-    assert "is no chromosome of humans" in visit.session.problem
+    assert "is not a chromosome of humans" in visit.session.problem
     visit.page.reading.autosomes.value = 29
-    assert "no chromosome" not in visit.page.notices.object
+    assert "not a chromosome" not in visit.page.notices.object
     visit.state.want_quality()
     visit.until(lambda: visit.state.quality is not None)
 

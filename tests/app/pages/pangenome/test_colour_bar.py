@@ -101,5 +101,5 @@ def test_a_wrong_table_is_refused_in_one_sentence(view):
     bar.file.filename = "t.csv"
     bar.file.value = b"node,colour\ns1,blu\n"
     poll_until(bar.poll, lambda: bar.problem)
-    assert bar.problem.startswith("The table was not read: t.csv, line 2: 'blu' is no colour")
+    assert bar.problem.startswith("The table was not read: t.csv, line 2: 'blu' is not a colour")
     assert view.picture.colourings.table is None

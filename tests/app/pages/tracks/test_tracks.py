@@ -138,7 +138,7 @@ def test_a_gene_is_found_by_name_and_drawn_with_its_exons(session, page, files):
     assert (found.rights[gene], found.have_blocks[gene], found.strands[gene]) == (400, True, -1)
     assert dict(found.names)[gene] == "BRCA9 ‹"
     page.navigation.go("nobody")
-    assert "'nobody' is no place here" in session.problem
+    assert "'nobody' is not a place here" in session.problem
 
 
 def depth_of(path, contig, start, end):
@@ -406,7 +406,7 @@ def test_a_place_is_looked_for_until_its_file_is_open(session, page, files, monk
     page.navigation.go("nobody")
     assert session.problem == ""
     open_files(session, page, files["reads.bed"])
-    assert "'nobody' is no place here" in session.problem
+    assert "'nobody' is not a place here" in session.problem
     assert "nobody" not in page.navigation.readout.object
 
 

@@ -80,7 +80,7 @@ def test_a_bigwig_that_is_cut_off_is_named(tmp_path):
 
 
 class PanicException(BaseException):
-    """As the one of Rust's libraries, which is no Exception."""
+    """As the one of Rust's libraries, which is not an Exception."""
 
 
 @pytest.mark.parametrize("error", [OSError("no space"), PanicException("no space")])

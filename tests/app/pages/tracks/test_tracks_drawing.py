@@ -386,4 +386,4 @@ def test_one_frame_is_in_flight_and_the_next_has_the_newest_view(session, monkey
     assert browser.frames.n_painted == 2
     tell("view", bounds=[-50, 400])
     tell("view", bounds=[0, 400], contig="other")
-    assert browser.shown == (30, 430), "what is no place of the contig is not taken over"
+    assert browser.shown == (30, 430), "what is not a place of the contig is not taken over"

@@ -189,7 +189,7 @@ def test_sets_are_read_as_they_are_written(by, names):
 
 @pytest.mark.parametrize("text", ["", "sample:", "colour:a", "sample"])
 def test_what_is_no_set_is_said(text):
-    with pytest.raises(ParameterError, match="is no set of paths"):
+    with pytest.raises(ParameterError, match="is not a set of paths"):
         PathSet.parse(text)
 
 
