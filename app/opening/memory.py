@@ -21,7 +21,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.files.reading_rules import show_bytes
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
-from genoviz.io.graph.gbz import estimate_gbz
+from genoviz.io.graph.gbz_parts import estimate_gbz
 from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
 from genoviz.io.text.text_file import read_start
 from genoviz_app.server.limits import Share
@@ -55,7 +55,7 @@ class Claim:
         weakref.finalize(content, self.release)
 
     def is_of(self, tabs: Iterable[Any], contents: set[int]) -> bool:
-        """Tell whether it is of one of some contents, or of what one of some tabs opens now."""
+        """Return whether it is of one of some contents, or of what one of some tabs opens now."""
         opener = None if self.tab is None else self.tab()
         return self.content in contents or (opener is not None and opener in tabs)
 
@@ -184,7 +184,7 @@ def machine_memory() -> int | None:
     with contextlib.suppress(AttributeError, OSError, ValueError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for name in _CGROUPS:
-        with contextlib.suppress(OSError, ValueError):  # "max" is no number
+        with contextlib.suppress(OSError, ValueError):  # "max" is not a number
             text = Path("/sys/fs/cgroup", name).read_text(encoding="ascii")
             found.append(int(text))
     return min(found, default=None)

@@ -9,7 +9,6 @@ pangenome graphs, https://doi.org/10.1093/bioinformatics/btac656
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -23,6 +22,20 @@ from genoviz.io.files.content import open_content
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gbz_loops
 from genoviz.io.graph.cache import load_graph, store_graph
+from genoviz.io.graph.gbz_parts import (
+    GENERIC_SAMPLE,
+    NAME_TAG,
+    NO_PHASE,
+    ZSTD_GRAPH,
+    GbwtIndex,
+    PathFields,
+    Segments,
+    read_graph_header,
+    read_index,
+    read_path_fields,
+    read_segments,
+    read_start,
+)
 from genoviz.io.graph.gfa import GfaProgress
 from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.graph.simple_sds import ElementReader
@@ -31,57 +44,9 @@ from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.graph.indexes import PositionIndex
 from genoviz.model.graph.pangenome import MAX_NODES
 
-GBZ_MAGIC = b"GBZ "
-_GBWT_TAG, _METADATA_TAG, _GRAPH_TAG = 0x6B376B37, 0x6B375E7A, 0x6B3764AF
-_GBZ_VERSIONS, _GBWT_VERSIONS, _GRAPH_VERSIONS, _METADATA_VERSIONS = (1, 2, 3), (5, 6), (3, 4), (2,)
-_ZSTD_GBWT, _ZSTD_GRAPH = 6, 4
-_BIDIRECTIONAL, _HAS_METADATA, _IS_SIMPLE_SDS = 1, 2, 4
-_HAS_TRANSLATION, _GRAPH_IS_SIMPLE_SDS = 1, 2
-_GENERIC_SAMPLE = "_gbwt_ref"
-_NO_PHASE = 0xFFFFFFFF
-_NAME_TAG = "pggname"
 _LETTERS = ord("A"), ord("z")
-_MAX_SIZE = 1 << 48
-_START_BYTES = 1 << 16
 
 Progress = tuple[str, int, int]
-
-
-@dataclass(frozen=True)
-class _Index:
-    """The GBWT: records and what its header says."""
-
-    n_sequences: int
-    size: int
-    offset: int
-    record_bytes: np.ndarray
-    data: np.ndarray
-    tags: dict[str, str]
-
-    @property
-    def n_slots(self) -> int:
-        return (len(self.record_bytes) - 2) // 2
-
-    @property
-    def first_node(self) -> int:
-        return self.offset // 2 + 1
-
-
-@dataclass(frozen=True)
-class _Names:
-    """Names of the paths: four numbers of each path, and the names of samples and contigs."""
-
-    paths: np.ndarray
-    samples: ByteStrings
-    contigs: ByteStrings
-
-
-@dataclass(frozen=True)
-class _Translation:
-    """Segments: their names and the slot of the first node of each, and after the last one."""
-
-    names: ByteStrings
-    bounds: np.ndarray
 
 
 def read_gbz(
@@ -169,24 +134,6 @@ def iter_read_gbz(
     yield GfaProgress("Done", n_bytes, n_bytes, graph)
 
 
-def estimate_gbz(path: Path) -> int:
-    """Return about how many bytes the graph of a GBZ file takes, by the counts at its beginning.
-
-    It is 0 for a file that is no GBZ, or whose beginning is damaged.
-    """
-    with path.open("rb") as file:
-        start = np.frombuffer(file.read(_START_BYTES), np.uint8)
-    reader = ElementReader(path, start)
-    try:
-        _read_start(reader)
-        _check_header(reader, "a GBWT", _GBWT_TAG, _GBWT_VERSIONS)
-        n_sequences, size, offset, alphabet = (reader.element() for _ in range(4))
-    except FileFormatError:
-        return 0
-    n_steps, n_nodes = max(size - n_sequences, 0) // 2, max(alphabet - offset, 0) // 2
-    return 5 * n_steps + 120 * n_nodes + 4 * path.stat().st_size
-
-
 def _parse(
     path: Path, content: np.ndarray, sequences: bool, segments: bool, kernel: ModuleType
 ) -> Generator[Progress, None, PangenomeGraph]:
@@ -196,17 +143,17 @@ def _parse(
             path, f"has {n_bytes:,} bytes, needs a multiple of 8 (truncated or damaged file)"
         )
     reader = ElementReader(path, content)
-    tags = _read_start(reader)
+    tags = read_start(reader)
     yield "Reading the index", 0, n_bytes
-    index = _read_index(reader)
-    names = _read_names(reader, index)
+    index = read_index(reader)
+    names = read_path_fields(reader, index)
     yield "Reading nodes", 8 * reader.at, n_bytes
-    version, n_nodes, flags = _read_graph_header(reader)
+    version, n_nodes, flags = read_graph_header(reader)
     bases = reader.strings(
-        "the list of sequences", is_compressed=version >= _ZSTD_GRAPH, wants=sequences
+        "the list of sequences", is_compressed=version >= ZSTD_GRAPH, wants=sequences
     )
     offsets = bases.offsets if sequences else bases[1]
-    translation = _read_translation(reader, flags, len(offsets) - 1)
+    translation = read_segments(reader, flags, len(offsets) - 1)
     if reader.at != len(reader.words):
         raise reader.refuse(
             f"goes on after its end at byte {8 * reader.at:,} (damaged file), needs to end there"
@@ -237,130 +184,7 @@ def _parse(
     return graph
 
 
-# What is in the file --------------------------------------------------------------------------
-
-
-def _check_header(reader: ElementReader, name: str, tag: int, versions: tuple[int, ...]) -> int:
-    """Return the version of a structure that begins here."""
-    found, version = reader.halves()
-    if found != tag:
-        raise reader.damaged(f"the header of {name}")
-    if version not in versions:
-        known = " or ".join(str(version) for version in versions)
-        raise reader.refuse(f"holds {name} of version {version}, needs version {known}")
-    return version
-
-
-def _read_start(reader: ElementReader) -> dict[str, str]:
-    """Return the tags of the file."""
-    if reader.content[:4].tobytes() != GBZ_MAGIC:
-        raise reader.refuse("does not begin as a GBZ file does")
-    version = reader.halves()[1]
-    if version not in _GBZ_VERSIONS:
-        raise reader.refuse(f"is GBZ version {version}, needs one from 1 to {_GBZ_VERSIONS[-1]}")
-    reader.element()
-    return _read_tags(reader)
-
-
-def _read_tags(reader: ElementReader) -> dict[str, str]:
-    texts = _texts(reader, reader.strings("the list of tags"), "a tag")
-    if len(texts) % 2:
-        raise reader.damaged("the list of tags")
-    return {key.lower(): value for key, value in zip(texts[::2], texts[1::2], strict=True)}
-
-
-def _texts(reader: ElementReader, strings: ByteStrings, what: str) -> list[str]:
-    try:
-        return list(strings)
-    except UnicodeDecodeError as error:
-        raise reader.refuse(f"has {what} that is not UTF-8") from error
-
-
-def _read_index(reader: ElementReader) -> _Index:
-    version = _check_header(reader, "a GBWT", _GBWT_TAG, _GBWT_VERSIONS)
-    n_sequences, size, offset, alphabet, flags = (reader.element() for _ in range(5))
-    if not flags & _IS_SIMPLE_SDS:
-        raise reader.refuse("holds a GBWT in the SDSL format, needs the simple-sds one")
-    if not flags & _BIDIRECTIONAL or n_sequences % 2 or flags >> 3:
-        raise reader.refuse(
-            "holds a GBWT that is not bidirectional, needs paths in both directions"
-        )
-    tags = _read_tags(reader)
-    starts, n_bytes = reader.integer_set("the index of records")
-    if version >= _ZSTD_GBWT:
-        data = reader.zstandard_bytes("the GBWT", n_bytes)
-    else:
-        data = reader.byte_vector()
-    if len(data) != n_bytes or len(starts) < 3 or starts[0] != 0 or starts[-1] >= n_bytes:
-        raise reader.damaged("the index of records")
-    record_bytes = np.append(starts, n_bytes)
-    if alphabet - offset != len(starts) or len(starts) % 2 == 0 or offset % 2 == 0:
-        raise reader.damaged("the header of a GBWT")
-    if (
-        len(starts) // 2 > MAX_NODES
-        or n_sequences > size
-        or size > _MAX_SIZE
-        or not (np.diff(record_bytes) > 0).all()
-    ):
-        raise reader.damaged("the index of records")
-    reader.skip_option()
-    has_metadata = reader.element() > 0
-    if has_metadata != bool(flags & _HAS_METADATA):
-        raise reader.damaged("the header of a GBWT")
-    return _Index(n_sequences, size, offset, record_bytes, data, tags)
-
-
-def _read_names(reader: ElementReader, index: _Index) -> _Names | None:
-    """Return the names of paths, or None where there are none."""
-    if int(reader.words[reader.at - 1]) == 0:
-        return None
-    stop = reader.at + int(reader.words[reader.at - 1])
-    _check_header(reader, "metadata", _METADATA_TAG, _METADATA_VERSIONS)
-    n_samples, _, n_contigs, _ = (reader.element() for _ in range(4))
-    n_paths = reader.element()
-    paths = reader.elements(2 * n_paths).view("<u4").reshape(-1, 4)
-    tables = []
-    for what, n, column in (("samples", n_samples, 0), ("contigs", n_contigs, 1)):
-        table = reader.strings(f"the list of {what}")
-        order = reader.integers(f"the list of {what}")
-        texts = _texts(reader, table, f"a name of {what}")
-        in_order = sorted(range(len(texts)), key=lambda k: texts[k].encode())
-        if order.tolist() != in_order or len(texts) not in (0, n):
-            raise reader.damaged(f"the list of {what}")
-        if n_paths and int(paths[:, column].max()) >= n:
-            raise reader.damaged("the list of path names")
-        tables.append(table)
-    if reader.at != stop or n_paths not in (0, index.n_sequences // 2):
-        raise reader.damaged("the list of path names")
-    return _Names(paths, *tables) if n_paths else None
-
-
-def _read_graph_header(reader: ElementReader) -> tuple[int, int, int]:
-    """Return version, number of nodes and flags."""
-    version = _check_header(reader, "a graph", _GRAPH_TAG, _GRAPH_VERSIONS)
-    n_nodes, flags = reader.element(), reader.element()
-    if not flags & _GRAPH_IS_SIMPLE_SDS or flags >> 2:
-        raise reader.damaged("the header of a graph")
-    return version, n_nodes, flags
-
-
-def _read_translation(reader: ElementReader, flags: int, n_slots: int) -> _Translation | None:
-    names = reader.strings("the list of segments")
-    firsts, length = reader.integer_set("the list of segments")
-    if bool(flags & _HAS_TRANSLATION) != (len(names) > 0) or len(firsts) != len(names):
-        raise reader.damaged("the list of segments")
-    if not len(names):
-        return None
-    _texts(reader, names, "a name of a segment")
-    if firsts[0] != 1 or length != n_slots + 1 or not (np.diff(firsts) > 0).all():
-        raise reader.damaged("the list of segments")
-    return _Translation(names, np.append(firsts, length) - 1)
-
-
-# What of it goes together ---------------------------------------------------------------------
-
-
-def _measure(reader: ElementReader, index: _Index, kernel: ModuleType) -> np.ndarray:
+def _measure(reader: ElementReader, index: GbwtIndex, kernel: ModuleType) -> np.ndarray:
     """Return where the visits of each record begin."""
     sizes = np.zeros(2 * index.n_slots, np.int64)
     wrong = kernel.measure_records(index.data, index.record_bytes, index.offset, sizes)
@@ -381,7 +205,7 @@ def _measure(reader: ElementReader, index: _Index, kernel: ModuleType) -> np.nda
 
 
 def _find_slots(
-    reader: ElementReader, index: _Index, n_nodes: int, offsets: np.ndarray
+    reader: ElementReader, index: GbwtIndex, n_nodes: int, offsets: np.ndarray
 ) -> np.ndarray:
     """Return the slots that have a node; int64."""
     if len(offsets) - 1 != index.n_slots:
@@ -404,7 +228,7 @@ def _find_slots(
 def _check_name(
     reader: ElementReader,
     tags: dict[str, str],
-    index: _Index,
+    index: GbwtIndex,
     slots: np.ndarray,
     edges: np.ndarray,
     data: np.ndarray,
@@ -415,8 +239,8 @@ def _check_name(
     The name is the SHA-256 of all nodes, sequences and links as lines of a GFA.
     """
     if not (_LETTERS[0] <= data.min() and data.max() <= _LETTERS[1]):
-        raise reader.refuse("has a sequence with a character that is no letter (damaged file)")
-    expected = tags.get(_NAME_TAG)
+        raise reader.refuse("has a sequence with a character that is not a letter (damaged file)")
+    expected = tags.get(NAME_TAG)
     if expected is None:
         return
     naming = gbz_loops.iter_stable_name(data, offsets, slots, edges, index.first_node)
@@ -429,12 +253,12 @@ def _check_name(
 
 
 def _fit(
-    index: _Index,
-    translation: _Translation,
+    index: GbwtIndex,
+    translation: Segments,
     slots: np.ndarray,
     edges: np.ndarray,
     ends: np.ndarray,
-) -> _Translation | None:
+) -> Segments | None:
     """Return the segments that are there, or None where paths take parts of some."""
     first, last = translation.bounds[:-1], translation.bounds[1:] - 1
     is_there = np.zeros(index.n_slots, np.bool_)
@@ -456,7 +280,7 @@ def _fit(
 
 
 def _sides(handles: np.ndarray, begins: np.ndarray, stops: np.ndarray, side: int) -> np.ndarray:
-    """Tell which sides of nodes are sides of segments: the one that is entered (0) or left (1)."""
+    """Return which sides of nodes are sides of segments: the one entered (0) or left (1)."""
     is_right = (handles & 1) != side
     slots = handles >> 1
     return np.where(is_right, stops[slots], begins[slots])
@@ -467,14 +291,14 @@ def _sides(handles: np.ndarray, begins: np.ndarray, stops: np.ndarray, side: int
 
 def _build(
     reader: ElementReader,
-    index: _Index,
-    names: _Names | None,
+    index: GbwtIndex,
+    names: PathFields | None,
     record_starts: np.ndarray,
     slots: np.ndarray,
     edges: np.ndarray,
     data: np.ndarray | None,
     offsets: np.ndarray,
-    translation: _Translation | None,
+    translation: Segments | None,
     notes: list[str],
     kernel: ModuleType,
 ) -> Generator[Progress, None, PangenomeGraph]:
@@ -577,7 +401,7 @@ def _take_bases(
 
 
 def _name_paths(
-    reader: ElementReader, names: _Names | None, decoded, lengths: np.ndarray
+    reader: ElementReader, names: PathFields | None, decoded, lengths: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray | None]:
     """Return the names of paths, and which of them are walks."""
     n_paths = len(decoded.path_offsets) - 1
@@ -590,11 +414,11 @@ def _name_paths(
     for path, ((sample, contig, phase, start), span) in enumerate(rows):
         sample = samples[sample] if samples else str(sample)
         contig = contigs[contig] if contigs else str(contig)
-        if sample == _GENERIC_SAMPLE:
+        if sample == GENERIC_SAMPLE:
             found.append(contig)
             continue
         walks[path] = True
-        haplotype = 0 if phase == _NO_PHASE else phase
+        haplotype = 0 if phase == NO_PHASE else phase
         found.append(f"{sample}#{haplotype}#{contig}:{start}-{start + span}")
     if len(set(found)) != len(found):
         raise reader.refuse("has two paths of one name (damaged file), needs a name for each")

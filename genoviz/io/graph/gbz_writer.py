@@ -12,6 +12,15 @@ from genoviz.errors import ParameterError
 from genoviz.generators import finish
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.graph import gbz_loops
+from genoviz.io.graph.gbz_parts import (
+    GBWT_TAG,
+    GBZ_TAG,
+    GENERIC_SAMPLE,
+    GRAPH_TAG,
+    METADATA_TAG,
+    NAME_TAG,
+    NO_PHASE,
+)
 from genoviz.io.graph.gfa_writer import WALK_NAME
 from genoviz.io.graph.simple_sds import (
     sds_bytes,
@@ -23,8 +32,6 @@ from genoviz.io.graph.simple_sds import (
 )
 from genoviz.model import ByteStrings, PangenomeGraph
 
-_GBZ_TAG, _GBWT_TAG, _METADATA_TAG, _GRAPH_TAG = 0x205A4247, 0x6B376B37, 0x6B375E7A, 0x6B3764AF
-_GENERIC_SAMPLE, _NO_PHASE = "_gbwt_ref", 0xFFFFFFFF
 _MAX_DIGITS, _MAX_SPARSE = 9, 4
 _SOURCE = "genoviz"
 _END = 0xFFFFFFFF
@@ -61,12 +68,12 @@ def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
     first, slots, has_names = _find_ids(graph.node_names)
     n_slots = int(slots[-1]) + 1
     records = build_gbwt(graph, slots, first)
-    parts: list[bytes] = [sds_header(_GBZ_TAG, 1), sds_element(0)]
+    parts: list[bytes] = [sds_header(GBZ_TAG, 1), sds_element(0)]
     sequences = _spread(graph.node_sequences, slots, n_slots)
-    parts += _tags({"pggname": _stable_name(records, sequences, slots, first), "source": _SOURCE})
+    parts += _tags({NAME_TAG: _stable_name(records, sequences, slots, first), "source": _SOURCE})
     parts += _gbwt_parts(graph, records)
     parts += [
-        sds_header(_GRAPH_TAG, 3),
+        sds_header(GRAPH_TAG, 3),
         sds_element(graph.n_nodes),
         sds_element(3 if has_names else 2),
     ]
@@ -114,7 +121,7 @@ def _gbwt_parts(graph: PangenomeGraph, records: GbwtRecords) -> list[bytes]:
     size = 2 * (graph.n_steps + graph.n_paths)
     alphabet_size = n_records + records.alphabet_offset
     numbers = (2 * graph.n_paths, size, records.alphabet_offset, alphabet_size, 7)
-    parts = [sds_header(_GBWT_TAG, 5), *map(sds_element, numbers), *_tags({"source": _SOURCE})]
+    parts = [sds_header(GBWT_TAG, 5), *map(sds_element, numbers), *_tags({"source": _SOURCE})]
     parts += sds_integer_set(records.record_bytes[:-1], len(records.data))
     parts += sds_bytes(records.data.tobytes())
     metadata = b"".join(_metadata_parts(graph))
@@ -128,13 +135,13 @@ def _metadata_parts(graph: PangenomeGraph) -> list[bytes]:
     for path, name in enumerate(graph.path_names):
         is_walk = graph.walks is not None and graph.walks[path]
         found = WALK_NAME.match(name) if is_walk else None
-        fields = (_GENERIC_SAMPLE, _NO_PHASE, name, 0, None) if found is None else found.groups()
+        fields = (GENERIC_SAMPLE, NO_PHASE, name, 0, None) if found is None else found.groups()
         sample, phase, contig, start, _ = fields
         rows[path, 0] = samples.setdefault(sample, len(samples))
         rows[path, 1] = contigs.setdefault(contig, len(contigs))
         rows[path, 2:] = int(phase), int(start or 0)
     counts = (len(samples), len({tuple(row) for row in rows[:, [0, 2]].tolist()}), len(contigs))
-    parts = [sds_header(_METADATA_TAG, 2), *map(sds_element, counts), sds_element(7)]
+    parts = [sds_header(METADATA_TAG, 2), *map(sds_element, counts), sds_element(7)]
     parts += [sds_element(graph.n_paths), rows.tobytes()]
     for names in (samples, contigs):
         order = sorted(range(len(names)), key=lambda k: list(names)[k].encode())

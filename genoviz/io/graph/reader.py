@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
-from genoviz.io.graph.gbz import GBZ_MAGIC, iter_read_gbz
+from genoviz.io.graph.gbz import iter_read_gbz
+from genoviz.io.graph.gbz_parts import GBZ_MAGIC
 from genoviz.io.graph.gfa import GfaProgress, iter_read_gfa
 from genoviz.io.text.text_file import read_start
 from genoviz.model import PangenomeGraph

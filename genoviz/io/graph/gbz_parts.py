@@ -1,0 +1,207 @@
+"""The parts of a GBZ file: its tags, the GBWT, the fields of path names, and segments.
+
+References
+----------
+SERIALIZATION.md of jltsiren/gbwtgraph and of jltsiren/gbwt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.graph.simple_sds import ElementReader
+from genoviz.model import ByteStrings
+from genoviz.model.graph.pangenome import MAX_NODES
+
+GBZ_MAGIC = b"GBZ "
+GBZ_TAG = int.from_bytes(GBZ_MAGIC, "little")
+GBWT_TAG, METADATA_TAG, GRAPH_TAG = 0x6B376B37, 0x6B375E7A, 0x6B3764AF
+_GBZ_VERSIONS, _GBWT_VERSIONS, _GRAPH_VERSIONS, _METADATA_VERSIONS = (1, 2, 3), (5, 6), (3, 4), (2,)
+_ZSTD_GBWT, ZSTD_GRAPH = 6, 4
+_BIDIRECTIONAL, _HAS_METADATA, _IS_SIMPLE_SDS = 1, 2, 4
+_HAS_TRANSLATION, _GRAPH_IS_SIMPLE_SDS = 1, 2
+GENERIC_SAMPLE = "_gbwt_ref"
+NO_PHASE = 0xFFFFFFFF
+NAME_TAG = "pggname"
+_MAX_SIZE = 1 << 48
+_START_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class GbwtIndex:
+    """The GBWT: records and what its header says."""
+
+    n_sequences: int
+    size: int
+    offset: int
+    record_bytes: np.ndarray
+    data: np.ndarray
+    tags: dict[str, str]
+
+    @property
+    def n_slots(self) -> int:
+        """Number of IDs from the first node to the last, whether they have a node or not."""
+        return (len(self.record_bytes) - 2) // 2
+
+    @property
+    def first_node(self) -> int:
+        """ID of the first slot."""
+        return self.offset // 2 + 1
+
+
+@dataclass(frozen=True)
+class PathFields:
+    """Names of the paths: four numbers of each path, and the names of samples and contigs."""
+
+    paths: np.ndarray
+    samples: ByteStrings
+    contigs: ByteStrings
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Names of segments, the slot of the first node of each, and the one after the last."""
+
+    names: ByteStrings
+    bounds: np.ndarray
+
+
+def estimate_gbz(path: Path) -> int:
+    """Return about how many bytes the graph of a GBZ file takes, by the counts at its beginning.
+
+    It is 0 for a file that is not a GBZ, or whose beginning is damaged.
+    """
+    with path.open("rb") as file:
+        start = np.frombuffer(file.read(_START_BYTES), np.uint8)
+    reader = ElementReader(path, start)
+    try:
+        read_start(reader)
+        _check_header(reader, "a GBWT", GBWT_TAG, _GBWT_VERSIONS)
+        n_sequences, size, offset, alphabet = (reader.element() for _ in range(4))
+    except FileFormatError:
+        return 0
+    n_steps, n_nodes = max(size - n_sequences, 0) // 2, max(alphabet - offset, 0) // 2
+    return 5 * n_steps + 120 * n_nodes + 4 * path.stat().st_size
+
+
+def _check_header(reader: ElementReader, name: str, tag: int, versions: tuple[int, ...]) -> int:
+    """Return the version of a structure that begins here."""
+    found, version = reader.halves()
+    if found != tag:
+        raise reader.damaged(f"the header of {name}")
+    if version not in versions:
+        known = " or ".join(str(version) for version in versions)
+        raise reader.refuse(f"holds {name} of version {version}, needs version {known}")
+    return version
+
+
+def read_start(reader: ElementReader) -> dict[str, str]:
+    """Return the tags of the file."""
+    if reader.content[:4].tobytes() != GBZ_MAGIC:
+        raise reader.refuse("does not begin as a GBZ file does")
+    version = reader.halves()[1]
+    if version not in _GBZ_VERSIONS:
+        raise reader.refuse(f"is GBZ version {version}, needs one from 1 to {_GBZ_VERSIONS[-1]}")
+    reader.element()
+    return _read_tags(reader)
+
+
+def _read_tags(reader: ElementReader) -> dict[str, str]:
+    texts = _texts(reader, reader.strings("the list of tags"), "a tag")
+    if len(texts) % 2:
+        raise reader.damaged("the list of tags")
+    return {key.lower(): value for key, value in zip(texts[::2], texts[1::2], strict=True)}
+
+
+def _texts(reader: ElementReader, strings: ByteStrings, what: str) -> list[str]:
+    try:
+        return list(strings)
+    except UnicodeDecodeError as error:
+        raise reader.refuse(f"has {what} that is not UTF-8") from error
+
+
+def read_index(reader: ElementReader) -> GbwtIndex:
+    """Return the GBWT, and stop where metadata may begin."""
+    version = _check_header(reader, "a GBWT", GBWT_TAG, _GBWT_VERSIONS)
+    n_sequences, size, offset, alphabet, flags = (reader.element() for _ in range(5))
+    if not flags & _IS_SIMPLE_SDS:
+        raise reader.refuse("holds a GBWT in the SDSL format, needs the simple-sds one")
+    if not flags & _BIDIRECTIONAL or n_sequences % 2 or flags >> 3:
+        raise reader.refuse(
+            "holds a GBWT that is not bidirectional, needs paths in both directions"
+        )
+    tags = _read_tags(reader)
+    starts, n_bytes = reader.integer_set("the index of records")
+    if version >= _ZSTD_GBWT:
+        data = reader.zstandard_bytes("the GBWT", n_bytes)
+    else:
+        data = reader.byte_vector()
+    if len(data) != n_bytes or len(starts) < 3 or starts[0] != 0 or starts[-1] >= n_bytes:
+        raise reader.damaged("the index of records")
+    record_bytes = np.append(starts, n_bytes)
+    if alphabet - offset != len(starts) or len(starts) % 2 == 0 or offset % 2 == 0:
+        raise reader.damaged("the header of a GBWT")
+    if (
+        len(starts) // 2 > MAX_NODES
+        or n_sequences > size
+        or size > _MAX_SIZE
+        or not (np.diff(record_bytes) > 0).all()
+    ):
+        raise reader.damaged("the index of records")
+    reader.skip_option()
+    has_metadata = reader.element() > 0
+    if has_metadata != bool(flags & _HAS_METADATA):
+        raise reader.damaged("the header of a GBWT")
+    return GbwtIndex(n_sequences, size, offset, record_bytes, data, tags)
+
+
+def read_path_fields(reader: ElementReader, index: GbwtIndex) -> PathFields | None:
+    """Return the names of paths, or None where there are none."""
+    if int(reader.words[reader.at - 1]) == 0:
+        return None
+    stop = reader.at + int(reader.words[reader.at - 1])
+    _check_header(reader, "metadata", METADATA_TAG, _METADATA_VERSIONS)
+    n_samples, _, n_contigs, _ = (reader.element() for _ in range(4))
+    n_paths = reader.element()
+    paths = reader.elements(2 * n_paths).view("<u4").reshape(-1, 4)
+    tables = []
+    for what, n, column in (("samples", n_samples, 0), ("contigs", n_contigs, 1)):
+        table = reader.strings(f"the list of {what}")
+        order = reader.integers(f"the list of {what}")
+        texts = _texts(reader, table, f"a name of {what}")
+        in_order = sorted(range(len(texts)), key=lambda k: texts[k].encode())
+        if order.tolist() != in_order or len(texts) not in (0, n):
+            raise reader.damaged(f"the list of {what}")
+        if n_paths and int(paths[:, column].max()) >= n:
+            raise reader.damaged("the list of path names")
+        tables.append(table)
+    if reader.at != stop or n_paths not in (0, index.n_sequences // 2):
+        raise reader.damaged("the list of path names")
+    return PathFields(paths, *tables) if n_paths else None
+
+
+def read_graph_header(reader: ElementReader) -> tuple[int, int, int]:
+    """Return version, number of nodes and flags."""
+    version = _check_header(reader, "a graph", GRAPH_TAG, _GRAPH_VERSIONS)
+    n_nodes, flags = reader.element(), reader.element()
+    if not flags & _GRAPH_IS_SIMPLE_SDS or flags >> 2:
+        raise reader.damaged("the header of a graph")
+    return version, n_nodes, flags
+
+
+def read_segments(reader: ElementReader, flags: int, n_slots: int) -> Segments | None:
+    """Return the segments that nodes are parts of, or None where there are none."""
+    names = reader.strings("the list of segments")
+    firsts, length = reader.integer_set("the list of segments")
+    if bool(flags & _HAS_TRANSLATION) != (len(names) > 0) or len(firsts) != len(names):
+        raise reader.damaged("the list of segments")
+    if not len(names):
+        return None
+    _texts(reader, names, "a name of a segment")
+    if firsts[0] != 1 or length != n_slots + 1 or not (np.diff(firsts) > 0).all():
+        raise reader.damaged("the list of segments")
+    return Segments(names, np.append(firsts, length) - 1)
