@@ -21,13 +21,8 @@ from genoviz_app.pages import PAGES
 from genoviz_app.parts.lighting import LitList
 from genoviz_app.parts.wayfinding import AddressBar, Finder, Visited
 from genoviz_app.parts.words import plain_text
-from genoviz_app.server.setup import (
-    SETTINGS,
-    current_person,
-    forget_tab,
-    prepare_server,
-    share_tasks,
-)
+from genoviz_app.server.settings import SETTINGS, current_person
+from genoviz_app.server.setup import forget_tab, prepare_server, share_tasks
 from genoviz_app.session.address import Address
 from genoviz_app.session.finding import Found
 from genoviz_app.session.lit_sets import LitSet

@@ -18,7 +18,8 @@ from genoviz.model import Intervals
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.track_data import TrackData, prepare
 from genoviz_app.opening.track_files import TrackFile
-from genoviz_app.server.setup import SETTINGS, prepare_server
+from genoviz_app.server.settings import SETTINGS
+from genoviz_app.server.setup import prepare_server
 
 N_INTERVALS = 20_000_000
 CONTIG, CONTIG_LENGTH = "chr1", 249_000_000

@@ -21,7 +21,7 @@ from genoviz_app.opening.memory import MEMORY, graph_bytes
 from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
 from genoviz_app.server.jobs import Job, JobPool, owner_of_turn
-from genoviz_app.server.setup import SETTINGS
+from genoviz_app.server.settings import SETTINGS
 from genoviz_app.server.watching import record
 
 N_KEPT_GRAPHS = 4

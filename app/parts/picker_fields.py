@@ -11,7 +11,7 @@ import panel_material_ui as pmui
 
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.server.limits import UPLOAD_MEGABYTES
-from genoviz_app.server.setup import SETTINGS, current_person
+from genoviz_app.server.settings import SETTINGS, current_person
 
 MB = 1_000_000
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 4, 0)}

@@ -162,7 +162,7 @@ def offer_files(lab: Lab) -> None:
         split_sequences,
         split_tracks,
     )
-    from genoviz_app.server.setup import SETTINGS
+    from genoviz_app.server.settings import SETTINGS
 
     SETTINGS.genotypes, others = split_genotypes(lab.offer)
     SETTINGS.sequences, others = split_sequences(others)

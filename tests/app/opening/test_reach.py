@@ -13,7 +13,7 @@ from genoviz_app.opening.served_files import safe_name
 from genoviz_app.pages.genotypes.prediction.form import _read_served
 from genoviz_app.pages.kmers.index import check_target
 from genoviz_app.pages.offtargets.search.genes import GeneFiles
-from genoviz_app.server.setup import SETTINGS
+from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.session import Session
 from tests.app.conftest import GFA
 from tests.waiting import wait_until

@@ -12,7 +12,7 @@ from panel.io.state import set_curdoc
 
 from genoviz_app.parts.picker_fields import UploadButton, UploadField, too_much, upload_field
 from genoviz_app.server.limits import Limits
-from genoviz_app.server.setup import SETTINGS
+from genoviz_app.server.settings import SETTINGS
 from tests.conftest import ROOT
 
 

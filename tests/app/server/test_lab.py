@@ -18,7 +18,7 @@ from genoviz_app.server.people import (
     read_passwords,
     safe_place,
 )
-from genoviz_app.server.setup import NOWHERE, ServerSettings
+from genoviz_app.server.settings import NOWHERE, ServerSettings
 from tests.conftest import ROOT
 
 PASSWORD = "correct horse"

@@ -29,7 +29,7 @@ from genoviz_app.server.lab import read_lab
 from genoviz_app.server.limits import GB, TAB, Limits, Quota
 from genoviz_app.server.people import add_person
 from genoviz_app.server.serving import offer_files
-from genoviz_app.server.setup import SETTINGS, ServerSettings
+from genoviz_app.server.settings import SETTINGS, ServerSettings
 from genoviz_app.session.session import Session
 from tests.waiting import PATIENCE, wait_until
 

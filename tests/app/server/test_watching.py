@@ -120,7 +120,7 @@ def test_a_name_cannot_make_a_line_of_its_own(caplog):
 
 def test_the_file_that_somebody_opens_is_recorded(tmp_path):
     from genoviz_app.opening.files import check_path
-    from genoviz_app.server.setup import Reach
+    from genoviz_app.server.settings import Reach
 
     path = tmp_path / "a.gfa"
     path.write_text(GFA)
