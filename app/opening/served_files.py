@@ -136,17 +136,6 @@ def safe_name(name: str) -> str:
     return "upload" if kept in ("", ".", "..") else kept
 
 
-def can_be_track(name: str) -> bool:
-    """Return whether a file can be drawn along a contig, by the ending of its name.
-
-    Examples
-    --------
-    >>> can_be_track("reads.bam"), can_be_track("genes.gtf.gz"), can_be_track("chr6.gfa")
-    (True, True, False)
-    """
-    return file_kind(name) in (FileKind.TRACK, FileKind.ANNOTATIONS)
-
-
 def split_tracks(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Return the files that are tracks of their own, and the others, both in order.
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.graph.layout import levels as levels_module
-from genoviz.analyses.graph.layout.levels import iter_levels, level_spacings, path_lengths
-from genoviz.analyses.graph.layout.multilevel import (
-    iter_multilevel_layout,
-    multilevel_layout,
+from genoviz.analyses.graph.layout.levels import (
+    iter_levels,
+    level_spacings,
+    path_lengths,
     plan_rounds,
 )
+from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout, multilevel_layout
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress

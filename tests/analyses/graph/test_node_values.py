@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genoviz.analyses.graph.picture.colour_modes import node_path_ranks, node_positions
+from genoviz.analyses.graph.picture.colour_modes import node_positions
 from genoviz.errors import ParameterError
 from genoviz.model import ByteStrings, PangenomeGraph
 
@@ -44,15 +44,6 @@ def test_positions_are_those_of_the_first_visit(graph):
             assert value == expected[node] if node in expected else math.isnan(value)
 
 
-@given(graphs(), st.data())
-def test_ranks_name_the_only_path_or_say_several(graph, data):
-    chosen = data.draw(st.lists(st.sampled_from(graph.path_names), unique=True))
-    on_path = [set((graph.path_steps(graph.find_path(p)) >> 1).tolist()) for p in chosen]
-    for node, rank in enumerate(node_path_ranks(graph, chosen).tolist()):
-        holders = [i + 1 for i, nodes in enumerate(on_path) if node in nodes]
-        assert rank == (0 if not holders else holders[0] if len(holders) == 1 else len(chosen) + 1)
-
-
 def test_an_unknown_path_is_named():
     graph = PangenomeGraph(
         ByteStrings.from_integers(1, 1),
@@ -65,4 +56,4 @@ def test_an_unknown_path_is_named():
     with pytest.raises(ParameterError, match="no path is named 'chr2'; the graph has chr1"):
         node_positions(graph, "chr2")
     with pytest.raises(ParameterError, match="path 7 is not one of the graph's 1 paths"):
-        node_path_ranks(graph, [7])
+        node_positions(graph, 7)

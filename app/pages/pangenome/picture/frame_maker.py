@@ -269,11 +269,8 @@ class FrameMaker:
             or drawing.backend != backend
             or drawing.coordinates.shape != coordinates.shape
         ):
-            drawing, last_colouring, last_only = (
-                LayoutDrawing(coordinates, backend=backend),
-                0,
-                None,
-            )
+            drawing = LayoutDrawing(coordinates, backend=backend)
+            last_colouring = last_only = None
         elif is_live or drawing.is_live or last_snapshot is not snapshot:
             drawing = drawing.with_coordinates(coordinates, live=is_live)
         if last_only is not self.only:
@@ -285,8 +282,7 @@ class FrameMaker:
 
     def _fit(self, drawing: LayoutDrawing, width: int, height: int) -> Viewport:
         """Return the view of what is followed: the last one for as long as it will do."""
-        target = self.target
-        last_target, last = self._fitted
+        target, (last_target, last) = self.target, self._fitted
         last = last if last_target is target else None
         if target is None:
             view = self._fitting.fit(drawing.bounds, width, height, last)

@@ -19,7 +19,6 @@ from genoviz_app.parts.canvas_component import (
     join_scripts,
 )
 
-CANVAS_NAME = "graph-canvas"
 SHARED_NAMES = ("arrays", "canvas_gestures", "help")
 SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (

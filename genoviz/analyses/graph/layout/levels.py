@@ -1,4 +1,4 @@
-"""Coarser and coarser views of the paths of a graph: fewer points, further apart."""
+"""Coarser and coarser views of the paths of a graph, and the rounds of sweeps over them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.path_records import PathRecords, find_block_paths
+from genoviz.analyses.graph.layout.run import learning_rates
 from genoviz.backend import Backend, array_module, load_kernel, to_host
 from genoviz.kernels.path_records import CLOSING
 
@@ -16,6 +17,9 @@ FACTOR = 4
 MIN_POINTS = 500
 MIN_SPACINGS = 8
 VISITS_THAT_TELL = 1 << 20
+COARSEST_JUMPS = (1, 2, 4, 8, 0, 0, 0, 0, 0, 0)
+COARSE_JUMPS = (1, 2, 4, 8, 0, 0, 0)
+FINEST_JUMPS = (1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,3 +163,51 @@ def _batches(n_blocks: int, at_once: int) -> Iterator[tuple[int, int]]:
         stop = min(first + min(max(first, 1), at_once), n_blocks)
         yield first, stop
         first = stop
+
+
+@dataclass(frozen=True)
+class Round:
+    """Sweeps over one view of the paths with one learning rate.
+
+    Attributes
+    ----------
+    level
+        Of the view; 0 is the finest.
+    eta
+        Learning rate, bp.
+    jumps
+        That of each sweep; 0 where each record draws one.
+    """
+
+    level: int
+    eta: float
+    jumps: tuple[int, ...]
+
+
+def plan_rounds(
+    spacings: Sequence[float], longest_bp: float, n_rounds: int, eps: float
+) -> list[Round]:
+    """Return all rounds of a layout from coarse to fine.
+
+    Parameters
+    ----------
+    spacings
+        How far apart the points of each level lie, bp; of the finest first, and at least two.
+    longest_bp
+        Length of the longest path.
+    n_rounds, eps
+        See `MultilevelOptions`.
+    """
+    coarsest = len(spacings) - 1
+    rounds = []
+    for level in range(coarsest, -1, -1):
+        if level == coarsest:
+            jumps, n, eta_max = COARSEST_JUMPS, round(2.5 * n_rounds), 4.0 * longest_bp
+        else:
+            jumps, n, eta_max = COARSE_JUMPS, max(n_rounds // 2, 1), 0.5 * spacings[level + 1]
+        eta_min = 0.2 * spacings[level]
+        if level == 0:
+            jumps, n, eta_min = FINEST_JUMPS, n_rounds, eps
+        etas = learning_rates(n, eta_max=max(eta_max, eta_min), eps=eta_min)
+        rounds += [Round(level, float(eta), jumps) for eta in etas]
+    return rounds

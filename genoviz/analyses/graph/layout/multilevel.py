@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.levels import (
+    FINEST_JUMPS,
     PathLevel,
+    Round,
     evenness,
     iter_levels,
     level_spacings,
     path_lengths,
+    plan_rounds,
 )
 from genoviz.analyses.graph.layout.path_records import PathRecords
 from genoviz.analyses.graph.layout.run import (
@@ -24,16 +27,19 @@ from genoviz.analyses.graph.layout.run import (
     check_range,
     first_coordinates,
     iter_run,
-    learning_rates,
 )
 from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
 SMALLEST_SLICE = 512  # records, and slices are whole multiples of it
+
 FIRST_SLICE_RECORDS = 400 * SMALLEST_SLICE
+
 QUICK_RECORDS = 1_000_000
+
 NOISE = 0.05
+
 VISITS = 32
 
 QUALITIES = {"draft": 6, "normal": 12, "converged": 24}
@@ -71,59 +77,6 @@ class MultilevelOptions:
         check_range("seed", self.seed, 0, 2**63 - 1)
         if self.n_threads is not None:
             check_range("n_threads", self.n_threads, 1, 4096)
-
-
-@dataclass(frozen=True)
-class Round:
-    """Sweeps over one view of the paths with one learning rate.
-
-    Attributes
-    ----------
-    level
-        Of the view; 0 is the finest.
-    eta
-        Learning rate, bp.
-    jumps
-        That of each sweep; 0 where each record draws one.
-    """
-
-    level: int
-    eta: float
-    jumps: tuple[int, ...]
-
-
-COARSEST_JUMPS = (1, 2, 4, 8, 0, 0, 0, 0, 0, 0)
-COARSE_JUMPS = (1, 2, 4, 8, 0, 0, 0)
-FINEST_JUMPS = (1, 2)
-
-
-def plan_rounds(
-    spacings: Sequence[float], longest_bp: float, n_rounds: int, eps: float
-) -> list[Round]:
-    """Return all rounds of a layout from coarse to fine.
-
-    Parameters
-    ----------
-    spacings
-        How far apart the points of each level lie, bp; of the finest first, and at least two.
-    longest_bp
-        Length of the longest path.
-    n_rounds, eps
-        See `MultilevelOptions`.
-    """
-    coarsest = len(spacings) - 1
-    rounds = []
-    for level in range(coarsest, -1, -1):
-        if level == coarsest:
-            jumps, n, eta_max = COARSEST_JUMPS, round(2.5 * n_rounds), 4.0 * longest_bp
-        else:
-            jumps, n, eta_max = COARSE_JUMPS, max(n_rounds // 2, 1), 0.5 * spacings[level + 1]
-        eta_min = 0.2 * spacings[level]
-        if level == 0:
-            jumps, n, eta_min = FINEST_JUMPS, n_rounds, eps
-        etas = learning_rates(n, eta_max=max(eta_max, eta_min), eps=eta_min)
-        rounds += [Round(level, float(eta), jumps) for eta in etas]
-    return rounds
 
 
 def multilevel_layout(

@@ -262,37 +262,6 @@ def node_positions(graph: PangenomeGraph, path: str | int) -> np.ndarray:
     return values
 
 
-def node_path_ranks(graph: PangenomeGraph, paths: Sequence[str | int]) -> np.ndarray:
-    """Return which of some paths each node lies on.
-
-    Returns
-    -------
-    numpy.ndarray
-        float32, shape (n_nodes,): 0 for none of them, i + 1 for only ``paths[i]``, and
-        ``len(paths) + 1`` for several of them.
-
-    Raises
-    ------
-    ParameterError
-        If the graph lacks one of the paths.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from genoviz.model import ByteStrings
-    >>> graph = PangenomeGraph(
-    ...     ByteStrings.from_integers(1, 4), np.full(4, 5), np.empty((0, 2), np.uint32),
-    ...     ("a", "b"), np.array([0, 2, 4]), np.array([0, 2, 2, 4], np.uint32))
-    >>> node_path_ranks(graph, ["a", "b"]).tolist()
-    [1.0, 3.0, 2.0, 0.0]
-    """
-    ranks = np.zeros(graph.n_nodes, np.float32)
-    for rank, path in enumerate(paths, start=1):
-        nodes = np.unique(graph.path_steps(_path_index(graph, path)) >> 1)
-        ranks[nodes] = np.where(ranks[nodes] == 0, rank, len(paths) + 1)
-    return ranks
-
-
 def _path_index(graph: PangenomeGraph, path: str | int) -> int:
     if isinstance(path, str):
         return graph.find_path(path)

@@ -159,13 +159,6 @@ class LayoutDrawing(DrawnNodes):
         """Return the largest value of the nodes that touch each pixel; float32, NaN where none."""
         return key_values(place_array(self._image(viewport, "max", stride, fold), "cpu"))
 
-    def budget_stride(
-        self, viewport: Viewport, pixel_budget: float, *, fold: Fold | None = None
-    ) -> int:
-        """Return the stride with which about ``pixel_budget`` pixels are touched, at least 1."""
-        grids = _grids(viewport, view_strips(viewport, fold))
-        return self._stride_of(self._coordinates, grids, pixel_budget)
-
     def draw(
         self,
         viewport: Viewport,
