@@ -108,7 +108,7 @@ class PageDeck:
             page.close()
 
     def _on_switch(self, event: Any) -> None:
-        """Show a page that is there; another one is made later, unless it is clicked past."""
+        """Show a page that is made already; make another one later, unless it is clicked past."""
         if event.new in self._pages:
             self._show(event.new)
         else:

@@ -109,7 +109,7 @@ def array_module(backend: Backend = "auto") -> ModuleType:
 
 
 def to_host(array: Any) -> Any:
-    """Return an array of any backend in NumPy, itself where it is there already."""
+    """Return an array of any backend as one of NumPy; one of NumPy is returned itself."""
     return array.get() if hasattr(array, "get") else array
 
 

@@ -134,4 +134,4 @@ class Dock:
 
 
 def _rest() -> None:
-    """Nothing changes in this panel by itself."""
+    """Do nothing, for a panel that does not change by itself."""

@@ -55,12 +55,12 @@ class Question(param.Parameterized):
 
     @property
     def is_open(self) -> bool:
-        """Whether the answer is not here yet."""
+        """Whether an answer is still awaited."""
         return self._job is not None
 
     @property
     def seconds_open(self) -> float:
-        """How long an answer has been waited for, also while other questions took the place."""
+        """Seconds since the first question that is still without an answer; 0 without one."""
         return time.monotonic() - self._open_since if self.is_open else 0.0
 
     def ask(self, answer: Callable[..., Any], *args: Any, title: str = "") -> None:

@@ -237,7 +237,7 @@ class MatrixFigure:
         return bar
 
     def show(self, n: int, ends: tuple[float, float]) -> None:
-        """Look at a matrix of ``n`` samples anew, coloured from one relationship to another."""
+        """Show a new matrix of ``n`` samples; ``ends`` are where its colours begin and end."""
         self._n = n
         self.colours.update(low=ends[0], high=ends[1])
         self.plot.x_range.update(start=0, end=n, reset_start=0, reset_end=n, bounds=(0, n))

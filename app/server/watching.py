@@ -188,7 +188,7 @@ class Health:
 
 
 def gpu_bytes() -> tuple[int, int] | None:
-    """Return how much memory of the GPU is used and is there; None where no GPU has been used."""
+    """Return the used and the total memory of the GPU; None where no GPU has been used."""
     cupy = sys.modules.get("cupy")
     try:
         if cupy is None or not cupy.cuda.is_available():

@@ -215,7 +215,7 @@ def _say(sentence: str) -> None:
 
 
 def check_values(command: Any) -> None:
-    """Let a command have its values checked first, and those of a group that is there."""
+    """Have the values of a command, or of each command of a group, checked before it runs."""
     if not isinstance(command, LateGroup):
         for inner in getattr(command, "commands", {}).values():
             check_values(inner)

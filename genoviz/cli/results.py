@@ -70,7 +70,7 @@ def refuse_standard_output(option: str, output: Path, why: str) -> None:
 
 
 def as_file(path: Path) -> Path:
-    """Return the path of what ``-`` or a pipe brings, as a file that is there until the end."""
+    """Return the path of a file with what ``-`` or a pipe brings; it is removed at the end."""
     if not is_dash(path) and (not path.exists() or path.is_file() or path.is_dir()):
         return path
     if is_dash(path) and sys.stdin is None:

@@ -149,7 +149,7 @@ class LinkFollower:
             self._choose(field, "model", model, {name: name for name in field.options.values()})
 
     def _apply_zoom(self, link: Address) -> None:
-        """Zoom into the plot of the tab, if it is there or is going to be computed."""
+        """Zoom into the plot of the tab, if it is drawn or is being computed."""
         plot = self._panels.plot(link.tab)
         if link.zoom is None or plot is None:
             return
@@ -157,7 +157,7 @@ class LinkFollower:
             plot.zoom_to(link.zoom)
 
     def _compute(self, results: tuple[str, ...]) -> None:
-        """Begin what the link has the results of, unless they are there."""
+        """Begin the analyses whose results the link shows, unless they are done."""
         state, panels = self._state, self._panels
         for result in results:
             if result == ASSOCIATION:

@@ -105,7 +105,7 @@ class GenotypeState(param.Parameterized):
         self._follow_files()
 
     def new_question(self, title: str, on_answer: Callable[[Any], None]) -> Question:
-        """Return a long computation of a panel, which ends with the subject."""
+        """Return a long computation of a panel, which is dropped when the genotypes change."""
         question = Question(self.session, title, on_answer, pool=KERNELS)
         self._questions.append(question)
         return question
@@ -151,7 +151,7 @@ class GenotypeState(param.Parameterized):
         self._change_subject(None)
 
     def choose_variant(self, variant: int | None) -> None:
-        """Look at a variant, and make its surroundings the place of all pages."""
+        """Choose a variant, and show its surroundings on all pages."""
         self.variant = variant
         if variant is None:
             return

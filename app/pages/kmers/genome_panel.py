@@ -132,7 +132,7 @@ class GenomePanel:
 
     @property
     def view(self) -> GenomeView:
-        """What is shown."""
+        """The contig and the stretch of it that are shown, and the width in pixels."""
         x_range = self.figures.x_range
         start, end = self._wanted or (float(x_range.start), float(x_range.end))
         return GenomeView(self.contig_id, start, end, self._width)

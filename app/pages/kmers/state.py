@@ -64,7 +64,7 @@ class KmerState(param.Parameterized):
 
     @property
     def is_finding(self) -> bool:
-        """Whether the hits are not here yet."""
+        """Whether hits are still being counted or found."""
         return self._finding.is_open or self.is_counting
 
     def poll(self) -> None:
@@ -144,7 +144,7 @@ class RepeatsOf:
             )
 
     def has_changed(self, asker: object) -> bool:
-        """Return whether they are others than when the same one asked before."""
+        """Return whether the value has changed since the same object last asked."""
         is_new = self._seen.get(id(asker), None) is not self.value
         self._seen[id(asker)] = self.value
         return is_new

@@ -117,7 +117,7 @@ class OffTargetState(param.Parameterized):
         self.filter = replace(self.filter, **changes)
 
     def choose_hit(self, row: int) -> None:
-        """Look at a hit, and make it the place of all pages."""
+        """Choose a hit, and show its place on all pages."""
         self.hit = row
         graph = self.session.opened
         region = region_of(self.result, row)

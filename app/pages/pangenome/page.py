@@ -234,7 +234,7 @@ class LinkFollower:
         self._link = link
 
     def poll(self) -> None:
-        """Follow the link if everything is there; what cannot be followed is said."""
+        """Follow the link once all is open; report what cannot be followed."""
         link, picture = self._link, self._view.picture
         if link is None or self._session.is_opening:
             return

@@ -88,7 +88,7 @@ class Statistics:
         return pmui.Row(numbers, *self._plots, sizing_mode="stretch_both", margin=0)
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Count another graph, once its first picture is there."""
+        """Count another graph, once its first picture is drawn."""
         self._counts.drop()
         self._distances.drop()
         self._graph, self.statistics = graph, None
@@ -96,7 +96,7 @@ class Statistics:
         self._show()
 
     def poll(self) -> None:
-        """Count the graph once its first picture is there; called while the panel is shown."""
+        """Count the graph once its first picture is drawn; called while the panel is shown."""
         if self._waits and (self._run.snapshot is not None or self._run.error is not None):
             self._waits = False
             self._counts.ask(iter_graph_statistics, self._graph)

@@ -64,7 +64,7 @@ class TracksLink:
         self._waiting, self._n_asked = link, self._navigation.n_asked
 
     def poll(self) -> bool:
-        """Follow the link if everything is there; tell whether tracks are others then."""
+        """Follow the link once all is open; return whether tracks have changed."""
         link = self._waiting
         if link is None or self._session.is_opening or self._session.tracks.is_opening:
             return False

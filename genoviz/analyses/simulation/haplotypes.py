@@ -65,7 +65,7 @@ class Haplotypes:
     def iter_write_steps(
         self, copy_span: int, is_reverse: np.ndarray, path_offsets: np.ndarray, steps: np.ndarray
     ) -> Iterator[int]:
-        """Fill the handles that the paths visit (uint32, (n_steps,)); yield how many are there."""
+        """Fill the handles that the paths visit (uint32, (n_steps,)); yield how many are filled."""
 
         def run(first: int, stop: int) -> None:
             # The references are far longer than most paths, so each path is a chunk of its own.

@@ -211,7 +211,7 @@ class AssociationPanel:
         self.manhattan.choose(self._state.variant)
 
     def _pick_strongest(self, event: Any) -> None:
-        """Look at the strongest association, unless a variant is looked at already."""
+        """Choose the variant of the strongest association, unless one is chosen already."""
         scan = event.new
         if scan is not None and self._state.variant is None and np.isfinite(scan.beta).any():
             self._state.variant = int(np.nanargmax(scan.minus_log10_p))

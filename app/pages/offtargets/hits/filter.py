@@ -117,7 +117,7 @@ def filter_hits(
 
 
 def _let_through(result: SearchResult, chosen: HitFilter, span: slice) -> np.ndarray:
-    """Return which hits of a guide pass what is said of strand, place, score and seed."""
+    """Return which hits of a guide pass the limits of strand, place, score and seed."""
     hits = result.hits
     is_there = np.ones(span.stop - span.start, bool)
     if chosen.strand:
@@ -136,7 +136,7 @@ def _let_through(result: SearchResult, chosen: HitFilter, span: slice) -> np.nda
 
 
 def _true_or(is_there: np.ndarray, is_chosen: bool, find: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return which of the hits that are there pass one more condition, if it is chosen."""
+    """Return which of the hits that passed so far pass one more condition, if it is chosen."""
     return is_there & find() if is_chosen else is_there
 
 

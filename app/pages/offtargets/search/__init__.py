@@ -1,1 +1,1 @@
-"""What is searched for, in what, and the search."""
+"""Searches: their guides, the genome or graph that is searched, and how they run."""

@@ -273,7 +273,7 @@ class LivePicture:
             callback()
 
     def _has_news(self) -> bool:
-        """Tell, once, whether the run has moved on, or what a frame had to do without is there."""
+        """Return, once, whether the run has moved on, or edges that a frame lacked are indexed."""
         self._run.poll()
         run, maker = self._run, self._maker
         has_edges = maker.waits_for_edges and run.graph is not None and has_edge_index(run.graph)

@@ -105,7 +105,7 @@ class PathDepths:
 
     @property
     def sets(self) -> tuple[PathSet, ...]:
-        """Of the tracks that are there, in their order."""
+        """Of the tracks that exist, in their order."""
         return tuple(
             self._of_track[id(track)][1] for track in self._tracks if id(track) in self._of_track
         )

@@ -190,7 +190,7 @@ class Navigation:
         return button
 
     def set_contigs(self, contigs: dict[str, int]) -> None:
-        """Offer other contigs; the one that is shown stays, if it is there."""
+        """Offer other contigs; the one that is shown stays, if it is among them."""
         self.contigs, self._is_offering = contigs, True
         browser = self._browser
         self._is_own |= browser.canvas.is_moved
@@ -256,7 +256,7 @@ class Navigation:
             self._session.region = region
 
     def look_at(self, region: PathRegion) -> None:
-        """Show a region of a contig that is there, and stay there when tracks come."""
+        """Show a region of a known contig, and stay there when tracks are added."""
         self._is_own, self._arrived, self._asked = True, None, ""
         self._show(region)
         # A place that was asked for is one to come back to, however soon it is left.
@@ -267,7 +267,7 @@ class Navigation:
         return known_contig(contig, self.contigs)
 
     def go_to(self, region: PathRegion) -> None:
-        """Show what is there of a region that another page or a link names."""
+        """Show a region that another page or a link names, as far as a contig has it."""
         contig = self.known(region.path)
         end = min(region.end, self.contigs.get(contig, 0))
         if contig is not None and region.start < end:

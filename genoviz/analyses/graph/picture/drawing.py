@@ -273,7 +273,7 @@ class LayoutDrawing(DrawnNodes):
         line_width: int,
         pixel_budget: float | None,
     ) -> int:
-        """Draw a mark's nodes over what is there; return the stride."""
+        """Draw a mark's nodes over the picture; return the stride."""
         nodes = mark.nodes_on(self.backend, self.n_nodes)
         if self._nodes is None:
             nodes = self._raster.select_nodes(nodes, self._boxes, strip_boxes(strips))
