@@ -31,6 +31,8 @@ FLAGS = [
 ]
 ONE_TRY = 8
 LONGEST_TRY = 60
+# In ms. To look costs the browser and this process some of the time that the page needs.
+LONGEST_PAUSE = 400
 # One test, with its repetitions: some waits that end only when something is broken.
 LONGEST_TEST = 1800
 # How many times slower a tab is to be than it could (CHROMIUM_SLOWDOWN=6 make test).
@@ -166,6 +168,14 @@ def shared_tabs(person, request):
     shared.close()
 
 
+@pytest.fixture(scope="package")
+def common_tabs(person, request):
+    """Keeps the tabs that tests of several modules use."""
+    shared = SharedTabs(person, request.config.stash)
+    yield shared
+    shared.close()
+
+
 @contextmanager
 def served(*arguments):
     """Run a command that serves the dashboard; give its address and what it has printed."""
@@ -201,9 +211,15 @@ def served(*arguments):
 
 
 @pytest.fixture(scope="package")
-def dashboard_url():
-    with served("-m", "genoviz_app", "--no-show", "--port", "0") as (url, _lines):
-        yield url
+def dashboard():
+    """A server's address, and the lines that it has printed."""
+    with served("-m", "genoviz_app", "--no-show", "--port", "0") as (url, lines):
+        yield url, lines
+
+
+@pytest.fixture(scope="package")
+def dashboard_url(dashboard):
+    return dashboard[0]
 
 
 @pytest.fixture(scope="package")
@@ -224,8 +240,9 @@ def tracks_url(tmp_path_factory):
 
 
 def wait_in(page, condition, seconds=PATIENCE):
-    """Wait in the browser's own time, so that its events go on."""
+    """Wait in the browser's own time, so that its events go on; look ever more seldom."""
     end = time.monotonic() + seconds
+    pause = 50
     while True:
         try:
             if condition():
@@ -234,7 +251,8 @@ def wait_in(page, condition, seconds=PATIENCE):
             if time.monotonic() > end:
                 raise
         assert time.monotonic() < end, "the condition did not come about"
-        page.wait_for_timeout(50)
+        page.wait_for_timeout(pause)
+        pause = min(1.3 * pause, LONGEST_PAUSE)
 
 
 class Visit:
@@ -244,6 +262,7 @@ class Visit:
         self.page = page
         self.errors = []
         self.requests = []
+        self.whole = None  # what the canvas showed when all was in view
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
@@ -385,6 +404,26 @@ class Visit:
         box = self.canvas.bounding_box()
         return box["x"] + x, box["y"] + y
 
+    def show_whole(self):
+        """Show all of the picture, with the pointer far away, and wait until it has come to rest.
+
+        A picture at rest is no answer to the click, which may come later; another width is.
+        """
+        self.until(lambda: self.n_painted > 0)
+        if self.view == self.whole:
+            self.page.mouse.move(5, 5)
+            return self.settle()
+        self.page.mouse.move(*self.place())
+        before = self.width
+        self.page.mouse.wheel(0, -400)
+        self.until(lambda: self.width < before)
+        near = self.width
+        self.insist(self.button("Fit to view").click, lambda: self.width > near)
+        self.page.mouse.move(5, 5)
+        self.settle()
+        self.whole = self.view
+        return None
+
     def settle(self):
         """Wait until the picture has come to rest."""
         self.until(lambda: self.n_painted > 0)
@@ -396,12 +435,12 @@ class Visit:
 
 
 @pytest.fixture
-def visit(shared_tabs, dashboard_url):
-    """A tab that the tests of a module use one after the other."""
-    return shared_tabs.get("visit", lambda page: Visit(page, dashboard_url))
+def visit(common_tabs, dashboard_url):
+    """A tab with the bundled graph that tests use one after the other."""
+    return common_tabs.get("visit", lambda page: Visit(page, dashboard_url))
 
 
 @pytest.fixture
 def still_visit(shared_tabs, dashboard_url):
-    """A tab for tests that do not run a layout."""
+    """A tab of a module for tests of a layout that does not run."""
     return shared_tabs.get("still_visit", lambda page: Visit(page, dashboard_url))

@@ -22,12 +22,7 @@ def canvas(still_visit):
     visit.until(lambda: visit.n_painted > 0)
     visit.canvas.focus()
     visit.page.keyboard.press("Escape")
-    # A picture at rest is no answer to the click, which may come later; another width is.
-    zoom_in(visit, visit.place(), times=1)
-    width = visit.width
-    visit.insist(visit.button("Fit to view").click, lambda: visit.width > width)
-    visit.page.mouse.move(5, 5)
-    visit.settle()
+    visit.show_whole()
     return visit
 
 

@@ -8,9 +8,9 @@ from tests.browser.test_tracks_page import TracksVisit
 
 
 @pytest.fixture
-def tracks(shared_tabs, tracks_url):
+def tracks(common_tabs, tracks_url):
     """A tab that both tests use."""
-    return shared_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
+    return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
 
 
 def test_back_and_forward_walk_through_the_regions(tracks):

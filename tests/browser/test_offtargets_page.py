@@ -45,9 +45,14 @@ def genome_file(tmp_path_factory):
     return path
 
 
-def test_guides_are_searched_listed_and_looked_at(tabs, dashboard_url, genome_file):
+@pytest.fixture
+def visit(shared_tabs, dashboard_url, genome_file):
+    """A tab in which tests search one after the other."""
     query = f"?page=offtargets&genome={genome_file}"
-    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, query)
+    return shared_tabs.get("search", lambda page: OffTargetsVisit(page, dashboard_url, query))
+
+
+def test_guides_are_searched_listed_and_looked_at(visit):
     field = visit.page.get_by_label("Guides", exact=True).last
 
     def search(guides):
@@ -67,9 +72,7 @@ def test_guides_are_searched_listed_and_looked_at(tabs, dashboard_url, genome_fi
 
 
 @pytest.mark.parametrize("keys", ["Control+Enter", "Meta+Enter"])
-def test_enter_with_another_key_searches(shared_tabs, dashboard_url, genome_file, keys):
-    query = f"?page=offtargets&genome={genome_file}"
-    visit = shared_tabs.get("keys", lambda page: OffTargetsVisit(page, dashboard_url, query))
+def test_enter_with_another_key_searches(visit, keys):
     field = visit.page.get_by_label("Guides", exact=True).last
     visit.until(visit.search.is_enabled)
     name = f"with_{keys[:4]}"
@@ -113,12 +116,16 @@ def test_the_order_of_hits_is_part_of_the_link(tabs, dashboard_url, genome_file)
     assert visit.errors == again.errors == []
 
 
-def test_specificity_is_in_view_beside_many_counts(tabs, dashboard_url, genome_file):
-    page = tabs.new_page()
-    page.set_viewport_size({"width": 1366, "height": 768})
+@pytest.fixture
+def many(shared_tabs, dashboard_url, genome_file):
+    """A tab with all counts of two guides that have many hits."""
     guides = ";".join(f"{name}+{letters(20)}" for name in ("one", "two"))
     query = f"?page=offtargets&genome={genome_file}&guides={guides}&limits=10,2,2&pam=-NRG"
-    visit = OffTargetsVisit(page, dashboard_url, query)
+    return shared_tabs.get("many", lambda page: OffTargetsVisit(page, dashboard_url, query))
+
+
+def test_specificity_is_in_view_beside_many_counts(many):
+    visit = many
     visit.until(lambda: visit.rows(0).count() == 2)
 
     def right_of(locator):
@@ -129,6 +136,20 @@ def test_specificity_is_in_view_beside_many_counts(tabs, dashboard_url, genome_f
         cell = visit.rows(0).first.locator(f".tabulator-cell[tabulator-field='{title}']")
         table = visit.page.locator(".tabulator").first
         visit.until(lambda cell=cell, table=table: right_of(cell) <= right_of(table))
+    assert visit.errors == []
+
+
+def test_counts_are_never_cut_off(many):
+    visit = many
+    cells = visit.rows(0).first.locator(".tabulator-cell:visible")
+    widths = "cells => cells.map(cell => [cell.innerText, cell.clientWidth - cell.scrollWidth])"
+
+    def has_room():
+        shown = cells.evaluate_all(widths)
+        has_long_counts = len(shown) >= 14 and max(len(text) for text, _ in shown[5:16]) >= 3
+        return has_long_counts and all(spare >= 0 for _, spare in shown[2:])
+
+    visit.until(has_room)
     assert visit.errors == []
 
 
@@ -143,18 +164,3 @@ def test_a_link_lists_the_hits_again(tabs, dashboard_url, genome_file):
     assert visit.errors == []
     outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]
     assert outside == []
-
-
-def test_counts_are_never_cut_off(tabs, dashboard_url, genome_file):
-    query = f"?page=offtargets&genome={genome_file}&guides=one+{SPACER}&limits=10,0,0&pam=-NRG"
-    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, query)
-    cells = visit.rows(0).first.locator(".tabulator-cell:visible")
-    widths = "cells => cells.map(cell => [cell.innerText, cell.clientWidth - cell.scrollWidth])"
-
-    def has_room():
-        shown = cells.evaluate_all(widths)
-        has_long_counts = len(shown) >= 14 and max(len(text) for text, _ in shown[5:16]) >= 3
-        return has_long_counts and all(spare >= 0 for _, spare in shown[2:])
-
-    visit.until(has_room)
-    assert visit.errors == []

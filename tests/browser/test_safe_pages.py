@@ -60,7 +60,7 @@ TOLD = """(message) => {
 # The other test breaks the rules in the same tab.
 def test_the_pages_own_scripts_are_let_run(still_visit, dashboard_url):
     visit = still_visit
-    visit.settle()
+    visit.until(lambda: visit.n_painted > 0)
     assert [text for text in visit.errors if "Content Security Policy" in text] == []
     assert {url.split("/")[2] for url in visit.requests if url.startswith("http")} == {
         dashboard_url.split("/")[2]

@@ -100,14 +100,6 @@ def canvas(shared_tabs, tracks_url, query):
     assert visit.errors == []
 
 
-@pytest.fixture
-def own_canvas(tabs, tracks_url, query):
-    """A tab of its own."""
-    visit = CanvasVisit(tabs.new_page(), tracks_url, query)
-    yield visit
-    assert visit.errors == []
-
-
 def test_wheel_drag_box_and_keys_move_the_view(canvas):
     mouse = canvas.page.mouse
     whole = canvas.width
@@ -159,8 +151,22 @@ def test_a_click_on_a_feature_says_what_it_is(canvas):
     canvas.press("Escape", lambda: not card.is_visible())
 
 
-def test_names_are_dragged_into_another_order_or_into_one_lane(own_canvas):
-    canvas = own_canvas
+def test_the_canvas_follows_the_theme(canvas):
+    ground = """(canvas) => [...canvas.getContext("2d").getImageData(400, 2, 1, 1).data]"""
+    toggle = canvas.page.get_by_role("button", name=re.compile("theme", re.IGNORECASE)).first
+
+    def is_it(theme):
+        values = canvas.canvas.evaluate(ground)[:3]
+        is_painted = max(values) < 60 if theme == "dark" else min(values) > 200
+        return is_painted and canvas.page.locator(".tracks").get_attribute("data-theme") == theme
+
+    canvas.until(lambda: is_it("dark"))
+    canvas.insist(toggle.click, lambda: is_it("light"))
+    canvas.insist(toggle.click, lambda: is_it("dark"))
+
+
+# The last tests change which tracks there are, and where.
+def test_names_are_dragged_into_another_order_or_into_one_lane(canvas):
     canvas.insist(
         lambda: canvas.drag_name("reads.bed", "genes.bed", 0.1),
         lambda: canvas.names()[0] == "reads.bed",
@@ -182,8 +188,7 @@ def test_names_are_dragged_into_another_order_or_into_one_lane(own_canvas):
     )
 
 
-def test_tracks_are_hidden_shown_made_higher_and_taken_away(own_canvas):
-    canvas = own_canvas
+def test_tracks_are_hidden_shown_made_higher_and_taken_away(canvas):
 
     def press_on(name, button):
         cell = canvas.cell(name)
@@ -191,36 +196,22 @@ def test_tracks_are_hidden_shown_made_higher_and_taken_away(own_canvas):
         canvas.button(button).click()
 
     canvas.insist(
-        lambda: press_on("a.bedgraph", "Hide a.bedgraph"),
-        lambda: "a.bedgraph" not in canvas.names(),
+        lambda: press_on("genes.bed", "Hide genes.bed"),
+        lambda: "genes.bed" not in canvas.names(),
     )
-    hidden = canvas.page.locator(".hidden-tracks button", has_text="a.bedgraph")
-    canvas.insist(hidden.click, lambda: "a.bedgraph" in canvas.names())
-    higher = canvas.cell("b.bedgraph")["height"] + 40
+    hidden = canvas.page.locator(".hidden-tracks button", has_text="genes.bed")
+    canvas.insist(hidden.click, lambda: "genes.bed" in canvas.names())
+    higher = canvas.cell("reads.bed")["height"] + 40
 
     def drag_edge():
-        cell = canvas.cell("b.bedgraph")
+        cell = canvas.cell("reads.bed")
         canvas.page.mouse.move(cell["x"] + 60, cell["y"] + cell["height"] - 2)
         canvas.page.mouse.down()
         canvas.page.mouse.move(cell["x"] + 60, cell["y"] + higher - 2, steps=4)
         canvas.page.mouse.up()
 
-    canvas.insist(drag_edge, lambda: abs(canvas.cell("b.bedgraph")["height"] - higher) <= 2)
+    canvas.insist(drag_edge, lambda: abs(canvas.cell("reads.bed")["height"] - higher) <= 2)
     canvas.insist(
-        lambda: press_on("b.bedgraph", "Take b.bedgraph away"),
-        lambda: "b.bedgraph" not in canvas.names(),
+        lambda: press_on("reads.bed", "Take reads.bed away"),
+        lambda: "reads.bed" not in canvas.names(),
     )
-
-
-def test_the_canvas_follows_the_theme(canvas):
-    ground = """(canvas) => [...canvas.getContext("2d").getImageData(400, 2, 1, 1).data]"""
-    toggle = canvas.page.get_by_role("button", name=re.compile("theme", re.IGNORECASE)).first
-
-    def is_it(theme):
-        values = canvas.canvas.evaluate(ground)[:3]
-        is_painted = max(values) < 60 if theme == "dark" else min(values) > 200
-        return is_painted and canvas.page.locator(".tracks").get_attribute("data-theme") == theme
-
-    canvas.until(lambda: is_it("dark"))
-    canvas.insist(toggle.click, lambda: is_it("light"))
-    canvas.insist(toggle.click, lambda: is_it("dark"))

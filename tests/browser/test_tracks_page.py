@@ -45,9 +45,9 @@ class TracksVisit(Visit):
 
 
 @pytest.fixture
-def tracks(shared_tabs, tracks_url):
+def tracks(common_tabs, tracks_url):
     """A tab that all tests use one after the other."""
-    return shared_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
+    return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
 
 
 def test_a_gene_a_region_zoom_drag_and_back(tracks):
