@@ -108,6 +108,19 @@ def array_module(backend: Backend = "auto") -> ModuleType:
     return importlib.import_module("numpy" if resolve_backend(backend) == "cpu" else "cupy")
 
 
+def to_device(array: Any, backend: Backend = "auto") -> Any:
+    """Return an array as one that a backend's kernels take; one that is on the GPU stays there.
+
+    CuPy's own ``asarray`` first copies it into pinned memory, which it keeps: a large array would
+    take its size on the host once more.
+    """
+    if resolve_backend(backend) == "cpu" or hasattr(array, "__cuda_array_interface__"):
+        return array
+    placed = array_module(backend).empty(array.shape, array.dtype)
+    placed.set(array)
+    return placed
+
+
 def to_host(array: Any) -> Any:
     """Return an array of any backend as one of NumPy; one of NumPy is returned itself."""
     return array.get() if hasattr(array, "get") else array

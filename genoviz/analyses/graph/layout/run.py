@@ -23,7 +23,7 @@ from genoviz.analyses.graph.layout.path_records import (
 )
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
-from genoviz.backend import Backend, array_module, to_host
+from genoviz.backend import Backend, array_module, to_device, to_host
 from genoviz.errors import ParameterError
 from genoviz.model import GraphLayout, PangenomeGraph
 
@@ -114,7 +114,7 @@ class LayoutRun:
         self.copies = copies
         self.xp = array_module(backend)
         self.coordinates = self.xp.asarray(coordinates)
-        self.records = _move_records(records, self.xp)
+        self.records = _move_records(records, backend)
         self.seed = seed
         self.stress_samples = stress_samples
         self.stress = StressSampler(self.records, backend=backend) if stress_samples else None
@@ -263,13 +263,10 @@ def _linear_snapshot(graph: PangenomeGraph, n_iterations: int) -> LayoutSnapshot
     )
 
 
-def _move_records(records: PathRecords, xp: Any) -> PathRecords:
-    return replace(
-        records,
-        records=xp.asarray(records.records),
-        path_starts=xp.asarray(records.path_starts),
-        block_paths=xp.asarray(records.block_paths),
-    )
+def _move_records(records: PathRecords, backend: Backend) -> PathRecords:
+    names = ("records", "path_starts", "block_paths")
+    moved = {name: to_device(getattr(records, name), backend) for name in names}
+    return replace(records, **moved)
 
 
 def _note_idle(graph: PangenomeGraph, is_untouched: np.ndarray) -> str:

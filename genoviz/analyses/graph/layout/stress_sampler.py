@@ -24,7 +24,7 @@ from genoviz.analyses.graph.layout.stress_results import (
     interval,
     shape_of,
 )
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, array_module, load_kernel, to_device
 from genoviz.errors import ParameterError
 from genoviz.generators import iter_slices
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
@@ -169,7 +169,7 @@ class StressSampler:
         xp, self._kernel = array_module(backend), load_kernel("path_stress", backend)
         self._as_array = xp.asarray
         self._weighting = weighting
-        self._records = xp.asarray(records.records)
+        self._records = to_device(records.records, backend)
         self._path_starts = xp.asarray(records.path_starts)
         self._block_paths = xp.asarray(records.block_paths)
         starts = records.path_starts
