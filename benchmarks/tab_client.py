@@ -251,11 +251,13 @@ def ask(url: str, path: str = "") -> str:
         return answer.read().decode()
 
 
-async def open_tab(url: str) -> None:
-    """Open a tab, wait until it shows the sample's nodes, and close it."""
+async def open_tab(url: str, *, closes: bool = True) -> Tab:
+    """Open a tab, wait until it shows the sample's nodes, and close it if it is to."""
     tab = await Tab.open(f"{url.rstrip('/')}/")
     shown = lambda: any(SAMPLE_NODES in str(part.get("text")) for part in tab.parts.values())  # noqa: E731
     try:
         await tab.until(shown)
     finally:
-        await tab.close()
+        if closes:
+            await tab.close()
+    return tab

@@ -17,6 +17,7 @@ from tornado.web import RequestHandler
 
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.server import serving
+from genoviz_app.server.event_loop import collect_seldom
 from genoviz_app.server.lab import Lab
 from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.serving import make_server, offer_files
@@ -48,6 +49,7 @@ def main() -> None:
     server._tornado.add_handlers(r".*", [("/tabs", TabsHandler)])
     print(f"serving at http://127.0.0.1:{server.port}", flush=True)
     server.start()
+    collect_seldom()
     server.io_loop.start()
 
 

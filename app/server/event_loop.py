@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -181,7 +183,15 @@ def collect_seldom() -> None:
     young, middle, old = gc.get_threshold()
     if old != NEVER:
         gc.set_threshold(young, middle, NEVER)
+        gc.callbacks.append(give_back_memory)
         PeriodicCallback(collect_if_due, 1000 * COLLECT_SECONDS).start()
+
+
+def give_back_memory(phase: str, found: dict[str, int]) -> None:
+    """Return free pages to the system after a whole collection: glibc keeps most of them."""
+    if phase == "stop" and found["generation"] == 2:
+        with suppress(AttributeError, OSError):  # another libc
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def collect_if_due() -> None:

@@ -99,7 +99,7 @@ def test_a_turn_that_fails_or_is_given_up_does_not_stop_the_others(caplog):
 @pytest.fixture
 def collections():
     """How many whole collections of garbage there were."""
-    whole, thresholds = [], gc.get_threshold()
+    whole, thresholds, callbacks = [], gc.get_threshold(), tuple(gc.callbacks)
 
     def note(phase, facts):
         if phase == "start" and facts["generation"] == 2:
@@ -108,7 +108,7 @@ def collections():
     gc.callbacks.append(note)
     gc.set_threshold(700, 10, 10)  # as Python has it
     yield whole
-    gc.callbacks.remove(note)
+    gc.callbacks[:] = callbacks
     gc.set_threshold(*thresholds)
 
 

@@ -6,10 +6,12 @@ import faulthandler
 import io
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -140,6 +142,9 @@ def test_a_server_that_is_told_to_stop_ends_by_itself(tmp_path):
         port = int(re.search(r":(\d+)", line)[1])
         assert ask(port, "/")[0] == 200  # a tab is open
         assert json.loads(ask(port, "/healthz")[1]) == {"status": "ok"}
+        if platform.libc_ver()[0] == "glibc":  # it has begun anew, as the same process
+            variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            assert b"PYTHONMALLOC=malloc" in variables
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
