@@ -112,8 +112,7 @@ def iter_content(name: str, write: Writer, *, max_bytes: int | None = None) -> I
 
 def write_to_bytes(name: str, write: Writer) -> bytes:
     """Return what is written to a file of that name."""
-    content = last_of(iter_content(name, write))
-    return content
+    return last_of(iter_content(name, write))
 
 
 def plain_cells(name: str, content: bytes) -> bytes:

@@ -30,8 +30,7 @@ class DownloadProgress:
 
 def get_sample(name: str, *, base_url: str | None = None) -> Path:
     """Return the file of a sample; see `iter_get_sample`."""
-    last = last_of(iter_get_sample(name, base_url=base_url))
-    return last.path
+    return last_of(iter_get_sample(name, base_url=base_url)).path
 
 
 def iter_get_sample(name: str, *, base_url: str | None = None) -> Iterator[DownloadProgress]:

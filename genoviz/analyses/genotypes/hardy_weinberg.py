@@ -55,8 +55,7 @@ def hardy_weinberg_p(
     >>> hardy_weinberg_p([[3, 0, 14, 83], [0, 1, 0, 99]]).round(3).tolist()
     [0.053, 1.0]
     """
-    last = last_of(iter_hardy_weinberg_p(counts, of_males=of_males, mid_p=mid_p))
-    return last.result
+    return last_of(iter_hardy_weinberg_p(counts, of_males=of_males, mid_p=mid_p)).result
 
 
 def iter_hardy_weinberg_p(

@@ -95,8 +95,7 @@ def prune_by_linkage(
     genotypes: Genotypes, *, window: int = 50, step: int = 5, max_r2: float = 0.2
 ) -> np.ndarray:
     """Return which variants to keep; see `iter_prune_by_linkage`."""
-    last = last_of(iter_prune_by_linkage(genotypes, window=window, step=step, max_r2=max_r2))
-    return last.result
+    return last_of(iter_prune_by_linkage(genotypes, window=window, step=step, max_r2=max_r2)).result
 
 
 def iter_prune_by_linkage(

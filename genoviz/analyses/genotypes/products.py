@@ -41,8 +41,7 @@ def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndar
     numpy.ndarray
         int64, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2.
     """
-    last = last_of(iter_allele_counts(genotypes, backend=backend))
-    return last.result
+    return last_of(iter_allele_counts(genotypes, backend=backend)).result
 
 
 def iter_allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> Iterator[Progress]:

@@ -33,8 +33,7 @@ def select_samples(genotypes: Genotypes, indices: np.ndarray) -> Genotypes:
     ParameterError
         If a sample is not there, or is named twice.
     """
-    last = last_of(iter_select_samples(genotypes, indices))
-    return last.result
+    return last_of(iter_select_samples(genotypes, indices)).result
 
 
 def iter_select_samples(genotypes: Genotypes, indices: np.ndarray) -> Iterator[Progress]:

@@ -90,8 +90,7 @@ class VariantStatistics:
 
         NaN at Y and MT, and where there is nobody to be tested, as at X where no sex is known.
         """
-        last = last_of(self.iter_hwe_p())
-        return last.result
+        return last_of(self.iter_hwe_p()).result
 
     def iter_hwe_p(self) -> Iterator[Progress]:
         """Test some variants at a time; the last step has `hwe_p`, which is kept."""
@@ -200,8 +199,9 @@ def variant_statistics(
     >>> statistics.a1_frequency.tolist(), statistics.missing_rate.tolist()
     ([0.5], [0.25])
     """
-    last = last_of(iter_variant_statistics(genotypes, nonfounders=nonfounders, backend=backend))
-    return last.result
+    return last_of(
+        iter_variant_statistics(genotypes, nonfounders=nonfounders, backend=backend)
+    ).result
 
 
 def iter_variant_statistics(
@@ -272,8 +272,7 @@ def sample_statistics(
     ParameterError
         If a contig is not a chromosome of the species.
     """
-    last = last_of(iter_sample_statistics(genotypes, counts=counts, backend=backend))
-    return last.result
+    return last_of(iter_sample_statistics(genotypes, counts=counts, backend=backend)).result
 
 
 def iter_sample_statistics(

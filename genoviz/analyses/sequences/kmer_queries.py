@@ -73,10 +73,9 @@ def count_kmers(
         pair = pack_one(kmers)
         if pair is not None:
             return _count_one(searcher_of(index, backend, 1), pair, strand)
-    last = last_of(
+    return last_of(
         iter_count_kmers(index, kmers, strand=strand, max_branches=max_branches, backend=backend)
-    )
-    return last.counts
+    ).counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -360,8 +360,7 @@ def iter_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> Iterator[
 
 def make_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> KmerRepeats:
     """Return what an index's text tells of its k-mers for any k; see `iter_kmer_repeats`."""
-    last = last_of(iter_kmer_repeats(index, backend=backend))
-    return last.repeats
+    return last_of(iter_kmer_repeats(index, backend=backend)).repeats
 
 
 def _full_suffix_array(index: FMIndex) -> np.ndarray:

@@ -184,5 +184,4 @@ def build_pangenome_index(
     graph: PangenomeGraph, *, max_k: int = DEFAULT_MAX_K, backend: Backend = "auto"
 ) -> PangenomeIndex:
     """Return an index of the paths of a graph; see `iter_build_pangenome_index`."""
-    last = last_of(iter_build_pangenome_index(graph, max_k=max_k, backend=backend))
-    return last.index
+    return last_of(iter_build_pangenome_index(graph, max_k=max_k, backend=backend)).index

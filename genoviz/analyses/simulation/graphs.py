@@ -138,8 +138,7 @@ def simulate_pangenome(n_nodes: int, n_paths: int, **options: Any) -> PangenomeG
     >>> simulate_pangenome(5_000, 12, seed=1).n_paths
     12
     """
-    last = last_of(iter_simulate_pangenome(n_nodes, n_paths, **options))
-    return last.graph
+    return last_of(iter_simulate_pangenome(n_nodes, n_paths, **options)).graph
 
 
 def iter_simulate_pangenome(

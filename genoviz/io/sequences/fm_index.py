@@ -125,8 +125,7 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
         If the file cannot be read, is not an index, of another version, or damaged.
     """
     if not mmap:
-        last = last_of(iter_read_fm_index(path, mmap=False))
-        return last.index
+        return last_of(iter_read_fm_index(path, mmap=False)).index
     file = ArrayFile(Path(path))
     about = _check_about(file)
     return _make_index(file, about, {name: file.array(name) for name in _ARRAYS})

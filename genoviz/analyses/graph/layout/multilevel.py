@@ -117,12 +117,11 @@ def multilevel_layout(
     Heumos et al. 2024, doi:10.1093/bioinformatics/btae363 (the forces and the stress);
     Harel and Koren 2002, doi:10.7155/jgaa.00051 (multi-scale layout).
     """
-    final = last_of(
+    return last_of(
         iter_multilevel_layout(
             graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
         )
-    )
-    return final.layout
+    ).layout
 
 
 def iter_multilevel_layout(

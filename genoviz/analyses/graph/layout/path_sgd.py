@@ -60,11 +60,11 @@ def path_sgd_layout(
     Heumos et al. 2024, doi:10.1093/bioinformatics/btae363;
     Li et al. 2024, doi:10.1109/SC41406.2024.00035.
     """
-    snapshots = iter_path_sgd_layout(
-        graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
-    )
-    final = last_of(snapshots)
-    return final.layout
+    return last_of(
+        iter_path_sgd_layout(
+            graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
+        )
+    ).layout
 
 
 def iter_path_sgd_layout(

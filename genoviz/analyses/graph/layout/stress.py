@@ -48,8 +48,7 @@ def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> P
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
-    last = last_of(iter_path_stress(graph, layout, **options))
-    return last.stress
+    return last_of(iter_path_stress(graph, layout, **options)).stress
 
 
 def iter_path_stress(
@@ -150,8 +149,7 @@ def sampled_path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: A
     ----------
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
-    last = last_of(iter_sampled_path_stress(graph, layout, **options))
-    return last.stress
+    return last_of(iter_sampled_path_stress(graph, layout, **options)).stress
 
 
 def iter_sampled_path_stress(
