@@ -139,6 +139,7 @@ _MODULES = {
     ),
     "genoviz.analyses.graph.layout.guides": ("GuidedGraph", "guide_graph", "link_stress"),
     "genoviz.analyses.figures.paths": ("make_path_figure",),
+    "genoviz.analyses.graph.picture.rasterize": ("rasterize",),
     "genoviz.analyses.graph.query.path_rows": ("PathRows", "find_path_rows"),
     "genoviz.analyses.graph.query.sharing": (
         "NodePresence",
@@ -148,7 +149,12 @@ _MODULES = {
         "pangenome_growth",
         "path_similarity",
     ),
-    "genoviz.analyses.graph.layout.near_stress": ("NearStress", "near_stress"),
+    "genoviz.analyses.graph.layout.near_stress": (
+        "DistanceStress",
+        "NearStress",
+        "near_stress",
+        "stress_by_distance",
+    ),
     "genoviz.analyses.graph.layout.options": ("LayoutOptions",),
     "genoviz.analyses.graph.layout.run": ("LayoutSnapshot",),
     "genoviz.analyses.sequences.multiplicity_track": ("MultiplicityBins", "MultiplicityTrack"),

@@ -51,6 +51,9 @@ RULES = {
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
     "genoviz.analyses.genotypes": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI),
+    "genoviz.analyses.graph.picture.rasterize": Rule(
+        (*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI - {"xarray"}
+    ),
     "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "genoviz_app")),
     "genoviz.__main__": Rule(("genoviz.cli",)),
     "genoviz_app": Rule((*LIBRARY, "genoviz_app"), frozenset({"cupy", "numba", "scipy"})),

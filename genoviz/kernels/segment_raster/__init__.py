@@ -99,16 +99,17 @@ class PixelGrid(NamedTuple):
 
 
 def make_grid(
-    x_min: float, x_max: float, y_min: float, y_max: float, width: int, height: int
-) -> PixelGrid:
+    x_min: float, x_max: float, y_min: float, y_max: float, width: int, height: int,
+    *, is_local: bool = True,
+) -> PixelGrid:  # fmt: skip
     """Return the grid of a view, with Datashader's arithmetic in float64.
 
     That is right to a millionth of a pixel as long as coordinates are less than ``LOCAL_PIXELS``
     pixels away from 0. Beyond, they are taken from the corner of the view, which keeps each
-    coordinate as exact as it is.
+    coordinate as exact as it is; not ``is_local`` stays with Datashader there too.
     """
-    x_origin = _local_origin(x_min, x_max, width)
-    y_origin = _local_origin(y_min, y_max, height)
+    x_origin = _local_origin(x_min, x_max, width) if is_local else 0.0
+    y_origin = _local_origin(y_min, y_max, height) if is_local else 0.0
     x_min, x_max = x_min - x_origin, x_max - x_origin
     y_min, y_max = y_min - y_origin, y_max - y_origin
     x_scale = width / (x_max - x_min)

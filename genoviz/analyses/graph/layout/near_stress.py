@@ -1,4 +1,4 @@
-"""Where a layout is bad: stress of near steps by step, node and path, and torn joints."""
+"""Where a layout is bad: stress by step, node and path, torn joints, and stress by distance."""
 
 from __future__ import annotations
 
@@ -144,3 +144,86 @@ def measure_joints(steps, path_offsets, node_lengths, coordinates):
             length = 0.5 * (node_lengths[before >> 1] + node_lengths[after >> 1])
             is_torn[step] = gaps[step] > TORN * max(length, 1.0)
     return gaps, is_torn
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceStress:
+    """Path stress by distance along the path, of a sample; NaN stands where no pair was drawn.
+
+    Attributes
+    ----------
+    edges
+        float64, shape (n_bins + 1,): distances along the path between which each bin is, bp.
+    mean, error
+        float64, shape (n_bins,): mean of the terms, in which all pairs of steps count alike, and
+        its standard error.
+    ratio
+        float64, shape (n_bins,): median of the distance in the layout over that along the path; 1
+        is right.
+    n_terms
+        int64, shape (n_bins,): pairs that were drawn.
+    pairs
+        float64, shape (n_drawn, 2): each pair's distance along the path and in the layout, bp.
+    """
+
+    edges: np.ndarray
+    mean: np.ndarray
+    error: np.ndarray
+    ratio: np.ndarray
+    n_terms: np.ndarray
+    pairs: np.ndarray
+
+
+def stress_by_distance(
+    graph: PangenomeGraph, layout: GraphLayout, *, n_samples: int = 200_000, seed: int = 0
+) -> DistanceStress:
+    """Return the path stress in bins of the distance along the path: 1, 2, 5, 10, 20, ... bp.
+
+    Jumps between the two steps are drawn evenly on a log scale, so that each bin has its share of
+    the sample; a term counts by the inverse of how likely its pair was.
+
+    Raises
+    ------
+    ParameterError
+        If the layout is of another graph, or ``n_samples`` is below 1.
+    """
+    check_layout(graph, layout)
+    if n_samples < 1:
+        raise ParameterError(f"n_samples is {n_samples}, needs at least 1")
+    random = np.random.default_rng(seed)
+    lengths = np.diff(graph.path_offsets)
+    of_steps = np.repeat(np.arange(graph.n_paths), lengths)
+    first = random.integers(max(graph.n_steps, 1), size=n_samples if graph.n_steps else 0)
+    longest = lengths[of_steps[first]].astype(np.float64)
+    jumps = np.exp(random.random(len(first)) * np.log(longest)).astype(np.int64)
+    weights = np.log(longest) / np.log1p(1 / jumps)
+    is_pair = (first + jumps < graph.path_offsets[of_steps[first] + 1]) & (longest > 1)
+    first, jumps, weights = first[is_pair], jumps[is_pair], weights[is_pair]
+    nodes = graph.steps >> 1
+    ends = np.cumsum(graph.node_lengths[nodes])
+    places, points = [], []
+    for steps in (first, first + jumps):
+        is_end = random.integers(2, size=len(steps))
+        handles = graph.steps[steps]
+        places.append(ends[steps] - (1 - is_end) * graph.node_lengths[nodes[steps]])
+        points.append(layout.coordinates[handles >> 1, (handles & 1) ^ is_end])
+    along = np.abs(places[1] - places[0]).astype(np.float64)
+    pairs = np.column_stack([along, np.hypot(*(points[1] - points[0]).T)])
+    is_term = (along > 0) & np.isfinite(pairs[:, 1])
+    return _bin_terms(pairs[is_term], weights[is_term])
+
+
+def _bin_terms(pairs: np.ndarray, weights: np.ndarray) -> DistanceStress:
+    ratios = pairs[:, 1] / pairs[:, 0]
+    n_decades = int(np.log10(pairs[:, 0].max(initial=1.0))) + 1
+    edges = np.outer(10.0 ** np.arange(n_decades), [1, 2, 5]).ravel()
+    edges = np.append(edges, 10.0**n_decades)
+    bins = np.searchsorted(edges, pairs[:, 0], side="right") - 1
+    mean, error, ratio = np.full((3, len(edges) - 1), np.nan)
+    n_terms = np.bincount(bins, minlength=len(mean))
+    for k in np.flatnonzero(n_terms).tolist():
+        terms, shares = (ratios[bins == k] - 1) ** 2, weights[bins == k]
+        mean[k] = np.average(terms, weights=shares)
+        error[k] = np.sqrt(((shares * (terms - mean[k])) ** 2).sum()) / shares.sum()
+        ratio[k] = np.median(ratios[bins == k])
+    return DistanceStress(edges, mean, error, ratio, n_terms, pairs)

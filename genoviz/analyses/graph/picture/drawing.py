@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -149,15 +149,15 @@ class LayoutDrawing(DrawnNodes):
         Equal to Datashader's ``Canvas.line(..., axis=1, agg=count())`` of the same view, unless
         pixels are so small that float64 needs a local origin (see ``segment_raster``).
         """
-        return place_array(self._image(viewport, "count", stride, fold), "cpu")
+        return place_array(self.image(viewport, "count", stride, fold), "cpu")
 
     def mean(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return the mean value of the nodes that touch each pixel; float32, NaN where none."""
-        return key_values(place_array(self._image(viewport, "mean", stride, fold), "cpu"))
+        return key_values(place_array(self.image(viewport, "mean", stride, fold), "cpu"))
 
     def max(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return the largest value of the nodes that touch each pixel; float32, NaN where none."""
-        return key_values(place_array(self._image(viewport, "max", stride, fold), "cpu"))
+        return key_values(place_array(self.image(viewport, "max", stride, fold), "cpu"))
 
     def draw(
         self,
@@ -221,7 +221,7 @@ class LayoutDrawing(DrawnNodes):
             raise ParameterError(f"max_index is {max_index}, needs 2 to {MAX_INDEX}")
         strips = view_strips(viewport, fold)
         stride = self._stride_of(self._coordinates, _grids(viewport, strips), pixel_budget)
-        image = self._image(viewport, by, stride, fold)
+        image = self.image(viewport, by, stride, fold)
         options = {"how": how, "value_range": value_range, "n_levels": max_index}
         if by == "count":
             levels = count_levels(image, self._palette, **options)
@@ -249,7 +249,16 @@ class LayoutDrawing(DrawnNodes):
         """Return the indices of :meth:`draw`, which has the same options; uint8, 0 is empty."""
         return self.draw(viewport, **options).indices
 
-    def _image(self, viewport: Viewport, by: By, stride: int, fold: Fold | None) -> Any:
+    def image(
+        self,
+        viewport: Viewport,
+        by: By,
+        stride: int = 1,
+        fold: Fold | None = None,
+        *,
+        is_local: bool = True,
+    ) -> Any:
+        """Return the counts or keys of the kernel; it may be far from 0, see its ``make_grid``."""
         if by != "count" and self._values is None:
             raise ParameterError(f"drawing by {by} needs node_values, and there are none")
         if stride < 1:
@@ -260,8 +269,7 @@ class LayoutDrawing(DrawnNodes):
         draw = getattr(self._raster, f"raster_{by}")
         if self._is_live:
             self._refresh_boxes()
-
-        grids, shape = _grids(viewport, view_strips(viewport, fold)), _shape(viewport)
+        grids, shape = _grids(viewport, view_strips(viewport, fold), is_local), _shape(viewport)
         return draw(self._coordinates, *numbers, grids, shape, self._boxes, stride)
 
     def _draw_mark(
@@ -304,18 +312,17 @@ def _shape(viewport: Viewport) -> tuple[int, int]:
     return viewport.height, viewport.width
 
 
-def _grids(viewport: Viewport, strips: tuple[Strip, ...]) -> list[PixelGrid]:
+def _grids(viewport: Viewport, strips: tuple[Strip, ...], is_local: bool = True) -> list[PixelGrid]:
     """Return the grid of each strip, as a part of the picture of the viewport."""
     return [
         place_grid(
-            make_grid(view.x_min, view.x_max, view.y_min, view.y_max, view.width, view.height),
+            make_grid(*astuple(strip.viewport), is_local=is_local),
             strip.x_min,
             strip.x_max,
             strip.first_row * viewport.width + strip.first_column,
             viewport.width,
         )
         for strip in strips
-        for view in [strip.viewport]
     ]
 
 
