@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import genoviz
+import genoviz_app
 from tests import pins as writer
 from tests.conftest import ROOT
 from tests.pins import HASHED
@@ -36,7 +37,7 @@ PACKAGE_OF_IMPORT = {
     "yaml": "pyyaml",
 }
 EXTRAS_OF_FOLDER = {
-    "genoviz": ("cuda12",),
+    "genoviz": ("app", "cuda12"),  # of [app] only xarray, which `rasterize` returns
     "app": ("app", "cuda12"),
     "benchmarks": ("app", "test", "peers", "cuda12"),
     "data_samples": (),
@@ -220,3 +221,14 @@ def test_no_wait_of_a_test_ends_early():
         if float(found[1]) < 60
     ]
     assert short == []
+
+
+@pytest.mark.parametrize("name", ["LayoutView", "serve"])
+def test_without_the_dashboards_packages_the_sentence_says_what_to_install(name, monkeypatch):
+    def find_nothing(_name):
+        raise ModuleNotFoundError("No module named 'panel'", name="panel")
+
+    monkeypatch.setattr(genoviz_app, "import_module", find_nothing)
+    with pytest.raises(ImportError, match=r"needs panel.*pip install 'genoviz\[app\]'") as raised:
+        getattr(genoviz_app, name)
+    assert raised.value.__suppress_context__

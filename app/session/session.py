@@ -50,6 +50,7 @@ from genoviz_app.server.jobs import FILES, KERNELS, Job, JobPool, JobState, desc
 from genoviz_app.server.limits import GB, TAB, Limits, Quota, Share, first_jobs, iter_while
 from genoviz_app.session.address import Region
 from genoviz_app.session.highlights import Highlights
+from genoviz_app.session.layout_runs import LayoutRuns
 
 UPLOAD_ENDINGS = (
     "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
@@ -137,6 +138,7 @@ class Session(param.Parameterized):
         self.genomes = GenomeFiles(self)
         self.genotypes = GenotypeFiles(self)
         self.highlights = Highlights(self)
+        self.runs = LayoutRuns()
 
     def submit(
         self,

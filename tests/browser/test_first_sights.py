@@ -39,6 +39,7 @@ PAGES = {
     "K-mers": "No genome is open",
     "Off-targets": "Choose a genome",
     "Genotypes": "No genotypes are open",
+    "Quality": "There is no layout to measure yet",
 }
 
 

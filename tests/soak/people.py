@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from benchmarks.tab_client import CANVAS, Tab
 
-PAGES = ("Tracks", "K-mers", "Off-targets", "Genotypes", "Pangenome")
+PAGES = ("Tracks", "K-mers", "Off-targets", "Genotypes", "Quality", "Pangenome")
 SWITCH = "Another page with the same files"
 THINKING_SECONDS = 0.5
 

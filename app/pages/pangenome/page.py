@@ -73,6 +73,7 @@ class PangenomePage(Page):
         self.picker = SourcePicker(session)
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
+        session.runs.choose_colour = self.view.bar.colours.choose
         self.dock = Dock(DOCK_PANELS, lambda kind: kind(session, self.view))
         self.view.picture.on_click(lambda _: self.dock.show(NodeCard))
         self.view.picture.on_select(lambda nodes: self.dock.show(NodeCard) if len(nodes) else None)
@@ -150,6 +151,7 @@ class PangenomePage(Page):
         self._follower.poll()
         self.dock.poll()
         run = self.view.run
+        self._session.runs.follow(run, self.view.settings.title)
         if "downloads" in vars(self):
             self.downloads.offer()
         self._show_notices()

@@ -12,7 +12,10 @@ from genoviz_app.dashboard import POLL_MILLISECONDS, Dashboard, make_tab
 from genoviz_app.pages import PAGES
 from genoviz_app.plots.track_figure import TRACK_NAME
 
-MOST_MODELS = {"pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110}
+MOST_MODELS = {
+    "pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110,
+    "quality": 120,
+}  # fmt: skip
 REQUEST = SimpleNamespace(arguments={}, headers={}, cookies={}, protocol="http", host="here")
 
 

@@ -114,6 +114,13 @@ class LayoutSettings(param.Parameterized):
         doc="Where the layout is computed and drawn.",
     )
 
+    @property
+    def title(self) -> str:
+        """The method and what matters most of it, in a few words."""
+        if self.method == "multilevel":
+            return f"From coarse to fine, {self.quality}, seed {self.seed}"
+        return f"Path-guided SGD, {self.n_iterations:,} iterations, seed {self.seed}"
+
     def options(self, graph: PangenomeGraph, method: str) -> dict[str, Any]:
         """Return the keyword arguments for the layout of ``graph`` by a method."""
         names = OF_BOTH if method == "multilevel" else OF_BOTH + OF_SGD

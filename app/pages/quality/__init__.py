@@ -1,0 +1,146 @@
+"""The page that says how good a layout is, and where it is not."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from genoviz_app.pages.quality.places import (
+    LAYOUT_PAGE,
+    WORDS,
+    ByDistance,
+    PathRanking,
+    QualityState,
+    WorstPlaces,
+)
+from genoviz_app.pages.quality.runs import (
+    MeasuredElsewhere,
+    Runs,
+    SpeedAndQuality,
+    TwoLayouts,
+    say_stress,
+)
+from genoviz_app.parts.opening_bar import TaskBar
+from genoviz_app.parts.page import Page, side_column, words_and_buttons
+from genoviz_app.parts.styles import PICTURE_CARD
+from genoviz_app.parts.views import LateView, Views
+from genoviz_app.session.address import Address
+from genoviz_app.session.session import Session
+
+MAX_UNASKED = 3_000_000
+"""Steps of the largest graph whose layout is measured without being asked."""
+EXPLAINED = """<p><b>Path stress</b> compares how far apart two places lie in the layout with how
+far apart they are along a genome. 0 is perfect. 0.01 means that distances are wrong by about a
+tenth, 1 that they are wrong by as much as they are long.</p><p>Compare layouts of the same graph
+only: a repeat that a genome runs through several times cannot be right everywhere.</p>"""
+NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: center; opacity: 0.85">
+There is no layout to measure yet. Press Run on the Pangenome page, or open a layout there.</p>"""
+
+
+class QualityPage(Page):
+    """Stress of a layout: where it is bad, by what, and compared."""
+
+    slug = "quality"
+    title = "Quality"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._measured_at: tuple = ()
+        self.state = state = QualityState(session)
+        self.views = Views(
+            [
+                WorstPlaces(state),
+                PathRanking(state),
+                LateView("By distance", partial(ByDistance, state)),
+                LateView("Runs", partial(Runs, state)),
+                LateView("Two layouts", partial(TwoLayouts, state)),
+                LateView("Speed and quality", partial(SpeedAndQuality, state)),
+                LateView("Measured elsewhere", MeasuredElsewhere),
+            ]
+        )
+        self.measure = pmui.Button(
+            label="Measure", icon="straighten", size="small", margin=(8, 6, 6, 0),
+            description="Measure: the stress of the layout as it is now",
+        )  # fmt: skip
+        self.measure.on_click(lambda _: state.measure())
+        self.exact = pmui.Button(
+            label="Exact", icon="all_inclusive", size="small", variant="outlined",
+            margin=(8, 0, 6, 0), disabled=True,
+            description="Exact: take all pairs of steps, which is slow for long paths",
+        )  # fmt: skip
+        self.exact.on_click(lambda _: state.measure_exactly())
+        self.said = pn.pane.HTML("", stylesheets=[WORDS], sizing_mode="stretch_width")
+        go = pmui.Button(label="Go to the layout", icon="hub", variant="outlined", margin=8)
+        go.on_click(lambda _: setattr(session, "wanted_page", LAYOUT_PAGE))
+        self.nothing = words_and_buttons(NOTHING, go)
+        state.param.watch(self._show, ["measured", "exact"])
+        self._show()
+
+    @property
+    def sidebar(self) -> list[Any]:
+        """What stands in the sidebar."""
+        state = self.state
+        return side_column(
+            pn.pane.HTML(EXPLAINED, stylesheets=[WORDS], sizing_mode="stretch_width"),
+            pmui.Row(self.measure, self.exact, margin=(0, 10)),
+            TaskBar(state.measuring).panel,
+            TaskBar(state.exacting).panel,
+            self.said,
+        )
+
+    @property
+    def content(self) -> Any:
+        """What stands in the main area."""
+        grow = {"flex": "1 1 0", "min-height": "0"}
+        return pmui.Column(
+            pmui.Paper(self.nothing, self.views.panel, **PICTURE_CARD, styles=grow),
+            sizing_mode="stretch_both",
+            styles={"min-height": "0", "height": "100%"},
+            margin=0,
+        )
+
+    @property
+    def link(self) -> Address:
+        """What a link to the present view says."""
+        return Address(tab=self.views.slug if self.views.shown else "")
+
+    def follow(self, link: Address) -> None:
+        """Show the tab that a link names."""
+        if link.tab:
+            self.views.show(link.tab)
+
+    def poll(self) -> None:
+        """Bring the page up to date; called some twenty times a second."""
+        state = self.state
+        has_layout = state.has_layout
+        if self.nothing.visible == has_layout:
+            self.nothing.visible = not has_layout
+        self.measure.disabled = not has_layout or state.measuring.is_open
+        self.exact.disabled = state.measured is None or state.exacting.is_open
+        if not self.views.is_settled:
+            self.views.settle()
+        self.views.poll()
+
+    def make_ready(self) -> None:
+        """Measure a layout that has come to rest; called while the page is shown."""
+        state, runs = self.state, self.state.runs
+        if not state.has_layout or runs.is_moving or state.graph.n_steps > MAX_UNASKED:
+            return
+        wanted = (id(state.graph), id(self._session.layout), *runs.version)
+        if wanted != self._measured_at:
+            self._measured_at = wanted
+            state.measure()
+
+    def _show(self, *_events: Any) -> None:
+        measured, exact = self.state.measured, self.state.exact
+        if measured is None:
+            self.said.object = ""
+            return
+        words = [f"Sampled: <b>{say_stress(measured.sampled)}</b>, of {measured.sampled.n_terms:,}"
+                 f" pairs. The median pair has {measured.sampled.median:.3g}."]  # fmt: skip
+        if exact is not None:
+            words.append(f"Exact: <b>{say_stress(exact)}</b>, of all {exact.n_terms:,} pairs.")
+        self.said.object = "".join(f"<p>{text}</p>" for text in words)

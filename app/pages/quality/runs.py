@@ -1,0 +1,290 @@
+"""Layouts compared: the runs of this tab, a layout of a file, other options, other machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
+
+import genoviz
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.graph.layout.guides import graph_to_measure
+from genoviz.analyses.graph.layout.multilevel import QUALITIES, iter_multilevel_layout
+from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
+from genoviz.analyses.graph.layout.stress import sampled_path_stress
+from genoviz.analyses.graph.layout.stress_results import PathStress
+from genoviz.model import PangenomeGraph
+from genoviz_app.pages.quality.places import FILL, WORDS, Measured, QualityState, torn_words
+from genoviz_app.parts.opening_bar import TaskBar
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.turn import Turn
+from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
+from genoviz_app.server.jobs import KERNELS
+
+N_SAMPLES = 200_000
+SGD_ITERATIONS = (5, 10, 20, 30, 60)
+SLICE_SECONDS = 0.05
+MEASURED_ELSEWHERE = Path(genoviz.__file__).parents[1] / "benchmarks" / "results.json"
+BOTH_COLUMNS = (
+    Column("Path", share=5),
+    Column("Shown", is_number=True, share=2, format="0,0.0000"),
+    Column("File", is_number=True, share=2, format="0,0.0000"),
+    Column("Better", share=2),
+)
+
+Tried = tuple[str, bool, float, PathStress]
+
+
+class Runs:
+    """The tab of stress over iterations."""
+
+    title = "Runs"
+    has_figure = True
+
+    def __init__(self, state: QualityState) -> None:
+        self._state, self.is_shown = state, False
+        self._seen: tuple = ()
+        self.figure = CurvesFigure()
+        self._turn = Turn(self.figure.plot, self._draw)
+        words = "<p>Each run of this tab, with its 95 % interval: press Run on the Pangenome page \
+with other parameters, and compare. A click on a name hides its curve.</p>"
+        self.panel = pmui.Column(
+            pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
+            pn.pane.Bokeh(self.figure.plot, **FILL),
+            **FILL,
+        )
+        self._turn.ask()
+
+    def poll(self) -> None:
+        """Draw again when a run has come further."""
+        version = self._state.runs.version
+        if version != self._seen:
+            self._seen = version
+            self._turn.ask()
+
+    def _draw(self) -> None:
+        kept = self._state.runs.kept
+        last = max((run.history[-1][0] for run in kept), default=0) or 1
+        self.figure.show(
+            [
+                # What was opened has no iterations: it is a line across.
+                (f"{n + 1}: {run.title}", run.history if run.n_iterations else
+                 [(iteration, run.history[-1][1]) for iteration in (0, last)])
+                for n, run in enumerate(kept)
+            ]
+        )  # fmt: skip
+
+
+class TwoLayouts:
+    """The tab that compares the layout that is shown with one of a file."""
+
+    title = "Two layouts"
+    has_figure = False
+
+    def __init__(self, state: QualityState) -> None:
+        self._state, self.is_shown = state, False
+        self.button = pmui.Button(
+            label="Compare", icon="compare", size="small", variant="outlined", margin=(6, 8)
+        )
+        self.button.on_click(lambda _: state.compare())
+        self.words = pn.pane.HTML("", stylesheets=[WORDS], sizing_mode="stretch_width")
+        self.table = RemoteTable(BOTH_COLUMNS, placeholder="Path", on_row=lambda _: None)
+        self.panel = pmui.Column(
+            pmui.Row(self.button, self.words, sizing_mode="stretch_width", margin=0),
+            TaskBar(state.comparing).panel,
+            self.table.panel,
+            **FILL,
+        )
+        state.param.watch(self._show, ["measured", "other"])
+        state.session.param.watch(self._show, ["layout", "opened"])
+        self._show()
+
+    def _show(self, *_events: Any) -> None:
+        state, opened = self._state, self._state.session.layout
+        measured, other = state.measured, state.other
+        self.button.disabled = opened is None or measured is None
+        if opened is None or measured is None or other is None:
+            self.table.clear()
+            self.words.object = f"<p>{_what_to_do(state)}</p>"
+            return
+        name = escape(opened.title)
+        self.words.object = (
+            f"<p>Shown: stress {say_stress(measured.sampled)}, {torn_words(measured)}. {name}: "
+            f"stress {say_stress(other.sampled)}, {torn_words(other)}.</p>"
+        )
+        frame = both_frame(measured, other)
+        words = np.char.lower(frame["Path"].to_numpy(str))
+        self.table.show(TableRows(frame, words, np.arange(len(frame)), note="near steps"))
+
+
+def _what_to_do(state: QualityState) -> str:
+    if state.session.layout is None:
+        return (
+            "Open a layout of this graph (.lay, .tsv) at the left of the Pangenome page, and press "
+            "Run there for one to compare it with."
+        )
+    return "Press Compare." if state.measured is not None else "Press Measure above first."
+
+
+def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:
+    """Return the stress of each path in two layouts, the greatest difference first."""
+    a, b = shown.near.paths, other.near.paths
+    order = np.argsort(-np.nan_to_num(np.abs(a - b), nan=-1.0), kind="stable")
+    better = np.where(a < b, "shown", np.where(b < a, "file", ""))
+    return pd.DataFrame(
+        {
+            "Path": [shown.graph.path_names[path] for path in order.tolist()],
+            "Shown": a[order],
+            "File": b[order],
+            "Better": better[order],
+        }
+    )
+
+
+def say_stress(stress: PathStress) -> str:
+    """Return a stress with its interval.
+
+    Examples
+    --------
+    >>> say_stress(PathStress(0.01234, 0.012, 0.0131, 0.001, 9, 0, is_exact=False))
+    '0.01234 (95 %: 0.012 to 0.0131)'
+    >>> say_stress(PathStress(0.5, 0.5, 0.5, float("nan"), 9, 0, is_exact=True))
+    '0.5'
+    """
+    interval = f" (95 %: {stress.ci_low:.3g} to {stress.ci_high:.3g})"
+    return f"{stress.mean:.4g}{'' if stress.is_exact else interval}"
+
+
+class SpeedAndQuality:
+    """The tab that tries options: a dot for each, by its time and its stress."""
+
+    title = "Speed and quality"
+    has_figure = True
+
+    def __init__(self, state: QualityState) -> None:
+        self._state, self.is_shown = state, False
+        self.tried: list[Tried] = []
+        self._n_seen = -1
+        self._question = Question(state.session, "layouts by other options", self._on_end,
+                                  pool=KERNELS)  # fmt: skip
+        self.figure = ScatterFigure()
+        self._turn = Turn(self.figure.plot, lambda: self.figure.show(self.tried))
+        self.button = pmui.Button(
+            label="Compare options", icon="speed", size="small", variant="outlined", margin=(6, 8),
+
+            description="Compare options: eight layouts, by both methods, from fast to thorough",
+        )  # fmt: skip
+        self.button.on_click(lambda _: self.start())
+        words = "<p>Lower is better, further left is faster. Blue: from coarse to fine; orange: \
+path-guided SGD. The layout that is shown stays as it is.</p>"
+        self.panel = pmui.Column(
+            pmui.Row(
+                self.button,
+                pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
+                sizing_mode="stretch_width",
+                margin=0,
+            ),
+            TaskBar(self._question).panel,
+            pn.pane.Bokeh(self.figure.plot, **FILL),
+            **FILL,
+        )
+        state.session.param.watch(self._forget, "opened")
+        self._turn.ask()
+
+    def start(self) -> None:
+        """Lay the graph out by all options, one after the other."""
+        if self._state.graph is None:
+            self._state.session.complain("No graph is open to be laid out.")
+            return
+        self.tried = []
+        self._question.ask(iter_try, self._state.graph, self.tried)
+
+    def poll(self) -> None:
+        """Draw what has been tried so far."""
+        if len(self.tried) != self._n_seen:
+            self._n_seen = len(self.tried)
+            self._turn.ask()
+
+    def _on_end(self, _tried: list[Tried]) -> None:
+        """All were tried; `poll` draws them."""
+
+    def _forget(self, *_events: Any) -> None:
+        self._question.drop()
+        self.tried = []
+
+
+def iter_try(graph: PangenomeGraph, tried: list[Tried]) -> Generator[Progress | None, None, None]:
+    """Lay a graph out by several options, and note the time and the stress of each."""
+    measured = graph_to_measure(graph)
+    options = [(f"{name}, coarse to fine", iter_multilevel_layout, {"n_rounds": n_rounds})
+               for name, n_rounds in QUALITIES.items()]  # fmt: skip
+    options += [
+        (f"SGD, {n} iterations", iter_path_sgd_layout, {"n_iterations": n}) for n in SGD_ITERATIONS
+    ]
+    for number, (name, iter_layout, more) in enumerate(options):
+        for snapshot in iter_layout(graph, slice_seconds=SLICE_SECONDS, copies=False, **more):
+            share = snapshot.n_updates / max(snapshot.n_updates_total, 1)
+            yield Progress(name, (number + min(share, 1.0)) / len(options))
+        stress = sampled_path_stress(measured, snapshot.layout, n_samples=N_SAMPLES)
+        is_first = iter_layout is iter_multilevel_layout
+        tried.append((name, is_first, max(snapshot.seconds, 1e-4), stress))
+    yield Progress("all options tried", 1.0, tried)
+
+
+class MeasuredElsewhere:
+    """The tab of measurements of other machines, against other tools."""
+
+    title = "Measured elsewhere"
+    has_figure = True
+
+    def __init__(self) -> None:
+        self.is_shown = False
+        self._groups = measured_elsewhere()
+        self.figure = RatioFigure()
+        self._turn = Turn(self.figure.plot, self._draw)
+        names = list(self._groups)
+        self.which = pmui.Select(
+            label="Measurement", options=names, value=names[0] if names else None, size="small",
+            width=560, margin=(8, 8, 4, 8), visible=bool(names),
+        )  # fmt: skip
+        self.which.param.watch(lambda _: self._turn.ask(), "value")
+        words = "<p>How many times as fast as the tool that it is measured against; right of the \
+line is faster. Point at a bar for the machine and the tool.</p>"
+        self.panel = pmui.Column(
+            pmui.Row(
+                self.which,
+                pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
+                sizing_mode="stretch_width",
+                margin=0,
+            ),
+            pn.pane.Bokeh(self.figure.plot, **FILL),
+            **FILL,
+        )
+        self._turn.ask()
+
+    def _draw(self) -> None:
+        self.figure.show(self._groups.get(self.which.value, ()))
+
+
+@cache
+def measured_elsewhere(path: Path = MEASURED_ELSEWHERE) -> dict[str, list[tuple[str, float, str]]]:
+    """Return the published measurements that have a peer: cases by title, ratio and words."""
+    if not path.exists():  # an installed package has none
+        return {}
+    groups: dict[str, dict[str, tuple[str, float, str]]] = {}
+    for run in json.loads(path.read_text(encoding="utf-8")):
+        for row in run["rows"]:
+            if row.get("ratio"):
+                title = f"{row['benchmark']} ({run['backend'].upper()})"
+                says = f"{run['machine']}, {run['date']}: {row['note']}"
+                groups.setdefault(title, {})[row["case"]] = (row["case"], row["ratio"], says)
+    return {title: list(cases.values()) for title, cases in sorted(groups.items())}

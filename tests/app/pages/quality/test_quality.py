@@ -1,0 +1,191 @@
+"""The page of quality: a layout is measured, its bad places are found, and others are compared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genoviz import near_stress, path_stress, read_gfa, simulate_pangenome, stress_by_distance
+from genoviz.model import GraphLayout
+from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.companions import OpenLayout
+from genoviz_app.pages.quality import QualityPage
+from genoviz_app.pages.quality.places import worst_frame
+from genoviz_app.pages.quality.runs import both_frame, iter_try, measured_elsewhere
+from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
+from genoviz_app.session.session import Session
+from tests.app.conftest import GFA, poll_until
+
+
+def straight(graph, factor=1.0):
+    """Return all nodes end to end on the x axis."""
+    ends = np.cumsum(graph.node_lengths) * factor
+    coordinates = np.zeros((graph.n_nodes, 2, 2))
+    coordinates[:, 0, 0] = ends - graph.node_lengths * factor
+    coordinates[:, 1, 0] = ends
+    return GraphLayout(coordinates)
+
+
+@pytest.fixture
+def dashboard(graph_file):
+    dashboard = Dashboard(f"?file={graph_file}")
+    dashboard.open_first()
+    poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
+    yield dashboard
+    dashboard.close()
+
+
+def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashboard):
+    session, run = dashboard.session, dashboard.page.view.run
+    poll_until(dashboard.poll, lambda: run.snapshot is not None)
+    dashboard.deck.show("quality")
+    page, state = dashboard.page, dashboard.page.state
+    dashboard.poll()
+    assert page.nothing.visible
+    assert page.measure.disabled
+    assert session.runs.kept == (), "the start is no run"
+    dashboard.deck.show("pangenome")
+    run.run()
+    poll_until(dashboard.poll, lambda: run.state == "finished")
+    dashboard.deck.show("quality")
+    poll_until(dashboard.poll, lambda: state.measured is not None)
+    assert not page.nothing.visible
+    assert "Sampled: <b>" in page.said.object
+    assert [kept.title for kept in session.runs.kept] == ["From coarse to fine, normal, seed 0"]
+
+    graph, layout = session.opened.graph, run.layout
+    found = near_stress(graph, layout)
+    frame, nodes = worst_frame(state.measured)
+    assert sorted(nodes.tolist()) == [0, 1, 2], "a path ends on the last one"
+    assert frame["Stress"].tolist() == sorted(frame["Stress"], reverse=True)
+    assert frame["Stress"][0] == pytest.approx(np.nanmax(found.steps))
+    state.measure_exactly()
+    poll_until(dashboard.poll, lambda: state.exact is not None)
+    assert state.exact.mean == path_stress(graph, layout, weighting="steps").mean
+    assert "Exact: <b>" in page.said.object
+
+    worst = page.views.view("Worst places")
+    worst._on_row(0)
+    assert session.picked.tolist() == [nodes[0]]
+    poll_until(dashboard.poll, lambda: dashboard.page.slug == "pangenome")
+    dashboard.deck.show("quality")
+    worst._show_colours()
+    assert dashboard.page.view.bar.colours.mode.value == "stress"
+    highlight = worst._worst()
+    assert highlight.nodes.tolist() == nodes.tolist()
+    ranking = page.views.view("Paths")
+    assert sorted(ranking.order.tolist()) == [0, 1]
+    ranking._on_row(1)
+    assert session.picked[0] in graph.steps[slice(*graph.path_offsets[ranking.order[1] :][:2])] >> 1
+
+    session.layout = OpenLayout("", "other.lay", straight(graph))
+    poll_until(dashboard.poll, lambda: run.state == "loaded" and run.history)
+    assert state.measured is None
+    dashboard.deck.show("quality")
+    poll_until(dashboard.poll, lambda: state.measured is not None)
+    two = page.views.view("Two layouts")
+    assert not two.button.disabled
+    state.compare()
+    poll_until(dashboard.poll, lambda: state.other is not None)
+    assert "other.lay: stress" in two.words.object
+    assert both_frame(state.measured, state.other)["Better"].tolist() == ["", ""]
+    runs = page.views.view("Runs")
+    runs._draw()
+    assert [len(source.data["x"]) for source in runs.figure._sources[:2]] == [
+        len(session.runs.kept[0].history), 2,
+    ]  # fmt: skip
+    assert runs.figure._sources[1].data["x"].tolist() == [0, session.runs.kept[0].history[-1][0]]
+
+
+def test_what_is_linked_is_the_tab():
+    session = Session()
+    page = QualityPage(session)
+    assert page.link.tab == ""
+    page.follow(replace(page.link, tab="by-distance"))
+    assert page.link.tab == "by-distance"
+    session.close()
+
+
+def test_stress_by_distance_is_that_of_all_pairs():
+    graph = simulate_pangenome(60, 3, seed=2)
+    layout = GraphLayout(np.random.default_rng(0).normal(0, 300, (graph.n_nodes, 2, 2)))
+    found = stress_by_distance(graph, layout, n_samples=300_000)
+    terms = [[] for _ in found.mean]
+    for start, end in zip(graph.path_offsets, graph.path_offsets[1:], strict=False):
+        steps, position, ends = graph.steps[start:end], 0, []
+        for handle in steps.tolist():
+            node, turned = handle >> 1, handle & 1
+            after = position + int(graph.node_lengths[node])
+            ends.append([(position, layout.coordinates[node, turned]),
+                         (after, layout.coordinates[node, 1 - turned])])  # fmt: skip
+            position = after
+        for i, first in enumerate(ends):
+            for second in ends[i + 1 :]:
+                for x, a in first:
+                    for y, b in second:
+                        if x != y:
+                            place = np.searchsorted(found.edges, y - x, side="right") - 1
+                            terms[place].append((np.hypot(*(a - b)) / (y - x) - 1) ** 2)
+    is_there = [k for k, each in enumerate(terms) if len(each) > 50]
+    assert len(is_there) > 4
+    for k in is_there:
+        assert abs(found.mean[k] - np.mean(terms[k])) < 6 * found.error[k]
+        assert found.error[k] < 0.2 * found.mean[k]
+    double = stress_by_distance(graph, straight(graph, 2.0), n_samples=1000)
+    one_path = double.ratio[double.n_terms > 0]
+    assert len(double.pairs) == double.n_terms.sum()
+    assert np.isfinite(one_path).all()
+
+
+def test_a_straight_path_is_right_at_every_distance_and_twice_as_long_twice(tmp_path):
+    text = [line for line in GFA.splitlines() if not line.startswith("P\talt")]
+    (tmp_path / "one.gfa").write_text("\n".join(text).replace("s1+,s2+,s4+", "s1+,s2+,s3+,s4+"))
+    graph = read_gfa(tmp_path / "one.gfa")
+    for factor in (1.0, 2.0):
+        found = stress_by_distance(graph, straight(graph, factor), n_samples=500)
+        is_there = found.n_terms > 0
+        assert found.mean[is_there] == pytest.approx((factor - 1) ** 2, abs=1e-12)
+        assert found.ratio[is_there] == pytest.approx(factor)
+
+
+def test_options_are_tried_one_after_the_other(graph):
+    tried = []
+    *_, last = iter_try(graph, tried)
+    assert last.fraction == 1
+    assert len(tried) == 8
+    assert {row[1] for row in tried} == {True, False}
+    figure = ScatterFigure()
+    figure.show(tried)
+    assert figure.note.words == ("" if any(row[3].mean > 0 for row in tried) else figure.nothing)
+
+
+def test_curves_have_names_and_bands(graph):
+    from genoviz import iter_path_sgd_layout
+
+    steps = iter_path_sgd_layout(graph, n_iterations=3, stress_samples=100)
+    history = [(s.iteration, s.stress) for s in steps if s.stress is not None]
+    figure = CurvesFigure()
+    figure.show([("1: one", history), ("2: two", [])])
+    assert figure.note.words == ""
+    labels = [item.label.value for item in figure._legend.items if item.visible]
+    assert labels == ["1: one"]
+
+
+def test_measurements_of_other_machines_are_drawn(tmp_path):
+    rows = [
+        {"benchmark": "Sort", "case": "10", "ratio": 2.0, "note": "peer: sort"},
+        {"benchmark": "Sort", "case": "20", "ratio": None, "note": "no peer"},
+    ]
+    run = {"backend": "cpu", "machine": "2 cores", "date": "2026-01-01", "rows": rows}
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([run]))
+    found = measured_elsewhere(path)
+    assert found == {"Sort (CPU)": [("10", 2.0, "2 cores, 2026-01-01: peer: sort")]}
+    figure = RatioFigure()
+    figure.show(found["Sort (CPU)"])
+    assert figure.plot.y_range.factors == ["10"]
+    assert measured_elsewhere(tmp_path / "none.json") == {}
+    assert measured_elsewhere(), "those of the project"
