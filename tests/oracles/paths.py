@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from itertools import accumulate, count, repeat
+from typing import NamedTuple
 
 
-@dataclass
-class WalkedStep:
+class WalkedStep(NamedTuple):
     """One step of a path; ``position`` is the offset of its first base."""
 
     path: int
@@ -19,13 +19,13 @@ class WalkedStep:
 
 
 def walk_path(graph, path: int) -> list[WalkedStep]:
-    walked, position = [], 0
-    offset = int(graph.path_offsets[path])
-    for k, handle in enumerate(graph.path_steps(path).tolist()):
-        length = int(graph.node_lengths[handle // 2])
-        walked.append(WalkedStep(path, offset + k, handle // 2, handle % 2 == 1, position, length))
-        position += length
-    return walked
+    handles = graph.path_steps(path).tolist()
+    steps = count(int(graph.path_offsets[path]))
+    nodes = [handle // 2 for handle in handles]
+    turns = [handle % 2 == 1 for handle in handles]
+    lengths = graph.node_lengths[nodes].tolist()
+    positions = accumulate(lengths, initial=0)
+    return list(map(WalkedStep, repeat(path), steps, nodes, turns, positions, lengths))
 
 
 def walk_bases(graph, path: int) -> list[tuple[int, int, bool, int]]:

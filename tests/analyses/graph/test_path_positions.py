@@ -81,7 +81,7 @@ def test_positions_and_regions_of_real_graphs(graph):
 def test_every_base_of_real_graphs():
     for name in ("DRB1-3123", "DRB1-3123_unsorted", "chr6.C4"):
         graph = read_gfa(real_data(f"gfa/{name}.gfa.gz"), cache=False)
-        for path in some_paths(graph, 1):
+        for path in some_paths(graph, 1)[-1:]:
             for place, base in enumerate(walk_bases(graph, path)):
                 found = locate_position(graph, path, place)
                 assert (found.node, found.offset, found.is_reverse, found.step) == base

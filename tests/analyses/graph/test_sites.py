@@ -324,7 +324,7 @@ def test_real_graphs(name):
 def check_all_alleles(graph, sites):
     """Compare all sites with the traversals written out; of large graphs, some."""
     find = oracle.allele_finder(graph)
-    chosen = range(0, len(sites), max(graph.n_steps // 100_000, 1))
+    chosen = range(0, len(sites), max(graph.n_steps // 50_000, 1))
     for index in chosen:
         expected = find(int(sites.sources[index]), int(sites.sinks[index]))
         rows = slice(sites.allele_offsets[index], sites.allele_offsets[index + 1])
