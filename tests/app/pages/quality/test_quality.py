@@ -82,7 +82,7 @@ def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashb
     assert session.picked[0] in graph.steps[slice(*graph.path_offsets[ranking.order[1] :][:2])] >> 1
 
     session.layout = OpenLayout("", "other.lay", straight(graph))
-    poll_until(dashboard.poll, lambda: run.state == "loaded" and run.history)
+    poll_until(dashboard.poll, lambda: len(session.runs.kept) == 2)
     assert state.measured is None
     dashboard.deck.show("quality")
     poll_until(dashboard.poll, lambda: state.measured is not None)
