@@ -18,9 +18,18 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=5006, help="TCP port (default: 5006)")
     parser.add_argument("--address", default="127.0.0.1", help="where to listen")
     parser.add_argument("--no-show", action="store_true", help="do not open a browser")
+    parser.add_argument(
+        "--from-start", action="store_true", help="show where nodes start, until Run is pressed"
+    )
     given = parser.parse_args()
     try:
-        serve(given.files, port=given.port, address=given.address, show=not given.no_show)
+        serve(
+            given.files,
+            port=given.port,
+            address=given.address,
+            show=not given.no_show,
+            unfolds=not given.from_start,
+        )
     except GenovizError as error:
         parser.exit(1, f"genoviz: {error}\n")
 

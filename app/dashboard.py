@@ -19,7 +19,8 @@ from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.lighting import LitList
-from genoviz_app.parts.wayfinding import AddressBar, Finder, Visited
+from genoviz_app.parts.styles import NARROW_HEADER, in_narrow_window
+from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Visited
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.settings import SETTINGS, current_person
 from genoviz_app.server.setup import forget_tab, prepare_server, share_tasks
@@ -82,7 +83,7 @@ class Dashboard:
         )
         self.lit = LitList(self.session.highlights, self._go_to_lit)
         self.title = pmui.Typography(
-            "", variant="body1", margin=(0, 16), align="center",
+            "", variant="body1", margin=(0, 16), align="center", css_classes=["only-wide"],
             styles={"max-width": TITLE_WIDTH},
             sx={"&, & *": {"overflow": "hidden", "textOverflow": "ellipsis",
                            "whiteSpace": "nowrap", "margin": 0}},
@@ -105,11 +106,13 @@ class Dashboard:
             main=[
                 pmui.Column(
                     self.bar,
+                    FirstSteps(sizing_mode="stretch_width", margin=0),
                     self.problem,
                     self.lit,
                     self.deck.content,
                     sizing_mode="stretch_both",
                     styles={"height": MAIN_HEIGHT, "min-height": "480px"},
+                    stylesheets=in_narrow_window("auto"),
                     margin=0,
                 )
             ],
@@ -117,6 +120,7 @@ class Dashboard:
             sidebar_resizable=False,
             dark_theme=True,
             theme_config=THEME,
+            sx=NARROW_HEADER,
         )
         # Panel's `busy` is of all tabs: it would keep this one for ever after it is closed, and
         # walk through all its models twice for each callback of any tab.
@@ -192,12 +196,16 @@ class Dashboard:
             size="small",
             variant="outlined",
             align="center",
+            css_classes=["only-wide"],
             description="Where layouts are computed unless you choose otherwise",
         )
 
     def _show_problem(self, event: Any) -> None:
+        lines = [plain_text(line) for line in event.new.splitlines()]
+        items = "".join(f"<li>{line}</li>" for line in lines)
+        words = f'<ul style="margin: 0; padding-left: 1.2em">{items}</ul>' if len(lines) > 1 else ""
         self.problem.param.update(
-            object=plain_text(event.new), visible=bool(event.new), closed=False
+            object=words or "".join(lines), visible=bool(event.new), closed=False
         )
 
     def _show_waiting(self, event: Any) -> None:

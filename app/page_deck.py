@@ -9,6 +9,7 @@ import panel_material_ui as pmui
 
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.page import Page
+from genoviz_app.parts.styles import in_narrow_window
 from genoviz_app.session.session import Session
 
 HIDDEN_POLL_SECONDS = 1.0
@@ -42,7 +43,9 @@ class PageDeck:
         self._shown = ""
         self._clicked = ""
         self.sidebar = pmui.Column(**WIDE)
-        self.content = pmui.Column(css_classes=["page-place"], **FILL)
+        self.content = pmui.Column(
+            css_classes=["page-place"], stylesheets=in_narrow_window("auto"), **FILL
+        )
         self.switch = pmui.RadioButtonGroup(
             label="",
             description="Another page with the same files",
@@ -135,7 +138,12 @@ class PageDeck:
         page.poll()  # a figure that changes its height while it comes up disturbs the browser
         classes = [f"of-page-{list(self.switch.options.values()).index(slug)}"]  # page_switch.js
         sidebar = pmui.Column(*page.sidebar, css_classes=classes, **WIDE)
-        content = pmui.Column(page.content, css_classes=classes, **FILL)
+        content = pmui.Column(
+            page.content,
+            css_classes=classes,
+            stylesheets=in_narrow_window(page.narrow_height),
+            **FILL,
+        )
         self.sidebar.append(sidebar)
         self.content.append(content)
         self._pages[slug] = page

@@ -80,11 +80,11 @@ UNFINISHED_VIEWS = {
     name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
     for name in (
         "native_modules", "calm_layouts", "unfinished_figures", "unfinished_tables",
-        "quick_uploads", "submit_keys", "page_switch",
+        "quick_uploads", "submit_keys", "page_switch", "window_ways",
     )
     for script in [Path(__file__).parent / "parts" / f"{name}.js"]
 }  # fmt: skip
-"""What the browser's components, tables and figures need while they are made; uploads; keys; pages.
+"""What the browser's parts, tables and figures need while they are made; keys; pages; theme.
 
 The scripts have to run between BokehJS and the first document. They come as addresses that hold
 them, which every way of serving passes on.

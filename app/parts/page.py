@@ -18,9 +18,12 @@ class Page:
     ----------
     slug, title
         Name in links, and on the screen.
+    narrow_height
+        CSS height of the content in a narrow window, where it is scrolled.
     """
 
     slug = title = ""
+    narrow_height = "1100px"
 
     def __init__(self, session: Session) -> None:
         self._session = session

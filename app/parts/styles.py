@@ -19,6 +19,42 @@ PICTURE_CARD: dict[str, Any] = {
 }
 WRAPS: dict[str, Any] = {"@media (max-width: 1180px)": {"flexWrap": "wrap", "rowGap": "6px"}}
 """Of a row of fields: where the window is narrow, what finds no place stands below."""
+NARROW = "@media (max-width: 899px)"
+"""A window of a phone, or of a tablet held upright."""
+STACKS: dict[str, Any] = {NARROW: {"flexDirection": "column", "flexWrap": "nowrap"}}
+"""Of a row of panels: in a narrow window they stand one below the other."""
+NARROW_WRAPS: dict[str, Any] = {NARROW: {"flexWrap": "wrap", "rowGap": "6px"}}
+NARROW_HEADER: dict[str, Any] = {
+    NARROW: {
+        "& .header .MuiToolbar-root": {"flexWrap": "wrap", "padding": "0 8px 6px"},
+        "& .header .MuiToolbar-root > a, & .header .MuiToolbar-root > .MuiBox-root:first-of-type": {
+            "flex": "1 1 auto"
+        },
+        "& .header .MuiToolbar-root > .MuiBox-root:last-of-type": {
+            "order": 9, "flex": "1 1 100%", "flexWrap": "wrap", "minWidth": 0, "rowGap": "6px",
+        },
+        "& .header .only-wide": {"display": "none !important"},
+        "& .header .page-switch": {
+            "flex": "1 1 100%", "overflowX": "auto", "margin": "0 !important",
+        },
+        "& .main > .MuiBox-root > .MuiToolbar-root": {"height": "132px", "flex": "none"},
+        "& .main-content": {"overflowY": "auto !important"},
+    }
+}  # fmt: skip
+"""Of the page: in a narrow window its header has rows, and what is below it can be scrolled."""
+
+
+def in_narrow_window(height: str) -> list[str]:
+    """Return what gives a part all the width and this height, where the window is narrow."""
+    inner = "auto" if height == "auto" else "100%"
+    return [
+        f"{NARROW} {{ :host {{ height: {height} !important; flex: none !important; "
+        "max-height: none !important; width: auto !important; align-self: stretch; "
+        "min-width: 0 !important; max-width: 100vw !important; } "
+        f":host > div, .MuiBox-root {{ width: 100% !important; height: {inner} !important; "
+        "max-height: none !important; } }"
+    ]
+
 
 NUMBERS = """
 .numbers { display: grid; grid-template-columns: max-content 1fr; gap: 3px 14px; margin: 0;
@@ -28,8 +64,8 @@ NUMBERS = """
 """
 NOTICES = """
 ul { list-style: none; margin: 0; padding: 0; font-size: 12.5px; line-height: 1.45; }
-li { padding: 6px 8px; margin: 0 0 6px; border-left: 3px solid #e0a33e; border-radius: 3px;
-  background: rgba(224, 163, 62, 0.10); overflow-wrap: anywhere; }
+li { padding: 6px 8px; margin: 0 0 6px; border-left: 3px solid #5b9bd0; border-radius: 3px;
+  background: rgba(91, 155, 208, 0.10); overflow-wrap: anywhere; }
 """
 LEGEND = (
     f"""

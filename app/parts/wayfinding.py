@@ -133,6 +133,12 @@ class Finder(JSComponent):
         self._session.highlights.light_up(things)
 
 
+class FirstSteps(JSComponent):
+    """What to do first, until a person has closed it: the browser remembers that."""
+
+    _esm = (SCRIPTS / "first_steps.js").read_text()
+
+
 class Visited:
     """Tells of each address whether it is to be shown, and whether as an entry of its own.
 

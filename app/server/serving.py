@@ -76,6 +76,7 @@ def serve(
     memory_gigabytes: int | None = None,
     gpu_gigabytes: int | None = None,
     limits: Limits | None = None,
+    unfolds: bool = True,
 ) -> None:
     """Serve the dashboard until interrupted, and print its address.
 
@@ -105,6 +106,8 @@ def serve(
         How much memory open files may take together, and the server on the GPU.
     limits
         What one tab may take; None, also of one of them, for what ``lab`` says.
+    unfolds
+        Whether a graph that takes a moment is laid out as soon as it is open.
 
     Raises
     ------
@@ -116,6 +119,7 @@ def serve(
         If a host or an origin cannot be one.
     """
     from genoviz_app.opening.files import check_path
+    from genoviz_app.server.settings import SETTINGS
 
     given = read_lab(lab) if lab is not None else Lab()
     paths = (*given.offer, *(check_path(str(file)) for file in files))
@@ -133,6 +137,7 @@ def serve(
     if given.is_limited and not (given.folders or given.groups):
         given = replace(given, folders=tuple({Path.cwd(), *(path.parent for path in paths)}))
     offer_files(given)
+    SETTINGS.unfolds = unfolds
     READERS.start()
     show_threads_on_signal()
     if lab is not None:

@@ -41,6 +41,8 @@ class ServerSettings:
         Graphs to offer; a new tab opens the first.
     tracks
         Files that a new tab has as tracks.
+    unfolds
+        Whether a graph that takes a moment is laid out as soon as it is open.
     folders
         Folders below which everybody may open files by path.
     sequences
@@ -67,6 +69,7 @@ class ServerSettings:
     files: tuple[ServedGraph, ...] = ()
     folders: tuple[Path, ...] = ()
     tracks: tuple[Path, ...] = ()
+    unfolds: bool = False
     sequences: tuple[Path, ...] = ()
     genotypes: tuple[ServedGenotypes, ...] = ()
     groups: tuple[tuple[frozenset[str], tuple[Path, ...]], ...] = ()

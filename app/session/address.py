@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -19,7 +20,7 @@ View = tuple[float, float, float, float]
 MAX_K = 100_000
 FARTHEST_BP = 1e15
 LEAST_BP = 1e-6
-MAX_COMPLAINT = 300
+MAX_COMPLAINT, MAX_KEY = 300, 40
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Address:
         """Return what a query string such as ``?page=pangenome&file=drb1`` asks for."""
         values = parse_qs(query.lstrip("?"))
         last = {name: items[-1] for name, items in values.items()}
-        complaints = []
+        complaints = [_unknown_key(name) for name in values if name not in KEYS | FOREIGN_KEYS]
         page = last.get("page", "")
         if page and page not in pages:
             complaints.append(f"The link names page {page!r}; there are {', '.join(pages)}.")
@@ -208,7 +209,14 @@ class Address:
     @property
     def query(self) -> str:
         """The query string, with its question mark; "" when there is nothing to say."""
-        items = {
+        said = {name: value for name, value in self._items.items() if value}
+        text = urlencode(said, doseq=True, safe="/:#,")
+        return f"?{text.replace('#', '%23')}" if text else ""
+
+    @property
+    def _items(self) -> dict[str, Any]:
+        """What a link says under which key."""
+        return {
             "page": self.page,
             "file": self.file,
             "layout": self.layout,
@@ -246,9 +254,18 @@ class Address:
             "result": self.results,
             "view": ",".join(f"{value:.12g}" for value in self.view or ()),
         }
-        said = {name: value for name, value in items.items() if value}
-        text = urlencode(said, doseq=True, safe="/:#,")
-        return f"?{text.replace('#', '%23')}" if text else ""
+
+
+KEYS = frozenset(Address()._items)
+FOREIGN_KEYS = frozenset({"theme", "code", "state", "bokeh-session-id"})
+"""What the server itself understands, or those who let people in."""
+
+
+def _unknown_key(name: str) -> str:
+    """Return that a link says something that nothing here understands."""
+    likely = get_close_matches(name, KEYS, n=1)
+    advice = f"{likely[0]!r} may be meant" if likely else "it is passed over"
+    return f"The link has {shorten(repr(name), MAX_KEY)}, which no page knows; {advice}."
 
 
 def parse_view(text: str) -> View:

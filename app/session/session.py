@@ -318,9 +318,9 @@ class Session(param.Parameterized):
         return self._uploads / safe_name(name) if name else self._uploads
 
     def complain(self, sentence: str) -> None:
-        """Say what went wrong after what has gone wrong already, each sentence once."""
+        """Say what went wrong after what has gone wrong already, each on a line, once."""
         if sentence and sentence not in self.problem:
-            self.problem = " ".join(filter(None, (self.problem, sentence)))
+            self.problem = "\n".join(filter(None, (self.problem, sentence)))
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -99,8 +99,10 @@ def person(tmp_path_factory):
             executable_path=CHROMIUM,
             args=FLAGS,
             viewport={"width": 1366, "height": 768},
+            color_scheme="dark",
         )
         context.set_default_timeout(1000 * PATIENCE)
+        context.add_init_script("localStorage.setItem('genoviz-steps', 'closed')")
         if SLOWDOWN:
             context.on("page", slow_down)
         yield context
@@ -213,7 +215,7 @@ def served(*arguments):
 @pytest.fixture(scope="package")
 def dashboard():
     """A server's address, and the lines that it has printed."""
-    with served("-m", "genoviz_app", "--no-show", "--port", "0") as (url, lines):
+    with served("-m", "genoviz_app", "--no-show", "--from-start", "--port", "0") as (url, lines):
         yield url, lines
 
 

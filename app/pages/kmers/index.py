@@ -32,6 +32,7 @@ from genoviz_app.session.session import Session
 
 FORMATS = "FASTA (.fa, .fna, also .gz), .2bit, or an index (.gvfm)"
 LARGEST_DOWNLOAD = 300_000_000
+LONG_SECONDS = 2.0
 NOTHING = (
     "<p>Open sequences at the left: their suffixes are sorted in blocks, and each round shows how "
     "many are still tied.</p>"
@@ -266,10 +267,9 @@ def _stages_html(report: BuildReport) -> str:
     building = total - report.seconds.get(READING, 0.0)
     is_done = not report.stage and not report.is_read
     if is_done and report.n_symbols and building > 1e-6:
-        speed = (
-            f"; {report.n_symbols:,} bases, built at {report.n_symbols / building / 1e6:.2f} "
-            "million a second"
-        )
+        speed = f" for {report.n_symbols:,} bases"
+        if total >= LONG_SECONDS:  # the rate of a short job says how long it takes to begin
+            speed += f", built at {report.n_symbols / building / 1e6:.2f} million a second"
     verb = "Read" if report.is_read else "Time by stage"
     return (
         f"<h4>{verb}: {say_seconds(total)} {'so far' if report.stage else 'in all'}{speed}</h4>"

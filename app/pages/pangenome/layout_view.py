@@ -18,7 +18,14 @@ from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
 from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture, is_served
-from genoviz_app.parts.styles import CARD, LEGEND, PICTURE_CARD, WRAPS
+from genoviz_app.parts.styles import (
+    CARD,
+    LEGEND,
+    PICTURE_CARD,
+    STACKS,
+    WRAPS,
+    in_narrow_window,
+)
 from genoviz_app.plots.graph_picture import StressFigure, stress_curve
 from genoviz_app.plots.legend import legend_html
 from genoviz_app.server.jobs import KERNELS
@@ -106,19 +113,29 @@ class LayoutView(pn.viewable.Viewer):
             self.picture.pane,
             self.bar.legend,
             **PICTURE_CARD,
+            stylesheets=in_narrow_window("min(120vw, 68vh)"),
         )
         layout = pmui.Paper(self.controls.panel, **{**CARD, "sizing_mode": "stretch_width"})
         chart = pmui.Paper(
             pmui.Typography("Sampled path stress", variant="subtitle2", margin=(8, 10, 4, 10)),
             self.chart.pane,
             **PICTURE_CARD,
+            stylesheets=in_narrow_window("240px"),
         )
-        side = pmui.Column(layout, chart, width=336, sizing_mode="stretch_height")
+        side = pmui.Column(
+            layout,
+            chart,
+            width=336,
+            sizing_mode="stretch_height",
+            stylesheets=in_narrow_window("auto"),
+        )
         return pmui.Row(
             picture,
             side,
             sizing_mode="stretch_both",
             styles={"height": height, "min-height": "0"},
+            stylesheets=in_narrow_window("auto"),
+            sx=STACKS,
             margin=0,
         )
 

@@ -35,9 +35,10 @@ from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.page import Page, side_column
 from genoviz_app.parts.sample_select import SampleSelect
-from genoviz_app.parts.styles import NOTICES, NUMBERS
+from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html
 from genoviz_app.server.jobs import describe_problem
+from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import OpenGraph, Session
 
@@ -64,6 +65,7 @@ class PangenomePage(Page):
 
     slug = "pangenome"
     title = "Pangenome"
+    narrow_height = "auto"
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -142,6 +144,7 @@ class PangenomePage(Page):
             self.dock.panel,
             sizing_mode="stretch_both",
             styles={"min-height": "0", "height": "100%"},
+            stylesheets=in_narrow_window("auto"),
             margin=0,
         )
 
@@ -190,6 +193,8 @@ class PangenomePage(Page):
         if "form" in vars(self):
             self.form.offer(names)
         self.view.set_graph(opened.graph if opened else None)
+        if SETTINGS.unfolds:
+            self.view.run.unfold()
         self.dock.set_graph(opened.graph if opened else None)
         self._marks.show()
         self.facts.object = facts_html(opened)

@@ -13,8 +13,10 @@ from genoviz.model import GraphLayout
 from genoviz.samples import get_sample, list_samples
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.pages import PAGES
+from genoviz_app.pages.pangenome.layout import run as layout_run
 from genoviz_app.pages.pangenome.page import LinkFollower
 from genoviz_app.parts.page import Page
+from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.address import Region
 from genoviz_app.session.session import OpenGraph, Session
 from tests.app.conftest import poll_until
@@ -57,6 +59,20 @@ def test_a_link_opens_its_file_and_does_not_run_it(dashboard):
     assert "3,500" in dashboard.page.facts.object
 
 
+def test_a_small_graph_is_laid_out_as_soon_as_it_is_open(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "unfolds", True)
+    dashboard = Dashboard("?file=simulated")
+    dashboard.open_first()
+    run = dashboard.page.view.run
+    poll_until(dashboard.poll, lambda: run.state == "finished")
+    assert None not in run._iter_layout(is_watched=False), "nothing waits to be watched"
+    monkeypatch.setattr(layout_run, "MAX_UNFOLDED_STEPS", run.graph.n_steps - 1)
+    run.reset()
+    run.unfold()
+    assert run.state == "ready"
+    dashboard.close()
+
+
 def test_all_that_is_wrong_with_a_link_is_said_together():
     dashboard = Dashboard("?file=simulated&region=nope:1-5&colour=sparkle&shape=x&view=1,2")
     dashboard.open_first()
@@ -67,6 +83,7 @@ def test_all_that_is_wrong_with_a_link_is_said_together():
     follower = LinkFollower(dashboard.session, SimpleNamespace(picture=picture, bar=bar))
     follower.follow(dashboard.address)
     follower.poll()
+    assert dashboard.problem.object.count("<li>") == 4
     for words in ("no path 'nope'", "view is '1,2'", "colours are by sparkle", "shape is 'x'"):
         assert words in dashboard.problem.object
     dashboard.close()

@@ -65,9 +65,12 @@ def test_what_is_wrong_with_a_long_link_is_told_shortly(name):
 
 
 def test_one_wrong_value_does_not_discard_the_others():
-    address = Address.parse("?page=nowhere&file=drb1&region=chr6:9-2", pages=PAGES)
+    query = "?page=nowhere&file=drb1&region=chr6:9-2&colur=depth&xyz=1&theme=dark"
+    address = Address.parse(query, pages=PAGES)
     assert (address.page, address.file, address.region) == ("", "drb1", None)
     assert address.complaints == (
+        "The link has 'colur', which no page knows; 'colour' may be meant.",
+        "The link has 'xyz', which no page knows; it is passed over.",
         "The link names page 'nowhere'; there are pangenome, coverage.",
         "The link is not followed all the way: region 'chr6:9-2' ends at 2, "
         "needs an end after its start.",

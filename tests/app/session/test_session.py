@@ -296,4 +296,4 @@ def test_samples_open_where_only_some_folders_may_be_read(tmp_path):
 def test_each_complaint_is_said_once(session):
     for sentence in ("One.", "Two.", "", "One."):
         session.complain(sentence)
-    assert session.problem == "One. Two."
+    assert session.problem == "One.\nTwo."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
 
 LINEAR, LOGISTIC = "linear", "logistic"
+INFLATED = 1.1
+COMPONENT = re.compile(r"PC\d+")
 TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
 NO_TRAIT_COLUMN = "The table has no trait: that needs a column of numbers, or of two groups."
 WORDS = """
@@ -215,6 +218,15 @@ class AssociationForm:
             words += f", {n_words(len(design.names), 'covariate column')}"
         is_old = design.trait != self._state.trait
         notes = [*design.notes, *scan.notes]
+        if scan.lambda_gc > INFLATED and not any(COMPONENT.fullmatch(n) for n in design.names):
+            notes.append(
+                f"λ = {scan.lambda_gc:.2f}: many variants look associated, as where populations or "
+                "families differ. Compute components in the tab Samples, and choose PC1 to PC4 "
+                "as covariates."
+                if self._state.components is None
+                else f"λ = {scan.lambda_gc:.2f}: many variants look associated, as where "
+                "populations or families differ. Choose PC1 to PC4 as covariates."
+            )
         if scan.model == LINEAR and design.is_binary:
             notes.append("The trait has two values, tested as numbers; Logistic tests its odds.")
         words += ". " + " ".join(map(escape, notes))

@@ -28,7 +28,7 @@ from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.offtarget_places import KindsFigure, PlacesFigure
 
-MODES = {"Contigs": CONTIGS, "Mism.": GENOME, "CFD": SCORES}
+MODES = {"Contigs": CONTIGS, "Mismatches": GENOME, "CFD": SCORES}
 REST_SECONDS, NO_WIDTH, SMALLEST_VIEW = 0.06, 700, 60
 ICON: dict[str, Any] = {"size": "20px", "margin": (6, 0, 0, 0), "sx": {"padding": "4px"}}
 WIDTH = 196

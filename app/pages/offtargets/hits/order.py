@@ -50,7 +50,7 @@ def _key(result: SearchResult, rows: np.ndarray, column: str) -> np.ndarray | No
         return hits.positions[rows]
     if column == STRAND:
         return -hits.strands[rows].astype(np.int64)
-    if column == "Mism.":
+    if column == "Mismatches":
         return hits.mismatches[rows]
     if column == "Bulge":
         return kind_of(result, rows).astype(np.uint8)

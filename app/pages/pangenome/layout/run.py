@@ -26,6 +26,7 @@ STRESS_SAMPLES = 200_000
 RATE_SECONDS = 2.0
 REHEAT_SHARE = 1 / 3
 WATCHABLE_SECONDS = 0.05
+MAX_UNFOLDED_STEPS = 500_000
 
 
 class RunState(StrEnum):
@@ -145,6 +146,11 @@ class LayoutRun:
         """Lay out the graph from its start with the settings as they are now."""
         self._start(self._iter_layout())
 
+    def unfold(self) -> None:
+        """Lay out a graph that takes a moment, and does not wait to be watched."""
+        if self.graph is not None and 0 < self.graph.n_steps <= MAX_UNFOLDED_STEPS:
+            self._start(self._iter_layout(is_watched=False))
+
     def reheat(self) -> None:
         """Go on from where the nodes are now, late in the schedule."""
         layout = self.layout
@@ -212,7 +218,9 @@ class LayoutRun:
             history.append((0, stress))
         yield replace(snapshot, stress=stress)
 
-    def _iter_layout(self, method: str = "", **more: Any) -> Iterator[LayoutSnapshot | None]:
+    def _iter_layout(
+        self, method: str = "", *, is_watched: bool = True, **more: Any
+    ) -> Iterator[LayoutSnapshot | None]:
         """Yield the snapshots of a run and note its stress; all of it runs in the job thread."""
         method = method or self.settings.method
         graph, options, history = self.graph, self.settings.options(self.graph, method), []
@@ -232,7 +240,7 @@ class LayoutRun:
             ):
                 if snapshot.stress is not None:
                     history.append((snapshot.iteration, snapshot.stress))
-                    while self.is_paced and time.monotonic() < due:
+                    while is_watched and self.is_paced and time.monotonic() < due:
                         yield None
                     due = time.monotonic() + WATCHABLE_SECONDS
                 yield snapshot

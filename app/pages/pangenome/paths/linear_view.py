@@ -23,6 +23,7 @@ from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes, region_title
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.plots.annotation_rows import NO_BOXES
 from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.plots.path_track import PathTrack, TrackContent
@@ -142,6 +143,7 @@ class PathView:
             whole,
             sizing_mode="stretch_width",
             margin=(6, 10, 0, 10),
+            sx=NARROW_WRAPS,
         )
         return pmui.Column(
             bar,

@@ -152,8 +152,9 @@ class Navigation:
             description="A region (the first base is 1, both ends belong to it), a contig, or the "
             "name of a gene or another feature. Enter goes there.",
             size="small",
-            width=475,
+            width=380,
             margin=(8, 4, 0, 0),
+            styles={"max-width": "calc(100vw - 48px)"},
         )
         self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
         self.back = self._icon("arrow_back", "Back to the region before", self.go_back)

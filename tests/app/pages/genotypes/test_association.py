@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -237,6 +238,10 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
     poll_until(panel.test_poll, lambda: panel.card.facts is not None and panel.region.near)
     assert "β per copy of A1" in panel.card.text.object
     assert "60 samples" in panel.form.said.object or "59 samples" in panel.form.said.object
+    for inflation, is_told in ((1.35, True), (1.05, False)):
+        state.scan = replace(scan, lambda_gc=inflation)
+        assert ("PC1 to PC4 as covariates" in panel.form.said.object) == is_told
+    state.scan = scan
     poll_until(panel.test_poll, lambda: panel.quantiles.quantiles is not None)
     panel.view.value = TABLE
     poll_until(panel.test_poll, lambda: len(panel.table.listed) > 0)

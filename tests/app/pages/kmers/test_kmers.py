@@ -633,7 +633,7 @@ def test_the_speed_of_a_build_is_told_when_it_is_done():
     assert "3 s so far<" in going_on
     assert "a second" not in going_on
     done = build_html(BuildReport(seconds, (0.1,), 10**7), None)
-    assert "3 s in all; 10,000,000 bases, built at 5.00 million a second" in done
+    assert "3 s in all for 10,000,000 bases, built at 5.00 million a second" in done
 
 
 def test_the_blocks_of_a_build_are_told(opened):

@@ -195,13 +195,15 @@ def test_filters_keep_what_a_loop_keeps(result):
 
 
 @pytest.mark.parametrize("is_descending", [False, True])
-@pytest.mark.parametrize("column", ["Guide", "Start", "±", "Mism.", "Bulge", "CFD", "Differences"])
+@pytest.mark.parametrize(
+    "column", ["Guide", "Start", "±", "Mismatches", "Bulge", "CFD", "Differences"]
+)
 def test_hits_are_sorted_among_all_of_them(result, column, is_descending):
     rows = filter_hits(result, HitFilter(), HitOrder(column, is_descending)).rows
     hits = result.hits
     keys = {
         "Guide": hits.guide_ids, "Start": hits.positions, "±": -hits.strands,
-        "Mism.": hits.mismatches.astype(int), "CFD": np.nan_to_num(result.cfd, nan=-1),
+        "Mismatches": hits.mismatches.astype(int), "CFD": np.nan_to_num(result.cfd, nan=-1),
         "Bulge": hits.bulge_types.astype(int) * KIND_SIZES + hits.bulge_sizes,
         "Differences": hits.mismatches.astype(int) + hits.bulge_sizes,
     }[column][rows]  # fmt: skip
@@ -215,11 +217,11 @@ def test_rows_say_where_hits_are_and_how_they_differ(result):
     assert len(frame) == min(len(found), BLOCK)
     first = frame.iloc[0]
     assert (first["Contig"], first["Start"], first["±"]) == ("chr1", 20_001, "+")
-    assert (first["Mism."], first["CFD"], first["Cut"]) == (0, 1.0, 20_017)
+    assert (first["Mismatches"], first["CFD"], first["Cut"]) == (0, 1.0, 20_017)
     assert "·" * 20 in first["Site"]
     assert "TGG" in first["Site"]
     second = frame[frame["Contig"] == "chr2"].iloc[0]
-    assert (second["Start"], second["±"], second["Mism."]) == (701, "−", 1)
+    assert (second["Start"], second["±"], second["Mismatches"]) == (701, "−", 1)
     assert "····<b" in second["Site"]
     assert ">A</b>" in second["Site"]
     assert hit_rows(found, 0).hidden == ("Has it", "In ref.", "Guide", "Gene", "In")

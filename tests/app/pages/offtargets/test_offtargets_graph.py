@@ -168,7 +168,7 @@ def test_rows_say_which_haplotypes_and_what_the_reference_has(result):
     says = {
         (mismatches, haplotypes, reference)
         for mismatches, haplotypes, reference in zip(
-            frame["Mism."], frame["Has it"], frame["In ref."], strict=True
+            frame["Mismatches"], frame["Has it"], frame["In ref."], strict=True
         )
     }
     assert says == {

@@ -1,0 +1,37 @@
+// Let the window be as its person has it: dark or light as the system until a person chooses, which
+// is remembered; and the drawer closed at first where it would cover what it belongs to.
+document.addEventListener("DOMContentLoaded", () => {
+  const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
+  const {connect_signals} = component
+  const CHOICE = "genoviz-theme", NARROW = "(max-width: 899px)", HERE = {sync: false}
+  const system = matchMedia("(prefers-color-scheme: dark)")
+
+  const chosen = () => {
+    try { return localStorage.getItem(CHOICE) } catch { return null }
+  }
+  const remember = (choice) => {
+    try { localStorage.setItem(CHOICE, choice) } catch { /* then it is for this tab alone */ }
+  }
+  const isDark = () => (chosen() ?? (system.matches ? "dark" : "light")) === "dark"
+  let isFollowing = false
+
+  component.connect_signals = function () {
+    const {data, class_name} = this.model
+    // Before anything is drawn, and without a word to the server, which had to hear it of each part.
+    if ("dark_theme" in (data?.attributes ?? {}) && data.dark_theme !== isDark()) {
+      data.setv({dark_theme: isDark()}, HERE)
+    }
+    if (class_name === "Page") {
+      if (matchMedia(NARROW).matches) data.setv({sidebar_open: false}, HERE)
+      this.connect(data.properties.dark_theme.change, () => {
+        if (!isFollowing) remember(data.dark_theme ? "dark" : "light")
+      })
+      system.addEventListener("change", () => {
+        isFollowing = true
+        if (chosen() === null) data.dark_theme = system.matches
+        isFollowing = false
+      })
+    }
+    connect_signals.call(this)
+  }
+})
