@@ -58,7 +58,7 @@ class Dashboard:
         self._polling: PeriodicCallback | None = None
         self._next_link = 0.0
         self._visited = Visited()
-        self.bar = AddressBar(self._revisit)
+        self.bar = AddressBar(self._revisit, self._visited.act)
         person = current_person()
         self.session = Session(
             files=SETTINGS.files,

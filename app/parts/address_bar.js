@@ -1,5 +1,8 @@
 // The browser's address: changed without loading the page anew, and told when a person walks
 // back or forward through what it was. Each entry has its number, so that one knows the ends.
+const ACTS = ["pointerdown", "click", "keydown", "wheel"]
+const ACT_MILLISECONDS = 250
+
 export function render({model}) {
   const show = () => {
     const {query, replaces} = model.shown
@@ -16,8 +19,18 @@ export function render({model}) {
     window.dispatchEvent(new Event("genoviz-moved"))
   }
   const tell = () => model.send_msg({query: window.location.search})
+  let told = -Infinity
+  const tellAct = (event) => {
+    if (event.timeStamp - told < ACT_MILLISECONDS) return
+    told = event.timeStamp
+    model.send_msg({})
+  }
   model.on("shown", show)
   window.addEventListener("popstate", tell)
-  model.on("remove", () => window.removeEventListener("popstate", tell))
+  for (const act of ACTS) window.addEventListener(act, tellAct, {capture: true, passive: true})
+  model.on("remove", () => {
+    window.removeEventListener("popstate", tell)
+    for (const act of ACTS) window.removeEventListener(act, tellAct, {capture: true})
+  })
   show()
 }

@@ -142,38 +142,52 @@ class FirstSteps(JSComponent):
 class Visited:
     """Tells of each address whether it is to be shown, and whether as an entry of its own.
 
-    An address is shown once it has come to rest. Where page, files, region and view are those of
-    the entry before, or a person has just gone back or forward, it takes the place of that entry.
+    An address is shown once it has come to rest. It is an entry of its own if it is another place
+    (page, files, region, view), and a person has done something since the entry before: what one
+    act leads to, such as a page and then the region there, is one entry.
 
     Examples
     --------
     >>> visited = Visited()
-    >>> at = [Address(file=name) for name in ("a", "a", "b", "c", "c")]
-    >>> [visited.visit(address) for address in at]
-    [None, True, None, None, False]
+    >>> at = [Address(file=name) for name in ("a", "a", "b", "b", "c", "c")]
+    >>> answers = []
+    >>> for n, address in enumerate(at):
+    ...     if n == 2:
+    ...         visited.act()
+    ...     answers.append(visited.visit(address))
+    >>> answers
+    [None, True, None, False, None, True]
     """
 
     def __init__(self) -> None:
         self._candidate: str | None = None
         self._shown: str | None = None
         self._place: tuple | None = None
-        self._is_revisiting = True
+        self._n_acts = 0  # counted by those that came before the address did
+        self._n_acts_of_candidate = self._n_acts_of_entry = 0
+
+    def act(self) -> None:
+        """Take note that a person does something."""
+        self._n_acts += 1
 
     def visit(self, address: Address) -> bool | None:
         """Return whether an address replaces the entry before; None if it is not to be shown."""
         query = address.query
-        is_at_rest, self._candidate = query == self._candidate, query
-        if not is_at_rest or query == self._shown:
+        if query != self._candidate:
+            self._candidate, self._n_acts_of_candidate = query, self._n_acts
             return None
-        place = _place_of(address)
-        replaces = self._is_revisiting or place == self._place
-        self._shown, self._place, self._is_revisiting = query, place, False
+        if query == self._shown:
+            return None
+        place, n_acts = _place_of(address), self._n_acts_of_candidate
+        replaces = place == self._place or n_acts == self._n_acts_of_entry
+        self._shown, self._place = query, place
+        self._n_acts_of_entry = self._n_acts_of_entry if replaces else n_acts
         return replaces
 
     def revisit(self, query: str) -> None:
-        """Take note that the browser has gone back or forward."""
+        """Take note that the browser has gone back or forward, which is an act of its own kind."""
         self._shown = self._candidate = query
-        self._is_revisiting = True
+        self._n_acts_of_entry = self._n_acts_of_candidate = self._n_acts
 
 
 def _place_of(address: Address) -> tuple:
@@ -196,22 +210,29 @@ class AddressBar(JSComponent):
     ----------
     on_visit
         Called with the query of an address to which a person has gone back or forward.
+    on_act
+        Called when a person presses a key, clicks or turns the wheel, before what that leads to.
     """
 
     shown = param.Dict({}, doc="The query, and whether it takes the place of the one before.")
 
     _esm = (SCRIPTS / "address_bar.js").read_text()
 
-    def __init__(self, on_visit: Callable[[str], None], **params: Any) -> None:
+    def __init__(
+        self, on_visit: Callable[[str], None], on_act: Callable[[], None], **params: Any
+    ) -> None:
         super().__init__(
             width=0, height=0, margin=0, sizing_mode="fixed", styles={"position": "absolute"},
             **params,
         )  # fmt: skip
-        self._on_visit = on_visit
+        self._on_visit, self._on_act = on_visit, on_act
 
     def put(self, query: str, *, replaces: bool) -> None:
         """Change the query: as an entry of its own, or in place of the one before."""
         self.shown = {"query": query, "replaces": replaces}
 
     def _handle_msg(self, data: dict[str, Any]) -> None:
-        self._on_visit(str(data.get("query", "")))
+        if "query" in data:
+            self._on_visit(str(data["query"]))
+        else:
+            self._on_act()

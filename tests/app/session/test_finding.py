@@ -165,3 +165,32 @@ def test_the_header_leads_to_the_page_that_has_it(graph):
         assert (dashboard.page.slug, dashboard.page.views.slug) == ("genotypes", "association")
     finally:
         dashboard.close()
+
+
+def test_a_page_and_then_the_region_there_are_one_step_of_the_way_back(graph):
+    dashboard = Dashboard("")
+    session, bar = dashboard.session, dashboard.bar
+
+    def rests_at(words):
+        poll_until(dashboard.poll, lambda: words in bar.shown.get("query", ""))
+        return bar.shown["replaces"]
+
+    try:
+        session.opened = OpenGraph("small", "small", graph)
+        dashboard.deck.show("genotypes")
+        assert rests_at("page=genotypes")  # nobody has done anything yet
+        bar._handle_msg({})
+        dashboard.deck.show("kmers")
+        assert not rests_at("page=kmers")
+        session.region = PathRegion("ref", 1, 3)  # what the click has led to
+        assert rests_at("region=ref:1-3")
+        bar._handle_msg({})
+        session.region = PathRegion("alt", 4, 9)
+        assert not rests_at("region=alt:4-9")
+        bar._handle_msg({})
+        bar._handle_msg({"query": "?page=genotypes&file=small"})
+        poll_until(dashboard.poll, lambda: dashboard.page.slug == "genotypes")
+        session.region = PathRegion("ref", 2, 3)
+        assert rests_at("region=ref:2-3")
+    finally:
+        dashboard.close()
