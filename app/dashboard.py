@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
 LINK_SECONDS = 0.5
-TITLE_WIDTH = "max(0px, calc(100vw - 1220px))"
+TITLE_WIDTH = "max(0px, calc(100vw - 1300px))"
 TOAST_MILLISECONDS = 12_000
 LAYOUT, TRACKS = "pangenome", "tracks"
 
@@ -66,7 +66,8 @@ class Dashboard:
             limits=SETTINGS.limits_of(person),
             quota=SETTINGS.quota_of(person),
         )
-        self.deck = PageDeck(self.session, self.address.page or default_page(self.address))
+        first = self.address.page or default_page(self.address)
+        self.deck = PageDeck(self.session, first, self.address.split)
         self.problem = pmui.Alert(
             "",
             severity="error",
@@ -97,6 +98,7 @@ class Dashboard:
             favicon=str(FAVICON),
             header=[
                 self.deck.switch,
+                self.deck.splits,
                 self.title,
                 self.finder,
                 self.waiting,
@@ -146,7 +148,8 @@ class Dashboard:
         if sequences and sequences != GRAPH_SOURCE:
             self.session.indexes.open(sequences)
         self._open_genotypes(link)
-        self.page.follow(link)
+        for page in self.deck.in_sight:
+            page.follow(link)
         for complaint in self.address.complaints:
             self.session.complain(complaint)
 
@@ -225,10 +228,9 @@ class Dashboard:
         has_others = any(files.opened is not None for files in (indexes, *others))
         if opened is None and not tracks.files and not has_others:
             return
-        own = self.page.link
+        own = self.deck.link()
         address = replace(
             own,
-            page="" if self.deck.is_first else self.page.slug,
             file=opened.source if opened is not None else "",
             layout=layout.source if layout is not None else "",
             annotations=session.annotation_files.sources,
@@ -247,16 +249,14 @@ class Dashboard:
         session, deck = self.session, self.deck
         graph = GRAPH_SOURCE if session.opened is not None else ""
         if found.kind == "k-mer":
-            deck.show("kmers")
             sequences = "" if session.indexes.opened is not None else graph
-            self.page.follow(Address(kmers=found.title, sequences=sequences))
+            deck.bring("kmers").follow(Address(kmers=found.title, sequences=sequences))
         elif found.kind == "guide":
-            deck.show("offtargets")
             genome = "" if session.genomes.opened is not None else graph
-            self.page.follow(Address(guides=found.title, genome=genome))
+            deck.bring("offtargets").follow(Address(guides=found.title, genome=genome))
         elif found.kind == "SNP":
-            deck.show("genotypes")
-            self.page.revisit(replace(self.page.link, variant=found.title, tab="association"))
+            page = deck.bring("genotypes")
+            page.revisit(replace(page.link, variant=found.title, tab="association"))
         else:
             if found.region is not None:
                 session.region = found.region
@@ -267,7 +267,9 @@ class Dashboard:
     def _go_to_lit(self, lit: LitSet) -> None:
         """Show where a set is: here if the page has places, or else on the layout or the tracks."""
         has_nodes, is_along = len(lit.nodes) > 0, lit.highlight.intervals is not None
-        if self.page.slug not in (LAYOUT if has_nodes else "", TRACKS if is_along else ""):
+        places = {LAYOUT} if has_nodes else set()
+        places |= {TRACKS} if is_along else set()
+        if not any(page.slug in places for page in self.deck.in_sight):
             self.deck.show(LAYOUT if has_nodes else TRACKS)
         self.session.highlights.want(lit)
 
@@ -286,11 +288,13 @@ class Dashboard:
             session.indexes.open(link.sequences)
         if link.genotypes not in ("", session.genotypes.source):
             session.genotypes.open(link.genotypes, phenotypes=link.phenotypes)
+        self.deck.dock(link.split)
         self.deck.show(link.page or PAGES[0].slug)
         paths = () if session.opened is None else session.opened.graph.path_names
         if link.region is not None and link.region.path in paths:
             session.region = link.region
-        self.page.revisit(link)
+        for page in self.deck.in_sight:
+            page.revisit(link)
 
 
 def default_source() -> str:

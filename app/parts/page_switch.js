@@ -1,5 +1,6 @@
 // Let a click on the name of another page be answered before the server hears of it: a page that is
-// there is shown at once, and for one that has to be made first there is a word in its place.
+// there is shown at once, and for one that has to be made first there is a word in its place. A
+// page that is docked is shown with the first one, at the place that the style sheets give it.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {_on_mounted, connect_signals, remove} = component
@@ -11,23 +12,41 @@ document.addEventListener("DOMContentLoaded", () => {
   coming.className = "page-is-coming"
   coming.setAttribute("role", "status")
 
+  // What is docked beside or below the first page, which takes a wide window: number and side.
+  const isWide = matchMedia("(min-width: 900px)")
+  const readSplit = (shown) => {
+    const docks = place?.model.css_classes.find((each) => each.startsWith("docks-"))
+    if (docks === undefined || shown !== "of-page-0" || !isWide.matches) return {}
+    const [, number, side] = docks.split("-")
+    return {docked: `of-page-${number}`, side}
+  }
+
   const turn = () => {
     const {options, value} = names.model.data
     const wanted = `of-page-${options.indexOf(value)}`
-    let isThere = false
+    const {docked, side} = readSplit(wanted)
+    const missing = new Set(docked === undefined ? [wanted] : [wanted, docked])
     for (const part of parts) {
-      const isWanted = numberOf(part) === wanted
-      part.model.setv({visible: isWanted}, {sync: false})
-      isThere ||= isWanted && part.parent === place && part.mounted
+      const number = numberOf(part)
+      part.model.setv({visible: number === wanted || number === docked}, {sync: false})
+      part.el.toggleAttribute("data-docked", number === docked)
+      if (part.parent === place && part.mounted) missing.delete(number)
     }
-    if (isThere || place === undefined) return coming.remove()
-    const {left, top, width, height} = place.el.getBoundingClientRect()
+    if (place === undefined) return coming.remove()
+    if (side === undefined) place.el.removeAttribute("data-split")
+    else place.el.setAttribute("data-split", side)
+    if (missing.size === 0) return coming.remove()
+    const isDocked = !missing.has(wanted)
+    const room = isDocked ? place.el.shadowRoot.querySelector(".page-divider") ?? place.el : place.el
+    const {left, top, width, height} = room.getBoundingClientRect()
     coming.style.cssText = `position: fixed; left: ${left}px; top: ${top}px; width: ${width}px;
       height: ${height}px; display: grid; place-content: center; font: 14px system-ui, sans-serif;
       color: ${getComputedStyle(place.el).color}; pointer-events: none`
-    coming.textContent = `Making the page of ${value} …`
+    const [number] = [...missing].map((each) => Number(each.split("-")[2]))
+    coming.textContent = `Making the page of ${options[number]} …`
     document.body.append(coming)
   }
+  isWide.addEventListener("change", () => names !== undefined && turn())
 
   component.connect_signals = function () {
     connect_signals.call(this)
@@ -37,6 +56,7 @@ document.addEventListener("DOMContentLoaded", () => {
       this.connect(this.model.data.properties.value.change, turn)
     } else if (classes.includes("page-place")) {
       place = this
+      this.connect(this.model.properties.css_classes.change, () => names !== undefined && turn())
     } else if (numberOf(this) !== undefined) {
       parts.add(this)
       this.connect(this.model.properties.visible.change, turn)

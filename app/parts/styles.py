@@ -17,8 +17,11 @@ PICTURE_CARD: dict[str, Any] = {
     **CARD,
     "sx": {"borderRadius": "8px", "padding": "0", "overflow": "hidden"},
 }
-WRAPS: dict[str, Any] = {"@media (max-width: 1180px)": {"flexWrap": "wrap", "rowGap": "6px"}}
-"""Of a row of fields: where the window is narrow, what finds no place stands below."""
+WRAPS: dict[str, Any] = {
+    at: {"flexWrap": "wrap", "rowGap": "6px"}
+    for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
+}
+"""Of a row of fields: where window or page are narrow, what finds no place stands below."""
 NARROW = "@media (max-width: 899px)"
 """A window of a phone, or of a tablet held upright."""
 STACKS: dict[str, Any] = {NARROW: {"flexDirection": "column", "flexWrap": "nowrap"}}

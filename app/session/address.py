@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlencode
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion as Region
 from genoviz_app.parts.words import shorten
+from genoviz_app.session.split import Split
 
 View = tuple[float, float, float, float]
 MAX_K = 100_000
@@ -31,6 +32,8 @@ class Address:
     ----------
     page
         Slug of the page, or "" for the first.
+    split
+        The page that is docked beside or below the layout, or None.
     file
         Name of a sample or path of a file on the server, or "" for none.
     layout
@@ -110,6 +113,7 @@ class Address:
     """
 
     page: str = ""
+    split: Split | None = None
     file: str = ""
     layout: str = ""
     annotations: tuple[str, ...] = ()
@@ -163,6 +167,7 @@ class Address:
             ("view", parse_view, None),
             ("zoom", parse_zoom, None),
             ("k", parse_k, 0),
+            ("split", lambda text: Split.parse(text, pages=pages[1:]), None),
         ):
             checked[name] = default
             try:
@@ -218,6 +223,7 @@ class Address:
         """What a link says under which key."""
         return {
             "page": self.page,
+            "split": str(self.split or ""),
             "file": self.file,
             "layout": self.layout,
             "annotations": self.annotations,

@@ -103,6 +103,7 @@ class Session(param.Parameterized):
     waiting = param.String(doc="For how many jobs of others a job waits; empty when for none.")
     problem = param.String(doc="What went wrong last, as one sentence; empty when nothing.")
     region = param.ClassSelector(class_=Region, allow_None=True, doc="The stretch that pages show.")
+    is_split = param.Boolean(doc="Whether another page is beside or below the layout.")
     wanted_page = param.String(doc="Slug of a page that a button leads to; empty once it is shown.")
     picked = param.ClassSelector(
         class_=np.ndarray, default=np.empty(0, np.int64), doc="Nodes that a person has picked."

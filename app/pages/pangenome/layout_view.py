@@ -33,6 +33,20 @@ from genoviz_app.server.jobs import KERNELS
 POLL_MILLISECONDS = 40
 LOOK_SECONDS = 0.5
 ZOOM_STEP = 1.6
+# Where there is no room beside the picture, its controls are below it, and the chart is left out.
+BELOW_PICTURE = """
+@container (max-width: 720px) {
+  .MuiBox-root { flex-direction: column !important; }
+  .child-wrapper > * { width: auto !important; min-width: 0 !important; }
+  .child-wrapper > .beside-picture { flex: 0 0 auto !important; height: auto !important; }
+}
+"""
+WITHOUT_CHART = """
+@container (max-width: 720px) {
+  .column { width: auto !important; }
+  .child-wrapper:last-child > * { display: none !important; }
+}
+"""
 SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 
@@ -125,16 +139,17 @@ class LayoutView(pn.viewable.Viewer):
         side = pmui.Column(
             layout,
             chart,
+            css_classes=["beside-picture"],
             width=336,
             sizing_mode="stretch_height",
-            stylesheets=in_narrow_window("auto"),
+            stylesheets=[WITHOUT_CHART, *in_narrow_window("auto")],
         )
         return pmui.Row(
             picture,
             side,
             sizing_mode="stretch_both",
-            styles={"height": height, "min-height": "0"},
-            stylesheets=in_narrow_window("auto"),
+            styles={"height": height, "min-height": "0", "container-type": "inline-size"},
+            stylesheets=[BELOW_PICTURE, *in_narrow_window("auto")],
             sx=STACKS,
             margin=0,
         )

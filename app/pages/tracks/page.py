@@ -152,7 +152,7 @@ class TracksPage(Page):
         self._region_waits = region is not None and self.navigation.known(region.path) is None
         is_other = region != self.browser.region
         if region is not None and is_other and not self._region_waits:
-            self.navigation.go_to(region)
+            self.navigation.follow(region)
 
     def _go_to_lit(self, event: Any) -> None:
         """Show all that a set has on the contig that is shown, or else its first place."""
@@ -166,7 +166,9 @@ class TracksPage(Page):
             if len(stretches):
                 start, end = int(stretches[:, 0].min()), int(stretches[:, 1].max())
                 margin = max((end - start) // 10, 50)
-                navigation.go_to(PathRegion(contig, max(start - margin, 0), end + margin))
+                # The layout beside it shows all places of the set, of which this is one.
+                go = navigation.follow if self._session.is_split else navigation.go_to
+                go(PathRegion(contig, max(start - margin, 0), end + margin))
                 return
 
     def _show_notes(self) -> None:

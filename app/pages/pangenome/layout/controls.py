@@ -37,6 +37,21 @@ SMALL: dict[str, Any] = {
 }
 
 
+# Below the picture, where there is no room beside it (see layout_view.py), they take little height.
+BUTTONS_IN_A_LINE = """
+@container (max-width: 720px) {
+  .MuiBox-root { flex-flow: row wrap !important; gap: 0 6px; }
+  .child-wrapper > * { margin-top: 0 !important; margin-bottom: 6px !important; }
+}
+"""
+NUMBERS_IN_LINES = """
+@container (max-width: 720px) {
+  .numbers { display: flex; flex-wrap: wrap; gap: 0 6px; }
+  .numbers dd { margin-right: 12px; }
+}
+"""
+
+
 class RunControls:
     """Run, Pause or Resume, Stop, Re-heat, Reset; and how far the run is."""
 
@@ -64,13 +79,14 @@ class RunControls:
             margin=(2, 0, 6, 0),
         )
         self.numbers = pn.pane.HTML(
-            "", stylesheets=[NUMBERS], sizing_mode="stretch_width", margin=0
+            "", stylesheets=[NUMBERS, NUMBERS_IN_LINES], sizing_mode="stretch_width", margin=0
         )
         self.panel = pmui.Column(
             pmui.Row(self.run_button, self.pause_button, self.stop_button, margin=0),
             pmui.Row(self.reheat_button, self.reset_button, margin=(6, 0, 8, 0)),
             self.bar,
             self.numbers,
+            stylesheets=[BUTTONS_IN_A_LINE],
             sizing_mode="stretch_width",
             margin=0,
         )

@@ -19,8 +19,11 @@ from genoviz_app.pages.pangenome.layout.run import RunState
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.annotations import boxes_on_path
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
-from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
-from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes, region_title
+from genoviz_app.pages.pangenome.picture.shared_marks import (
+    find_seen,
+    region_nodes,
+    region_title,
+)
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NARROW_WRAPS
@@ -34,7 +37,6 @@ REGION_MARGIN, SMALLEST_SHARE = 0.5, 0.01
 MOVE, SELECT = "Move", "Select"
 LOOK_SECONDS = 0.25
 LIVE_LOOK_SECONDS = 2.0
-MAX_VISIBLE_NODES = 2_000_000
 READOUT = """
 .readout { font-size: 12px; line-height: 1.35; font-variant-numeric: tabular-nums;
   display: grid; grid-template-columns: max-content 1fr; gap: 0 8px; margin: 2px 0 0; }
@@ -314,20 +316,6 @@ def read_path(
     parts = graph.parsed_path_names[profile.path]
     boxes = NO_BOXES if annotations is None else boxes_on_path(annotations, profile.path)
     return TrackContent(profile, boxes, parts.contig if parts.start else "", parts.start)
-
-
-def find_seen(
-    profile: PathProfile, picture: LivePicture, n_nodes: int
-) -> tuple[PathProfile, np.ndarray]:
-    """Return a path, and which stretches of it the picture shows.
-
-    Where the picture shows more nodes than can be told one by one, no stretch is returned.
-    """
-    nodes = picture.visible_nodes(MAX_VISIBLE_NODES)
-    is_seen = np.zeros(n_nodes, bool)
-    if len(nodes) < MAX_VISIBLE_NODES or len(nodes) == n_nodes:
-        is_seen[nodes] = True
-    return profile, profile.find_stretches(is_seen)
 
 
 def readout_html(

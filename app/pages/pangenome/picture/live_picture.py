@@ -137,6 +137,11 @@ class LivePicture:
         return self.frames.viewport
 
     @property
+    def is_own_view(self) -> bool:
+        """Whether a person has chosen what is shown: neither all of it, nor nodes to look at."""
+        return self._maker.target is None and not self.frames.follows
+
+    @property
     def fold(self) -> Fold | None:
         """How the layout is cut into rows, or None; the viewport is one of its plane."""
         return self.fitting.fold

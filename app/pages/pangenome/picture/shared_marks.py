@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.graph.query.path_positions import find_region_steps
+from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
+from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark
 from genoviz_app.parts.questions import Question
 from genoviz_app.session.session import Session
 
 REGION_MARK, REGION_COLOUR = "region", "#ffb454"
 PICKED_MARK, PICKED_COLOUR = "picked", "#ff7ac6"
+MAX_VISIBLE_NODES = 2_000_000
+REST_SECONDS = 0.4
 
 
 class SharedMarks:
-    """Follows what the session shares, and takes clicks in the picture for picks."""
+    """Follows what the session shares, and takes clicks in the picture for picks.
+
+    While another page is docked, the picture goes to the region of that page, and where a person
+    goes in the picture becomes the region; that one is not marked, for all of it is in sight.
+    """
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._picture, self._run = session, view.picture, view.run
         self._n_marks = 0
         self._question = Question(session, "nodes of a region", self._on_region)
+        self._sight = Question(session, "what is in sight of a path", self._on_sight)
+        self._own_region: PathRegion | None = None
+        self._goes_there = False
+        self._seen_view: Any = None
+        self._seen_since = 0.0
         session.param.watch(self._follow_region, "region")
         session.param.watch(self._follow_picked, "picked")
         session.highlights.param.watch(self._follow_lit, "sets")
@@ -41,18 +55,39 @@ class SharedMarks:
     def _pick(self, nodes: np.ndarray) -> None:
         self._session.picked = np.asarray(nodes, np.int64)
 
-    def _follow_region(self, *_events: Any) -> None:
+    def poll(self) -> None:
+        """Let the docked page follow where a person has gone in the picture and rests."""
+        view, now = self._picture.viewport, time.monotonic()
+        if view != self._seen_view:
+            self._seen_view, self._seen_since = view, now
+        elif self._seen_since and now - self._seen_since > REST_SECONDS:
+            self._seen_since = 0.0
+            opened, region = self._session.opened, self._session.region
+            if self._session.is_split and self._picture.is_own_view and opened is not None:
+                path = region.path if region else next(iter(opened.graph.path_names), "")
+                self._sight.ask(find_sight, opened.graph, path, self._picture)
+
+    def _follow_region(self, *events: Any) -> None:
         region, opened = self._session.region, self._session.opened
         is_here = opened is not None and region is not None
-        if not is_here or region.path not in opened.graph.path_names:
+        if not is_here or region is self._own_region or region.path not in opened.graph.path_names:
             self._question.drop()
             self._picture.set_mark(REGION_MARK, None)
         else:
+            is_shown = self._picture.shown is not None
+            self._goes_there = bool(events) and self._session.is_split and is_shown
             self._question.ask(_mark_of, opened.graph, region)
 
     def _on_region(self, mark: Mark) -> None:
         self._picture.set_mark(REGION_MARK, mark)
         self._follow_lit()
+        if self._goes_there:
+            self._picture.look_at_nodes(mark.nodes)
+
+    def _on_sight(self, region: PathRegion | None) -> None:
+        if region is not None and region != self._session.region and self._session.is_split:
+            self._own_region = region
+            self._session.region = region
 
     def _follow_picked(self, *_events: Any) -> None:
         nodes = self._session.picked
@@ -87,3 +122,37 @@ def region_title(graph: PangenomeGraph, region: PathRegion) -> str:
 
 def _mark_of(graph: PangenomeGraph, region: PathRegion) -> Mark:
     return Mark(region_nodes(graph, region), REGION_COLOUR, region_title(graph, region))
+
+
+def find_seen(
+    profile: PathProfile, picture: LivePicture, n_nodes: int
+) -> tuple[PathProfile, np.ndarray]:
+    """Return a path, and which stretches of it the picture shows.
+
+    Where the picture shows more nodes than can be told one by one, no stretch is returned.
+    """
+    nodes = picture.visible_nodes(MAX_VISIBLE_NODES)
+    is_seen = np.zeros(n_nodes, bool)
+    if len(nodes) < MAX_VISIBLE_NODES or len(nodes) == n_nodes:
+        is_seen[nodes] = True
+    return profile, profile.find_stretches(is_seen)
+
+
+def find_sight(graph: PangenomeGraph, path: str, picture: LivePicture) -> PathRegion | None:
+    """Return the stretch of a path that the picture shows, or None if the path is not in sight.
+
+    Of several stretches that are farther from each other than all of them are long, it is the one
+    with most bases.
+    """
+    if path not in graph.path_names:
+        return None
+    _, stretches = find_seen(PathProfile.of(graph, path), picture, graph.n_nodes)
+    if not len(stretches):
+        return None
+    starts, ends = stretches[:, 0], stretches[:, 1]
+    lengths = ends - starts
+    is_apart = starts[1:] - ends[:-1] > lengths.sum()
+    firsts = np.concatenate([[0], np.flatnonzero(is_apart) + 1])
+    lasts = np.append(firsts[1:], len(starts)) - 1
+    best = int(np.argmax(np.add.reduceat(lengths, firsts)))
+    return PathRegion(path, int(starts[firsts[best]]), int(ends[lasts[best]]))

@@ -136,6 +136,7 @@ class Navigation:
         self._visits = Visits()
         self._is_own = self._is_offering = False
         self._arrived: PathRegion | None = None
+        self._followed: PathRegion | None = None
         self._typed_at: PathRegion | None = None
         self._asked = ""
         self._next_look = 0.0
@@ -274,6 +275,11 @@ class Navigation:
         if contig is not None and region.start < end:
             self.look_at(PathRegion(contig, region.start, end))
 
+    def follow(self, region: PathRegion) -> None:
+        """Show what is there of a region to which another page has gone, which knows of it."""
+        self.go_to(region)
+        self._followed = self._browser.region
+
     def _show(self, region: PathRegion) -> None:
         length = self.contigs[region.path]
         self._browser.look_at(region, length)
@@ -316,7 +322,8 @@ class Navigation:
                 self._asked = ""
             if is_moved or not (self._asked or self.place.is_typed):
                 self.place.write(write_place(region) if region else "")
-        if self._visits.comes_to_rest(now) and self._is_own:
+        has_rest = self._visits.comes_to_rest(now)
+        if has_rest and self._is_own and region != self._followed:
             self._publish(region)
         self.back.disabled = not self._visits.history.can_go_back
         self.forward.disabled = not self._visits.history.can_go_forward

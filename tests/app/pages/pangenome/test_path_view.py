@@ -10,7 +10,8 @@ import pytest
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.linear_view import PathView, find_seen
+from genoviz_app.pages.pangenome.paths.linear_view import PathView
+from genoviz_app.pages.pangenome.picture.shared_marks import find_seen
 from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks, region_nodes, region_title
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until

@@ -1,0 +1,148 @@
+// Between the layout and the page that is docked: a divider to drag or to move by keys, and above
+// that page the names of those that could be there, with buttons to see it full and to close it.
+
+const STYLE = `
+:host { pointer-events: none; color: inherit; }
+.bar, .head { position: absolute; pointer-events: auto; box-sizing: border-box; }
+.bar { display: grid; place-content: center; touch-action: none; }
+.bar::after { content: ""; border-radius: 3px; background: rgba(128, 145, 170, 0.55); }
+.bar:hover::after, .bar:focus-visible::after, .bar.moves::after { background: #3f9fd6; }
+.bar:focus-visible { outline: 2px solid #3f9fd6; outline-offset: -2px; }
+.head { display: flex; align-items: center; gap: 2px; overflow: hidden; height: 38px;
+  padding: 0 4px; font: 13px/1.3 system-ui, sans-serif; }
+.beside .bar { left: 0; top: 0; bottom: 0; width: 9px; cursor: col-resize; }
+.beside .bar::after { width: 3px; height: 56px; }
+.beside .head { left: 9px; right: 0; top: 0; }
+.below .bar { left: 0; right: 0; top: 0; height: 9px; cursor: row-resize; }
+.below .bar::after { width: 56px; height: 3px; }
+.below .head { left: 0; right: 0; top: 7px; height: 36px; }
+.names { display: flex; min-width: 0; overflow-x: auto; scrollbar-width: none; margin-right: auto; }
+button { font: inherit; color: inherit; background: none; border: none; border-radius: 6px;
+  cursor: pointer; padding: 5px 8px; white-space: nowrap; flex: none; }
+button:hover { background: rgba(128, 145, 170, 0.22); }
+button:focus-visible { outline: 2px solid #3f9fd6; outline-offset: -2px; }
+.names button[aria-pressed="true"] { font-weight: 600; box-shadow: inset 0 -2px 0 #3f9fd6;
+  border-radius: 6px 6px 0 0; }
+.icon { display: inline-flex; padding: 5px; }
+svg { width: 18px; height: 18px; fill: currentColor; display: block; }
+`;
+const FULL = "M7 14H5v5h5v-2H7v-3zM5 10h2V7h3V5H5v5zm12 7h-3v2h5v-5h-2v3zM14 5v2h3v3h2V5h-5z";
+const CLOSE =
+  "M18.3 5.7 12 12l6.3 6.3-1.4 1.4L10.6 13.4 4.3 19.7 2.9 18.3 9.2 12 2.9 5.7 4.3 4.3l6.3 6.3 6.3-6.3z";
+const LEAST = 20, USUAL = 45, LARGEST = 75;
+
+function make(tag, className, label) {
+  const element = document.createElement(tag);
+  element.className = className;
+  if (label) {
+    element.title = label;
+    element.setAttribute("aria-label", label);
+  }
+  return element;
+}
+
+function makeIcon(label, shape, act) {
+  const button = make("button", "icon", label);
+  button.type = "button";
+  button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${shape}"/></svg>`;
+  button.addEventListener("click", act);
+  return button;
+}
+
+export function render({ model, el }) {
+  const style = document.createElement("style");
+  style.textContent = STYLE;
+  const all = make("div", "");
+  const bar = make("div", "bar", "Size of the page beside the layout: drag, or use the arrow keys");
+  bar.tabIndex = 0;
+  bar.setAttribute("role", "separator");
+  bar.setAttribute("aria-valuemin", LEAST);
+  bar.setAttribute("aria-valuemax", LARGEST);
+  const head = make("div", "head");
+  const names = make("div", "names");
+  names.setAttribute("role", "group");
+  names.setAttribute("aria-label", "Page beside the layout");
+  head.append(
+    names,
+    makeIcon("Show this page full", FULL, () => model.send_msg({ act: "full" })),
+    makeIcon("Close: the layout alone again", CLOSE, () => model.send_msg({ act: "close" })),
+  );
+  all.append(bar, head);
+
+  const place = () => el.getRootNode().host?.getRootNode().host;
+  let share = USUAL, side = "beside";
+  const setShare = (wanted) => {
+    share = Math.min(Math.max(Math.round(wanted), LEAST), LARGEST);
+    place()?.style.setProperty("--dock", `${share}%`);
+    bar.setAttribute("aria-valuenow", share);
+    bar.setAttribute("aria-valuetext", `${share} per cent`);
+  };
+  const tell = () => {
+    if (share !== model.split.share) model.send_msg({ act: "share", share });
+  };
+
+  const show = () => {
+    const { page, side: wanted, share: size } = model.split;
+    if (page === undefined) return;
+    side = wanted;
+    all.className = side;
+    bar.setAttribute("aria-orientation", side === "beside" ? "vertical" : "horizontal");
+    setShare(size);
+    names.replaceChildren(
+      ...model.pages.map(([slug, title]) => {
+        const button = make("button", "");
+        button.type = "button";
+        button.textContent = title;
+        button.setAttribute("aria-pressed", String(slug === page));
+        button.addEventListener("click", () => model.send_msg({ act: "page", page: slug }));
+        return button;
+      }),
+    );
+  };
+
+  bar.addEventListener("pointerdown", (event) => {
+    bar.setPointerCapture(event.pointerId);
+    bar.classList.add("moves");
+    event.preventDefault();
+    bar.focus();
+  });
+  bar.addEventListener("pointermove", (event) => {
+    if (!bar.classList.contains("moves")) return;
+    const { right, bottom, width, height } = place().getBoundingClientRect();
+    setShare(
+      side === "beside"
+        ? (100 * (right - event.clientX)) / width
+        : (100 * (bottom - event.clientY)) / height,
+    );
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    bar.addEventListener(end, () => {
+      bar.classList.remove("moves");
+      tell();
+    });
+  }
+  bar.addEventListener("dblclick", () => {
+    setShare(USUAL);
+    tell();
+  });
+  bar.addEventListener("keydown", (event) => {
+    const larger = side === "beside" ? "ArrowLeft" : "ArrowUp";
+    const smaller = side === "beside" ? "ArrowRight" : "ArrowDown";
+    const step = event.shiftKey ? 10 : 2;
+    const wanted = {
+      [larger]: share + step,
+      [smaller]: share - step,
+      Home: LEAST,
+      End: LARGEST,
+    }[event.key];
+    if (wanted === undefined || event.altKey) return;
+    event.preventDefault();
+    setShare(wanted);
+    tell();
+  });
+  model.on("split", show);
+  queueMicrotask(show);
+  const root = document.createElement("div");
+  root.append(style, all);
+  return root;
+}
