@@ -57,7 +57,7 @@ class Dashboard:
         self.address = Address.parse(query, pages=slugs)
         self._polling: PeriodicCallback | None = None
         self._next_link = 0.0
-        self._visited = Visited()
+        self._visited, self._lit_of_link = Visited(), self.address.lit
         self.bar = AddressBar(self._revisit, self._visited.act)
         person = current_person()
         self.session = Session(
@@ -200,6 +200,7 @@ class Dashboard:
             variant="outlined",
             align="center",
             css_classes=["only-wide"],
+            stylesheets=["@media (max-width: 1150px) { :host { display: none !important; } }"],
             description="Where layouts are computed unless you choose otherwise",
         )
 
@@ -228,9 +229,13 @@ class Dashboard:
         has_others = any(files.opened is not None for files in (indexes, *others))
         if opened is None and not tracks.files and not has_others:
             return
+        if self._lit_of_link:
+            session.highlights.follow_link(self._lit_of_link)
+            self._lit_of_link = ()
         own = self.deck.link()
         address = replace(
             own,
+            lit=session.highlights.link,
             file=opened.source if opened is not None else "",
             layout=layout.source if layout is not None else "",
             annotations=session.annotation_files.sources,

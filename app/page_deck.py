@@ -34,7 +34,8 @@ NARROW = "@media (max-width: 899.95px) { :host { display: none !important; } }"
 SPLIT_PLACES = """
 :host(:not([data-split])) .page-divider { display: none; }
 :host([data-split]) .MuiBox-root { display: grid; }
-:host([data-split]) .child-wrapper > * { min-width: 0 !important; min-height: 0 !important; }
+:host([data-split]) .child-wrapper > * {
+  min-width: 0 !important; min-height: 0 !important; overflow: hidden; }
 :host([data-split="beside"]) .MuiBox-root {
   grid-template: 38px minmax(0, 1fr) / minmax(0, 1fr) 9px minmax(0, var(--dock, 45%)); }
 :host([data-split="beside"]) .child-wrapper > * { grid-area: 1 / 1 / 3 / 2; }
@@ -100,6 +101,7 @@ class PageDeck:
         self._is_seen = False
         self._shown = ""
         self._clicked = ""
+        self._low: set[str] = set()
         self.split: Split | None = None
         self._last_split = split or Split(PAGES[1].slug)
         self.divider = PageDivider(
@@ -277,6 +279,10 @@ class PageDeck:
         for each in wanted:
             if each not in self._pages:
                 self._build(each)
+            is_low = self.split is not None and self.split.side == BELOW and len(wanted) > 1
+            if is_low or each in self._low:
+                self._pages[each].stay_low(is_low)
+                self._low = (self._low | {each}) if is_low else (self._low - {each})
         self._shown = slug
         self._session.is_split = len(wanted) > 1
         for other, parts in self._parts.items():

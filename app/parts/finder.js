@@ -95,7 +95,7 @@ class Field {
     input.spellcheck = false;
     input.placeholder = HINT;
     input.title =
-      "A node's name; path:start-end or contig:start-end (0-based, end excluded); a gene or " +
+      "A node's name; path:start-end or contig:start-end (the first base is 1, both ends belong to it); a gene or " +
       "feature; a SNP's ID; the letters of a k-mer or of a guide. Enter finds it.";
     for (const [name, value] of Object.entries({
       role: "combobox",

@@ -81,7 +81,7 @@ class LitList(JSComponent):
             {
                 "key": lit.key,
                 "title": lit.title,
-                "words": lit.words,
+                "words": lit.words if lit.in_link else f"{lit.words}; too many for a link",
                 "colour": lit.colour,
                 "is_hidden": lit.is_hidden,
             }

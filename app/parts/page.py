@@ -61,6 +61,9 @@ class Page:
     def make_ready(self) -> None:
         """Make what is not shown yet, bit by bit; most pages are made at once."""
 
+    def stay_low(self, is_low: bool) -> None:
+        """Take little height, for another page is below this one or above; or the usual again."""
+
     def close(self) -> None:
         """Free what the page holds, as the tab is closed: most hold nothing beyond the session."""
 

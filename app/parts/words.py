@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from genoviz.model import PathRegion
+
 HARMLESS = frozenset(" ,:;'()/")
 
 
@@ -17,6 +19,17 @@ def n_words(n: int, word: str) -> str:
     ('1 SNP', '1,200 SNPs')
     """
     return f"{n:,} {word}{'s' * (n != 1)}"
+
+
+def write_place(region: PathRegion) -> str:
+    """Return a region as genome browsers write it: from 1, and the last base belongs to it.
+
+    Examples
+    --------
+    >>> write_place(PathRegion("chr7", 27_099_999, 27_300_000))
+    'chr7:27,100,000-27,300,000'
+    """
+    return f"{region.path}:{region.start + 1:,}-{region.end:,}"
 
 
 def shorten(text: str, most: int) -> str:

@@ -106,6 +106,8 @@ class Address:
         Path of the pedigree to predict with.
     results
         What is computed at once: "association", "prediction".
+    lit
+        What is lit up; see ``genoviz_app.session.lit_sets.write_lit``.
     view
         What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
     complaints
@@ -148,6 +150,7 @@ class Address:
     blup: str = ""
     pedigree: str = ""
     results: tuple[str, ...] = ()
+    lit: tuple[str, ...] = ()
     view: View | None = None
     complaints: tuple[str, ...] = ()
 
@@ -207,6 +210,7 @@ class Address:
             blup=last.get("blup", ""),
             pedigree=last.get("pedigree", ""),
             results=tuple(values.get("result", ())),
+            lit=tuple(values.get("lit", ())),
             complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints),
             **checked,
         )
@@ -258,6 +262,7 @@ class Address:
             "blup": self.blup,
             "pedigree": self.pedigree,
             "result": self.results,
+            "lit": self.lit,
             "view": ",".join(f"{value:.12g}" for value in self.view or ()),
         }
 

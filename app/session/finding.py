@@ -17,12 +17,13 @@ from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz.model.graph.path_region import split_region
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_files import TrackFile
-from genoviz_app.parts.words import n_words
+from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.session.lit_sets import LitSet
 
 if TYPE_CHECKING:
     from genoviz_app.session.session import Session
 
+_PLACE = re.compile(r"(?P<name>.+):(?P<start>\d[\d,]{0,23})(?:-(?P<end>\d[\d,]{0,23}))?")
 BASES = re.compile(r"[ACGTN]+")
 GUIDE_LENGTHS = range(17, 26)
 SHORTEST_KMER, LONGEST_KMER = 3, 100_000
@@ -56,7 +57,8 @@ class Found:
     def place(self) -> str:
         """Where it is, in words."""
         if self.region is not None:
-            stretch = "" if self.title == str(self.region) else f"{self.region}, "
+            words = write_place(self.region)
+            stretch = "" if self.title == words else f"{words}, "
             return f"{stretch}{self.region.length:,} bp"
         return n_words(len(self.nodes), "node") if len(self.nodes) > 1 else ""
 
@@ -87,23 +89,24 @@ class Openings:
 def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
     """Return what a text may mean, the likeliest first.
 
-    Positions are 0-based, and ends are not part of a stretch.
+    The first base is 1, and the last one of a stretch belongs to it.
 
     Raises
     ------
     ParameterError
         If the text reads as a place, and nothing has it; says why.
     """
-    text = text.strip()
-    if not text:
+    written = text.strip()
+    if not written:
         return ()
+    text = _count_from_zero(there.graph, written)
     found: list[Found] = []
     complaint: ParameterError | None = None
     if there.graph is not None:
         try:
             found += _find_on_graph(there, text)
         except ParameterError as error:
-            complaint = error
+            complaint = ParameterError(str(error).replace(text, written))
     found += _find_variants(there, text)
     if not any(each.region is not None for each in found):
         found += _find_in_tracks(there, text)
@@ -117,10 +120,27 @@ def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
     return tuple(found[:MAX_CHOICES])
 
 
+def _count_from_zero(graph: PangenomeGraph | None, text: str) -> str:
+    """Return a place as the library reads it: 0-based, without its end; a name stays as it is."""
+    place = _PLACE.fullmatch(text)
+    is_name = graph is not None and (text in graph.path_names or graph.node_names.find(text) >= 0)
+    if place is None or is_name:
+        return text
+    start = int(place["start"].replace(",", ""))
+    if start == 0:
+        raise ParameterError(f"{text!r} begins at 0, and the first base is 1")
+    return f"{place['name']}:{start - 1}-{place['end'] or start}"
+
+
 def _find_on_graph(there: Openings, text: str) -> list[Found]:
     findings = find(there.graph, text, annotations=there.annotations, limit=MAX_CHOICES)
     return [
-        Found("gene" if f.kind == "annotation" else f.kind, f.label, f.region, f.nodes)
+        Found(
+            "gene" if f.kind == "annotation" else f.kind,
+            write_place(f.region) if f.kind == "region" else f.label,
+            f.region,
+            f.nodes,
+        )
         for f in findings
     ]
 
@@ -152,7 +172,7 @@ def _find_in_tracks(there: Openings, text: str) -> list[Found]:
         last = min(last, lengths[contig])
         if start < last:
             region = PathRegion(contig, start, last)
-            return [Found("region", str(region), region)]
+            return [Found("region", write_place(region), region)]
     found = []
     for track in there.tracks:
         table = track.data.features

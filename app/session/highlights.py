@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
+from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
@@ -21,6 +22,7 @@ from genoviz_app.session.lit_sets import (
     LitSet,
     Place,
     contigs_of,
+    parse_lit,
     place_on_graph,
     with_place,
 )
@@ -52,6 +54,11 @@ class Highlights(param.Parameterized):
         session.param.watch(self._follow_graph, "opened")
 
     @property
+    def link(self) -> tuple[str, ...]:
+        """What a link says of the sets; not of those that are too large for it."""
+        return tuple(filter(None, (lit.in_link for lit in self.sets)))
+
+    @property
     def shown(self) -> tuple[LitSet, ...]:
         """The sets that are not hidden."""
         return tuple(lit for lit in self.sets if not lit.is_hidden)
@@ -62,6 +69,14 @@ class Highlights(param.Parameterized):
         What returns them may take a while: it is called beside the page.
         """
         self._submit(things, self._keep)
+
+    def follow_link(self, items: tuple[str, ...]) -> None:
+        """Light up what a link speaks of, now that its files are open."""
+        for item in items:
+            try:
+                self.light_up(parse_lit(item, self._graph))
+            except ParameterError as error:
+                self._session.complain(f"The link lights up what is not there: {error}.")
 
     def why_not(self, lit: LitSet) -> str:
         """Return why a set can be seen nowhere, as one sentence; empty if it can."""

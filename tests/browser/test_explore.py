@@ -111,7 +111,7 @@ def test_a_gene_in_the_list_is_zoomed_to_and_is_the_region_of_the_path(exploring
     visit.insist(gene.click, lambda: "4000-4800" in visit.page.url)
     visit.until(lambda: visit.width < 0.9 * whole)
     visit.show_tab("Path")
-    visit.until(lambda: "4,000 to 4,800 (800 bp)" in visit.page.locator(".readout").inner_text())
+    visit.until(lambda: "4,001 to 4,800 (800 bp)" in visit.page.locator(".readout").inner_text())
     visit.until(lambda: "GENE2" in str(visit.page.evaluate(NAMES)))
 
 

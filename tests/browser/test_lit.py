@@ -151,3 +151,45 @@ def test_a_snp_is_lit_at_its_base(visit):
     visit.page.get_by_role("button", name="Remove rs700").click()
     visit.until(lambda: "rs700" not in visit.named)
     assert visit.errors == []
+
+
+def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(visit, tabs):
+    page = visit.page
+    tracks = page.locator("canvas.track-canvas")
+    card = page.get_by_role("status").filter(has_text="GENE1")
+    visit.find("gene1", card.is_visible)
+    words, _colour = visit.light(card.get_by_role("button", name="Light up"), "GENE1")
+    visit.show_page("Pangenome", lambda: visit.button("Run").is_visible())
+    dock = page.get_by_role("button", name=re.compile("^Keep the layout in sight.* beside"))
+    visit.insist(dock.click, lambda: tracks.is_visible() and visit.canvas.is_visible())
+    field = page.get_by_label("Region or feature")
+
+    def enter():
+        field.fill("REFA#0#chr1:50,001-60,000")
+        field.press("Enter")
+
+    visit.insist(enter, lambda: "chr1:50000-60000" in page.url)
+    visit.until(lambda: visit.view[0] > 0 and visit.width < 120_000)  # of some 210,000
+    x, y = visit.place()
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 120, y, steps=4)
+    page.mouse.up()
+    visit.until(lambda: "REFA" in page.url and "chr1:50000-60000" not in page.url)
+    divider = page.get_by_role("separator", name=re.compile("^Size of the page"))
+    divider.press("ArrowLeft")
+    visit.until(lambda: "split=tracks,beside,47" in page.url)
+    visit.run_for_long()
+    n_painted = visit.n_painted
+    visit.until(lambda: visit.n_painted > n_painted + 2)
+    assert tracks.is_visible()
+    again = LitVisit(tabs.new_page(), page.url)
+    again.until(lambda: again.page.locator("canvas.track-canvas").is_visible())
+    assert again.canvas.is_visible()
+    lit = again.page.get_by_role("list", name="Lit up").get_by_role("listitem")
+    again.until(lambda: words in lit.all_inner_texts())
+    visit.stop()
+    close = page.get_by_role("button", name="Close: the layout alone again")
+    visit.insist(close.click, lambda: not tracks.is_visible())
+    visit.until(lambda: "split=" not in page.url)
+    assert visit.errors + again.errors == []

@@ -318,7 +318,7 @@ class CutAndKeep:
 
 def _place_title(placed: PlacedAnnotations, place: int) -> str:
     path, start = placed.graph.path_names[placed.paths[place]], placed.starts[place]
-    return f"{annotation_name(placed, placed.rows[place])} ({path}, {start:,})"
+    return f"{annotation_name(placed, placed.rows[place])} ({path}, {start + 1:,})"
 
 
 def _measure(graph: PangenomeGraph, find: Find, around: Around) -> KeptPart | str:

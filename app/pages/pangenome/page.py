@@ -183,6 +183,10 @@ class PangenomePage(Page):
             self._seen_notices = (notes, note)
             self.notices.object = notices_html([*notes, note])
 
+    def stay_low(self, is_low: bool) -> None:
+        """Fold the panels under the picture away, or open them again."""
+        self.dock.fold(is_low)
+
     def close(self) -> None:
         """Stop drawing; the tab is closed."""
         self.view.picture.frames.detach()

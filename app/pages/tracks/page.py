@@ -126,6 +126,10 @@ class TracksPage(Page):
             self._seen_lit = seen
             self._lit.ask(lit_along, *seen)
 
+    def stay_low(self, is_low: bool) -> None:
+        """Fold the panels under the picture away, or open them again."""
+        self.dock.fold(is_low)
+
     def close(self) -> None:
         """Stop drawing: the tab is closed."""
         self.browser.close()

@@ -21,17 +21,6 @@ MAX_PLACES = 200
 REST_SECONDS = 0.7
 
 
-def write_place(region: PathRegion) -> str:
-    """Return a region as browsers write it.
-
-    Examples
-    --------
-    >>> write_place(PathRegion("chr7", 27_099_999, 27_300_000))
-    'chr7:27,100,000-27,300,000'
-    """
-    return f"{region.path}:{region.start + 1:,}-{region.end:,}"
-
-
 def describe_extent(region: PathRegion | None, bin_bp: int) -> str:
     """Return how much is shown and what a bin means, as HTML; empty without a region.
 

@@ -64,11 +64,12 @@ def kinds_and_places(found):
     [
         ("2", [("node", "[1]")]),
         ("1, 3", [("node", "[0, 2]")]),
-        ("a#1#chr1:103-108", [("region", f"{PATHS[0]}:3-8")]),
-        ("chr1:101-105", [("region", f"{PATHS[0]}:1-5"), ("region", f"{PATHS[1]}:1-5")]),
-        ("chr1:107-109", [("region", f"{PATHS[0]}:7-9")]),
-        ("chr7:2-4", [("region", "chr7:2-4")]),
-        ("7:2-4", [("region", "chr7:2-4")]),
+        ("a#1#chr1:104-108", [("region", f"{PATHS[0]}:3-8")]),
+        ("chr1:102-105", [("region", f"{PATHS[0]}:1-5"), ("region", f"{PATHS[1]}:1-5")]),
+        ("chr1:108-109", [("region", f"{PATHS[0]}:7-9")]),
+        ("chr7:3-4", [("region", "chr7:2-4")]),
+        ("7:3-4", [("region", "chr7:2-4")]),
+        ("chr7:3", [("region", "chr7:2-3")]),
         ("gene1", [("gene", f"{PATHS[0]}:2-5"), ("gene", f"{PATHS[0]}:4-9")]),
         ("peak2", [("feature", "chr7:5-9")]),
         ("rs2", [("SNP", "chr1:104-105")]),
@@ -84,6 +85,8 @@ def test_a_text_is_found_wherever_it_is(there, text, expected):
 def test_a_place_that_nothing_has_is_explained(there):
     with pytest.raises(ParameterError, match="not in the graph"):
         find_everywhere(there, "a#1#chr1:900-1000")
+    with pytest.raises(ParameterError, match="first base is 1"):
+        find_everywhere(there, "chr7:0-4")
 
 
 def test_nothing_open_finds_letters_alone():
@@ -120,10 +123,10 @@ def test_the_likeliest_is_gone_to_and_the_others_are_choices(session, there):
     session.opened = OpenGraph("two", "two", there.graph)
     gone = []
     finder = Finder(session, gone.append)
-    finder.find("chr1:101-105")
+    finder.find("chr1:102-105")
     poll_until(session.poll, lambda: gone)
     assert str(gone[0].region) == f"{PATHS[0]}:1-5"
-    assert finder.found["choices"] == [f"{PATHS[1]}:1-5 (region)"]
+    assert finder.found["choices"] == [f"{PATHS[1]}:2-5 (region)"]
     session.highlights.light_up(Highlight("all", "node", nodes=np.arange(2), graph=there.graph))
     poll_until(session.poll, lambda: session.highlights.sets)
     finder._handle_msg({"act": "choose", "row": 1})
@@ -143,11 +146,11 @@ def test_the_header_leads_to_the_page_that_has_it(graph):
     try:
         session.opened = OpenGraph("small", "small", graph)
         dashboard.deck.show("genotypes")
-        dashboard.finder.find("ref:1-3")
+        dashboard.finder.find("ref:2-3")
         poll_until(dashboard.poll, lambda: session.region == PathRegion("ref", 1, 3))
         assert dashboard.page.slug == "pangenome"
         dashboard.deck.show("tracks")
-        dashboard.finder.find("alt:4-9")
+        dashboard.finder.find("alt:5-9")
         poll_until(dashboard.poll, lambda: session.region == PathRegion("alt", 4, 9))
         assert dashboard.page.slug == "tracks"
         dashboard.finder.find("s3")

@@ -12,6 +12,7 @@ from genoviz.model import Intervals, PathRegion
 from genoviz_app.pages.pangenome.page import PangenomePage
 from genoviz_app.parts.lighting import LitList, light_button
 from genoviz_app.plots.lit_stretches import lit_along
+from genoviz_app.session.address import Address
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
@@ -98,12 +99,12 @@ def test_what_has_no_place_is_not_listed_and_it_is_said_why(session, graph):
     region = PathRegion("chr6", 10, 20)
     assert light(session, Highlight.of_region(region)) is None
     assert session.problem == (
-        "chr6:10-20 is not lit up: no graph is open. Open one whose paths have it, or tracks."
+        "chr6:11-20 is not lit up: no graph is open. Open one whose paths have it, or tracks."
     )
     session.opened = OpenGraph("small", "small", graph)
     assert light(session, Highlight.of_region(region)) is None
     assert session.problem == (
-        "chr6:10-20 is not lit up: the graph's paths have no contig chr6. Open a graph or tracks "
+        "chr6:11-20 is not lit up: the graph's paths have no contig chr6. Open a graph or tracks "
         "that have it."
     )
     assert light(session, Highlight("2 samples", "sample", samples=("x", "y"))) is None
@@ -186,3 +187,26 @@ def test_stretches_nearer_than_a_pixel_are_drawn_as_one_with_their_number(opened
     assert along.between(0, 7, 1.5).tolist() == [[0, 3, 2], [6, 7, 1]]
     assert along.between(2.5, 5, 0.1).tolist() == [[2, 3, 1]]
     assert along.between(3, 6, 0.1).tolist() == []
+
+
+def test_what_is_lit_is_part_of_the_link_and_what_is_too_large_is_said(opened):
+    graph = opened.opened.graph
+    light(opened, on_paths((0, 0, 2), (1, 5, 6), title="a,b!c", is_everywhere=True))
+    light(opened, Highlight("s3, s4", "node", nodes=np.array([2, 3]), graph=graph))
+    many = on_paths(*[(0, 1, 2)] * 41, title="many")
+    light(opened, many)
+    links = opened.highlights.link
+    assert len(links) == 2
+    words = [item["words"] for item in LitList(opened.highlights, print).items]
+    assert [text.endswith("; too many for a link") for text in words] == [False, False, True]
+    address = Address.parse(Address(lit=links).query, pages=())
+    assert address.lit == links
+    before = opened.highlights.sets
+    opened.highlights.clear()
+    opened.highlights.follow_link(("x", *address.lit, "node!n!n!s9"))
+    poll_until(opened.poll, lambda: len(opened.highlights.sets) == 2)
+    for old, new in zip(before, opened.highlights.sets, strict=False):
+        assert (old.title, old.words) == (new.title, new.words)
+        assert old.nodes.tolist() == new.nodes.tolist()
+    assert "'x' is nothing that could be lit up" in opened.problem
+    assert "has node 's9', which is not here" in opened.problem

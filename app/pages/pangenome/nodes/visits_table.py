@@ -44,7 +44,7 @@ def visit_rows(
             "Node": _node_names(graph, visits.nodes[kept]) if has_nodes else "",
             "Path": names[codes],
             "Sample": samples[codes],
-            "Start (bp)": starts,
+            "Start (bp)": starts + 1,
             "End (bp)": ends,
             "Strand": np.where(visits.is_reverse[kept], "-", "+"),
             "On its contig": _contig_texts(graph, paths, codes, starts, ends),
@@ -60,7 +60,7 @@ def visit_rows(
 def visited_region(rows: TableRows, row: int) -> PathRegion:
     """Return the stretch of the path that a row is about."""
     visit = rows.frame.iloc[row]
-    return PathRegion(visit["Path"], int(visit["Start (bp)"]), int(visit["End (bp)"]))
+    return PathRegion(visit["Path"], int(visit["Start (bp)"]) - 1, int(visit["End (bp)"]))
 
 
 def _node_names(graph: PangenomeGraph, nodes: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ def _contig_texts(
     firsts = offsets[codes]
     return np.array(
         [
-            f"{contigs[code]}:{start:,}-{end:,}" if offsets[code] else ""
+            f"{contigs[code]}:{start + 1:,}-{end:,}" if offsets[code] else ""
             for code, start, end in zip(
                 codes.tolist(), (starts + firsts).tolist(), (ends + firsts).tolist(), strict=True
             )

@@ -238,7 +238,7 @@ def _read_labels(placed: PlacedAnnotations) -> list:
 
 
 def annotation_rows(placed: PlacedAnnotations) -> TableRows:
-    """Return one row for each place, at most as many as a table holds; positions on the path."""
+    """Return one row for each place, at most as many as a table holds; on the path, from 1."""
     rows, paths = placed.rows[:MAX_ROWS], placed.paths[:MAX_ROWS]
     starts, ends = placed.starts[:MAX_ROWS], placed.ends[:MAX_ROWS]
     annotations, graph = placed.annotations, placed.graph
@@ -251,13 +251,13 @@ def annotation_rows(placed: PlacedAnnotations) -> TableRows:
             "Name": pd.Series(names, dtype=object),
             "Type": pd.Series(types, dtype=object),
             "Path": pd.Series([graph.path_names[path] for path in paths.tolist()], dtype=object),
-            "Start (bp)": starts,
+            "Start (bp)": starts + 1,
             "End (bp)": ends,
             "Length (bp)": ends - starts,
             "Strand": pd.Series([STRANDS[s] for s in annotations.strands[rows]], dtype=object),
             "On its contig": pd.Series(
                 [
-                    f"{contig}:{start:,}-{end:,}" if first else ""
+                    f"{contig}:{start + 1:,}-{end:,}" if first else ""
                     for contig, first, start, end in zip(
                         contigs,
                         firsts.tolist(),
@@ -311,7 +311,7 @@ def describe_place(placed: PlacedAnnotations, place: int) -> str:
     start, end, row = placed.starts[place], placed.ends[place], placed.rows[place]
     parts = [
         placed.annotations.types[row],
-        f"{start:,} to {end:,} ({end - start:,} bp)",
+        f"{start + 1:,} to {end:,} ({end - start:,} bp)",
         STRANDS[int(placed.annotations.strands[row])],
         "cut off at the path's end" if placed.is_clipped[place] else "",
     ]

@@ -338,7 +338,7 @@ def readout_html(
         What else there is to say, e.g. of annotations that found no place.
     """
     start, end = shown
-    seen = f"{start:,.0f} to {end:,.0f} ({end - start:,.0f} bp)"
+    seen = f"{start + 1:,.0f} to {end:,.0f} ({end - start:,.0f} bp)"
     if start <= 0 and end >= profile.length:
         seen = f"all {profile.length:,} bp, {profile.n_steps:,} steps"
     rows = [("Shown", f"{seen}{f'; {note}' if note else ''}")]
@@ -351,8 +351,8 @@ def readout_html(
 
 
 def _region_text(name: PathName, region: PathRegion) -> str:
-    text = f"{region.start:,} to {region.end:,} ({region.length:,} bp)"
+    text = f"{region.start + 1:,} to {region.end:,} ({region.length:,} bp)"
     if name.start:
-        start, end = region.start + name.start, region.end + name.start
+        start, end = region.start + name.start + 1, region.end + name.start
         text += f" = {name.contig}:{start:,}-{end:,}"
     return text

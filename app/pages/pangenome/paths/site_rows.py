@@ -111,7 +111,7 @@ def site_rows(graph: PangenomeGraph, sites: VariationSites, kind: int, min_size:
         chosen = chosen[np.sort(longest)]
     labels = np.array([label.label for label in SiteKind])
     values = (
-        sites.starts[chosen] + offset,
+        sites.starts[chosen] + offset + 1,
         labels.astype(object)[sites.kinds[chosen]],
         sites.max_lengths[chosen],
         sites.n_alleles[chosen],
@@ -126,7 +126,7 @@ def _gap_rows(sites: VariationSites, offset: int, min_size: int) -> SiteRows:
     lengths = sites.gap_ends - sites.gap_starts
     kept = np.flatnonzero(lengths >= min_size)[:MAX_LISTED]
     values = (
-        sites.gap_starts[kept] + offset,
+        sites.gap_starts[kept] + offset + 1,
         np.full(len(kept), "no site", object),
         lengths[kept],
         *[np.zeros(len(kept), np.int64)] * 3,

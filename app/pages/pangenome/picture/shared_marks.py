@@ -117,7 +117,7 @@ def region_nodes(graph: PangenomeGraph, region: PathRegion) -> np.ndarray:
 def region_title(graph: PangenomeGraph, region: PathRegion) -> str:
     """Return a short name of a region, in coordinates of its contig where the path has them."""
     name = graph.parsed_path_names[graph.find_path(region.path)]
-    return f"{name.contig}:{name.start + region.start:,}-{name.start + region.end:,}"
+    return f"{name.contig}:{name.start + region.start + 1:,}-{name.start + region.end:,}"
 
 
 def _mark_of(graph: PangenomeGraph, region: PathRegion) -> Mark:

@@ -28,7 +28,6 @@ from genoviz_app.pages.tracks.counting.region_counts import (
     write_counts,
 )
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
-from genoviz_app.pages.tracks.places import write_place
 from genoviz_app.pages.tracks.track import Track, by_title
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.file_button import file_button
@@ -36,6 +35,7 @@ from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import WRAPS
+from genoviz_app.parts.words import write_place
 from genoviz_app.session.session import Session
 
 VIEW, SERVER_FILE, UPLOAD = "The view", "A file on the server", "An uploaded file"

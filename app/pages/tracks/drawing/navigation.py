@@ -24,11 +24,11 @@ from genoviz_app.pages.tracks.places import (
     known_contig,
     parse_place,
     suggest,
-    write_place,
 )
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.styles import WRAPS
+from genoviz_app.parts.words import write_place
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 

@@ -58,8 +58,8 @@ def test_a_file_is_added_listed_labelled_and_taken_away(listed):
     frame = panel.table.table.value
     assert frame["Path"].tolist() == ["alt", "alt"]
     assert frame[["Start (bp)", "End (bp)", "Length (bp)"]].values.tolist() == [
-        [4, 10, 6],
-        [0, 2, 2],
+        [5, 10, 6],
+        [1, 2, 2],
     ]
     assert frame["Strand"].tolist() == ["", "-"]
     assert panel.summary.object == "2 of 3 annotations lie on paths."

@@ -91,7 +91,7 @@ def test_picked_nodes_and_annotations_are_sources(kept):
     wait_for(kept, "2 nodes, 7 bp, of 2 paths")
     kept.panel.source.value = ANNOTATION
     assert kept.panel.place.visible
-    assert list(kept.panel.place.options) == ["middle (ref, 4)", "end (alt, 10)"]
+    assert list(kept.panel.place.options) == ["middle (ref, 5)", "end (alt, 11)"]
     wait_for(kept, "1 node, 2 bp")
     kept.panel.place.value = 1
     wait_for(kept, "1 node, 1 bp")

@@ -40,6 +40,7 @@ def rows_of(graph, facts):
     nodes = [graph.node_names.find(name) for name in frame["Node"]]
     if not frame["Node"].any():
         nodes = [int(facts.nodes[0])] * len(frame)
+    frame = frame.assign(**{"Start (bp)": frame["Start (bp)"] - 1})
     columns = (frame[name].tolist() for name in ("Path", "Start (bp)", "End (bp)", "Strand"))
     return sorted(zip(nodes, *columns, strict=True))
 

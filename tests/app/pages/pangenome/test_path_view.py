@@ -11,8 +11,12 @@ from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.linear_view import PathView
-from genoviz_app.pages.pangenome.picture.shared_marks import find_seen
-from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks, region_nodes, region_title
+from genoviz_app.pages.pangenome.picture.shared_marks import (
+    SharedMarks,
+    find_seen,
+    region_nodes,
+    region_title,
+)
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
 from tests.graphs import make_graph
@@ -60,7 +64,7 @@ def test_a_region_shows_its_path_and_is_marked_in_the_picture(opened):
     assert (band.left, band.right) == (5, 9)
     poll_until(opened.poll, lambda: marks_of(opened.view))
     (mark,) = marks_of(opened.view).values()
-    assert (mark.nodes.tolist(), mark.label) == ([2], "alt:5-9")
+    assert (mark.nodes.tolist(), mark.label) == ([2], "alt:6-9")
     opened.session.region = None
     opened.poll()
     assert not opened.panel.track._band.visible
@@ -117,7 +121,7 @@ def test_a_region_is_named_in_coordinates_of_its_contig():
     graph = make_graph([4, 2], [[1, 2, 1]])
     graph = type(graph)(**{**vars_of(graph), "path_names": ("grch38#chr6:1000-1010",)})
     region = PathRegion("grch38#chr6:1000-1010", 2, 5)
-    assert region_title(graph, region) == "chr6:1,002-1,005"
+    assert region_title(graph, region) == "chr6:1,003-1,005"
     assert region_nodes(graph, region).tolist() == [0, 1]
 
 

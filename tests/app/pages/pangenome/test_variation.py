@@ -72,7 +72,7 @@ def test_sites_are_listed_in_the_coordinates_of_the_contig(opened):
     assert opened.panel.find_button.visible
     find(opened)
     frame = shown(opened)
-    assert frame["Start (bp)"].tolist() == [1005, 1010]
+    assert frame["Start (bp)"].tolist() == [1006, 1011]
     assert frame["Kind"].tolist() == ["SNP", "deletion"]
     assert frame["Size (bp)"].tolist() == [1, 30]
     assert frame["Paths"].tolist() == [3, 3]

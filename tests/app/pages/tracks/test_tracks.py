@@ -12,8 +12,9 @@ from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.tracks import TracksPage
 from genoviz_app.pages.tracks.counting.path_depths import PathSet
-from genoviz_app.pages.tracks.places import parse_place, write_place
+from genoviz_app.pages.tracks.places import parse_place
 from genoviz_app.pages.tracks.track import Scale
+from genoviz_app.parts.words import write_place
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
