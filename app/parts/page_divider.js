@@ -44,7 +44,14 @@ function make(tag, className, label) {
 function makeIcon(label, shape, act) {
   const button = make("button", "icon", label);
   button.type = "button";
-  button.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${shape}"/></svg>`;
+  const [svg, path] = ["svg", "path"].map((tag) =>
+    document.createElementNS("http://www.w3.org/2000/svg", tag),
+  );
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", shape);
+  svg.append(path);
+  button.append(svg);
   button.addEventListener("click", act);
   return button;
 }

@@ -47,8 +47,8 @@ class ManhattanFigure:
     ----------
     plot, note
         The figure, and what it says while it is empty.
-    dots, borders, chosen
-        What it draws: variants, ends of contigs, and the variant that is picked.
+    dots, borders, chosen, lit
+        What it draws: variants, ends of contigs, the variant that is picked, and those lit up.
     """
 
     def __init__(self, name: str, value_name: str, *, min_height: int = 150) -> None:
@@ -65,7 +65,7 @@ class ManhattanFigure:
         self.plot.yaxis[0].formatter = PrintfTickFormatter(format="%.3g")
         self._names, self._basic_ticker = FixedTicker(ticks=[]), self.plot.xaxis[0].ticker
         self.dots, self.borders = _source(COLUMNS), _source(("x",))
-        self.chosen = _source(("x", "y"))
+        self.chosen, self.lit = _source(("x", "y")), _source(("x", "y", "colour"))
         self._lines: list[Span] = []
         self.note = EmptyNote(self.plot)
         self._draw(value_name)
@@ -78,6 +78,9 @@ class ManhattanFigure:
         drawn = self.plot.scatter(
             "x", "y", source=self.dots, size=DOT, fill_color=colour, line_color=None,
             fill_alpha=0.85,
+        )  # fmt: skip
+        self.plot.scatter(
+            "x", "y", source=self.lit, size=2 * DOT, fill_color="colour", line_color="#06121c",
         )  # fmt: skip
         self.plot.scatter(
             "x", "y", source=self.chosen, marker="circle", size=12, fill_color=None,

@@ -126,8 +126,11 @@ class Highlights(param.Parameterized):
         return None if opened is None else opened.graph
 
     def _knows(self, contig: str) -> bool:
-        """Return whether the tracks that are open have a contig."""
+        """Return whether the tracks or the genotypes that are open have a contig."""
         names = {contig, *aliases(contig)}
+        genotypes = self._session.genotypes.opened
+        if genotypes is not None and names & set(genotypes.genotypes.variants.contigs):
+            return True
         return any(names & set(file.data.contigs) for file in self._session.tracks.files)
 
     def _submit(

@@ -7,13 +7,13 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.model import PathRegion
 from genoviz_app.pages.tracks.address import TracksLink
 from genoviz_app.pages.tracks.counting.counts_table import CountsTable
 from genoviz_app.pages.tracks.counting.path_depths import DepthPicker, PathDepths
 from genoviz_app.pages.tracks.drawing.browser import TrackBrowser
 from genoviz_app.pages.tracks.drawing.navigation import Navigation
 from genoviz_app.pages.tracks.exports import Exports
+from genoviz_app.pages.tracks.places import region_around
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.pages.tracks.track_settings import TrackPicker, TrackSettings
 from genoviz_app.parts.dock import Dock
@@ -168,11 +168,9 @@ class TracksPage(Page):
             contig = navigation.known(name)
             stretches = lit.stretches(contig) if contig else ()
             if len(stretches):
-                start, end = int(stretches[:, 0].min()), int(stretches[:, 1].max())
-                margin = max((end - start) // 10, 50)
                 # The layout beside it shows all places of the set, of which this is one.
                 go = navigation.follow if self._session.is_split else navigation.go_to
-                go(PathRegion(contig, max(start - margin, 0), end + margin))
+                go(region_around(contig, stretches))
                 return
 
     def _show_notes(self) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
 from genoviz.model.intervals.intervals import aliases
@@ -19,6 +21,19 @@ _STRETCH = re.compile(r"^(\d[\d,]*)(?:\s*(?:-|\.\.|to)\s*(\d[\d,]*))?$")
 FindFeature = Callable[[str], PathRegion | None]
 MAX_PLACES = 200
 REST_SECONDS = 0.7
+
+
+def region_around(contig: str, stretches: np.ndarray) -> PathRegion:
+    """Return the region that shows all of some stretches, with a margin.
+
+    Examples
+    --------
+    >>> region_around("chr7", np.array([[500, 600], [100, 2100]]))
+    PathRegion(path='chr7', start=0, end=2300)
+    """
+    start, end = int(stretches[:, 0].min()), int(stretches[:, 1].max())
+    margin = max((end - start) // 10, 50)
+    return PathRegion(contig, max(start - margin, 0), end + margin)
 
 
 def describe_extent(region: PathRegion | None, bin_bp: int) -> str:

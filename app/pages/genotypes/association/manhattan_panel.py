@@ -14,6 +14,7 @@ from genoviz_app.pages.genotypes.association.manhattan_points import (
     GenomeAxis,
     Track,
     View,
+    lit_points,
     make_dots,
     nearest,
 )
@@ -23,6 +24,7 @@ from genoviz_app.plots.manhattan import ManhattanFigure, position_ticks, seen_na
 from genoviz_app.session.session import Session
 
 REST_SECONDS, NO_WIDTH, NO_HEIGHT, SMALLEST_VIEW = 0.06, 900, 220, 50
+NONE_LIT: dict[str, Any] = {"x": [], "y": [], "colour": []}
 LONG = 1_000
 """From how many bp on parts of one do not matter."""
 
@@ -69,6 +71,10 @@ class ManhattanPanel:
         self._is_stale, self._changed_at = False, 0.0
         self._turn = Turn(figure.plot, self._draw)
         self._dots = Question(session, "dots along the genome", self._on_dots)
+        self._lit = Question(session, "variants that are lit up", self._on_lit)
+        self._lit_points: dict[str, Any] = NONE_LIT
+        self._highlights = session.highlights
+        session.highlights.param.watch(lambda _: self._find_lit(), "sets")
         figure.show_nothing(nothing)
         self.panel = pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
         plot = figure.plot
@@ -122,6 +128,21 @@ class ManhattanPanel:
                 self._follow_link()
         else:
             self._is_stale = True
+        self._find_lit()
+
+    def _find_lit(self) -> None:
+        """Find which variants are lit up."""
+        sets = self._highlights.shown
+        if self.track is not None and sets:
+            self._lit.ask(lit_points, self.track, sets)
+        else:
+            self._lit.drop()
+            self._on_lit(NONE_LIT)
+
+    def _on_lit(self, points: dict[str, Any]) -> None:
+        if points is not self._lit_points:
+            self._lit_points = points
+            self._turn.ask()
 
     @staticmethod
     def _room(axis: GenomeAxis) -> float:
@@ -171,6 +192,7 @@ class ManhattanPanel:
             self._mark()
 
     def _mark(self) -> None:
+        self.figure.lit.data = self._lit_points
         track, variant = self.track, self._chosen
         if track is None or variant is None or variant >= len(track.values):
             self.figure.choose(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.plots.lit_stretches import Lit
 
 CELL = 3
 """Pixels, less than a dot is wide; of dots in one cell the highest covers the others."""
 
 GAP = 0.004
 NEAR_PIXELS = 30
+MOST_LIT = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,30 @@ class GenomeAxis:
         """Return the variants from ``start`` to ``end`` on the axis, int64, by place."""
         first, stop = np.searchsorted(self.sorted_places, [start, end], side="left")
         return self.order[first : int(stop) + 1]
+
+
+def lit_points(track: Track, sets: Iterable[Lit]) -> dict[str, Any]:
+    """Return where variants that are lit up are drawn, and in which colours; the last set on top.
+
+    Of a set with more than 2,000 of them, those with the largest values.
+    """
+    axis, places = track.axis, track.axis.sorted_places
+    xs, ys, colours = [np.empty(0)], [np.empty(0)], []
+    for lit in sets:
+        change = np.zeros(len(places) + 1, np.int64)
+        for rank in np.flatnonzero(axis.has_positions).tolist():
+            ends = axis.starts[rank] + lit.stretches(axis.names[rank])
+            ends = np.minimum(ends, axis.ends[rank])
+            first, stop = np.searchsorted(places, ends, side="left").T
+            np.add.at(change, first, 1)
+            np.add.at(change, stop, -1)
+        rows = axis.order[np.cumsum(change)[:-1] > 0]
+        rows = rows[np.isfinite(track.values[rows])]
+        rows = rows[np.argsort(-np.abs(track.values[rows]), kind="stable")[:MOST_LIT]]
+        xs.append(axis.places[rows])
+        ys.append(track.values[rows])
+        colours += [lit.colour] * len(rows)
+    return {"x": np.concatenate(xs), "y": np.concatenate(ys), "colour": colours}
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ from genoviz_app.pages.genotypes.association.manhattan_points import (
     GenomeAxis,
     Track,
     View,
+    lit_points,
     nearest,
     thin,
 )
@@ -57,6 +58,7 @@ from genoviz_app.plots.linkage import (
 )
 from genoviz_app.plots.manhattan import seen_names
 from genoviz_app.plots.one_variant import box_columns, share_columns
+from genoviz_app.session.lit_sets import Highlight
 from tests.app.conftest import poll_until
 
 N, M = 60, 40
@@ -140,6 +142,25 @@ def test_of_dots_in_a_cell_the_highest_is_drawn():
     assert {cell(row): track.values[row] for row in inner} == {
         place: max(values) for place, values in best.items()
     }
+
+
+def test_variants_that_are_lit_are_drawn_in_the_colours_of_their_sets():
+    places = [("1", 5), ("2", 40), ("1", 99), ("2", 7), ("1", 50), ("X", -1)]
+    axis = GenomeAxis.of(variants_at(places))
+    track = Track(variants_at(places), axis, np.array([3, 1, 2, np.nan, 4, 5.0]), list, "p")
+
+    class Lit:
+        title, colour = "some", "#ff3ea5"
+
+        def stretches(self, contig):
+            found = {"1": [(4, 60), (5, 6)], "2": [(7, 8), (40, 41)]}
+            return np.array(found.get(contig, []), np.int64).reshape(-1, 2)
+
+    drawn = lit_points(track, [Lit()])
+    assert drawn["x"].tolist() == axis.places[[4, 0, 1]].tolist()
+    assert drawn["y"].tolist() == [4, 3, 1]
+    assert drawn["colour"] == ["#ff3ea5"] * 3
+    assert lit_points(track, [])["x"].tolist() == []
 
 
 def test_a_click_finds_the_nearest_dot():
@@ -235,6 +256,14 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
     expected = np.linalg.lstsq(matrix, design.phenotype[is_there], rcond=None)[0][0]
     assert scan.beta[variant] == pytest.approx(expected, rel=1e-9)
     assert state.variant == int(np.nanargmax(scan.minus_log10_p))
+    variants, place = state.subject.variants, int(state.subject.variants.positions[state.variant])
+    contig = variants.contigs[variants.contig_ids[state.variant]]
+    session.highlights.light_up(Highlight.of_region(PathRegion(contig, place, place + 1)))
+    lit = panel.manhattan.figure.lit
+    poll_until(panel.test_poll, lambda: len(lit.data["x"]))
+    assert lit.data["y"].tolist() == [scan.minus_log10_p[state.variant]]
+    session.highlights.clear()
+    poll_until(panel.test_poll, lambda: len(lit.data["x"]) == 0)
     poll_until(panel.test_poll, lambda: panel.card.facts is not None and panel.region.near)
     assert "β per copy of A1" in panel.card.text.object
     assert "60 samples" in panel.form.said.object or "59 samples" in panel.form.said.object
