@@ -152,7 +152,8 @@ class PangenomePage(Page):
         """Bring the page up to date; called some twenty times a second."""
         self.view.poll()
         self._follower.poll()
-        self._marks.poll()
+        if self._session.is_split:
+            self._marks.poll()
         self.dock.poll()
         run = self.view.run
         self._session.runs.follow(run, self.view.settings.title)
