@@ -35,17 +35,17 @@ LOOK_SECONDS = 0.5
 ZOOM_STEP = 1.6
 # Where there is no room beside the picture, its controls are below it, and the chart is left out.
 BELOW_PICTURE = """
-@container (max-width: 720px) {
+@media (min-width: 900px) { @container (max-width: 720px) {
   .MuiBox-root { flex-direction: column !important; }
   .child-wrapper > * { width: auto !important; min-width: 0 !important; }
   .child-wrapper > .beside-picture { flex: 0 0 auto !important; height: auto !important; }
-}
+} }
 """
 WITHOUT_CHART = """
-@container (max-width: 720px) {
+@media (min-width: 900px) { @container (max-width: 720px) {
   .column { width: auto !important; }
   .child-wrapper:last-child > * { display: none !important; }
-}
+} }
 """
 SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 

@@ -39,16 +39,16 @@ SMALL: dict[str, Any] = {
 
 # Below the picture, where there is no room beside it (see layout_view.py), they take little height.
 BUTTONS_IN_A_LINE = """
-@container (max-width: 720px) {
+@media (min-width: 900px) { @container (max-width: 720px) {
   .MuiBox-root { flex-flow: row wrap !important; gap: 0 6px; }
   .child-wrapper > * { margin-top: 0 !important; margin-bottom: 6px !important; }
-}
+} }
 """
 NUMBERS_IN_LINES = """
-@container (max-width: 720px) {
+@media (min-width: 900px) { @container (max-width: 720px) {
   .numbers { display: flex; flex-wrap: wrap; gap: 0 6px; }
   .numbers dd { margin-right: 12px; }
-}
+} }
 """
 
 
