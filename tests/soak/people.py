@@ -135,6 +135,8 @@ class Designer(Person):
 
     async def act(self) -> None:
         tab = self.tab
+        if self.n_moves == 0:  # a small graph is laid out as it opens
+            await tab.until(lambda: not tab.parts[self.run].get("disabled"))
         if not tab.parts[self.run].get("disabled"):
             is_taken = lambda: tab.parts[self.run].get("disabled")  # noqa: E731
             await self.measure("run a layout", tab.click(self.run), is_taken)
