@@ -134,7 +134,7 @@ def test_options_ask_for_the_same_as_an_input_file(run, genome, tmp_path):
     assert [row.split("\t")[4:] for row in fewer] == [["+", "0"]]
 
 
-def test_a_guide_with_its_pam_finds_what_it_finds_without(run, genome, tmp_path):
+def test_a_guide_with_its_pam_finds_what_it_finds_without(run, genome, tmp_path, monkeypatch):
     code, bare, _ = run("--guide", GUIDE, "--genome", genome)
     assert (code, bare != "") == (0, True)
     for guide in (f"{GUIDE}TGG", f"{GUIDE}NNN"):
@@ -150,10 +150,14 @@ def test_a_guide_with_its_pam_finds_what_it_finds_without(run, genome, tmp_path)
     assert "2 guides end in the PAM NGG, which is left out of them: 21forw, 7rev" in err
     rows = json.loads(out)["guides"]
     assert [(row["id"], row["is_found"]) for row in rows] == [("21forw", True), ("7rev", False)]
-    _, _, err = run("--guides", "guides.tsv", "--genome", genome)
+    _, hits, err = run("--guides", "guides.tsv", "--genome", genome)
     assert [line for line in err.splitlines() if line.startswith("7rev")] == [
         "7rev                0  0  not found in this genome"
     ]
+    monkeypatch.setattr("genoviz.cli.offtargets.results._SHOWN", 1)
+    _, out, err = run("--guides", "guides.tsv", "--genome", genome)
+    assert out == hits
+    assert "1 of 2 guides: not found in this genome" in err
 
 
 def test_a_table_whose_guides_do_not_parse_is_refused(run, genome, tmp_path):
