@@ -191,21 +191,20 @@ def stress_by_distance(
     if n_samples < 1:
         raise ParameterError(f"n_samples is {n_samples}, needs at least 1")
     random = np.random.default_rng(seed)
-    lengths = np.diff(graph.path_offsets)
-    of_steps = np.repeat(np.arange(graph.n_paths), lengths)
     first = random.integers(max(graph.n_steps, 1), size=n_samples if graph.n_steps else 0)
-    longest = lengths[of_steps[first]].astype(np.float64)
+    paths = np.searchsorted(graph.path_offsets, first, side="right") - 1
+    path_ends = graph.path_offsets[paths + 1]
+    longest = (path_ends - graph.path_offsets[paths]).astype(np.float64)
     jumps = np.exp(random.random(len(first)) * np.log(longest)).astype(np.int64)
     weights = np.log(longest) / np.log1p(1 / jumps)
-    is_pair = (first + jumps < graph.path_offsets[of_steps[first] + 1]) & (longest > 1)
+    is_pair = (first + jumps < path_ends) & (longest > 1)
     first, jumps, weights = first[is_pair], jumps[is_pair], weights[is_pair]
-    nodes = graph.steps >> 1
-    ends = np.cumsum(graph.node_lengths[nodes])
     places, points = [], []
     for steps in (first, first + jumps):
         is_end = random.integers(2, size=len(steps))
         handles = graph.steps[steps]
-        places.append(ends[steps] - (1 - is_end) * graph.node_lengths[nodes[steps]])
+        lengths = graph.node_lengths[handles >> 1]
+        places.append(graph.position_index.positions_of(steps) + is_end * lengths)
         points.append(layout.coordinates[handles >> 1, (handles & 1) ^ is_end])
     along = np.abs(places[1] - places[0]).astype(np.float64)
     pairs = np.column_stack([along, np.hypot(*(points[1] - points[0]).T)])

@@ -24,7 +24,7 @@ from genoviz.analyses.graph.layout.stress_results import (
     interval,
     shape_of,
 )
-from genoviz.backend import Backend, array_module, load_kernel, to_device
+from genoviz.backend import Backend, array_module, load_kernel, to_device, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import iter_slices
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
@@ -172,9 +172,7 @@ class StressSampler:
         self._records = to_device(records.records, backend)
         self._path_starts = xp.asarray(records.path_starts)
         self._block_paths = xp.asarray(records.block_paths)
-        starts = records.path_starts
-        starts = starts if isinstance(starts, np.ndarray) else starts.get()
-        self._n_steps = np.diff(starts) - 1
+        self._n_steps = np.diff(to_host(records.path_starts)) - 1
 
     def sample(self, points: np.ndarray, *, n_samples: int, seed: int = 0) -> PathStress:
         """Return the stress of points (float64, (2 n_nodes, 2)) from ``n_samples`` terms."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from genoviz.analyses.graph.picture.drawing import BYS, By, LayoutDrawing
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz.backend import Backend
+from genoviz.backend import Backend, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.segment_raster import key_values
 
@@ -102,12 +102,12 @@ def rasterize(
             values = np.repeat(np.asarray(values), 2)
         drawing = LayoutDrawing(_segments(array, glyph), node_values=values, backend=backend)
     image = drawing.image(view, agg, is_local=False)
-    pixels = image if isinstance(image, np.ndarray) else image.get()
+    pixels = to_host(image)
     if glyph == "line":
         starts = _joined_starts(array, view)
         again = LayoutDrawing(_segments(starts, "points"), backend=backend)
         image = again.image(view, "count", is_local=False)
-        pixels = pixels - (image if isinstance(image, np.ndarray) else image.get())
+        pixels = pixels - to_host(image)
     return xarray.DataArray(
         pixels if agg == "count" else key_values(pixels),
         dims=("y", "x"),
