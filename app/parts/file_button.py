@@ -1,16 +1,16 @@
-"""A button that makes a file and hands it to the browser."""
+"""Buttons and menus that make a file and hand it to the browser."""
 
 from __future__ import annotations
 
 import asyncio
-import io
 import re
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import panel_material_ui as pmui
+from panel.custom import JSComponent
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.generators import last_of
@@ -26,23 +26,31 @@ FORMULA = {
 
 Writer = Callable[[Path], Any]
 """Writes a file to a path, or returns a generator that does."""
+Prepare = Callable[[], tuple[str, Writer]]
+"""Returns a file's name, and what writes it."""
+LOOK: dict[str, Any] = {"size": "small", "variant": "outlined", "color": "default"}
 
 WRITERS = JobPool("genoviz-write", n_threads=2)
 """Writes the files of all tabs, while their questions are answered."""
 POLL_SECONDS = 0.05
 
 
-class FileButton(pmui.FileDownload):
-    """A button that hands over nothing where no file was made, as its callback has said why."""
+class Handover(JSComponent):
+    """Nothing to be seen: hands files to the browser, which saves them."""
 
-    def _sync_data(self, fileobj: io.BytesIO | None) -> None:
-        if fileobj is not None:
-            super()._sync_data(fileobj)
+    _esm = Path(__file__).with_name("handover.js").read_text()
+
+    def __init__(self) -> None:
+        super().__init__(
+            width=0, height=0, margin=0, sizing_mode="fixed", styles={"position": "absolute"}
+        )
+
+    def hand_over(self, name: str, content: bytes) -> None:
+        """Have the browser save a file."""
+        self._send_msg({"name": name, "content": content})
 
 
-def file_button(
-    session: Session, label: str, prepare: Callable[[], tuple[str, Writer]], **options: Any
-) -> FileButton:
+def file_button(session: Session, label: str, prepare: Prepare, **options: Any) -> pmui.Button:
     """Return a button; a press makes the file beside the page.
 
     Parameters
@@ -50,26 +58,74 @@ def file_button(
     prepare
         Called by the press: returns the file's name and what writes it to a path.
     """
+    button = pmui.Button(label=label, icon="file_download", **LOOK, **options)
 
-    async def make() -> io.BytesIO | None:
-        try:
-            name, write = prepare()
-            job = session.submit(iter_content(name, write), title="write a file", pool=WRITERS)
-            content = await result_of(job)
-        except GenovizError as error:
-            session.problem = f"The file was not made: {describe_problem(error)}"
-            return None
-        if content is None:
-            return None
-        button.filename = name
-        return io.BytesIO(content)
+    async def press(_event: Any) -> None:
+        await hand_over(session, prepare)
 
-    button = FileButton(
-        callback=make, filename="genoviz", label=label, auto=True, size="small", **options
-    )
-    # Given to the constructor, these two would bring a warning of Panel's about itself.
-    button.param.update(variant="outlined", color="default")
+    button.on_click(press)
     return button
+
+
+class ExportMenu(pmui.MenuButton):
+    """A button with a menu of files; the one that is chosen is made beside the page.
+
+    Parameters
+    ----------
+    files
+        Called with nothing for each file by what the menu says of it, which ends with the kind
+        of file in brackets; see `file_button`.
+    has_names
+        Whether tables have names in them, which a spreadsheet could take for formulas.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        files: Mapping[str, Prepare],
+        *,
+        has_names: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(label="Export", icon="file_download", **LOOK, **options)
+        self._session, self.files, self._has_names = session, dict(files), has_names
+        self.offer(self.files)
+        self.on_click(self.choose)
+
+    @property
+    def offered(self) -> list[str]:
+        """What the menu lists."""
+        return [item["label"] for item in self.items]
+
+    def offer(self, labels: Iterable[str]) -> None:
+        """List these files alone."""
+        self.items = [{"label": label, "icon": _icon_of(label)} for label in labels]
+
+    async def choose(self, item: dict[str, Any]) -> None:
+        """Make a file and hand it over."""
+        prepare = self.files[item["label"]]
+        await hand_over(self._session, prepare, has_names=self._has_names)
+
+
+def _icon_of(label: str) -> str:
+    kind = label.rpartition("(")[2].rstrip(")")
+    return {"PNG": "image", "SVG": "draw", "PDF": "picture_as_pdf", "HTML": "language"}.get(
+        kind, "table_rows"
+    )
+
+
+async def hand_over(session: Session, prepare: Prepare, *, has_names: bool = True) -> None:
+    """Make a file and hand it to the browser; the session says why where there is none."""
+    try:
+        name, write = prepare()
+        steps = iter_content(name, write, has_names=has_names)
+        job = session.submit(steps, title="write a file", pool=WRITERS)
+        content = await result_of(job)
+    except GenovizError as error:
+        session.problem = f"The file was not made: {describe_problem(error)}"
+        return
+    if content is not None:
+        session.hand_over(name, content)
 
 
 async def result_of(job: Job, show: Callable[[Any], None] = lambda _: None) -> Any:
@@ -88,7 +144,9 @@ async def result_of(job: Job, show: Callable[[Any], None] = lambda _: None) -> A
     return job.snapshot if job.state is JobState.FINISHED else None
 
 
-def iter_content(name: str, write: Writer, *, max_bytes: int | None = None) -> Iterator[Any]:
+def iter_content(
+    name: str, write: Writer, *, max_bytes: int | None = None, has_names: bool = True
+) -> Iterator[Any]:
     """Write a file of that name, and yield its steps, and what was written as the last.
 
     Raises
@@ -107,7 +165,8 @@ def iter_content(name: str, write: Writer, *, max_bytes: int | None = None) -> I
                 f"{name} has {n_bytes / 1e6:,.0f} MB, a download has at most "
                 f"{max_bytes / 1e6:,.0f} MB; save the view, or longer bins"
             )
-        yield plain_cells(name, path.read_bytes())
+        content = path.read_bytes()
+        yield plain_cells(name, content) if has_names else content
 
 
 def write_to_bytes(name: str, write: Writer) -> bytes:

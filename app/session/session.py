@@ -140,6 +140,7 @@ class Session(param.Parameterized):
         self.genotypes = GenotypeFiles(self)
         self.highlights = Highlights(self)
         self.runs = LayoutRuns()
+        self.hand_over: Callable[[str, bytes], None] = lambda _name, _content: None
 
     def submit(
         self,

@@ -331,6 +331,19 @@ class Visit:
                 press()
         return download.value
 
+    def exported(self, label):
+        """Choose a file in the menu of exports that is seen; give the download."""
+        menu, item = (
+            self.button("Export").locator("visible=true"),
+            self.page.get_by_role("menuitem", name=label),
+        )
+
+        def press():
+            self.insist(menu.first.click, item.is_visible)
+            item.click()
+
+        return self.saved(press)
+
     def run_for_long(self):
         """Begin a layout that does not end while a test looks at it."""
         field = self.page.get_by_role("textbox", name=re.compile("^Iterations"))

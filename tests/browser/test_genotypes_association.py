@@ -41,7 +41,7 @@ class GenotypesVisit(Visit):
         self.insist(lambda: self.press(name), lambda: self.says(text))
 
     def download(self, name):
-        return self.saved(lambda: self.press(name)).path().read_text()
+        return self.exported(name).path().read_text()
 
     @property
     def rows(self):
@@ -71,13 +71,13 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit.insist(visit.rows.nth(1).click, lambda: "region=" in visit.page.url)
     card = visit.page.locator("h4:visible", has_text=re.compile(rf"^{re.escape(name)}\b"))
     visit.until(lambda: card.count() == 1)
-    assert len(visit.download("TSV").splitlines()) == 401
+    assert len(visit.download("All results (TSV)").splitlines()) == 401
 
     visit.show_tab("Prediction")
     visit.until(lambda: visit.says("Heritability"))
     visit.press_until("Run", "converged")
     visit.press_until("Cross-validate", "Accuracy 0.")
-    assert visit.download("Values").startswith("rank\tfamily\tsample\t")
+    assert visit.download("Breeding values (TSV)").startswith("rank\tfamily\tsample\t")
 
     visit.show_tab("Association")
     visit.insist(lambda: visit.press("Show on tracks"), lambda: "page=tracks" in visit.page.url)

@@ -159,7 +159,7 @@ def test_a_link_lists_the_hits_again(tabs, dashboard_url, genome_file):
     visit.until(lambda: visit.says("1 of 2 hits"))
     visit.until(lambda: visit.rows(1).count() == 1)
     visit.until(lambda: "chr2" in visit.rows(1).first.inner_text())
-    download = visit.saved(visit.button("BED").click)
+    download = visit.exported("(BED)")
     assert download.path().read_text().startswith("chr2\t9000\t9023\tone\t")
     assert visit.errors == []
     outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]

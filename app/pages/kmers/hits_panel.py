@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from genoviz_app.pages.kmers.hits import (
     shorten_kmer,
 )
 from genoviz_app.pages.kmers.state import LONG_SECONDS, KmerState
-from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.file_button import ExportMenu, file_stem
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
@@ -125,10 +126,13 @@ class HitsPanel:
         self.after = self._icon("chevron_right", f"The next {BLOCK:,} hits", BLOCK)
         small: dict[str, Any] = {"margin": (5, 4, 0, 0)}
         self.light = light_button(session, self._lit, "all these hits", **small)
+        files = {"All hits (TSV)": "tsv", "All hits (BED)": "bed"}
+        self.exports = ExportMenu(
+            session, {name: partial(self._file, kind) for name, kind in files.items()}, **small
+        )
         bar = pmui.Row(
             self.table.search, self.before, self.after, self.said, self.light,
-            file_button(session, "TSV", lambda: self._file("tsv"), **small),
-            file_button(session, "BED", lambda: self._file("bed"), **small),
+            self.exports,
             sizing_mode="stretch_width", margin=(4, 8, 2, 8),
         )  # fmt: skip
         self.panel = pmui.Row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -29,7 +29,6 @@ from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks
 from genoviz_app.pages.pangenome.statistics import Statistics
 from genoviz_app.parts.dock import Dock
-from genoviz_app.parts.file_button import WRITERS
 from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.opening_bar import OpeningBar
@@ -98,13 +97,7 @@ class PangenomePage(Page):
     @cached_property
     def downloads(self) -> Downloads:
         """The section of files to save."""
-        return Downloads(
-            self.view.run,
-            self.view.picture,
-            get_name=self._name,
-            complain=self._complain,
-            submit=partial(self._session.submit, pool=WRITERS),
-        )
+        return Downloads(self._session, self.view.run, self.view.picture, get_name=self._name)
 
     @property
     def link(self) -> Address:

@@ -5,7 +5,6 @@ A file that takes a while is made by a job, with progress, and can be stopped.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,8 @@ from genoviz_app.pages.tracks.track_values import (
     iter_write_features,
 )
 from genoviz_app.parts.file_button import (
+    LOOK,
     WRITERS,
-    FileButton,
     file_stem,
     iter_content,
     result_of,
@@ -87,11 +86,8 @@ class FileJob(param.Parameterized):
         super().__init__()
         self._session, self._prepare = session, prepare
         self._job: Job | None = None
-        self.button = FileButton(
-            callback=self.make, filename="genoviz", label=label, auto=True, size="small", **look
-        )
-        # Given to the constructor, these two would bring a warning of Panel's about itself.
-        self.button.param.update(variant="outlined", color="default")
+        self.button = pmui.Button(label=label, icon="file_download", **LOOK, **look)
+        self.button.on_click(self.make)
         bar = OpeningBar(self, self.cancel, (6, 0))
         self.progress = bar.panel
 
@@ -100,22 +96,20 @@ class FileJob(param.Parameterized):
         if self._job is not None:
             self._job.cancel()
 
-    async def make(self) -> io.BytesIO | None:
-        """Return the file; None where there is none, and the session says why."""
+    async def make(self, _event: Any = None) -> None:
+        """Make the file and hand it over; the session says why where there is none."""
         if self._job is not None:
-            return None
+            return
         try:
             name, write = self._prepare()
             content = await self._content(name, write)
         except GenovizError as error:
             self._session.problem = f"The file was not made: {describe_problem(error)}"
-            return None
+            return
         finally:
             self._job = self.opening = None
-        if content is None:
-            return None
-        self.button.filename = name
-        return io.BytesIO(content)
+        if content is not None:
+            self._session.hand_over(name, content)
 
     async def _content(self, name: str, write: Writer) -> bytes | None:
         steps = iter_content(name, write, max_bytes=MAX_BYTES)

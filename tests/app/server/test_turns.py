@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from genoviz_app.parts.file_button import WRITERS, file_button, iter_content
+from genoviz_app.parts.file_button import WRITERS, hand_over, iter_content
 from genoviz_app.parts.questions import Question
 from genoviz_app.server import jobs
 from genoviz_app.server.jobs import FILES, N_FILE_THREADS, JobPool, JobState
@@ -237,11 +237,11 @@ def test_a_file_is_written_while_that_of_another_tab_stands_in_a_step(make_sessi
     steps = iter_content("slow.txt", lambda _path: gate.stand())
     job = slow.submit(steps, title="write a file", pool=WRITERS)
     assert gate.entered.wait(PATIENCE)
-    button = file_button(
-        make_session(), "TSV", lambda: ("a.tsv", lambda path: path.write_text("a"))
-    )
-    asyncio.run(button._async_sync_data())
-    assert button.filename == "a.tsv"
+    taken, other = [], make_session()
+    other.hand_over = lambda *file: taken.append(file)
+    prepare = lambda: ("a.tsv", lambda path: path.write_text("a"))  # noqa: E731
+    asyncio.run(hand_over(other, prepare))
+    assert taken == [("a.tsv", b"a")]
     assert not job.has_ended
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,7 @@ from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis,
 from genoviz_app.pages.genotypes.association.snp_card import SnpCard
 from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, p_texts
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import STRONG_COLOUR, ZERO_COLOUR, ManhattanFigure, QuantileFigure
@@ -40,11 +38,14 @@ NEAR = 0.05
 REGION, TABLE = "Region", "Top variants"
 BONFERRONI_COLOUR = "#8fe3b0"
 MIN_TOP = 8.0
-SMALL: dict[str, Any] = {
-    "margin": (4, 4, 0, 0),
-    "sx": {"fontSize": "12px", "padding": "2px 6px", "minWidth": "0",
-           "& .MuiButton-startIcon": {"margin": "0 2px 0 0"}},
-}  # fmt: skip
+FILES = {
+    "Around the variant (PNG)": "region.png",
+    "Around the variant (SVG)": "region.svg",
+    "Listed variants (TSV)": "listed.tsv",
+    "All results (TSV)": "tsv",
+    "Both plots above (PNG)": "png",
+    "Both plots above (SVG)": "svg",
+}
 GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 
 
@@ -116,8 +117,8 @@ class AssociationPanel:
         Name and Panel object.
     form, manhattan, quantiles, table, region, card
         The parts.
-    buttons
-        Those that save files, by name.
+    exports
+        The menu of files.
     """
 
     title = "Association"
@@ -149,7 +150,11 @@ class AssociationPanel:
         )  # fmt: skip
         self._region_place = pmui.Column(self.region.panel, **GROW)
         self._table_place = pmui.Column(**GROW, visible=False)
-        self.buttons = self._export_buttons()
+        self.exports = ExportMenu(
+            state.session, {label: self._prepare(ending) for label, ending in FILES.items()},
+            margin=(4, 8, 0, 0),
+        )  # fmt: skip
+        self._offer_files()
         self.panel = self._arrange()
         self.bonferroni.param.watch(lambda _: self._show_scan(), "value")
         self.view.param.watch(self._show_view, "value")
@@ -160,7 +165,7 @@ class AssociationPanel:
 
     def _arrange(self) -> pmui.Column:
         bar = pmui.Row(
-            self.view, self.region.window, pn.layout.HSpacer(), *self.buttons.values(),
+            self.view, self.region.window, pn.layout.HSpacer(), self.exports,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
         plots = pmui.Row(
@@ -178,23 +183,6 @@ class AssociationPanel:
         )
         form = pmui.Row(self.form.panel, self.bonferroni, sizing_mode="stretch_width", margin=0)
         return pmui.Column(form, plots, below, **GROW, styles={"min-height": "0", "height": "100%"})
-
-    def _export_buttons(self) -> dict[str, Any]:
-        """Return buttons by name; some of them are seen with one of the views alone."""
-        session = self._state.session
-        kinds = {
-            "Region PNG": ("region.png", "What is around the variant, as a picture"),
-            "Region SVG": ("region.svg", "What is around the variant, as a drawing"),
-            "Listed": ("listed.tsv", "The variants of the table as they are listed"),
-            "TSV": ("tsv", "All results as a table"),
-            "PNG": ("png", "Both plots above as a picture"),
-            "SVG": ("svg", "Both plots above as a drawing"),
-        }
-        return {
-            label: file_button(session, label, self._prepare(ending),
-                               description=f"{label}: {says}", visible=label != "Listed", **SMALL)
-            for label, (ending, says) in kinds.items()
-        }  # fmt: skip
 
     def poll(self) -> None:
         """Bring the tab up to date; called some twenty times a second."""
@@ -243,14 +231,18 @@ class AssociationPanel:
         is_table = self.view.value == TABLE
         with pn.io.hold():
             self._region_place.visible, self._table_place.visible = not is_table, is_table
-            for part in (self.region.window, *map(self.buttons.get, ("Region PNG", "Region SVG"))):
-                part.visible = not is_table
-            self.buttons["Listed"].visible = is_table
+            self.region.window.visible = not is_table
+            self._offer_files()
             if is_table and not len(self._table_place):
                 self._table_place.append(self.table.panel)  # a table needs a place that is seen
 
-    def _prepare(self, ending: str) -> Callable[[], tuple[str, Callable[[Path], None]]]:
-        def prepare() -> tuple[str, Callable[[Path], None]]:
+    def _offer_files(self) -> None:
+        """Offer what is seen, and what is always there."""
+        hidden = "region" if self.view.value == TABLE else "listed"
+        self.exports.offer(name for name, ending in FILES.items() if not ending.startswith(hidden))
+
+    def _prepare(self, ending: str) -> Prepare:
+        def prepare() -> tuple[str, Writer]:
             state, scan, track = self._state, self._state.scan, self.track
             design = self.form.design
             trait = design.trait if design is not None else "trait"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,7 @@ from genoviz_app.pages.genotypes.prediction.scatter import (
     write_values,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
@@ -46,9 +44,12 @@ COLUMNS = (
 ABSOLUTE, SIGNED = "Absolute", "Signed"
 FORM_WIDTH = 232
 GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
-SMALL: dict[str, Any] = {
-    "margin": (4, 6, 0, 0), "sx": {"fontSize": "12px", "padding": "2px 7px", "minWidth": "0"}
-}  # fmt: skip
+FILES = {
+    "Breeding values (TSV)": "values.tsv",
+    "Effects of variants (TSV)": "effects.tsv",
+    "Effects and scatter (PNG)": "png",
+    "Effects and scatter (SVG)": "svg",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +178,13 @@ class PredictionPanel:
             **GROW,
             styles=half,
         )  # fmt: skip
+        self.exports = ExportMenu(
+            self._state.session,
+            {label: self._prepare(ending) for label, ending in FILES.items()},
+            margin=(4, 6, 0, 0),
+        )
         bar = pmui.Row(
-            self.sign, pn.layout.HSpacer(), *self._export_buttons(),
+            self.sign, pn.layout.HSpacer(), self.exports,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
         below = pmui.Row(
@@ -192,19 +198,6 @@ class PredictionPanel:
 
     def _pane(self, figure: Any) -> pn.pane.Bokeh:
         return pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
-
-    def _export_buttons(self) -> list[Any]:
-        kinds = {
-            "Values": ("values.tsv", "Breeding values as a table"),
-            "Effects": ("effects.tsv", "Effects of all variants as a table"),
-            "PNG": ("png", "Effects and scatter as a picture"),
-            "SVG": ("svg", "Effects and scatter as a drawing"),
-        }
-        return [
-            file_button(self._state.session, label, self._prepare(ending),
-                        description=f"{label}: {says}", **SMALL)
-            for label, (ending, says) in kinds.items()
-        ]  # fmt: skip
 
     def poll(self) -> None:
         """Bring the tab up to date; called some twenty times a second."""
@@ -263,8 +256,8 @@ class PredictionPanel:
         if self._rows is not None:
             self.scatter.mark(int(self._rows.order[row]))
 
-    def _prepare(self, ending: str) -> Callable[[], tuple[str, Callable[[Path], None]]]:
-        def prepare() -> tuple[str, Callable[[Path], None]]:
+    def _prepare(self, ending: str) -> Prepare:
+        def prepare() -> tuple[str, Writer]:
             snapshot, run, track = self._state.blup, self.form.run, self.effects.track
             if snapshot is None or run is None or track is None:
                 raise GenovizError("there is no prediction yet; choose a trait and press Run")

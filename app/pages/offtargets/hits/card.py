@@ -19,7 +19,7 @@ from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.sequences.bases import COMPLEMENTS
 from genoviz_app.pages.offtargets.hits.alignment_html import protospacers_of, stacked_html
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of
-from genoviz_app.pages.offtargets.hits.exports import export_buttons
+from genoviz_app.pages.offtargets.hits.exports import export_menu
 from genoviz_app.pages.offtargets.hits.place_bins import PlaceView
 from genoviz_app.pages.offtargets.hits.regions import highlight_of, region_of
 from genoviz_app.pages.offtargets.search.genes import UNKNOWN, HitGenes
@@ -35,9 +35,6 @@ from genoviz_app.session.graph_places import nodes_of
 from genoviz_app.session.lit_sets import Highlight
 
 WIDTH = 306
-SMALL: dict[str, Any] = {
-    "margin": (3, 4, 0, 0), "sx": {"fontSize": "12px", "padding": "3px 7px", "minWidth": "0"}
-}  # fmt: skip
 NO_HIT_YET = "<p>Click a hit: its alignment, its place and the bases around it are shown here.</p>"
 FLANKS = {"± 20 bp": 20, "± 50 bp": 50, "± 100 bp": 100, "± 200 bp": 200, "± 500 bp": 500}
 STYLE = """
@@ -92,7 +89,7 @@ class HitCard:
         )
         self.flank.param.watch(self._follow, "value")
         self.tools = pmui.Row(self.flank, self.copy, self.light, margin=(0, 12), visible=False)
-        buttons = export_buttons(state, shown_view, **SMALL)
+        self.exports = export_menu(state, shown_view, margin=(4, 12, 8, 12))
         self.panel = pmui.Column(
             pmui.Column(
                 self.text,
@@ -101,13 +98,7 @@ class HitCard:
                 styles={"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"},
                 margin=0,
             ),
-            pmui.Typography(
-                "The listed hits, and their figures, as a file",
-                variant="caption",
-                margin=(4, 12, 0, 12),
-            ),
-            *(pmui.Row(*row, margin=(0, 6, 0, 12)) for row in (buttons[:4], buttons[4:])),
-            pn.Spacer(height=8),
+            self.exports,
             width=WIDTH,
             sizing_mode="stretch_height",
             margin=0,

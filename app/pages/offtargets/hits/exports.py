@@ -36,7 +36,7 @@ from genoviz_app.pages.offtargets.search.form import lost_words
 from genoviz_app.pages.offtargets.search.guide_groups import MixedHits
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.pages.offtargets.state import OffTargetState
-from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.words import n_words
 
 CAS_OFFINDER = "txt"
@@ -51,10 +51,10 @@ SMALL, TITLE, N_TICKS = 11.0, 15.0, 8
 BAR = "#e6ebf2"
 
 
-def export_buttons(
+def export_menu(
     state: OffTargetState, shown_view: Callable[[], PlaceView | None], **look: Any
-) -> list[Any]:
-    """Return buttons that hand the listed hits, or the figures of them, to the browser.
+) -> ExportMenu:
+    """Return a menu that hands the listed hits, or the figures of them, to the browser.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def export_buttons(
         Returns what the figure of places shows, or None.
     """
 
-    def prepare_of(ending: str) -> Callable[[], tuple[str, Callable[[Path], None]]]:
-        def prepare() -> tuple[str, Callable[[Path], None]]:
+    def prepare_of(ending: str) -> Prepare:
+        def prepare() -> tuple[str, Writer]:
             found = state.found
             if found is None:
                 raise GenovizError("there are no hits; search first")
@@ -75,10 +75,11 @@ def export_buttons(
 
         return prepare
 
-    return [
-        file_button(state.session, label, prepare_of(ending), **look)
-        for label, ending in (FORMATS | FIGURES).items()
-    ]
+    files = {f"Listed hits ({name})": ending for name, ending in FORMATS.items()}
+    files |= {f"Figures of the listed hits ({name})": ending for name, ending in FIGURES.items()}
+    return ExportMenu(
+        state.session, {label: prepare_of(ending) for label, ending in files.items()}, **look
+    )
 
 
 def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:

@@ -305,12 +305,12 @@ def test_the_surroundings_of_a_variant_are_saved(panel, state, tmp_path):
     assert "² = 1.0".encode() in content
 
 
-def test_buttons_of_a_view_are_seen_with_it(panel):
-    seen = [name for name, button in panel.buttons.items() if button.visible]
-    assert seen == ["Region PNG", "Region SVG", "TSV", "PNG", "SVG"]
+def test_files_of_a_view_are_offered_with_it(panel):
+    always = ["All results (TSV)", "Both plots above (PNG)", "Both plots above (SVG)"]
+    around = ["Around the variant (PNG)", "Around the variant (SVG)"]
+    assert panel.exports.offered == around + always
     panel.view.value = TABLE
-    seen = [name for name, button in panel.buttons.items() if button.visible]
-    assert seen == ["Listed", "TSV", "PNG", "SVG"]
+    assert panel.exports.offered == ["Listed variants (TSV)", *always]
 
 
 def test_every_pair_has_its_diamond_of_a_printed_triangle():

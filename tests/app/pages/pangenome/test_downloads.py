@@ -25,13 +25,9 @@ def view():
 
 
 @pytest.fixture
-def downloads(view):
-    complaints = []
-    downloads = Downloads(
-        view.run, view.picture, get_name=lambda: "my graph.gfa.gz", complain=complaints.append
-    )
+def downloads(session, view):
+    downloads = Downloads(session, view.run, view.picture, get_name=lambda: "my graph.gfa.gz")
     downloads.size.value = (1200, 96.0)
-    downloads.complaints = complaints
     return downloads
 
 
@@ -39,9 +35,13 @@ def downloads(view):
     ("ending", "start"),
     [(".png", b"\x89PNG"), (".svg", b"<svg"), (".pdf", b"%PDF"), (".html", b"<!doctype")],
 )
-def test_each_format_is_made(downloads, ending, start):
-    assert not downloads.buttons[ending].disabled
-    assert downloads._figure(ending).startswith(start)
+def test_each_format_is_made(downloads, ending, start, tmp_path):
+    assert not downloads.exports.disabled
+    label = f"The present view ({ending[1:].upper()})"
+    name, write = downloads.exports.files[label]()
+    write(tmp_path / name)
+    assert name == f"my_graph{ending}"
+    assert (tmp_path / name).read_bytes().startswith(start)
 
 
 def test_a_picture_has_the_size_and_the_ground_asked_for(downloads):
@@ -74,7 +74,7 @@ def test_the_present_view_is_shown_with_its_marks_and_labels(downloads, view):
     picture.set_labels("found", [])
 
 
-def test_nothing_is_offered_before_there_is_a_layout():
+def test_nothing_is_offered_before_there_is_a_layout(session):
     view = LayoutView()
-    downloads = Downloads(view.run, view.picture, get_name=str, complain=str)
-    assert all(button.disabled for button in downloads.buttons.values())
+    downloads = Downloads(session, view.run, view.picture, get_name=str)
+    assert downloads.exports.disabled
