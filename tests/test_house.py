@@ -36,6 +36,9 @@ def test_importers_are_counted_by_hand(tmp_path):
         "genoviz/io/bytes.py": "",
         "app/__init__.py": "",
         "app/text.py": "from genoviz.io.read import read\n",
+        "genoviz/cli/count.py": "def count(a, b, c, d, e):\n    pass\n",
+        "genoviz/kernels/add/cpu.py": "class A:\n    def add(self, x, y, *, z):\n        pass\n",
+        "genoviz/kernels/add/cuda.py": "kernel((1,), (32,), (a, b, c, d))\n",
     }
     for name, text in sources.items():
         path = tmp_path / name
@@ -43,8 +46,8 @@ def test_importers_are_counted_by_hand(tmp_path):
         path.write_text(text)
     modules = read_modules(tmp_path)
     assert sorted(modules) == [
-        "genoviz", "genoviz.io", "genoviz.io.bytes", "genoviz.io.read", "genoviz.io.text",
-        "genoviz_app", "genoviz_app.text",
+        "genoviz", "genoviz.cli.count", "genoviz.io", "genoviz.io.bytes", "genoviz.io.read", "genoviz.io.text",
+        "genoviz.kernels.add.cpu", "genoviz.kernels.add.cuda", "genoviz_app", "genoviz_app.text",
     ]  # fmt: skip
     assert {name: sorted(found) for name, found in find_importers(modules).items()} == {
         "genoviz.io.bytes": ["genoviz.io.text"],
@@ -52,10 +55,13 @@ def test_importers_are_counted_by_hand(tmp_path):
         "genoviz.io.text": ["genoviz.io.read"],
     }
     assert measure_rooms(tmp_path) == {
-        "modules": 7,
-        "modules loaded by name": 1,
-        "lines": 6,
+        "modules": 10,
+        "modules loaded by name": 4,
+        "lines": 12,
+        "modules over 350 lines": 0,
         "modules with one importer": 2,
         "files in the largest folder": 4,
         "times that one file name stands": 2,
+        "arguments of a function of arrays": 2,
+        "arguments of a launch on a GPU": 4,
     }

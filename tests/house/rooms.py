@@ -17,6 +17,9 @@ LIMITS = {
     "modules with one importer": 75,
     "files in the largest folder": 30,
     "times that one file name stands": 3,
+    "arguments of a function of arrays": 12,
+    "arguments of a launch on a GPU": 17,
+    "modules over 350 lines": 28,
     "files entered: genoviz count": 25,
     "files entered: typed k-mer to hits": 22,
     "files entered: Run to first frame": 24,
@@ -53,6 +56,18 @@ def find_importers(modules: dict[str, Path]) -> dict[str, set[str]]:
     return importers
 
 
+def count_arguments(path: Path) -> tuple[int, int]:
+    """Return the most positional arguments that a function has, and that a launch on a GPU has."""
+    functions, launches = [0], [0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+            functions.append(len(names) - (names[:1] in (["self"], ["cls"], ["typing_context"])))
+        elif isinstance(node, ast.Call):
+            launches += [len(each.elts) for each in node.args if isinstance(each, ast.Tuple)]
+    return max(functions), max(launches)
+
+
 def measure_rooms(root: Path) -> dict[str, int]:
     """Return the numbers of the tree by what they count."""
     modules = read_modules(root)
@@ -60,11 +75,18 @@ def measure_rooms(root: Path) -> dict[str, int]:
     rooms = [name for name, path in modules.items() if path.name != "__init__.py"]
     folders = Counter(path.parent for path in modules.values())
     names = Counter(path.name for path in modules.values() if path.name not in SHARED_NAMES)
+    lines = [len(path.read_text().splitlines()) for path in modules.values()]
+    # A command has a parameter for each of its options.
+    of_arrays = [path for name, path in modules.items() if ".cli." not in name]
+    arguments = [count_arguments(path) for path in of_arrays]
     return {
         "modules": len(modules),
         "modules loaded by name": sum(not importers[name] for name in rooms),
-        "lines": sum(len(path.read_text().splitlines()) for path in modules.values()),
+        "lines": sum(lines),
+        "modules over 350 lines": sum(n > 350 for n in lines),
         "modules with one importer": sum(len(importers[name]) == 1 for name in rooms),
         "files in the largest folder": max(folders.values()),
         "times that one file name stands": max(names.values()),
+        "arguments of a function of arrays": max(n for n, _ in arguments),
+        "arguments of a launch on a GPU": max(n for _, n in arguments),
     }

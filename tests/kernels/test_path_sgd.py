@@ -37,14 +37,9 @@ def run_kernel(
     moved = xp.asarray(points.copy())
     n_done = load_kernel("path_sgd", backend).make_updates(
         moved,
-        xp.asarray(records.records),
-        xp.asarray(records.path_starts),
-        xp.asarray(records.block_paths),
-        xp.asarray(tables.zeta),
-        xp.asarray(tables.zipf_factor),
-        theta,
+        tuple(map(xp.asarray, records.paths)),
+        (xp.asarray(tables.zeta), xp.asarray(tables.zipf_factor), theta, tables.exact_space),
         records.longest_path,
-        tables.exact_space,
         eta,
         is_cooling,
         n_updates,
@@ -60,7 +55,7 @@ def test_jumps_are_zipf_distributed(n):
     units = (np.arange(200_000) + 0.5) / 200_000
     jumps = np.array(
         [
-            cpu._zipf(unit, n, 0.99, tables.zeta, tables.zipf_factor, tables.exact_space)
+            cpu._zipf(unit, n, (tables.zeta, tables.zipf_factor, 0.99, tables.exact_space))
             for unit in units
         ]
     )
@@ -93,14 +88,15 @@ def iter_bursts(backend, n_steps, *, window, is_cooling, n_bursts):
     graph = make_graph([5] * n_steps, [list(range(1, n_steps + 1))])
     xp, kernel = array_module(backend), load_kernel("path_sgd", backend)
     records, tables = build_path_records(graph), zipf_tables(0.99, n_steps)
-    arrays = [xp.asarray(a) for a in (records.records, records.path_starts, records.block_paths)]
-    tables_of = [xp.asarray(table) for table in (tables.zeta, tables.zipf_factor)]
+    paths = tuple(map(xp.asarray, records.paths))
+    zipf = xp.asarray(tables.zeta), xp.asarray(tables.zipf_factor), 0.99, tables.exact_space
     points = np.random.default_rng(0).normal(0, 1000, (2 * n_steps, 2))
     states = xp.asarray(np.array([99], np.uint64))
     for _ in range(n_bursts):
         moved = xp.asarray(points.copy())
-        shape = (0.99, n_steps, tables.exact_space, 1.0, is_cooling, 1, states, window)
-        n_done = kernel.make_updates(moved, *arrays, *tables_of, *shape)
+        n_done = kernel.make_updates(
+            moved, paths, zipf, n_steps, 1.0, is_cooling, 1, states, window
+        )
         moved = moved if backend == "cpu" else moved.get()
         yield np.flatnonzero((moved != points).any(axis=1)) >> 1, int(n_done)
 

@@ -26,9 +26,7 @@ def sweep(
     for first, stop in slices if is_sliced else [(0, n_records)]:
         load_kernel("path_sweep", backend).sweep(
             moved,
-            xp.asarray(records.records),
-            xp.asarray(records.path_starts),
-            xp.asarray(records.block_paths),
+            tuple(map(xp.asarray, records.paths)),
             np.array([jump]),
             np.array([eta], float),
             np.array([SEED], np.uint64),
@@ -128,9 +126,7 @@ def test_sweeps_of_one_call_follow_each_other(backend, n_workers):
     found = xp.asarray(points.copy())
     load_kernel("path_sweep", backend).sweep(
         found,
-        xp.asarray(records.records),
-        xp.asarray(records.path_starts),
-        xp.asarray(records.block_paths),
+        tuple(map(xp.asarray, records.paths)),
         np.array([jump for jump, _ in schedule]),
         np.array([eta for _, eta in schedule]),
         np.full(3, SEED, np.uint64),

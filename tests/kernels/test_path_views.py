@@ -32,10 +32,7 @@ def paths_of_points(graph):
 
 
 def on_backend(backend, graph):
-    xp, records = array_module(backend), build_path_records(graph)
-    return [
-        xp.asarray(each) for each in (records.records, records.path_starts, records.block_paths)
-    ]
+    return tuple(map(array_module(backend).asarray, build_path_records(graph).paths))
 
 
 def choose(backend, view, levels, spacing, *, at_once):
@@ -43,7 +40,7 @@ def choose(backend, view, levels, spacing, *, at_once):
     n_blocks = len(view[2])
     for first in range(0, n_blocks, at_once):
         load_kernel("path_views", backend).choose(
-            *view, True, spacing, levels, 1, first, min(first + at_once, n_blocks), 2
+            view, True, spacing, levels, 1, first, min(first + at_once, n_blocks), 2
         )
 
 
@@ -87,7 +84,7 @@ def test_a_view_has_the_points_of_its_level_path_by_path(backend, graph, at_once
         kernel.fill(
             found,
             found_starts,
-            *view,
+            view,
             True,
             on_device,
             1,
@@ -119,7 +116,7 @@ def test_all_workers_place_what_one_does(backend, graph):
             load_kernel("path_views", backend).place(
                 points,
                 is_placed,
-                *view,
+                view,
                 xp.asarray(levels),
                 0,
                 True,
@@ -146,9 +143,7 @@ def place(backend, points, levels, level, *, noise, n_workers=1):
     load_kernel("path_views", backend).place(
         moved,
         is_placed,
-        xp.asarray(records.records),
-        xp.asarray(records.path_starts),
-        xp.asarray(records.block_paths),
+        tuple(map(xp.asarray, records.paths)),
         xp.asarray(np.array(levels, np.int8)),
         level,
         True,

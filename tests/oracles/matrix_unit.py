@@ -37,23 +37,22 @@ def spread_columns(kind, codes, byte, row_bytes, _ahead, tiles, place, step):
 
 
 def multiply_tiles(
-    by_sample, n_tiles, genotypes, first, n_between, digits, digit, n_steps, sums, place, n_groups,
-    _shapes,
-):  # fmt: skip
+    by_sample, n_tiles, genotypes, n_between, digits, n_steps, sums, n_groups, _shapes
+):
     def tile(values, at):
         return values[at : at + TILE_BYTES].reshape(16, LINE).astype(np.int32)
 
     for group in range(n_groups):
         for step in range(n_steps):
-            own = first + group * (n_steps * TILE_BYTES + n_between) + step * TILE_BYTES
+            own = group * (n_steps * TILE_BYTES + n_between) + step * TILE_BYTES
             for k in range(n_tiles):
                 pair = (
                     tile(genotypes, own),
-                    tile(digits, digit + (step * n_tiles + k) * TILE_BYTES),
+                    tile(digits, (step * n_tiles + k) * TILE_BYTES),
                 )
                 left, right = pair[::-1] if by_sample else pair
                 right = right.reshape(16, 16, 4).transpose(0, 2, 1).reshape(LINE, 16)
-                at = place + 256 * (group * n_tiles + k)
+                at = 256 * (group * n_tiles + k)
                 sums[at : at + 256] += (left @ right).ravel()
 
 

@@ -59,24 +59,6 @@ class DepthSteps:
         return len(self.depths)
 
 
-@dataclass(frozen=True, eq=False)
-class _Extremes:
-    """Depths after each start or end, and their extremes in blocks of blocks."""
-
-    depths: np.ndarray
-    pyramid: np.ndarray
-    levels: np.ndarray
-
-    @classmethod
-    def of(cls, events: np.ndarray, others: np.ndarray, sign: int) -> _Extremes:
-        depths = depth_loops.depths_after_events(events, others, sign)
-        reduce = np.maximum if sign > 0 else np.minimum
-        return cls(depths, *depth_loops.build_extremes(depths, reduce))
-
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.depths, self.pyramid, self.levels
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CoverageIndex:
     """Intervals, prepared so that any view of their depth is summed up in a few milliseconds.
@@ -120,8 +102,8 @@ class CoverageIndex:
     _coarse_ends: np.ndarray
     _start_sums: np.ndarray
     _end_sums: np.ndarray
-    _maxima: _Extremes
-    _minima: _Extremes
+    _maxima: tuple[np.ndarray, ...]
+    _minima: tuple[np.ndarray, ...]
 
     @classmethod
     def of(cls, intervals: Intervals) -> CoverageIndex:
@@ -147,8 +129,8 @@ class CoverageIndex:
             _coarse_ends=ends[:: depth_loops.BLOCK].copy(),
             _start_sums=depth_loops.block_sums(starts),
             _end_sums=depth_loops.block_sums(ends),
-            _maxima=_Extremes.of(starts, ends, 1),
-            _minima=_Extremes.of(ends, starts, -1),
+            _maxima=_extremes(starts, ends, 1),
+            _minima=_extremes(ends, starts, -1),
         )
 
     def __repr__(self) -> str:
@@ -178,14 +160,10 @@ class CoverageIndex:
         edges = _checked_edges(edges)
         inside = self._linear(contig, edges)
         sums, minima, maxima, counts = depth_loops.summarise_bins(
-            self._starts,
-            self._ends,
-            self._coarse_starts,
-            self._coarse_ends,
-            self._start_sums,
-            self._end_sums,
-            *self._maxima.arrays(),
-            *self._minima.arrays(),
+            (self._starts, self._coarse_starts, self._start_sums),
+            (self._ends, self._coarse_ends, self._end_sums),
+            self._maxima,
+            self._minima,
             inside,
         )
         widths, inner_widths = np.diff(self._on_contig(contig, edges)), np.diff(inside)
@@ -309,3 +287,10 @@ def _checked_edges(edges: np.ndarray) -> np.ndarray:
             f"edge {i + 1:,} is {array[i + 1]:,} after {array[i]:,}, needs ascending edges"
         )
     return array
+
+
+def _extremes(events: np.ndarray, others: np.ndarray, sign: int) -> tuple[np.ndarray, ...]:
+    """Return depths after each start or end, and their extremes in blocks of blocks."""
+    depths = depth_loops.depths_after_events(events, others, sign)
+    reduce = np.maximum if sign > 0 else np.minimum
+    return depths, *depth_loops.build_extremes(depths, reduce)

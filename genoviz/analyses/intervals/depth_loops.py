@@ -159,26 +159,17 @@ def _rank_of_next(keys, coarse, rank, value):
 
 
 @njit(nogil=True, cache=True)
-def summarise_bins(
-    starts,
-    ends,
-    coarse_starts,
-    coarse_ends,
-    start_sums,
-    end_sums,
-    start_depths,
-    start_pyramid,
-    start_levels,
-    end_depths,
-    end_pyramid,
-    end_levels,
-    edges,
-):
+def summarise_bins(sorted_starts, sorted_ends, maxima, minima, edges):
     """Return the sum of depths, the smallest and largest depth and the intervals of each bin.
 
-    int64, shape (4, n_bins). ``start_depths`` and ``end_depths`` are those of
-    ``depths_after_events``, each with its extremes.
+    int64, shape (4, n_bins). The sorted ones are tuples: the starts or ends, each ``BLOCK``-th of
+    them, and their ``block_sums``. So are the extremes: ``depths_after_events`` of starts and of
+    ends, and their ``build_extremes``.
     """
+    starts, coarse_starts, start_sums = sorted_starts
+    ends, coarse_ends, end_sums = sorted_ends
+    start_depths, start_pyramid, start_levels = maxima
+    end_depths, end_pyramid, end_levels = minima
     bins = np.empty((4, len(edges) - 1), np.int64)
     started, ended, previous_sum = 0, 0, np.int64(0)
     for i in range(len(edges)):

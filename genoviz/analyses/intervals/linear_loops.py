@@ -119,24 +119,15 @@ def _next_above(pyramid, levels, k, stop, value):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def fill_pairs(
-    query_starts,
-    query_ends,
-    query_order,
-    starts,
-    pyramid,
-    levels,
-    order,
-    longest,
-    firsts,
-    queries,
-    subjects,
-):
+def fill_pairs(asked, by_start, firsts, queries, subjects):
     """Store the pairs of query i from ``firsts[i]`` on: its number, and those of its subjects.
 
-    ``starts`` and ``order`` are sorted by start, and the pyramid is that of their ends. Queries
-    are taken in the order given, that of their starts being the fastest.
+    ``asked`` is the starts and the ends of the queries, and the order in which they are taken, that
+    of their starts being the fastest. ``by_start`` is of the subjects in the order of their starts:
+    the starts, the pyramid of their ends with its levels, their numbers, and the longest's length.
     """
+    query_starts, query_ends, query_order = asked
+    starts, pyramid, levels, order, longest = by_start
     for rank in prange(len(query_order)):
         i = query_order[rank]
         start, end = np.int64(query_starts[i]), np.int64(query_ends[i])
@@ -152,27 +143,17 @@ def fill_pairs(
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def find_nearest(
-    query_starts,
-    query_ends,
-    query_order,
-    starts,
-    pyramid,
-    levels,
-    order,
-    longest,
-    ends,
-    order_by_end,
-    group_bounds,
-    subjects,
-    distances,
-):
+def find_nearest(asked, by_start, by_end, group_bounds, subjects, distances):
     """Store for each query the nearest subject of its group and how far away it is.
 
     Group g lies between ``group_bounds`` g and g + 1. The distance is 0 for an overlap and 1 for
     neighbours that touch; of several subjects, the first by start that overlaps, or else the one
-    before the query.
+    before the query. The first two tuples are those of ``fill_pairs``, and ``by_end`` has the ends
+    of the subjects in order, and their numbers.
     """
+    query_starts, query_ends, query_order = asked
+    starts, pyramid, levels, order, longest = by_start
+    ends, order_by_end = by_end
     n_groups = len(group_bounds) - 1
     for rank in prange(len(query_order)):
         i = query_order[rank]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,25 +64,11 @@ def _order_of(keys: np.ndarray) -> np.ndarray:
     return load_kernel("interval_count", "cpu").order_of(keys)
 
 
-@dataclass(frozen=True, eq=False)
-class _SortedSubjects:
-    """Subjects by start, and the pyramid of their ends."""
-
-    starts: np.ndarray
-    pyramid: np.ndarray
-    levels: np.ndarray
-    order: np.ndarray
-    longest: int
-
-    @classmethod
-    def of(cls, pair: LinearPair) -> _SortedSubjects:
-        order = _order_of(pair.starts)
-        pyramid, levels = linear_loops.build_pyramid(pair.ends[order])
-        longest = int((pair.ends - pair.starts).max())
-        return cls(pair.starts[order], pyramid, levels, order, longest)
-
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-        return self.starts, self.pyramid, self.levels, self.order, self.longest
+def _sort_by_start(pair: LinearPair) -> tuple[Any, ...]:
+    """Return the subjects by start, and the pyramid of their ends, as the loops take them."""
+    order = _order_of(pair.starts)
+    longest = int((pair.ends - pair.starts).max())
+    return pair.starts[order], *linear_loops.build_pyramid(pair.ends[order]), order, longest
 
 
 def iter_overlap_pairs(
@@ -121,7 +108,7 @@ def _iter_pairs(
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if offsets[-1] == 0:
         return
-    sorted_subjects = _SortedSubjects.of(pair)
+    by_start = _sort_by_start(pair)
     first = 0
     while first < n:
         last = int(np.searchsorted(offsets, offsets[first] + pairs_per_chunk, "right")) - 1
@@ -129,11 +116,10 @@ def _iter_pairs(
         firsts = offsets[first : last + 1] - offsets[first]
         if firsts[-1]:
             rows, partners = np.empty((2, firsts[-1]), np.int64)
+            query_starts = pair.query_starts[first:last]
             linear_loops.fill_pairs(
-                pair.query_starts[first:last],
-                pair.query_ends[first:last],
-                _order_of(pair.query_starts[first:last]),
-                *sorted_subjects.arrays(),
+                (query_starts, pair.query_ends[first:last], _order_of(query_starts)),
+                by_start,
                 firsts,
                 rows,
                 partners,
@@ -162,12 +148,9 @@ def nearest_intervals(
     if len(pair.starts) and len(rows):
         order_by_end = _order_of(pair.ends)
         linear_loops.find_nearest(
-            pair.query_starts,
-            pair.query_ends,
-            _order_of(pair.query_starts),
-            *_SortedSubjects.of(pair).arrays(),
-            pair.ends[order_by_end],
-            order_by_end,
+            (pair.query_starts, pair.query_ends, _order_of(pair.query_starts)),
+            _sort_by_start(pair),
+            (pair.ends[order_by_end], order_by_end),
             pair.offsets - MARGIN,
             rows,
             distances,

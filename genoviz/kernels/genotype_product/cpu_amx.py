@@ -1,8 +1,5 @@
 """Products of small integers by the matrix unit (AMX) that some x86 processors have.
 
-The kernels of ``cpu_integers.py`` are cached and do not see changes here: whoever makes one changes
-that file too, if only by a space.
-
 A *tile* is 16 rows of 64 bytes, which is what the unit multiplies: 16 by 64 integers of 8 bits with
 64 by 16, added to 16 by 16 of 32 bits. Of the second factor a row has four entries of each column::
 
@@ -103,24 +100,24 @@ def _pointer(context, builder, signature, arguments, k, index=None):
 
 @intrinsic
 def multiply_tiles(
-    typing_context, by_sample, n_tiles, genotypes, first, n_between, digits, digit, n_steps, sums,  # noqa: ARG001
-    place, n_groups, shapes,  # noqa: ARG001
+    typing_context, by_sample, n_tiles, genotypes, n_between, digits, n_steps, sums, n_groups,  # noqa: ARG001
+    shapes,
 ):  # fmt: skip
-    """Add to groups of ``n_tiles`` tiles of sums, from ``sums[place]`` on, products of tiles.
+    """Add to groups of ``n_tiles`` tiles of sums products of tiles.
 
-    The digits have ``n_steps`` times ``n_tiles`` tiles from ``digits[digit]`` on, the genotypes
-    ``n_steps`` for each of ``n_groups`` groups from ``genotypes[first]`` on, with ``n_between``
-    bytes between groups, and are the first factors unless ``by_sample``.
+    The digits have ``n_steps`` times ``n_tiles`` tiles, the genotypes ``n_steps`` for each of
+    ``n_groups`` groups, with ``n_between`` bytes between groups, and are the first factors unless
+    ``by_sample``.
     """
 
     def generate(context, builder, signature, arguments):
-        def pointer(k, index=None):
-            return _pointer(context, builder, signature, arguments, k, index)
+        def pointer(k):
+            return _pointer(context, builder, signature, arguments, k)
 
-        by_sample, n_tiles, n_between, n_steps, n_groups = (arguments[k] for k in (0, 1, 4, 7, 10))
+        by_sample, n_tiles, n_between, n_steps, n_groups = (arguments[k] for k in (0, 1, 3, 5, 7))
         operands = (
-            pointer(2, arguments[3]), pointer(8, arguments[9]), n_groups,
-            pointer(11), pointer(5, arguments[6]), n_steps, _I64(LINE), n_between,
+            pointer(2), pointer(6), n_groups, pointer(8), pointer(4), n_steps, _I64(LINE),
+            n_between,
         )  # fmt: skip
         outputs = _BYTES, _BYTES, _I64, _BYTES, _I64
         kind = ir.FunctionType(
@@ -138,7 +135,7 @@ def multiply_tiles(
 
     size = types.int64
     return (
-        types.void(size, size, genotypes, size, size, digits, size, size, sums, size, size, shapes),
+        types.void(size, size, genotypes, size, digits, size, sums, size, shapes),
         generate,
     )
 

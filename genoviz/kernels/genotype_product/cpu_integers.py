@@ -26,8 +26,8 @@ References
 Ootomo et al. 2024, DGEMM on Integer Matrix Multiplication Unit, arXiv:2306.11975.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -129,8 +129,7 @@ def _split_evenly(n, maximum):
     return np.array([n * part // n_parts for part in range(n_parts + 1)])
 
 
-@dataclass(frozen=True, eq=False)
-class Digits:
+class Digits(NamedTuple):
     """Some columns of a dense matrix as digits, in tiles.
 
     Attributes
@@ -205,8 +204,7 @@ class IntegerProduct:
         n_workers = min(numba.get_num_threads(), n_blocks)
         n_row_tiles = int(digits.n_tiles.sum()) * n_rows // TILE_ROWS
         _add_products(
-            self._packed, self._by_sample, kind, digits.words, digits.n_items, digits.n_slices,
-            digits.first_columns, digits.n_tiles, digits.scales,
+            (self._packed, self._by_sample, kind), tuple(digits),
             np.ones(self._n_sums) if weights is None else np.ascontiguousarray(weights),
             tile_shapes(), aligned_zeros((n_workers, VARIANT_STEPS * CHUNK * STEP // 4), np.uint8),
             aligned_zeros((n_workers, VARIANT_STEPS * CHUNK * STEP), np.int8),
@@ -318,9 +316,10 @@ def _has_codes(packed, n_samples, kind, n_workers):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _add_products(
-    packed, by_sample, kind, digits, n_items, n_slices, first_columns, n_tiles, scales, weights,
-    shapes, codes, tiles, sums, n_rows, n_blocks, most_summed, out,
-):  # fmt: skip
+    genotypes, digits, weights, shapes, codes, tiles, sums, n_rows, n_blocks, most_summed, out
+):
+    """Add products; ``genotypes`` is packed, by_sample and kind, ``digits`` a plain `Digits`."""
+    by_sample, n_items = genotypes[1], digits[4]
     n_all_steps = -(-n_items // CHUNK) * (CHUNK // STEP)
     most_steps = SAMPLE_STEPS if by_sample else VARIANT_STEPS
     for worker in prange(len(codes)):
@@ -330,29 +329,23 @@ def _add_products(
             sums[worker, :] = 0
             for step in range(0, n_all_steps, most_steps):
                 if n_summed >= most_summed:
-                    _take_sums(
-                        by_sample, first, n_slices, first_columns, n_tiles, scales, weights,
-                        sums[worker], n_rows, out,
-                    )  # fmt: skip
+                    _take_sums(by_sample, digits, first, weights, sums[worker], n_rows, out)
                     n_summed = 0
                 n_summed += most_steps
                 n_steps = min(most_steps, n_all_steps - step)
                 _add_steps(
-                    packed, by_sample, kind, digits, step, n_steps, n_all_steps, first, n_rows,
-                    n_tiles, shapes, codes[worker], tiles[worker], sums[worker],
+                    genotypes, digits, step, n_steps, first, n_rows, shapes, codes[worker],
+                    tiles[worker], sums[worker],
                 )  # fmt: skip
-            _take_sums(
-                by_sample, first, n_slices, first_columns, n_tiles, scales, weights, sums[worker],
-                n_rows, out,
-            )  # fmt: skip
+            _take_sums(by_sample, digits, first, weights, sums[worker], n_rows, out)
 
 
 @njit(nogil=True, cache=True)
-def _add_steps(
-    packed, by_sample, kind, digits, step, n_steps, n_all_steps, first, n_rows, n_tiles, shapes,
-    codes, tiles, sums,
-):  # fmt: skip
+def _add_steps(genotypes, digits, step, n_steps, first, n_rows, shapes, codes, tiles, sums):
     """Add the products of some steps to the sums of a block of rows."""
+    packed, by_sample, kind = genotypes
+    words, _, n_tiles, _, n_items, _ = digits
+    n_all_steps = -(-n_items // CHUNK) * (CHUNK // STEP)
     n_bytes = LINE if by_sample else n_steps * STEP // 4
     n_lines = n_steps * STEP if by_sample else CHUNK
     for chunk in range(n_rows // CHUNK):
@@ -375,9 +368,9 @@ def _add_steps(
             for some in range(0, n_steps, L1_STEPS):
                 n_some = min(L1_STEPS, n_steps - some)
                 multiply_tiles(
-                    by_sample, n, tiles, some * TILE_BYTES, (n_steps - n_some) * TILE_BYTES,
-                    digits, first_digit + (step + some) * n * TILE_BYTES, n_some, sums,
-                    first_sum + chunk * GROUPS * n * TILE_SUMS, GROUPS, shapes,
+                    by_sample, n, tiles[some * TILE_BYTES :], (n_steps - n_some) * TILE_BYTES,
+                    words[first_digit + (step + some) * n * TILE_BYTES :], n_some,
+                    sums[first_sum + chunk * GROUPS * n * TILE_SUMS :], GROUPS, shapes,
                 )  # fmt: skip
             first_digit += n_all_steps * n * TILE_BYTES
             first_sum += n_rows // TILE_ROWS * n * TILE_SUMS
@@ -420,10 +413,9 @@ def _copy_codes(packed, first_row, n_rows, first_byte, n_bytes, codes):
 
 
 @njit(nogil=True, cache=True)
-def _take_sums(
-    by_sample, first, n_slices, first_columns, n_tiles, scales, weights, sums, n_rows, out
-):
+def _take_sums(by_sample, digits, first, weights, sums, n_rows, out):
     """Add the sums of a block to the products, and make them 0."""
+    _, first_columns, n_tiles, scales, _, n_slices = digits
     for row in range(min(n_rows, len(out) - first)):
         # Samples of a chunk are spread over its tiles as `spread_columns` says.
         group, place = row // TILE_ROWS, row % TILE_ROWS
@@ -451,4 +443,4 @@ def _take_sums(
     sums[:] = 0
 
 
-# Compiled with genoviz/kernels/genotype_product/cpu_amx.py: 13a1cab899174efb
+# Compiled with genoviz/kernels/genotype_product/cpu_amx.py: a0b4c76dccd0b66d

@@ -86,17 +86,17 @@ def add_products(
     for worker in prange(len(words)):
         for block in range(worker, len(sums), len(words)):
             _add_block(
-                packed, by_sample, kind, weights, rows, corrections, words[worker, 0],
-                words[worker, 1], tables[worker], block * n_rows, n_rows, sums[block],
-                missing_sums[block],
+                packed, by_sample, kind, weights, rows, corrections, words[worker], tables[worker],
+                block * n_rows, n_rows, sums[block], missing_sums[block],
             )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
 def _add_block(
-    packed, by_sample, kind, weights, rows, corrections, even, odd, tables, first, n_rows, sums,
+    packed, by_sample, kind, weights, rows, corrections, words, tables, first, n_rows, sums,
     missing_sums,
 ):  # fmt: skip
+    even, odd = words[0], words[1]
     n_items = len(weights) // 3
     row_words = n_rows // ITEMS if by_sample else LANES
     codes = np.zeros(row_words * (ITEMS if by_sample else LANES), np.uint64)

@@ -32,11 +32,9 @@ def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_m
     """Fill hits by adding planes of the windows at which the pattern fits."""
     span = find_span(guides)
     rows = plan_rows(np.full_like(pattern[span], ANY), guides[:, span]).rows(LANES)
-    planes, window = tuple(planes), (span.start, span.stop - span.start)
-    letters, n_fours = pattern_letters(pattern), _usual_fours(pattern)
-    find_pam_first(
-        planes, first_word, block_words, window, rows, letters, n_fours, max_mismatches, *hits
-    )
+    planes, letters = tuple(planes), pattern_letters(pattern)
+    window = span.start, span.stop - span.start, _usual_fours(pattern)
+    find_pam_first(planes, first_word, block_words, window, rows, letters, max_mismatches, *hits)
 
 
 def _usual_fours(pattern):

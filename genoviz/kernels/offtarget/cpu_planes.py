@@ -94,16 +94,16 @@ def find_densely(
 
 @njit(nogil=True, cache=True, parallel=True)
 def find_pam_first(
-    planes, first_word, block_words, window, rows_of_guides, pattern, n_fours, max_mismatches,
-    positions, guide_ids, mismatches, n_found, counts,
+    planes, first_word, block_words, window, rows_of_guides, pattern, max_mismatches, positions,
+    guide_ids, mismatches, n_found, counts,
 ):  # fmt: skip
     """Search the windows at which the pattern fits, ``4 n_fours`` of 64 or fewer mostly.
 
-    ``window`` is the first place at which a guide has a letter that counts, and how many places
-    there are from there to the last one.
+    ``window`` is the first place at which a guide has a letter that counts, how many places there
+    are from there to the last one, and ``n_fours``.
     """
     low, high, other, valid = planes
-    span_start, span = window
+    span_start, span, n_fours = window
     masks, row_keys, letters, n_groups = rows_of_guides
     pattern_masks, pattern_places = pattern
     for block in prange(len(n_found)):

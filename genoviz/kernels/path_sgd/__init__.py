@@ -38,6 +38,18 @@ Arguments
 ---------
 =============== ======================== =======================================================
 points          float64 (2 n_nodes, 2)   bp; changed in place; point 2i + e is end e of node i
+paths           tuple                    records, path_starts, block_paths
+zipf            tuple                    zeta, zipf_factor, theta, exact_space
+space           int                      longest jump of the cooling branch, steps
+eta             float                    learning rate, bp
+is_cooling      bool                     whether every update takes the cooling branch
+n_updates       int                      updates to make; bursts may overshoot by < window each
+states          uint64 (n_workers,)      random state of each worker; advanced in place
+window          int                      updates in a burst, 1 to 32
+=============== ======================== =======================================================
+
+``paths`` and ``zipf``, plain tuples
+=============== ======================== =======================================================
 records         uint32 (n_records, 2)    handle and position (bp) of each step, path by path; a
                 or (n_records, 4)        closing record (CLOSING, path length) ends each path; of
                                          four words, they are two 64-bit numbers, low word first
@@ -47,13 +59,7 @@ block_paths     int32                    path of record 1024 k, for each k
 zeta            float64                  generalised harmonic numbers, see ``zipf_tables``
 zipf_factor     float64                  the factor of Gray's method that goes with ``zeta``
 theta           float                    Zipf exponent, below 1
-space           int                      longest jump of the cooling branch, steps
 exact_space     int                      ``zeta`` has every n up to here, every 100th above
-eta             float                    learning rate, bp
-is_cooling      bool                     whether every update takes the cooling branch
-n_updates       int                      updates to make; bursts may overshoot by < window each
-states          uint64 (n_workers,)      random state of each worker; advanced in place
-window          int                      updates in a burst, 1 to 32
 =============== ======================== =======================================================
 
 Workers run without locks (Hogwild): a move can be lost when two workers meet on a point.

@@ -12,7 +12,8 @@ _JOINT = 1e-9
 
 
 @njit(nogil=True, cache=True)
-def _zipf(unit, n, theta, zeta, zipf_factor, exact_space):
+def _zipf(unit, n, zipf):
+    zeta, zipf_factor, theta, exact_space = zipf
     index = n if n <= exact_space else exact_space + (n - exact_space) // ZETA_STEP + 1
     scaled = unit * zeta[index]
     if scaled < 1.0:
@@ -45,22 +46,8 @@ def _update(points, records, a, b, coins, eta):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _make_updates(
-    points,
-    records,
-    path_starts,
-    block_paths,
-    zeta,
-    zipf_factor,
-    theta,
-    space,
-    exact_space,
-    eta,
-    is_cooling,
-    n_updates,
-    state,
-    window,
-):
+def _make_updates(points, paths, zipf, space, eta, is_cooling, n_updates, state, window):
+    records, path_starts, block_paths = paths
     n_records = len(records)
     n_done = 0
     while n_done < n_updates:
@@ -77,7 +64,7 @@ def _make_updates(
         if is_cooling or bits & _ONE:
             forward = drawn == first or (drawn != last and bits & _TWO != 0)
             reach = last - drawn if forward else drawn - first
-            jump = _zipf(unit, min(space, reach), theta, zeta, zipf_factor, exact_space)
+            jump = _zipf(unit, min(space, reach), zipf)
         else:
             partner = first + np.int64(unit * (last - first + 1))
             if partner == drawn:
@@ -104,42 +91,14 @@ def _make_updates(
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def make_updates(
-    points,
-    records,
-    path_starts,
-    block_paths,
-    zeta,
-    zipf_factor,
-    theta,
-    space,
-    exact_space,
-    eta,
-    is_cooling,
-    n_updates,
-    states,
-    window,
-):
+def make_updates(points, paths, zipf, space, eta, is_cooling, n_updates, states, window):
     """Make about ``n_updates`` updates with a thread for each state; return how many were made."""
     n_workers = len(states)
     n_done = np.zeros(n_workers, np.int64)
     for worker in prange(n_workers):
         share = n_updates * (worker + 1) // n_workers - n_updates * worker // n_workers
         n_done[worker], states[worker] = _make_updates(
-            points,
-            records,
-            path_starts,
-            block_paths,
-            zeta,
-            zipf_factor,
-            theta,
-            space,
-            exact_space,
-            eta,
-            is_cooling,
-            share,
-            states[worker],
-            window,
+            points, paths, zipf, space, eta, is_cooling, share, states[worker], window
         )
     return n_done.sum()
 

@@ -76,14 +76,9 @@ def count_workers(n_nodes: int, window: int) -> int:
 
 def make_updates(
     points,
-    records,
-    path_starts,
-    block_paths,
-    zeta,
-    zipf_factor,
-    theta,
+    paths,
+    zipf,
     space,
-    exact_space,
     eta,
     is_cooling,
     n_updates,
@@ -94,6 +89,8 @@ def make_updates(
     rng_states=None,
 ):
     """Make about ``n_updates`` updates with ``window`` lanes for each state; return how many."""
+    records, path_starts, block_paths = paths
+    zeta, zipf_factor, theta, exact_space = zipf
     module = load_module(
         __package__, "path_sgd.cu", options=variant.options(window, records.shape[1])
     )

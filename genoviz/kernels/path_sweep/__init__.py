@@ -33,6 +33,7 @@ Arguments
 ---------
 =============== ======================== =======================================================
 points          float64 (n_points, 2)    bp; changed in place
+paths           tuple                    records, path_starts, block_paths: a plain tuple of
 records         uint32 (n_records, 2)    handle or point, and position (bp), path by path; a record
                 or (n_records, 4)        (CLOSING, path length) ends each path; of four words, they
                                          are two 64-bit numbers, low word first

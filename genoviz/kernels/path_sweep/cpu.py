@@ -47,19 +47,18 @@ def _move(points, records, a, b, coin_a, coin_b, eta):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sweep_part(
-    points, records, path_starts, block_paths, jump, eta, seed, has_ends, every, first, stop
-):
+def _sweep_part(points, paths, jump, eta, seed, has_ends, every, first, stop):
+    records, path_starts, block_paths = paths
     strip, turn = LANES * LANE_RECORDS, np.int64(seed % np.uint64(every))
     ends = _ONE if has_ends else np.uint64(0)
-    starts, lasts, paths = np.empty((3, LANES), np.int64)
+    starts, lasts, path_of = np.empty((3, LANES), np.int64)
     # The first strip at or behind `first` whose turn it is.
     first += (turn - first // strip) % every * strip
     for begin in range(first, stop, strip * every):
         for lane in range(LANES):
             record = min(begin + lane * LANE_RECORDS, stop - 1)
             path = find_path(record, path_starts, block_paths)
-            paths[lane], starts[lane], lasts[lane] = (
+            path_of[lane], starts[lane], lasts[lane] = (
                 path,
                 path_starts[path],
                 path_starts[path + 1] - 2,
@@ -71,8 +70,8 @@ def _sweep_part(
                     break
                 start, last = starts[lane], lasts[lane]
                 if record > last:  # the closing record: the next path begins behind it
-                    paths[lane] += 1
-                    path = min(paths[lane], len(path_starts) - 2)
+                    path_of[lane] += 1
+                    path = min(path_of[lane], len(path_starts) - 2)
                     starts[lane], lasts[lane] = path_starts[path], path_starts[path + 1] - 2
                     continue
                 bits = mix(np.uint64(record) * GOLDEN + seed)
@@ -95,9 +94,7 @@ def _sweep_part(
 @njit(nogil=True, cache=True, parallel=True)
 def sweep(
     points,
-    records,
-    path_starts,
-    block_paths,
+    paths,
     jumps,
     etas,
     seeds,
@@ -114,9 +111,7 @@ def sweep(
         for worker in prange(n_workers):
             _sweep_part(
                 points,
-                records,
-                path_starts,
-                block_paths,
+                paths,
                 jumps[k],
                 etas[k],
                 seeds[k],

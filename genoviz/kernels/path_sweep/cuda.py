@@ -25,9 +25,7 @@ def _kernel(name, records):
 
 def sweep(
     points,
-    records,
-    path_starts,
-    block_paths,
+    paths,
     jumps,
     etas,
     seeds,
@@ -38,8 +36,8 @@ def sweep(
     n_workers,
 ):
     """Make one sweep after the other over the records in ``[first, stop)``."""
-    kernel = _kernel("sweep", records)
-    is_in_order = len(records) <= RECORDS_IN_ORDER
+    kernel = _kernel("sweep", paths[0])
+    is_in_order = len(paths[0]) <= RECORDS_IN_ORDER
     is_one_block = is_in_order and n_workers <= MOST_IN_A_BLOCK
     n_block = n_workers if is_one_block else THREADS_PER_BLOCK
     schedule = cupy.asarray(jumps), cupy.asarray(etas), cupy.asarray(seeds)
@@ -51,9 +49,7 @@ def sweep(
                 (n_block,),
                 (
                     points,
-                    records,
-                    path_starts,
-                    block_paths,
+                    *paths,
                     *schedule,
                     np.int32(number),
                     np.int32(n_sweeps if is_one_block else number + 1),

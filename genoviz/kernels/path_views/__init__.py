@@ -17,6 +17,7 @@ not all be in one call.
 Arguments
 ---------
 ============ ======================== ==========================================================
+paths        tuple                    records, path_starts, block_paths: a plain tuple of
 records      uint32 (n_records, 2)    as for `genoviz.kernels.path_sweep`
              or (n_records, 4)
 path_starts  int64 (n_paths + 1,)     first record of each path

@@ -10,9 +10,8 @@ BLOCKS_AT_ONCE = 1 << 13  # a fraction of a second
 
 
 @njit(nogil=True, cache=True)
-def _choose_in_block(
-    records, path_starts, block_paths, n_ends, spacing, levels, level, first, stop
-):
+def _choose_in_block(paths, n_ends, spacing, levels, level, first, stop):
+    records, path_starts, block_paths = paths
     path = find_path(first, path_starts, block_paths)
     start, last = path_starts[path], path_starts[path + 1] - 2
     chosen = position(records, first)
@@ -33,18 +32,7 @@ def _choose_in_block(
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def choose(
-    records,
-    path_starts,
-    block_paths,
-    has_ends,
-    spacing,
-    levels,
-    level,
-    first_block,
-    stop_block,
-    n_workers,
-):
+def choose(paths, has_ends, spacing, levels, level, first_block, stop_block, n_workers):
     """Give a level to points of all paths in ``[first_block, stop_block)``."""
     n_blocks = stop_block - first_block
     for worker in prange(n_workers):
@@ -53,15 +41,13 @@ def choose(
             first_block + n_blocks * (worker + 1) // n_workers,
         ):
             _choose_in_block(
-                records,
-                path_starts,
-                block_paths,
+                paths,
                 2 if has_ends else 1,
                 spacing,
                 levels,
                 level,
                 block << BLOCK_BITS,
-                min((block + 1) << BLOCK_BITS, len(records)),
+                min((block + 1) << BLOCK_BITS, len(paths[0])),
             )
 
 
@@ -90,9 +76,7 @@ def count(records, has_ends, levels, level, counts, first_block, stop_block, n_w
 def fill(
     found,
     found_starts,
-    records,
-    path_starts,
-    block_paths,
+    paths,
     has_ends,
     levels,
     level,
@@ -102,6 +86,7 @@ def fill(
     n_workers,
 ):
     """Write the records of a view that are in ``[first_block, stop_block)``."""
+    records, path_starts, block_paths = paths
     n_ends = 2 if has_ends else 1
     half, n_blocks = records.shape[1] // 2, stop_block - first_block
     for worker in prange(n_workers):
@@ -132,9 +117,7 @@ def fill(
 def place(
     points,
     is_placed,
-    records,
-    path_starts,
-    block_paths,
+    paths,
     levels,
     level,
     has_ends,
@@ -150,9 +133,7 @@ def place(
         _place_part(
             points,
             is_placed,
-            records,
-            path_starts,
-            block_paths,
+            paths,
             levels,
             level,
             2 if has_ends else 1,
@@ -164,22 +145,10 @@ def place(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _place_part(
-    points,
-    is_placed,
-    records,
-    path_starts,
-    block_paths,
-    levels,
-    level,
-    n_ends,
-    noise,
-    seed,
-    first,
-    stop,
-):
+def _place_part(points, is_placed, paths, levels, level, n_ends, noise, seed, first, stop):
     if first >= stop:
         return
+    records, path_starts, block_paths = paths
     path = find_path(first, path_starts, block_paths)
     # Where in a path the part begins, the neighbour above may lie before it.
     before = min(first * n_ends, (path_starts[path + 1] - 1) * n_ends - 1)

@@ -28,9 +28,7 @@ def _n_blocks(n_threads, per_block):
 
 
 def choose(
-    records,
-    path_starts,
-    block_paths,
+    paths,
     has_ends,
     spacing,
     levels,
@@ -40,6 +38,7 @@ def choose(
     n_workers,  # noqa: ARG001 - the CPU's
 ):
     """Give a level to points of all paths in ``[first_block, stop_block)``."""
+    records, path_starts, block_paths = paths
     _kernel("choose", records)(
         (_n_blocks(stop_block - first_block, THREADS_THAT_CHOOSE),),
         (THREADS_THAT_CHOOSE,),
@@ -91,9 +90,7 @@ def count(
 def fill(
     found,
     found_starts,
-    records,
-    path_starts,
-    block_paths,
+    paths,
     has_ends,
     levels,
     level,
@@ -103,6 +100,7 @@ def fill(
     n_workers,  # noqa: ARG001 - the CPU's
 ):
     """Write the records of a view that are in ``[first_block, stop_block)``."""
+    records, path_starts, block_paths = paths
     _kernel("fill", records)(
         (_n_blocks((stop_block - first_block) * WARP, THREADS_PER_BLOCK),),
         (THREADS_PER_BLOCK,),
@@ -127,9 +125,7 @@ def fill(
 def place(
     points,
     is_placed,
-    records,
-    path_starts,
-    block_paths,
+    paths,
     levels,
     level,
     has_ends,
@@ -140,6 +136,7 @@ def place(
     n_workers,  # noqa: ARG001 - the CPU's
 ):
     """Put the points of a level between their neighbours of the levels above."""
+    records, path_starts, block_paths = paths
     n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     n_blocks = min(
         -(-2 * (stop - first) // THREADS_PER_BLOCK), n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR

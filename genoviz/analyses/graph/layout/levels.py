@@ -42,6 +42,11 @@ class PathLevel:
     spacing: float
     has_ends: bool
 
+    @property
+    def paths(self) -> tuple[Any, Any, Any]:
+        """The kernels' argument of this name."""
+        return self.records, self.path_starts, self.block_paths
+
 
 def level_spacings(lengths: np.ndarray, n_steps: int) -> list[float]:
     """Return how far apart the points of each level lie on a path, bp; of the finest first.
@@ -105,14 +110,12 @@ def iter_levels(
     """
     xp, kernel = array_module(backend), load_kernel("path_views", backend)
     of_points = xp.zeros(n_points, np.int8)
-    level = PathLevel(
-        records.records, records.path_starts, records.block_paths, spacings[0], has_ends=True
-    )
+    level = PathLevel(*records.paths, spacings[0], has_ends=True)
     levels = [level]
     yield levels, of_points
     for number, spacing in enumerate(spacings[1:], 1):
-        view = level.records, level.path_starts, level.block_paths, level.has_ends
         blocks, n_blocks = [], len(level.block_paths)
+        view = level.paths, level.has_ends
         for first, stop in _batches(n_blocks, kernel.BLOCKS_AT_ONCE):
             kernel.choose(*view, spacing, of_points, number, first, stop, n_workers)
             blocks.append((first, stop))

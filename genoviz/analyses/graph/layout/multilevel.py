@@ -259,26 +259,15 @@ class MultilevelRun(LayoutRun):
     def _compile(self) -> None:
         """Compile or load the kernels, by calls that change nothing."""
         records = self.records.records[:0]
-        view = records, self.records.path_starts, self.records.block_paths, True
+        paths = records, self.records.path_starts, self.records.block_paths
         nothing, levels = self.xp.zeros(0, np.int64), self.xp.zeros(0, np.int8)
         schedule = np.ones(1, np.int64), np.zeros(1), np.zeros(1, np.uint64)
-        self.kernel.sweep(self.points, *view[:3], *schedule, True, 1, 0, 0, 1)
-        self.views.choose(*view, 1.0, levels, 1, 0, 0, 1)
+        self.kernel.sweep(self.points, paths, *schedule, True, 1, 0, 0, 1)
+        self.views.choose(paths, True, 1.0, levels, 1, 0, 0, 1)
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
-        self.views.fill(records, nothing, *view, levels, 1, nothing, 0, 0, 1)
-        self.views.place(
-            self.points,
-            self.xp.zeros(0, np.int32),
-            *view[:3],
-            levels,
-            0,
-            True,
-            NOISE,
-            np.uint64(0),
-            0,
-            0,
-            1,
-        )
+        self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
+        nowhere = self.xp.zeros(0, np.int32), paths, levels, 0, True, NOISE, np.uint64(0), 0, 0, 1
+        self.views.place(self.points, *nowhere)
 
     def _count_workers(self, n_points: int) -> int:
         n_workers = self.kernel.count_workers(n_points)
@@ -346,9 +335,7 @@ class MultilevelRun(LayoutRun):
         level = self.levels[number]
         self.kernel.sweep(
             self.points,
-            level.records,
-            level.path_starts,
-            level.block_paths,
+            level.paths,
             jumps,
             etas,
             seeds,
@@ -369,9 +356,7 @@ class MultilevelRun(LayoutRun):
             self.views.place(
                 self.points,
                 is_placed,
-                level.records,
-                level.path_starts,
-                level.block_paths,
+                level.paths,
                 self.point_levels,
                 number,
                 level.has_ends,

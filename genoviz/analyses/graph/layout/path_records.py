@@ -108,6 +108,11 @@ class PathRecords:
     longest_path: int
     is_visited: np.ndarray
 
+    @property
+    def paths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The kernels' argument of this name."""
+        return self.records, self.path_starts, self.block_paths
+
 
 @njit(nogil=True, cache=True, parallel=True)
 def _sum_path_lengths(step_starts, counts, steps, node_lengths):

@@ -125,9 +125,8 @@ class PathSgdRun(LayoutRun):
         self.kernel = load_kernel("path_sgd", backend)
         self.space = min(options.space or records.longest_path, records.longest_path)
         tables = zipf_tables(options.theta, self.space)
-        self.exact_space = tables.exact_space
-        self.zeta = self.xp.asarray(tables.zeta)
-        self.zipf_factor = self.xp.asarray(tables.zipf_factor)
+        arrays = self.xp.asarray(tables.zeta), self.xp.asarray(tables.zipf_factor)
+        self.zipf = *arrays, options.theta, tables.exact_space
         self.window = options.window or default_window(graph.n_nodes)
         seeds = np.random.SeedSequence((options.seed, options.first_iteration))
         n_workers = self._count_workers(resolve_backend(backend))
@@ -190,14 +189,9 @@ class PathSgdRun(LayoutRun):
         """Make updates with an iteration's learning rate; return how many were made."""
         return self.kernel.make_updates(
             self.points,
-            self.records.records,
-            self.records.path_starts,
-            self.records.block_paths,
-            self.zeta,
-            self.zipf_factor,
-            self.options.theta,
+            self.records.paths,
+            self.zipf,
             self.space,
-            self.exact_space,
             self.etas[iteration],
             iteration >= int(self.options.cooling_start * self.options.n_iterations),
             n_updates,
