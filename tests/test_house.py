@@ -46,8 +46,9 @@ def test_importers_are_counted_by_hand(tmp_path):
         path.write_text(text)
     modules = read_modules(tmp_path)
     assert sorted(modules) == [
-        "genoviz", "genoviz.cli.count", "genoviz.io", "genoviz.io.bytes", "genoviz.io.read", "genoviz.io.text",
-        "genoviz.kernels.add.cpu", "genoviz.kernels.add.cuda", "genoviz_app", "genoviz_app.text",
+        "genoviz", "genoviz.cli.count", "genoviz.io", "genoviz.io.bytes", "genoviz.io.read",
+        "genoviz.io.text", "genoviz.kernels.add.cpu", "genoviz.kernels.add.cuda", "genoviz_app",
+        "genoviz_app.text",
     ]  # fmt: skip
     assert {name: sorted(found) for name, found in find_importers(modules).items()} == {
         "genoviz.io.bytes": ["genoviz.io.text"],
