@@ -7,11 +7,11 @@ from types import ModuleType
 
 import numpy as np
 
-from benchmarks.array_batch_layout import batch_path_sgd_layout
 from benchmarks.rows import Row, make_row
 from genoviz import samples
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import sampled_path_stress
+from genoviz.analyses.reproduce.batch_layout import batch_path_sgd_layout
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
 from genoviz.backend import array_module
 from genoviz.io.graph.gfa import read_gfa

@@ -17,14 +17,14 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from genoviz.analyses.figures.areas import Polygon
+from genoviz.analyses.figures.axes import LEFT as PRINT_LEFT
+from genoviz.analyses.figures.axes import RIGHT as PRINT_RIGHT
+from genoviz.analyses.figures.axes import SMALL, PrintedPlot, add_legend, print_plots
 from genoviz.analyses.figures.parts import Line, Part, Text
 from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
 from genoviz_app.plots.graph_picture import LINES, style_figure
 from genoviz_app.plots.one_variant import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
-from genoviz_app.plots.printed_plots import LEFT as PRINT_LEFT
-from genoviz_app.plots.printed_plots import RIGHT as PRINT_RIGHT
-from genoviz_app.plots.printed_plots import SMALL, PrintedPlot, add_legend, print_plots
 
 MAX_PIXELS, MIN_PIXELS = 8, 2
 IMAGE_WIDTH = 720

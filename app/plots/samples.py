@@ -25,6 +25,16 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from genoviz.analyses.figures.axes import (
+    PRINT_HEIGHT,
+    PRINT_SCALE,
+    PRINT_WIDTH,
+    PrintedPlot,
+    add_legend,
+    padded_ends,
+    print_plots,
+)
+from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.graph_picture import FAINT, LINES, SMALL_TEXT, style_figure
 from genoviz_app.plots.palettes import DEPTH, GROUND, ramp_palette
@@ -150,22 +160,6 @@ class ScatterFigure:
             self._on_select(np.sort(np.array(new, np.int64)))
 
 
-def padded_ends(values: np.ndarray) -> tuple[float, float]:
-    """Return the ends of an axis on which values have some room.
-
-    Examples
-    --------
-    >>> padded_ends(np.array([0.0, 1.0]))
-    (-0.05, 1.05)
-    """
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return -1.0, 1.0
-    low, high = float(finite.min()), float(finite.max())
-    room = 0.05 * (high - low) or 1.0
-    return low - room, high + room
-
-
 class MatrixFigure:
     """An image of which each cell is the mean of some pairs.
 
@@ -271,3 +265,36 @@ class MatrixFigure:
     def _on_tap(self, event: Any) -> None:
         if event.x is not None and 0 <= event.x < self._n and 0 <= event.y < self._n:
             self._on_pair(int(event.x), int(event.y))
+
+
+def print_components(
+    x: np.ndarray,
+    y: np.ndarray,
+    shades: np.ndarray,
+    colours: Sequence[str],
+    names: Sequence[str],
+    labels: tuple[str, str],
+    title: str,
+    caption: str,
+) -> TrackFigure:
+    """Return a scatter with a legend at its right.
+
+    Parameters
+    ----------
+    x, y
+        float64, shape (n,).
+    shades
+        uint8, shape (n,): which colour each point has.
+    colours, names
+        The colours, and what they mean; "" for none.
+    labels
+        Of the axes.
+    title, caption
+        What stands above and below.
+    """
+    plot = PrintedPlot(x, y, shades, padded_ends(x), padded_ends(y), labels, colours=tuple(colours))
+    figure = print_plots(
+        [plot], title, caption, width=PRINT_WIDTH, height=PRINT_HEIGHT, scale=PRINT_SCALE
+    )
+    legend = [(colour, name) for colour, name in zip(colours, names, strict=True) if name]
+    return add_legend(figure, legend)

@@ -87,6 +87,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
         "genoviz.cli.samples",
         "Make a random graph with the statistics of the human pangenome, and write it as GFA.",
     ),
+    "reproduce": (
+        "genoviz.cli.reproduce",
+        "Draw a figure or a table of the papers anew, from a run on this machine.",
+    ),
     "serve": (
         "genoviz.cli.serve",
         "Serve the dashboard until interrupted; its address is printed.",

@@ -15,6 +15,7 @@ import pandas as pd
 import panel_material_ui as pmui
 
 from genoviz.analyses.figures import track_figure_bytes
+from genoviz.analyses.figures.axes import print_matrix
 from genoviz.analyses.genotypes.relatives import relatives
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
 from genoviz.errors import ParameterError
@@ -38,7 +39,7 @@ from genoviz_app.pages.genotypes.samples.relationship_view import RelationshipVi
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.plots.legend import RampLegend
-from genoviz_app.plots.printed_plots import print_components, print_matrix
+from genoviz_app.plots.samples import print_components
 
 PRINTED_CELLS = 160
 """Rows and columns of a printed heat map."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -15,13 +14,8 @@ import panel as pn
 import panel_material_ui as pmui
 
 import genoviz
-from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.graph.layout.guides import graph_to_measure
-from genoviz.analyses.graph.layout.multilevel import QUALITIES, iter_multilevel_layout
-from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
-from genoviz.analyses.graph.layout.stress import sampled_path_stress
 from genoviz.analyses.graph.layout.stress_results import PathStress
-from genoviz.model import PangenomeGraph
+from genoviz.analyses.reproduce.layouts import Tried, iter_try
 from genoviz_app.pages.quality.places import FILL, WORDS, Measured, QualityState, torn_words
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question
@@ -30,9 +24,6 @@ from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.server.jobs import KERNELS
 
-N_SAMPLES = 200_000
-SGD_ITERATIONS = (5, 10, 20, 30, 60)
-SLICE_SECONDS = 0.05
 MEASURED_ELSEWHERE = Path(genoviz.__file__).parents[1] / "benchmarks" / "results.json"
 BOTH_COLUMNS = (
     Column("Path", share=5),
@@ -40,8 +31,6 @@ BOTH_COLUMNS = (
     Column("File", is_number=True, share=2, format="0,0.0000"),
     Column("Better", share=2),
 )
-
-Tried = tuple[str, bool, float, PathStress]
 
 
 class Runs:
@@ -220,24 +209,6 @@ path-guided SGD. The layout that is shown stays as it is.</p>"
     def _forget(self, *_events: Any) -> None:
         self._question.drop()
         self.tried = []
-
-
-def iter_try(graph: PangenomeGraph, tried: list[Tried]) -> Generator[Progress | None, None, None]:
-    """Lay a graph out by several options, and note the time and the stress of each."""
-    measured = graph_to_measure(graph)
-    options = [(f"{name}, coarse to fine", iter_multilevel_layout, {"n_rounds": n_rounds})
-               for name, n_rounds in QUALITIES.items()]  # fmt: skip
-    options += [
-        (f"SGD, {n} iterations", iter_path_sgd_layout, {"n_iterations": n}) for n in SGD_ITERATIONS
-    ]
-    for number, (name, iter_layout, more) in enumerate(options):
-        for snapshot in iter_layout(graph, slice_seconds=SLICE_SECONDS, copies=False, **more):
-            share = snapshot.n_updates / max(snapshot.n_updates_total, 1)
-            yield Progress(name, (number + min(share, 1.0)) / len(options))
-        stress = sampled_path_stress(measured, snapshot.layout, n_samples=N_SAMPLES)
-        is_first = iter_layout is iter_multilevel_layout
-        tried.append((name, is_first, max(snapshot.seconds, 1e-4), stress))
-    yield Progress("all options tried", 1.0, tried)
 
 
 class MeasuredElsewhere:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from genoviz.analyses.figures import track_figure_bytes
+from genoviz.analyses.figures.axes import PrintedPlot, print_plots
 from genoviz.analyses.genotypes.association.p_values import scan_quantiles
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
@@ -17,7 +18,6 @@ from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis,
 from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, variants_highlight
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.manhattan import seen_names
-from genoviz_app.plots.printed_plots import PrintedPlot, print_plots
 from genoviz_app.session.lit_sets import Highlight
 
 if TYPE_CHECKING:

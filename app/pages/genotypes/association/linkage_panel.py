@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 from bokeh.events import Tap
 
 from genoviz.analyses.figures import track_figure_bytes
+from genoviz.analyses.figures.axes import PrintedPlot
 from genoviz.analyses.graph.picture.palettes import LIGHT
 from genoviz.errors import GenovizError
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
@@ -26,7 +27,6 @@ from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.linkage import NO_R2, SHADES, LinkageFigure, print_region, shades_of
 from genoviz_app.plots.one_variant import GENE_PIXELS, RegionFigure
-from genoviz_app.plots.printed_plots import PrintedPlot
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan

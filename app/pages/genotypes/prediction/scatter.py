@@ -11,6 +11,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.figures import track_figure_bytes
+from genoviz.analyses.figures.axes import PrintedPlot, print_plots
 from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.export import printed_track
@@ -23,7 +24,6 @@ from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high,
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.prediction import PredictionFigure, padded_ends
-from genoviz_app.plots.printed_plots import PrintedPlot, print_plots
 
 FITTED, CHECKED = "All data", "Cross-validation"
 TOGGLE: dict[str, Any] = {

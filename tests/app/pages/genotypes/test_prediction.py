@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from genoviz import iter_single_step, simulate_genotypes, simulate_trait, write_plink
+from genoviz.analyses.figures.axes import round_ticks
 from genoviz.analyses.genotypes.association.design import make_design
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import SampleTable
@@ -24,7 +25,6 @@ from genoviz_app.pages.genotypes.prediction.panel import SIGNED, BreedingRows, P
 from genoviz_app.pages.genotypes.prediction.scatter import CHECKED
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.prediction import residual_ends
-from genoviz_app.plots.printed_plots import round_ticks
 from tests.app.conftest import poll_until
 
 N, M = 60, 50

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from genoviz import near_stress, path_stress, read_gfa, simulate_pangenome, stress_by_distance
+from genoviz.analyses.reproduce.layouts import iter_try
 from genoviz.model import GraphLayout
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.companions import OpenLayout
 from genoviz_app.pages.quality import QualityPage
 from genoviz_app.pages.quality.places import worst_frame
-from genoviz_app.pages.quality.runs import both_frame, iter_try, measured_elsewhere
+from genoviz_app.pages.quality.runs import both_frame, measured_elsewhere
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.session.session import Session
 from tests.app.conftest import GFA, poll_until

@@ -12,7 +12,6 @@ from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.parts import Line, Part, Text, text_width
 from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
-from genoviz_app.plots.samples import padded_ends
 
 DOT_COLOURS = ("#1f6fb4", "#8494a8", "#d55e00", "#17202c")
 BAND_COLOUR, LINE_COLOUR = "#8494a8", "#b8500c"
@@ -44,7 +43,9 @@ class PrintedPlot:
     levels
         Dashed lines across.
     curves
-        Lines through points, each float64 of shape (2, n).
+        Lines through points, each float64 of shape (2, n); and their colours, if not all one.
+    logs
+        Whether the x and the y axis are of logarithms.
     band
         x, low and high of a shaded band; None without one.
     share
@@ -62,6 +63,8 @@ class PrintedPlot:
     x_names: dict[float, str] | None = None
     levels: tuple[float, ...] = ()
     curves: Sequence[np.ndarray] = field(default=())
+    curve_colours: Sequence[str] = ()
+    logs: tuple[bool, bool] = (False, False)
     band: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     share: float = 1.0
     colours: Sequence[str] = DOT_COLOURS
@@ -116,13 +119,11 @@ class _Box:
         self.top, self.bottom = (y + TOP) * scale, (y + height - BOTTOM) * scale
 
     def to_x(self, values: np.ndarray | float) -> np.ndarray:
-        low, high = self.plot.x_ends
-        share = (np.asarray(values, float) - low) / ((high - low) or 1.0)
+        share = _share(values, self.plot.x_ends, self.plot.logs[0])
         return self.left + share * (self.right - self.left)
 
     def to_y(self, values: np.ndarray | float) -> np.ndarray:
-        low, high = self.plot.y_ends
-        share = (np.asarray(values, float) - low) / ((high - low) or 1.0)
+        share = _share(values, self.plot.y_ends, self.plot.logs[1])
         return self.bottom - share * (self.bottom - self.top)
 
     def areas(self) -> list[Polygon]:
@@ -150,10 +151,11 @@ class _Box:
         for level in plot.levels:
             if plot.y_ends[0] < level < plot.y_ends[1]:
                 found += self._dashes(float(self.to_y(level)))
-        for curve in plot.curves:
+        for number, curve in enumerate(plot.curves):
             xs, ys = self.to_x(curve[0]).tolist(), self.to_y(curve[1]).tolist()
+            colour = plot.curve_colours[number] if plot.curve_colours else LINE_COLOUR
             found += [
-                Line(xs[i], ys[i], xs[i + 1], ys[i + 1], 1.5 * scale, LINE_COLOUR)
+                Line(xs[i], ys[i], xs[i + 1], ys[i + 1], 1.5 * scale, colour)
                 for i in range(len(xs) - 1)
             ]
         return [*found, *self._x_axis(), *self._y_axis()]
@@ -170,7 +172,7 @@ class _Box:
         plot, size = self.plot, SMALL * self.scale
         names = plot.x_names
         if names is None:
-            names = {tick: f"{tick:,.10g}" for tick in round_ticks(*plot.x_ends, 6)}
+            names = {tick: f"{tick:,.10g}" for tick in _ticks(plot.x_ends, plot.logs[0])}
         found: list[Part] = []
         free = -math.inf
         for place, name in sorted(names.items()):
@@ -186,7 +188,7 @@ class _Box:
     def _y_axis(self) -> list[Part]:
         plot, size, scale = self.plot, SMALL * self.scale, self.scale
         found: list[Part] = []
-        for tick in round_ticks(*plot.y_ends, 6):
+        for tick in _ticks(plot.y_ends, plot.logs[1]):
             y = float(self.to_y(tick))
             found.append(Line(self.left - 4 * scale, y, self.left, y, scale, LIGHT.faint))
             found.append(
@@ -195,6 +197,40 @@ class _Box:
         y = self.top - 3 * scale
         label = Text(self.left - 50 * scale, y, plot.labels[1], NORMAL * scale, LIGHT.ink)
         return [*found, label]
+
+
+def padded_ends(values: np.ndarray) -> tuple[float, float]:
+    """Return the ends of an axis on which values have some room.
+
+    Examples
+    --------
+    >>> padded_ends(np.array([0.0, 1.0]))
+    (-0.05, 1.05)
+    """
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return -1.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    room = 0.05 * (high - low) or 1.0
+    return low - room, high + room
+
+
+def _share(values: np.ndarray | float, ends: tuple[float, float], is_log: bool) -> np.ndarray:
+    """Return where on an axis values are, from 0 to 1."""
+    change = np.log10 if is_log else np.asarray
+    low, high = (float(change(end)) for end in ends)
+    return (change(np.asarray(values, float)) - low) / ((high - low) or 1.0)
+
+
+def _ticks(ends: tuple[float, float], is_log: bool) -> list[float]:
+    """Return round numbers between two ends; powers of ten where they are far apart."""
+    if not is_log:
+        return round_ticks(*ends, 6)
+    low, high = math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1]))
+    factors = (1, 2, 5) if high - low < 4 else (1,)
+    powers = range(low, high + 1, max(-(-(high - low) // 7), 1))
+    ticks = [factor * 10.0**power for power in powers for factor in factors]
+    return [tick for tick in ticks if ends[0] <= tick <= ends[1]]
 
 
 def round_ticks(low: float, high: float, n_wanted: int) -> list[float]:
@@ -213,39 +249,6 @@ def round_ticks(low: float, high: float, n_wanted: int) -> list[float]:
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [round(number * step, 12) + 0.0 for number in range(first, last + 1)]
-
-
-def print_components(
-    x: np.ndarray,
-    y: np.ndarray,
-    shades: np.ndarray,
-    colours: Sequence[str],
-    names: Sequence[str],
-    labels: tuple[str, str],
-    title: str,
-    caption: str,
-) -> TrackFigure:
-    """Return a scatter with a legend at its right.
-
-    Parameters
-    ----------
-    x, y
-        float64, shape (n,).
-    shades
-        uint8, shape (n,): which colour each point has.
-    colours, names
-        The colours, and what they mean; "" for none.
-    labels
-        Of the axes.
-    title, caption
-        What stands above and below.
-    """
-    plot = PrintedPlot(x, y, shades, padded_ends(x), padded_ends(y), labels, colours=tuple(colours))
-    figure = print_plots(
-        [plot], title, caption, width=PRINT_WIDTH, height=PRINT_HEIGHT, scale=PRINT_SCALE
-    )
-    legend = [(colour, name) for colour, name in zip(colours, names, strict=True) if name]
-    return add_legend(figure, legend)
 
 
 def add_legend(figure: TrackFigure, legend: Sequence[tuple[str, str]]) -> TrackFigure:

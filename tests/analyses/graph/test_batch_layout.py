@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import array_batch_layout
-from benchmarks.array_batch_layout import batch_path_sgd_layout
 from genoviz.analyses.graph.layout.options import zipf_tables
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import path_stress
+from genoviz.analyses.reproduce import batch_layout
+from genoviz.analyses.reproduce.batch_layout import batch_path_sgd_layout
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.backend import array_module
 from genoviz.errors import ParameterError
@@ -63,9 +63,7 @@ def test_two_nodes_come_to_their_distance():
 def test_jumps_follow_the_zipf_law():
     tables = zipf_tables(0.99, 5000)
     for n in (1, 2, 3, 40, 1000, 4321):
-        jump = array_batch_layout._draw_zipf(
-            tables, np.full(200_000, n), np.random.default_rng(n), np
-        )
+        jump = batch_layout._draw_zipf(tables, np.full(200_000, n), np.random.default_rng(n), np)
         shares = np.arange(1, n + 1) ** -0.99 / (np.arange(1, n + 1) ** -0.99).sum()
         assert jump.min() == 1
         assert jump.max() <= n
@@ -79,8 +77,8 @@ def test_jumps_follow_the_zipf_law():
 @pytest.mark.parametrize("is_cooling", [False, True])
 def test_pairs_are_two_steps_of_one_path(is_cooling):
     graph = make_graph([1] * 9, [[1, 2], [5], [3, 4, 5, 6, 7, 8, 9]])
-    steps = array_batch_layout._prepare_steps(graph, np)
-    a, b = array_batch_layout._draw_pairs(
+    steps = batch_layout._prepare_steps(graph, np)
+    a, b = batch_layout._draw_pairs(
         steps, zipf_tables(0.99, 7), 90_000, is_cooling, np.random.default_rng(0), np
     )
     assert ((a >= 0) & (a < 9) & (b >= 0) & (b < 9) & (a != b)).all()

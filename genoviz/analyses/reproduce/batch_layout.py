@@ -13,18 +13,26 @@ version with batches); Heumos et al. 2024, doi:10.1093/bioinformatics/btae363 (t
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.layout.options import (
     ZipfTables,
     zipf_tables,
 )
 from genoviz.analyses.graph.layout.path_records import initial_coordinates
+from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.graph.layout.run import check_range, learning_rates
+from genoviz.analyses.graph.layout.stress import path_stress
+from genoviz.analyses.reproduce.figures import Measured, Point, RunOptions
+from genoviz.analyses.reproduce.layouts import describe_graph, report_layout
+from genoviz.analyses.simulation.graphs import simulate_pangenome
+from genoviz.backend import array_module
 from genoviz.errors import ParameterError
 from genoviz.kernels.path_sgd import ZETA_STEP
 from genoviz.model import GraphLayout, PangenomeGraph
@@ -32,6 +40,7 @@ from genoviz.model import GraphLayout, PangenomeGraph
 THETA = 0.99
 EPS = 0.1
 JOINT = 1e-9
+DIVERGED = 1e6
 Collisions = Literal["overwrite", "add"]
 
 
@@ -174,3 +183,32 @@ def _move_points(
         moved_a, moved_b = points[i] - move, points[j] + move
         points[i] = moved_a
         points[j] = moved_b
+
+
+def measure_batches(options: RunOptions) -> Generator[Progress, None, Measured]:
+    """Measure the stress of layouts in batches, whose updates read what was before the batch."""
+    if options.graph is None:
+        graph = simulate_pangenome(*((300, 3) if options.small else (5_000, 12)), seed=options.seed)
+    else:
+        graph = options.graph
+    backend = options.backends[-1]
+    sizes = (300, 3_000, 30_000) if options.small else (10**3, 10**4, 10**5, 10**6)
+    points = []
+    for n, size in enumerate(sizes):
+        for collisions in ("overwrite", "add"):
+            with np.errstate(all="ignore"):
+                layout = batch_path_sgd_layout(
+                    graph, batch_size=size, collisions=collisions, seed=options.seed,
+                    xp=array_module(backend),
+                )  # fmt: skip
+                stress = path_stress(graph, layout).mean
+            if stress < DIVERGED:
+                words = "one move a point" if collisions == "overwrite" else "all moves added"
+                points.append(Point(words, size, stress, f"batches of {size:,}"))
+        yield Progress("layouts in batches", (n + 1) / (len(sizes) + 1))
+    steps = iter_path_sgd_layout(graph, window=1, seed=options.seed, backend=backend)
+    last = yield from report_layout(steps, "one update after the other", 0.8)
+    best = path_stress(graph, last.layout).mean
+    points += [Point("one update after the other", size, best) for size in sizes]
+    note = f"The graph has {describe_graph(graph)}. A batch whose layout diverges has no point."
+    return Measured(tuple(points), note)

@@ -1,0 +1,1 @@
+"""Figures and tables of the papers, drawn anew from a run on this machine."""

@@ -1,0 +1,279 @@
+"""The table of what can be reproduced, and a run of one of its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.backend import Backend, cuda_is_available, describe_machine, resolve_backend
+from genoviz.errors import ParameterError
+
+if TYPE_CHECKING:
+    from genoviz.analyses.figures.tracks import TrackFigure
+    from genoviz.model import GraphLayout, PangenomeGraph
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What is reproduced: how it is cited, and its DOI or ""."""
+
+    words: str
+    doi: str = ""
+
+
+LAYOUT = Paper("Li et al. 2024", "10.1109/SC41406.2024.00035")
+INTERVALS = Paper("Marzolla et al. 2024", "10.1016/j.future.2024.05.039")
+TRANSFORM = Paper("Jiang and Pei, the Burrows-Wheeler transform in parallel")
+OFF_TARGETS = Paper("Accelerating CAS-Offinder, 2022")
+GENOTYPES = Paper("Freudenberg et al. 2023", "10.3389/fgene.2023.1220408")
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure or a table.
+
+    Attributes
+    ----------
+    name
+        By which it is asked for.
+    paper, where
+        Of which paper, and its number there; "" for what the paper tells in words.
+    shows
+        What it shows, in a line.
+    labels
+        What x and y are, with units.
+    measure
+        Module of this package and the generator in it that measures: it is imported when asked for.
+    style
+        How it is drawn: "lines", "bars" or "layouts".
+    logs
+        Whether the x and the y axis are of logarithms.
+    """
+
+    name: str
+    paper: Paper
+    where: str
+    shows: str
+    labels: tuple[str, str]
+    measure: str
+    style: Literal["lines", "bars", "layouts"] = "lines"
+    logs: tuple[bool, bool] = (True, True)
+
+    @property
+    def source(self) -> str:
+        """Paper, number of the figure, and DOI."""
+        doi = f"doi:{self.paper.doi}" if self.paper.doi else ""
+        return ", ".join(filter(None, (self.paper.words, self.where, doi)))
+
+
+SECONDS, STRESS, STEPS = "Time (s)", "Path stress", "Steps of all paths"
+FIGURES = (
+    PaperFigure(
+        "layout-batches", LAYOUT, "Fig. 6 and table III",
+        "How batches of array updates cost quality",
+        ("Updates in a batch", STRESS), "batch_layout.measure_batches",
+    ),
+    PaperFigure(
+        "layout-stress", LAYOUT, "Fig. 12", "A layout as it unfolds, with its path stress",
+        ("Iterations", STRESS), "layouts.measure_stages", "layouts", (False, True),
+    ),
+    PaperFigure(
+        "layout-sampled", LAYOUT, "Fig. 13", "Sampled path stress against the exact one",
+        ("Exact path stress", "Sampled path stress"), "layouts.measure_sampled",
+    ),
+    PaperFigure(
+        "layout-scaling", LAYOUT, "Fig. 15", "Time of a layout against the size of the graph",
+        (STEPS, SECONDS), "layouts.measure_scaling",
+    ),
+    PaperFigure(
+        "layout-ablation", LAYOUT, "Fig. 16", "What each design of the kernel gains",
+        ("Design", "Times as fast as the plain one"), "layouts.measure_ablation", "bars",
+        (False, False),
+    ),
+    PaperFigure(
+        "layout-tradeoff", LAYOUT, "Fig. 17", "Speed against quality",
+        (SECONDS, STRESS), "layouts.measure_tradeoff",
+    ),
+    PaperFigure(
+        "layout-times", LAYOUT, "table VII", "Time of a layout, graph by graph",
+        ("Graph", SECONDS), "layouts.measure_times", "bars",
+    ),
+    PaperFigure(
+        "layout-quality", LAYOUT, "table VIII", "Sampled path stress of layouts, graph by graph",
+        ("Graph", "Sampled path stress"), "layouts.measure_quality", "bars",
+    ),
+    PaperFigure(
+        "interval-threads", INTERVALS, "", "Counting intersections by threads",
+        ("Threads", "Times as fast as one thread"), "speeds.measure_threads", logs=(False, False),
+    ),
+    PaperFigure(
+        "interval-exome", INTERVALS, "", "Counting the reads on an exome, against its size",
+        ("Windows and reads", SECONDS), "speeds.measure_exome",
+    ),
+    PaperFigure(
+        "bwt-size", TRANSFORM, "", "Burrows-Wheeler transform against the length of the text",
+        ("Bases", SECONDS), "speeds.measure_transform",
+    ),
+    PaperFigure(
+        "offtarget-guides", OFF_TARGETS, "", "Off-target search by guides and PAM",
+        ("Guides", "Comparisons (10⁹/s)"), "speeds.measure_guides",
+    ),
+    PaperFigure(
+        "genotype-products", GENOTYPES, "Fig. 1 and table 1",
+        "Products of packed genotypes with 10 columns, against an inflated matrix",
+        ("Samples", SECONDS), "speeds.measure_products",
+    ),
+    PaperFigure(
+        "genotype-evaluations", GENOTYPES, "table 2", "Single-step evaluations by both forms",
+        ("Evaluation", SECONDS), "speeds.measure_evaluations", "bars",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a run is given: see `iter_reproduce`; ``backends`` are those to be measured."""
+
+    small: bool = False
+    graph: PangenomeGraph | None = None
+    seed: int = 0
+    backends: tuple[Literal["cpu", "cuda"], ...] = ("cpu",)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One number of a figure.
+
+    Attributes
+    ----------
+    series
+        The curve that it is on.
+    x, y
+        Where; ``x`` is the row of a bar.
+    case
+        What was measured, in words.
+    source
+        Where it is printed; "" for what was measured here.
+    """
+
+    series: str
+    x: float
+    y: float
+    case: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a run found: its points, what should be known of them, and layouts with their words."""
+
+    points: tuple[Point, ...]
+    note: str = ""
+    layouts: tuple[tuple[str, GraphLayout], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced:
+    """A figure of a run."""
+
+    entry: PaperFigure
+    measured: Measured
+    machine: str
+
+    @property
+    def caption(self) -> str:
+        """Where the figure is from, what was measured on, and what was printed."""
+        printed = {point.source for point in self.measured.points if point.source}
+        words = [f"After {self.entry.source}. Measured on {self.machine}.", self.measured.note]
+        if printed:
+            words.append(f"In grey, as printed by {self.entry.paper.words}: not measured here.")
+        return " ".join(filter(None, words))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The numbers, one row for each, as they go into a table."""
+        x, y = self.entry.labels
+        return [
+            {
+                "series": point.series,
+                "case": point.case,
+                x: point.x if self.entry.style != "bars" else point.case,
+                y: point.y,
+                "from": point.source or "measured here",
+            }
+            for point in self.measured.points
+        ]
+
+    def draw(self) -> TrackFigure:
+        """Return the figure, for `genoviz.analyses.figures.track_figure_bytes`."""
+        return _load(f"drawing.draw_{self.entry.style}")(self.entry, self.measured, self.caption)
+
+
+def find_figure(name: str) -> PaperFigure:
+    """Return a figure by its name.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this name.
+    """
+    by_name = {entry.name: entry for entry in FIGURES}
+    if name not in by_name:
+        likely = get_close_matches(name, by_name, n=1)
+        advice = f"{likely[0]} may be meant" if likely else f"there are {', '.join(by_name)}"
+        raise ParameterError(f"there is no figure {name!r}; {advice}")
+    return by_name[name]
+
+
+def _load(name: str) -> Callable[..., Any]:
+    """Return a function of this package by the names of its module and its own."""
+    module, function = name.split(".")
+    return getattr(import_module(f"genoviz.analyses.reproduce.{module}"), function)
+
+
+def iter_reproduce(
+    name: str,
+    *,
+    small: bool = False,
+    graph: PangenomeGraph | None = None,
+    seed: int = 0,
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Measure what a figure of a paper shows, on this machine.
+
+    Parameters
+    ----------
+    name
+        One of `FIGURES`.
+    small
+        Sizes that take seconds rather than minutes.
+    graph
+        In the place of a simulated graph, for the figures of layouts that are about one graph.
+    seed
+        Names all random numbers.
+    backend
+        With ``"auto"``, the CPU is measured, and the GPU if there is one.
+
+    Yields
+    ------
+    Progress
+        The result of the last one is a `Reproduced`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such figure.
+    BackendError
+        If the backend cannot be used.
+    """
+    entry = find_figure(name)
+    if backend == "auto":
+        backends = ("cpu", "cuda") if cuda_is_available() else ("cpu",)
+    else:
+        backends = (resolve_backend(backend),)
+    measured = yield from _load(entry.measure)(RunOptions(small, graph, seed, backends))
+    yield Progress(entry.shows, 1.0, Reproduced(entry, measured, describe_machine()))

@@ -1,0 +1,314 @@
+"""Runs of the figures about layouts: their stress, their time, and what designs cost and gain.
+
+What is printed of the paper is of whole human chromosomes (30 iterations of 10 updates a step), on
+32 threads of a Xeon, an RTX A6000 and an A100.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.graph.layout.guides import graph_to_measure
+from genoviz.analyses.graph.layout.multilevel import QUALITIES, iter_multilevel_layout
+from genoviz.analyses.graph.layout.options import LayoutOptions
+from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.path_sgd import PathSgdRun, iter_path_sgd_layout
+from genoviz.analyses.graph.layout.run import LayoutSnapshot
+from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
+from genoviz.analyses.graph.layout.stress_results import PathStress
+from genoviz.analyses.reproduce.figures import LAYOUT, Measured, Point, RunOptions
+from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
+from genoviz.backend import Backend, describe_backend
+from genoviz.model import GraphLayout, PangenomeGraph
+
+N_SAMPLES = 200_000
+SGD_ITERATIONS = (5, 10, 20, 30, 60)
+SLICE_SECONDS = 0.05
+STAGES = (12, 14, 16, 30)
+STRESSES = (142.2, 22.4, 1.3, 0.07)
+CPU32, A6000, A100 = "32 threads", "RTX A6000", "A100"
+# Steps and seconds; the sizes of the paper's graphs as `SIMULATION_PRESETS` has them.
+TIMES = {
+    CPU32: {"HLA-DRB1": (35_059, 0.4), "MHC": (16e6, 107), "chromosome 1": (600e6, 9_158)},
+    A6000: {"chromosome 1": (600e6, 299)},
+    A100: {"chromosome 1": (600e6, 162)},
+}
+GAINS = ("records of nodes", "coalesced random states", "merged warps")
+PRINTED_GAINS = (1.4, 1.2, 1.1)
+
+Tried = tuple[str, bool, float, PathStress]
+Steps = Generator[Progress, None, Measured]
+
+
+def _graph(options: RunOptions) -> PangenomeGraph:
+    if options.graph is not None:
+        return options.graph
+    size = {"n_nodes": 1_000, "n_paths": 6} if options.small else SIMULATION_PRESETS["small"]
+    return simulate_pangenome(**size, seed=options.seed)
+
+
+def describe_graph(graph: PangenomeGraph) -> str:
+    """Return the size of a graph in words."""
+    return f"{graph.n_nodes:,} nodes, {graph.n_paths:,} paths, {graph.n_steps:,} steps"
+
+
+def report_layout(
+    snapshots: Iterable[LayoutSnapshot], what: str, start: float = 0.0, end: float = 1.0
+) -> Generator[Progress, None, LayoutSnapshot]:
+    """Report how far a layout is, as a part of the whole, and return its last snapshot."""
+    for snapshot in snapshots:
+        share = min(snapshot.n_updates / max(snapshot.n_updates_total, 1), 1.0)
+        yield Progress(what, start + (end - start) * share)
+    return snapshot
+
+
+def _iter_stages(
+    graph: PangenomeGraph, stages: Iterable[int], options: RunOptions, seed: int
+) -> Iterator[tuple[int, GraphLayout]]:
+    """Yield layouts as they are after so many of 30 iterations, of single updates as odgi's."""
+    wanted = sorted(stages)
+    for snapshot in iter_path_sgd_layout(
+        graph, eps=0.01, window=1, seed=seed, slice_seconds=60, backend=options.backends[0]
+    ):
+        if wanted and snapshot.iteration == wanted[0]:
+            yield wanted.pop(0), snapshot.layout
+
+
+def measure_stages(options: RunOptions) -> Steps:
+    """Measure the stress of one layout at four stages."""
+    graph = _graph(options)
+    points = [
+        Point("HLA-DRB1, printed", stage, stress, f"after {stage} iterations", LAYOUT.words)
+        for stage, stress in zip(STAGES, STRESSES, strict=True)
+    ]
+    layouts = []
+    for stage, layout in _iter_stages(graph, STAGES, options, options.seed):
+        exact = path_stress(graph, layout).mean
+        sampled = sampled_path_stress(graph, layout, samples_per_step=100).mean
+        case = f"after {stage} iterations"
+        points += [Point("exact", stage, exact, case), Point("sampled", stage, sampled, case)]
+        layouts.append((f"{case}: path stress {exact:.4g}", layout))
+        yield Progress("one layout at four stages", stage / 30)
+    return Measured(tuple(points), f"The graph has {describe_graph(graph)}.", tuple(layouts))
+
+
+def measure_sampled(options: RunOptions) -> Steps:
+    """Measure the exact and the sampled stress of layouts of many graphs at many stages."""
+    n_graphs = 3 if options.small else 40
+    random = np.random.default_rng(options.seed)
+    points = []
+    for number in range(n_graphs):
+        n_nodes, n_paths = int(random.integers(300, 1_500)), int(random.integers(2, 8))
+        graph = simulate_pangenome(n_nodes, n_paths, seed=options.seed + number)
+        for stage, layout in _iter_stages(graph, (6, 10, 12, 14, 16, 18, 22, 30), options, number):
+            points.append(
+                Point(
+                    "a layout",
+                    path_stress(graph, layout).mean,
+                    sampled_path_stress(graph, layout, samples_per_step=100, seed=number).mean,
+                    f"{describe_graph(graph)}, after {stage} iterations",
+                )
+            )
+        yield Progress("layouts of many graphs", (number + 1) / n_graphs)
+    logs = np.log([(point.x, point.y) for point in points])
+    note = f"{len(points):,} layouts; correlation of the logarithms {np.corrcoef(logs.T)[0, 1]:.5f}"
+    return Measured(tuple(points), f"{note}. On the grey line both are the same.")
+
+
+def measure_scaling(options: RunOptions) -> Steps:
+    """Measure the time of layouts of larger and larger graphs."""
+    sizes = (300, 600, 1_200, 2_400) if options.small else (10_000, 30_000, 100_000, 300_000)
+    methods = {"path-guided SGD": iter_path_sgd_layout, "coarse to fine": iter_multilevel_layout}
+    graphs = [simulate_pangenome(n, 20, seed=options.seed) for n in sizes]
+    points, n_done = _printed_times(), 0
+    n_runs = len(methods) * len(graphs) * len(options.backends)
+    for backend in options.backends:
+        for method, iter_layout in methods.items():
+            series = f"{method}, {describe_backend(backend)}"
+            for graph in graphs:
+                steps = iter_layout(
+                    graph, seed=options.seed, backend=backend, slice_seconds=SLICE_SECONDS,
+                    copies=False,
+                )  # fmt: skip
+                last = yield from report_layout(
+                    steps, series, n_done / n_runs, (n_done + 1) / n_runs
+                )
+                points.append(Point(series, graph.n_steps, last.seconds, describe_graph(graph)))
+                n_done += 1
+    return Measured(tuple(points))
+
+
+def _printed_times() -> list[Point]:
+    return [
+        Point(f"{machine}, printed", steps, seconds, case, LAYOUT.words)
+        for machine, cases in TIMES.items()
+        for case, (steps, seconds) in cases.items()
+    ]
+
+
+def measure_ablation(options: RunOptions) -> Steps:
+    """Measure the rate of updates of one design after the other, each with what was before."""
+    n_nodes = 10_000 if options.small else 300_000
+    graph = simulate_pangenome(n_nodes, 20, seed=options.seed)
+    records = build_path_records(graph, min_steps=2)
+    product = np.cumprod(PRINTED_GAINS).tolist()
+    points = [
+        Point("GPU, printed", 10 + n, gain, f"+ {name}, printed", LAYOUT.words)
+        for n, (name, gain) in enumerate(zip(GAINS, product, strict=True))
+    ]
+    points.append(Point("CPU, printed", 10, 3.1, f"+ {GAINS[0]}, printed", LAYOUT.words))
+    for backend in options.backends:
+        series, base = describe_backend(backend), None
+        designs = _designs(backend)
+        for n, (name, (more, prepare)) in enumerate(designs.items()):
+            run = PathSgdRun(graph, records, None, LayoutOptions(**more), 0, backend)
+            prepare(run)
+            rate = _rate(run, 3 * graph.n_steps)
+            base = base or rate
+            points.append(Point(series, n, rate / base, name))
+            yield Progress(f"designs, {series}", (n + 1) / len(designs))
+    return Measured(tuple(points), f"The graph has {describe_graph(graph)}.")
+
+
+def _rate(run: PathSgdRun, n_updates: int) -> float:
+    """Return the best of three rates of updates, in the cooling branch."""
+    run.make_updates(20, n_updates // 10)
+    rates = []
+    for _ in range(3):
+        began = time.perf_counter()
+        n_done = run.make_updates(20, n_updates)
+        rates.append(n_done / (time.perf_counter() - began))
+    return max(rates)
+
+
+def _designs(backend: Backend) -> dict[str, tuple[dict[str, Any], Any]]:
+    """Return options of the run of each design, and what prepares it."""
+    if backend == "cpu":
+
+        def leave(_run: PathSgdRun) -> None:
+            """Leave a run as it is."""
+
+        return {
+            "single updates, one thread": ({"window": 1, "n_threads": 1}, leave),
+            "+ all threads": ({"window": 1}, leave),
+            "+ windows of 32 steps": ({"window": 32}, leave),
+        }
+    from genoviz.kernels.path_sgd.cuda import Variant
+
+    plain = {"node_arrays": True, "warp_merge": False, "rng": 2}
+    return {
+        "single updates": ({"window": 1}, partial(_design, Variant(**plain))),
+        f"+ {GAINS[0]}": (
+            {"window": 1}, partial(_design, Variant(warp_merge=False, rng=2)),
+        ),
+        f"+ {GAINS[1]}": ({"window": 1}, partial(_design, Variant(warp_merge=False, rng=1))),
+        f"+ {GAINS[2]}": ({"window": 1}, partial(_design, Variant(rng=1))),
+        "+ random states in registers": ({"window": 1}, partial(_design, Variant())),
+        "+ windows of 32 steps": ({"window": 32}, partial(_design, Variant())),
+    }  # fmt: skip
+
+
+def _design(variant: Any, run: PathSgdRun) -> None:
+    """Have a run on a GPU make its updates by another design of the kernel."""
+    states = None
+    if variant.rng:
+        states = run.xp.random.randint(1, 2**31, 12 * 2**19, dtype=np.uint32)
+    updates = partial(run.kernel.make_updates, variant=variant, rng_states=states)
+    run.kernel = SimpleNamespace(make_updates=updates)
+
+
+def measure_tradeoff(options: RunOptions) -> Steps:
+    """Measure time and stress of layouts by both methods, from fast to thorough."""
+    graph = _graph(options)
+    points = []
+    for backend in options.backends:
+        tried: list[Tried] = []
+        for progress in iter_try(graph, tried, backend=backend, seed=options.seed):
+            yield Progress(progress.what, progress.fraction)
+        for name, is_first, seconds, stress in tried:
+            method = "coarse to fine" if is_first else "path-guided SGD"
+            series = f"{method}, {describe_backend(backend)}"
+            points.append(Point(series, seconds, stress.mean, name))
+    return Measured(tuple(points), f"The graph has {describe_graph(graph)}.")
+
+
+def iter_try(
+    graph: PangenomeGraph, tried: list[Tried], *, backend: Backend = "auto", seed: int = 0
+) -> Generator[Progress, None, None]:
+    """Lay a graph out by several options, and note the time and the stress of each."""
+    measured = graph_to_measure(graph)
+    methods: list[tuple[str, Any, Mapping[str, int]]] = [
+        (f"{name}, coarse to fine", iter_multilevel_layout, {"n_rounds": n_rounds})
+        for name, n_rounds in QUALITIES.items()
+    ]
+    methods += [
+        (f"SGD, {n} iterations", iter_path_sgd_layout, {"n_iterations": n}) for n in SGD_ITERATIONS
+    ]
+    given = {"slice_seconds": SLICE_SECONDS, "copies": False, "backend": backend, "seed": seed}
+    for number, (name, iter_layout, more) in enumerate(methods):
+        start, end = number / len(methods), (number + 1) / len(methods)
+        last = yield from report_layout(iter_layout(graph, **given, **more), name, start, end)
+        stress = sampled_path_stress(measured, last.layout, n_samples=N_SAMPLES, backend=backend)
+        is_first = iter_layout is iter_multilevel_layout
+        tried.append((name, is_first, max(last.seconds, 1e-4), stress))
+    yield Progress("all options tried", 1.0, tried)
+
+
+def measure_times(options: RunOptions) -> Steps:
+    """Measure the time of layouts of graphs of the paper's sizes."""
+    points = yield from _iter_graphs(options, lambda _graph, last: last.seconds)
+    printed = [replace(point, case=f"size of {point.case}") for point in _printed_times()]
+    cases = list(dict.fromkeys(point.case for point in (*points, *printed)))
+    points += [replace(point, x=cases.index(point.case)) for point in printed]
+    return Measured(tuple(points), _size_note(options))
+
+
+def measure_quality(options: RunOptions) -> Steps:
+    """Measure the sampled path stress of layouts of graphs of the paper's sizes."""
+
+    def measure(graph: PangenomeGraph, last: LayoutSnapshot) -> float:
+        n_samples = min(100 * graph.n_steps, 10**7)
+        return sampled_path_stress(graph, last.layout, n_samples=n_samples).mean
+
+    points = yield from _iter_graphs(options, measure)
+    return Measured(tuple(points), _size_note(options))
+
+
+def _size_note(options: RunOptions) -> str:
+    smaller = ", and much smaller than what they stand for"
+    return f"The graphs are simulated{smaller if options.small else ''}."
+
+
+def _iter_graphs(options: RunOptions, measure: Any) -> Generator[Progress, None, list[Point]]:
+    """Lay out graphs of the sizes of the paper's; chromosomes on a GPU alone."""
+    sizes: dict[str, Mapping[str, int]] = {
+        "size of HLA-DRB1": SIMULATION_PRESETS["small"],
+        "size of MHC": SIMULATION_PRESETS["mhc"],
+    }
+    if "cuda" in options.backends:
+        sizes["size of chromosome 20"] = SIMULATION_PRESETS["chr20"]
+        sizes["size of chromosome 1"] = SIMULATION_PRESETS["chr1"]
+    if options.small:
+        sizes = {name: {"n_nodes": 500 * 2**n, "n_paths": 5 * 2**n} for n, name in enumerate(sizes)}
+    points = []
+    for number, (name, size) in enumerate(sizes.items()):
+        yield Progress(f"simulating a graph, {name}", number / len(sizes))
+        graph = simulate_pangenome(**size, seed=options.seed)
+        for backend in options.backends:
+            if backend == "cpu" and "chromosome" in name and not options.small:
+                continue
+            steps = iter_path_sgd_layout(
+                graph, seed=options.seed, backend=backend, slice_seconds=SLICE_SECONDS, copies=False
+            )
+            start, end = number / len(sizes), (number + 1) / len(sizes)
+            last = yield from report_layout(steps, f"a layout, {name}", start, end)
+            points.append(Point(describe_backend(backend), number, measure(graph, last), name))
+    return points
