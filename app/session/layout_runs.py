@@ -1,13 +1,21 @@
-"""The runs of a tab's layout, kept so that pages can compare them."""
+"""The layout of a tab's graph, which its pages share, and its runs, kept to be compared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz_app.server.jobs import describe_problem
+from genoviz_app.server.settings import SETTINGS
+from genoviz_app.session.layout_run import LayoutRun
+from genoviz_app.session.layout_settings import LayoutSettings
+
+if TYPE_CHECKING:
+    from genoviz_app.session.session import Session
 
 MAX_KEPT = 8
 
@@ -34,7 +42,7 @@ class KeptRun:
 
 
 class LayoutRuns:
-    """What the page of the layout tells the others.
+    """The layout of the graph that is open in a tab, for all its pages.
 
     Attributes
     ----------
@@ -44,10 +52,47 @@ class LayoutRuns:
         Colours the layout by what a `ColourChoice` says; None before there is a picture.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         self.kept: tuple[KeptRun, ...] = ()
         self.choose_colour: Callable[[Any], None] | None = None
-        self._run: Any = None
+        self._session = session
+        self._seen_error: Exception | None = None
+        session.param.watch(self._on_opened, "opened")
+        session.param.watch(self._on_layout, "layout")
+
+    @cached_property
+    def run(self) -> LayoutRun:
+        """The layout, begun for the first page that asks: others do without."""
+        run = LayoutRun(LayoutSettings(), self._session.submit)
+        self._begin(run)
+        return run
+
+    def poll(self) -> None:
+        """Take over what the layout has come to; called some twenty times a second."""
+        if "run" not in vars(self):
+            return
+        run = self.run
+        run.poll()
+        self._keep(run)
+        if run.error is not None and run.error is not self._seen_error:
+            self._session.problem = describe_problem(run.error)
+        self._seen_error = run.error
+
+    def _on_opened(self, *_events: Any) -> None:
+        if "run" in vars(self):
+            self._begin(self.run)
+
+    def _begin(self, run: LayoutRun) -> None:
+        opened, layout = self._session.opened, self._session.layout
+        run.set_graph(None if opened is None else opened.graph)
+        if layout is not None:
+            run.load(layout.layout)
+        elif SETTINGS.unfolds:
+            run.unfold()
+
+    def _on_layout(self, event: Any) -> None:
+        if event.new is not None and "run" in vars(self):
+            self.run.load(event.new.layout)
 
     @property
     def version(self) -> tuple:
@@ -58,27 +103,26 @@ class LayoutRuns:
     @property
     def is_moving(self) -> bool:
         """Whether a run is under way."""
-        return self._run is not None and self._run.state.is_active
+        return self.run.state.is_active
 
-    def follow(self, run: Any, title: str) -> None:
-        """Keep what a run has come to; called again and again with the run of the page."""
-        self._run, history, snapshot = run, run.history, run.snapshot
+    def _keep(self, run: LayoutRun) -> None:
+        history, snapshot = run.history, run.snapshot
         if self.kept and self.kept[-1].graph is not run.graph:
             self.kept = ()
         if not history or snapshot is None or run.progress is None:  # it is but a start
             return
         if not self.kept or self.kept[-1].history is not history:
-            title = title if snapshot.n_iterations else "The layout of a file"
+            title = run.settings.title if snapshot.n_iterations else "The layout of a file"
             self.kept = (*self.kept, KeptRun(run.graph, title, history))[-MAX_KEPT:]
         last = self.kept[-1]
         last.n_iterations, last.seconds = snapshot.n_iterations, snapshot.seconds
 
-    def has_layout(self, graph: PangenomeGraph) -> bool:
-        """Return whether a layout of a graph is shown."""
-        run = self._run
-        is_of_it = run is not None and run.graph is graph and bool(run.history)
-        return is_of_it and run.progress is not None
+    @property
+    def has_layout(self) -> bool:
+        """Whether a layout is shown: it was computed or opened."""
+        return bool(self.run.history) and self.run.progress is not None
 
-    def layout_of(self, graph: PangenomeGraph) -> GraphLayout | None:
-        """Return the layout that is shown of a graph; None where it was not laid out."""
-        return self._run.layout if self.has_layout(graph) else None
+    @property
+    def layout(self) -> GraphLayout | None:
+        """The layout that is shown; None where the graph was not laid out."""
+        return self.run.layout if self.has_layout else None

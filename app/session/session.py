@@ -139,7 +139,7 @@ class Session(param.Parameterized):
         self.genomes = GenomeFiles(self)
         self.genotypes = GenotypeFiles(self)
         self.highlights = Highlights(self)
-        self.runs = LayoutRuns()
+        self.runs = LayoutRuns(self)
         self.hand_over: Callable[[str, bytes], None] = lambda _name, _content: None
 
     def submit(
@@ -387,6 +387,7 @@ class Session(param.Parameterized):
             if has_ended:
                 self._followed.remove(each)
             each.look(has_ended=has_ended)
+        self.runs.poll()
         n_before = max((job.n_before for job in self._jobs), default=0)
         self.waiting = f"waiting for {n_words(n_before, 'other job')}" if n_before else ""
         if self._awaits_group:

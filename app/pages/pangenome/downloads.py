@@ -22,9 +22,9 @@ from genoviz.analyses.graph.picture.colours import N_MARK_COLOURS
 from genoviz.analyses.graph.picture.palettes import DARK, LIGHT, Theme, parse_colour
 from genoviz.errors import ParameterError
 from genoviz.io.graph.layout_files import write_layout
-from genoviz_app.pages.pangenome.layout.run import LayoutRun
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.file_button import ExportMenu, Writer
+from genoviz_app.session.layout_run import LayoutRun
 from genoviz_app.session.session import Session
 
 MAX_DOWNLOAD_NODES = 5_000_000

@@ -11,10 +11,8 @@ import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.pages.pangenome.layout.controls import RunControls
-from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState, Submit
-from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
+from genoviz.model import PangenomeGraph
+from genoviz_app.pages.pangenome.controls import RunControls
 from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
 from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture, is_served
@@ -29,6 +27,8 @@ from genoviz_app.parts.styles import (
 from genoviz_app.plots.graph_picture import StressFigure, stress_curve
 from genoviz_app.plots.legend import legend_html
 from genoviz_app.server.jobs import KERNELS
+from genoviz_app.session.layout_run import LayoutRun, RunState, Submit
+from genoviz_app.session.layout_settings import LayoutSettings
 
 POLL_MILLISECONDS = 40
 LOOK_SECONDS = 0.5
@@ -57,8 +57,8 @@ class LayoutView(pn.viewable.Viewer):
     ----------
     graph
         The graph, or None.
-    submit
-        How to hand a generator to a job thread.
+    run
+        The layout that a tab has already; without one, a graph's own is made.
     height
         CSS height of the whole.
 
@@ -73,31 +73,37 @@ class LayoutView(pn.viewable.Viewer):
         graph: PangenomeGraph | None = None,
         *,
         submit: Submit = KERNELS.submit,
+        run: LayoutRun | None = None,
         height: str = "600px",
         **params: Any,
     ) -> None:
         super().__init__(**params)
-        self.settings = LayoutSettings()
-        self.run = LayoutRun(self.settings, submit)
+        self.run = run or LayoutRun(LayoutSettings(), submit)
+        self.settings = self.run.settings
         self.picture = LivePicture(self.run)
         self.bar = PictureBar(self.picture)
         self.controls = RunControls(self.run)
         self.chart = StressChart(self.run)
         self.settings.param.watch(self._show_start, ["initialisation", "seed", "paths"])
         self.panel = self._arrange(height)
-        self.set_graph(graph)
+        if run is None:
+            self.set_graph(graph)
+        else:
+            self.follow_graph()
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Take another graph and show where its nodes start."""
         self.run.set_graph(graph)
-        self.picture.follow_graph()
-        self.bar.set_graph(graph)
-        self.picture.fitting.wish = None
-        self.picture.fit()
+        self.follow_graph()
 
-    def load(self, layout: GraphLayout) -> None:
-        """Show a layout of the graph that was computed before."""
-        self.run.load(layout)
+    def follow_graph(self) -> None:
+        """Show the graph of the run, which is another one."""
+        self.picture.follow_graph()
+        self.bar.set_graph(self.run.graph)
+        self.fit()
+
+    def fit(self) -> None:
+        """Show all of a layout that is another one, in the shape that suits it."""
         self.picture.fitting.wish = None
         self.picture.fit()
 

@@ -15,9 +15,9 @@ from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.analyses.graph.query.path_groups import GROUPINGS
 from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.errors import ParameterError
+from genoviz_app.pages.pangenome.controls import SettingsForm
 from genoviz_app.pages.pangenome.cut_and_keep import CutAndKeep
 from genoviz_app.pages.pangenome.downloads import Downloads
-from genoviz_app.pages.pangenome.layout.controls import SettingsForm
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.card import NodeCard
 from genoviz_app.pages.pangenome.paths.annotations import AnnotationList
@@ -36,8 +36,6 @@ from genoviz_app.parts.page import Page, side_column
 from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html
-from genoviz_app.server.jobs import describe_problem
-from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import OpenGraph, Session
 
@@ -68,9 +66,8 @@ class PangenomePage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._seen_error: Exception | None = None
         self._seen_notices: tuple = ()
-        self.view = LayoutView(submit=session.submit, height="100%")
+        self.view = LayoutView(run=session.runs.run, height="100%")
         self.picker = SourcePicker(session)
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
@@ -84,7 +81,6 @@ class PangenomePage(Page):
         session.param.watch(self._on_layout, "layout")
         session.param.watch(self._on_annotations, "annotation_files")
         self._on_opened()
-        self._on_layout()
         self._on_annotations()
 
     @cached_property
@@ -148,14 +144,9 @@ class PangenomePage(Page):
         if self._session.is_split:
             self._marks.poll()
         self.dock.poll()
-        run = self.view.run
-        self._session.runs.follow(run, self.view.settings.title)
         if "downloads" in vars(self):
             self.downloads.offer()
         self._show_notices()
-        if run.error is not None and run.error is not self._seen_error:
-            self._complain(describe_problem(run.error))
-        self._seen_error = run.error
 
     def complete(self) -> None:
         """Make what the page is sent without."""
@@ -191,16 +182,14 @@ class PangenomePage(Page):
         settings.paths = [name for name in settings.paths if name in names]
         if "form" in vars(self):
             self.form.offer(names)
-        self.view.set_graph(opened.graph if opened else None)
-        if SETTINGS.unfolds:
-            self.view.run.unfold()
+        self.view.follow_graph()
         self.dock.set_graph(opened.graph if opened else None)
         self._marks.show()
         self.facts.object = facts_html(opened)
 
     def _on_layout(self, *_events: Any) -> None:
         if self._session.layout is not None:
-            self.view.load(self._session.layout.layout)
+            self.view.fit()
 
     def _on_annotations(self, *_events: Any) -> None:
         self.view.bar.colours.set_annotations(self._session.annotations)
@@ -208,9 +197,6 @@ class PangenomePage(Page):
     def _name(self) -> str:
         opened = self._session.opened
         return "" if opened is None else opened.source or opened.title
-
-    def _complain(self, sentence: str) -> None:
-        self._session.problem = sentence
 
 
 def page_link(view: LayoutView) -> Address:

@@ -128,23 +128,18 @@ class QualityState(param.Parameterized):
 
     @property
     def runs(self) -> LayoutRuns:
-        """The runs of the page of the layout."""
+        """The layout of the tab, and its runs."""
         return self.session.runs
 
     @property
     def layout(self) -> GraphLayout | None:
-        """The layout that is shown, or else the one that was opened; None before there is one."""
-        graph, opened = self.graph, self.session.layout
-        shown = None if graph is None else self.runs.layout_of(graph)
-        return shown if shown is not None else opened and opened.layout
+        """The layout that is shown; None before there is one."""
+        return self.runs.layout
 
     @property
     def has_layout(self) -> bool:
         """Whether there is something to measure."""
-        graph = self.graph
-        return graph is not None and (
-            self.runs.has_layout(graph) or self.session.layout is not None
-        )
+        return self.runs.has_layout
 
     def measure(self) -> None:
         """Measure the layout as it is now."""

@@ -13,10 +13,10 @@ from genoviz.model import GraphLayout
 from genoviz.samples import get_sample, list_samples
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.pages import PAGES
-from genoviz_app.pages.pangenome.layout import run as layout_run
 from genoviz_app.pages.pangenome.page import LinkFollower
 from genoviz_app.parts.page import Page
 from genoviz_app.server.settings import SETTINGS
+from genoviz_app.session import layout_run
 from genoviz_app.session.address import Region
 from genoviz_app.session.session import OpenGraph, Session
 from tests.app.conftest import poll_until
@@ -205,9 +205,11 @@ def test_the_sample_field_shows_what_is_open_and_opens_nothing_by_itself(dashboa
 def test_a_view_outside_a_server_draws_itself():
     from genoviz_app import LayoutView
 
-    view = LayoutView(read_gfa(get_sample("simulated")))
+    view = LayoutView()
     picture = view.picture.frames
     pn.panel(view).get_root()
+    picture.view[()]  # an empty picture, whose ranges nobody has chosen
+    view.run.set_graph(read_gfa(get_sample("simulated")))
     poll_until(view.poll, lambda: picture.view[()].dimension_values("index").max() > 0)
     start = picture.viewport
     view.run.is_paced = False

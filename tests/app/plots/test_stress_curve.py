@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.graph.layout.stress import PathStress
-from genoviz_app.pages.pangenome.layout.controls import numbers_html, plain
-from genoviz_app.pages.pangenome.layout.run import RunProgress, RunState
+from genoviz_app.pages.pangenome.controls import numbers_html, plain
 from genoviz_app.plots.graph_picture import StressFigure, stress_curve
+from genoviz_app.session.layout_run import RunProgress, RunState
 
 
 def stress(mean, half=0.0):

@@ -31,11 +31,11 @@ from genoviz.samples import fetching, get_sample
 from genoviz_app.opening import loaded_readers
 from genoviz_app.opening.apart import READERS, iter_apart
 from genoviz_app.opening.files import _iter_graph
-from genoviz_app.pages.pangenome.layout import run as layout_run
-from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
-from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.server.jobs import JobPool, describe_problem
 from genoviz_app.server.people import COOKIE, People
+from genoviz_app.session import layout_run
+from genoviz_app.session.layout_run import LayoutRun, RunState
+from genoviz_app.session.layout_settings import LayoutSettings
 from tests.app.conftest import GFA, poll_until
 from tests.conftest import ROOT
 from tests.waiting import wait_until

@@ -15,7 +15,6 @@ from genoviz.analyses.graph.query.path_positions import NodePosition, locate_pos
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathName, PathRegion
-from genoviz_app.pages.pangenome.layout.run import RunState
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.annotations import boxes_on_path
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
@@ -30,6 +29,7 @@ from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.plots.annotation_rows import NO_BOXES
 from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.plots.path_track import PathTrack, TrackContent
+from genoviz_app.session.layout_run import RunState
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 

@@ -25,7 +25,6 @@ from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import GenovizError
 from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
-from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
 from genoviz_app.pages.pangenome.picture.fitting import Fitting, will_do
 from genoviz_app.pages.pangenome.picture.frame import Frame, Overview
 from genoviz_app.pages.pangenome.picture.frames import Hovering
@@ -37,6 +36,7 @@ from genoviz_app.pages.pangenome.picture.shapes import (
     plane_ends,
 )
 from genoviz_app.server.right_of_way import CORES
+from genoviz_app.session.layout_run import LayoutRun, RunState
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.query.annotate import PlacedAnnotations

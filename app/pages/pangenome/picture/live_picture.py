@@ -18,7 +18,6 @@ from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
-from genoviz_app.pages.pangenome.layout.run import LayoutRun
 from genoviz_app.pages.pangenome.picture.fitting import Fitting
 from genoviz_app.pages.pangenome.picture.frame import Frame
 from genoviz_app.pages.pangenome.picture.frame_maker import ColouringCache, FrameMaker, Shown
@@ -32,6 +31,7 @@ from genoviz_app.pages.pangenome.picture.frames import (
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import has_edge_index, plane_ends
+from genoviz_app.session.layout_run import LayoutRun
 
 log = logging.getLogger(__name__)
 HOVER_PIXELS = 8

@@ -12,10 +12,10 @@ from genoviz.analyses.graph.layout.multilevel import MultilevelOptions
 from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
-from genoviz_app.pages.pangenome.layout.controls import RunControls
-from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunState
-from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
+from genoviz_app.pages.pangenome.controls import RunControls
 from genoviz_app.server.jobs import JobPool
+from genoviz_app.session.layout_run import LayoutRun, RunState
+from genoviz_app.session.layout_settings import LayoutSettings
 from tests.app.conftest import poll_until
 from tests.waiting import PATIENCE
 

@@ -11,14 +11,14 @@ from genoviz.analyses.graph.picture.colouring import ColourChoice, make_colourin
 from genoviz.analyses.graph.picture.colours import MAX_INDEX
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
-from genoviz_app.pages.pangenome.layout.run import LayoutRun
-from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.pages.pangenome.picture import frames, live_picture
 from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.frames import PictureFrames
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel
 from genoviz_app.server.jobs import JobPool
+from genoviz_app.session.layout_run import LayoutRun
+from genoviz_app.session.layout_settings import LayoutSettings
 from tests.app.conftest import poll_until
 from tests.app.pages.pangenome.test_frames import Document, Renderer, unpacked
 

@@ -17,6 +17,7 @@ from genoviz_app.pages.quality import QualityPage
 from genoviz_app.pages.quality.places import worst_frame
 from genoviz_app.pages.quality.runs import both_frame, measured_elsewhere
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
+from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.session import Session
 from tests.app.conftest import GFA, poll_until
 
@@ -99,6 +100,31 @@ def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashb
         len(session.runs.kept[0].history), 2,
     ]  # fmt: skip
     assert runs.figure._sources[1].data["x"].tolist() == [0, session.runs.kept[0].history[-1][0]]
+
+
+def test_a_link_straight_to_the_page_shows_what_clicks_lead_to(graph_file, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "unfolds", True)
+    dashboard = Dashboard(f"?page=quality&file={graph_file}")
+    dashboard.open_first()
+    session, page = dashboard.session, dashboard.page
+    poll_until(dashboard.poll, lambda: page.state.measured is not None)
+    assert not page.nothing.visible
+    assert len(session.runs.kept) == 1
+    assert list(dashboard.deck._pages) == ["quality"], "the layout needs no page of its own"
+    session.wanted_page = "pangenome"
+    view = dashboard.page.view
+    assert view.run is session.runs.run, "nothing is laid out twice"
+    session.layout = OpenLayout("", "other.lay", straight(session.opened.graph))
+    poll_until(dashboard.poll, lambda: session.runs.kept[-1].title == "The layout of a file")
+    dashboard.close()
+
+
+def test_a_layout_is_begun_for_the_first_page_that_asks(graph_file):
+    dashboard = Dashboard(f"?page=tracks&file={graph_file}")
+    dashboard.open_first()
+    poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
+    assert "run" not in vars(dashboard.session.runs)
+    dashboard.close()
 
 
 def test_what_is_linked_is_the_tab():

@@ -18,8 +18,8 @@ from genoviz.analyses.graph.layout.path_sgd import LayoutSnapshot, iter_path_sgd
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
 from genoviz.backend import array_module, gpu_is_lost
 from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.pages.pangenome.layout.settings import LayoutSettings
 from genoviz_app.server.jobs import Job, JobState
+from genoviz_app.session.layout_settings import LayoutSettings
 
 SLICE_SECONDS = 0.008
 STRESS_SAMPLES = 200_000

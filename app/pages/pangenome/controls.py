@@ -11,11 +11,11 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.pages.pangenome.layout.run import LayoutRun, RunProgress, RunState
-from genoviz_app.pages.pangenome.layout.settings import backend_options
 from genoviz_app.pages.pangenome.paths.choice import choose_paths
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.plots.legend import short_number
+from genoviz_app.session.layout_run import LayoutRun, RunProgress, RunState
+from genoviz_app.session.layout_settings import backend_options
 
 LOOK_SECONDS = 0.25
 STATE_NAME = "State"

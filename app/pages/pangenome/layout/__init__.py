@@ -1,1 +1,0 @@
-"""A layout run: its settings, controls and stress."""
