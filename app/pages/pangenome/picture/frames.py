@@ -221,7 +221,8 @@ class NotebookFrames:
         if ranges == self._told:
             return False
         self._told = ranges
-        return not any(np.allclose(ranges, shown, rtol=1e-6, atol=0) for shown in self._shown)
+        is_of_frame = any(np.allclose(ranges, shown, rtol=1e-6, atol=0) for shown in self._shown)
+        return bool(self._shown) and not is_of_frame  # an empty picture has ranges of its own
 
 
 @dataclass(frozen=True)
