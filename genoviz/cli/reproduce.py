@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -77,7 +77,7 @@ def reproduce(
         ):
             bar.update(progress.what, progress.fraction, 1.0, "")
     found = progress.result
-    lines = table_lines(found.rows)
+    lines = found.lines
     results = {"figure": figure, "caption": found.caption, "rows": found.rows, "files": []}
     print_notes(found.caption)
     if output is None:
@@ -93,9 +93,3 @@ def reproduce(
         file.write(content)
     results["files"] = [str(output)]
     print_results(results, [f"wrote {name_of_output(output)}"], as_json=as_json)
-
-
-def table_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """Return rows as the lines of a table with tabs, names first."""
-    cells = [[f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
-    return ["#" + "\t".join(rows[0]), *("\t".join(row) for row in cells)]

@@ -17,6 +17,7 @@ from genoviz_app.pages.quality.places import (
     WorstPlaces,
 )
 from genoviz_app.pages.quality.runs import (
+    FromThePapers,
     MeasuredElsewhere,
     Runs,
     SpeedAndQuality,
@@ -58,6 +59,7 @@ class QualityPage(Page):
                 LateView("Runs", partial(Runs, state)),
                 LateView("Two layouts", partial(TwoLayouts, state)),
                 LateView("Speed and quality", partial(SpeedAndQuality, state)),
+                LateView("From the papers", partial(FromThePapers, state)),
                 LateView("Measured elsewhere", MeasuredElsewhere),
             ]
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from functools import cache
+from collections.abc import Generator
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,14 @@ import panel as pn
 import panel_material_ui as pmui
 
 import genoviz
+from genoviz.analyses.figures import track_figure_bytes
+from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.layout.stress_results import PathStress
+from genoviz.analyses.reproduce.figures import FIGURES, Reproduced, iter_reproduce
 from genoviz.analyses.reproduce.layouts import Tried, iter_try
+from genoviz.errors import GenovizError
 from genoviz_app.pages.quality.places import FILL, WORDS, Measured, QualityState, torn_words
+from genoviz_app.parts.file_button import ExportMenu, Writer
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
@@ -209,6 +216,78 @@ path-guided SGD. The layout that is shown stays as it is.</p>"
     def _forget(self, *_events: Any) -> None:
         self._question.drop()
         self.tried = []
+
+
+class FromThePapers:
+    """The tab of the papers' figures, each drawn from a small run on this machine."""
+
+    title = "From the papers"
+    has_figure = False
+
+    def __init__(self, state: QualityState) -> None:
+        self.is_shown = False
+        self.found: Reproduced | None = None
+        self._question = Question(
+            state.session, "a figure of a paper", self._on_drawn, pool=KERNELS
+        )
+        self.which = pmui.Select(
+            label="Figure", size="small", width=640, margin=(8, 8, 4, 8),
+            options={f"{entry.shows} ({entry.place})": entry.name for entry in FIGURES},
+        )  # fmt: skip
+        self.button = pmui.Button(
+            label="Draw", icon="insights", size="small", variant="outlined", margin=(14, 8, 4, 0),
+            description="Draw: measure now, at small sizes, on this machine",
+        )  # fmt: skip
+        self.button.on_click(lambda _: self._question.ask(iter_drawn, self.which.value))
+        self.export = ExportMenu(
+            state.session,
+            {"Figure (SVG)": partial(self._prepare, ".svg"),
+             "Figure (PNG)": partial(self._prepare, ".png"),
+             "Numbers (TSV)": partial(self._prepare, ".tsv")},
+            margin=(14, 8, 4, 0), visible=False,
+        )  # fmt: skip
+        words = "<p>Measured when you press Draw: in colours, on this machine, at small sizes. In \
+grey: what the paper prints. <code>genoviz reproduce</code> has larger sizes.</p>"
+        self.picture = pn.pane.HTML("", sizing_mode="stretch_width", margin=8)
+        self.panel = pmui.Column(
+            pmui.Row(self.which, self.button, self.export, sizing_mode="stretch_width", margin=0),
+            TaskBar(self._question).panel,
+            pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
+            self.picture,
+            scroll=True,
+            **FILL,
+        )
+
+    def _on_drawn(self, drawn: tuple[Reproduced, bytes]) -> None:
+        self.found, content = drawn
+        address = base64.b64encode(content).decode()
+        self.picture.object = (
+            f'<img alt="{escape(self.found.entry.shows)}" style="max-width: 100%" '
+            f'src="data:image/svg+xml;base64,{address}">'
+        )
+        self.export.visible = True
+
+    def _prepare(self, ending: str) -> tuple[str, Writer]:
+        if self.found is None:
+            raise GenovizError("nothing was drawn yet; press Draw first")
+        return f"{self.found.entry.name}{ending}", partial(write_drawn, self.found)
+
+
+def iter_drawn(name: str) -> Generator[Progress, None, None]:
+    """Measure a figure of a paper and draw it: `Reproduced`, and the figure as SVG."""
+    for progress in iter_reproduce(name, small=True):
+        if progress.result is None:
+            yield progress
+    found = progress.result
+    yield Progress("drawn", 1.0, (found, track_figure_bytes(found.draw(), ".svg")))
+
+
+def write_drawn(found: Reproduced, path: Path) -> None:
+    """Write a figure, or its numbers."""
+    if path.suffix == ".tsv":
+        path.write_text("\n".join([f"# {found.caption}", *found.lines, ""]), encoding="utf-8")
+    else:
+        path.write_bytes(track_figure_bytes(found.draw(), path.suffix))
 
 
 class MeasuredElsewhere:

@@ -27,7 +27,7 @@ class Paper:
 
 LAYOUT = Paper("Li et al. 2024", "10.1109/SC41406.2024.00035")
 INTERVALS = Paper("Marzolla et al. 2024", "10.1016/j.future.2024.05.039")
-TRANSFORM = Paper("Jiang and Pei, the Burrows-Wheeler transform in parallel")
+TRANSFORM = Paper("Jiang and Pei 2013")
 OFF_TARGETS = Paper("Accelerating CAS-Offinder, 2022")
 GENOTYPES = Paper("Freudenberg et al. 2023", "10.3389/fgene.2023.1220408")
 
@@ -64,10 +64,14 @@ class PaperFigure:
     logs: tuple[bool, bool] = (True, True)
 
     @property
+    def place(self) -> str:
+        """Paper, and number of the figure there."""
+        return ", ".join(filter(None, (self.paper.words, self.where)))
+
+    @property
     def source(self) -> str:
         """Paper, number of the figure, and DOI."""
-        doi = f"doi:{self.paper.doi}" if self.paper.doi else ""
-        return ", ".join(filter(None, (self.paper.words, self.where, doi)))
+        return f"{self.place}, doi:{self.paper.doi}" if self.paper.doi else self.place
 
 
 SECONDS, STRESS, STEPS = "Time (s)", "Path stress", "Steps of all paths"
@@ -207,6 +211,14 @@ class Reproduced:
             }
             for point in self.measured.points
         ]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of a table with tabs: names, then the rows."""
+        rows = self.rows
+        cells = ([f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
+                 for row in rows)  # fmt: skip
+        return ["#" + "\t".join(rows[0]), *("\t".join(row) for row in cells)]
 
     def draw(self) -> TrackFigure:
         """Return the figure, for `genoviz.analyses.figures.track_figure_bytes`."""

@@ -7,7 +7,7 @@ What is printed of the paper is of whole human chromosomes (30 iterations of 10 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ from genoviz.model import GraphLayout, PangenomeGraph
 N_SAMPLES = 200_000
 SGD_ITERATIONS = (5, 10, 20, 30, 60)
 SLICE_SECONDS = 0.05
-STAGES = (12, 14, 16, 30)
+STAGES, MANY_STAGES = (12, 14, 16, 30), (6, 10, 12, 14, 16, 18, 22, 30)
 STRESSES = (142.2, 22.4, 1.3, 0.07)
 CPU32, A6000, A100 = "32 threads", "RTX A6000", "A100"
 # Steps and seconds; the sizes of the paper's graphs as `SIMULATION_PRESETS` has them.
@@ -72,14 +72,26 @@ def report_layout(
 
 def _iter_stages(
     graph: PangenomeGraph, stages: Iterable[int], options: RunOptions, seed: int
-) -> Iterator[tuple[int, GraphLayout]]:
-    """Yield layouts as they are after so many of 30 iterations, of single updates as odgi's."""
-    wanted = sorted(stages)
+) -> Generator[Progress, None, list[tuple[int, GraphLayout]]]:
+    """Return layouts as they are after so many of 30 iterations, of single updates as odgi's."""
+    wanted, found = sorted(stages), []
     for snapshot in iter_path_sgd_layout(
-        graph, eps=0.01, window=1, seed=seed, slice_seconds=60, backend=options.backends[0]
-    ):
+        graph, eps=0.01, window=1, seed=seed, slice_seconds=SLICE_SECONDS,
+        backend=options.backends[0],
+    ):  # fmt: skip
         if wanted and snapshot.iteration == wanted[0]:
-            yield wanted.pop(0), snapshot.layout
+            found.append((wanted.pop(0), snapshot.layout))
+        yield Progress("one layout at many stages", snapshot.iteration / 60)
+    return found
+
+
+def _run(steps: Generator[Any, None, list]) -> list:
+    """Return what steps return that are too short to be reported."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 def measure_stages(options: RunOptions) -> Steps:
@@ -90,13 +102,14 @@ def measure_stages(options: RunOptions) -> Steps:
         for stage, stress in zip(STAGES, STRESSES, strict=True)
     ]
     layouts = []
-    for stage, layout in _iter_stages(graph, STAGES, options, options.seed):
+    stages = yield from _iter_stages(graph, STAGES, options, options.seed)
+    for stage, layout in stages:
         exact = path_stress(graph, layout).mean
         sampled = sampled_path_stress(graph, layout, samples_per_step=100).mean
         case = f"after {stage} iterations"
         points += [Point("exact", stage, exact, case), Point("sampled", stage, sampled, case)]
         layouts.append((f"{case}: path stress {exact:.4g}", layout))
-        yield Progress("one layout at four stages", stage / 30)
+        yield Progress("stress at four stages", 0.5 + stage / 60)
     return Measured(tuple(points), f"The graph has {describe_graph(graph)}.", tuple(layouts))
 
 
@@ -108,7 +121,7 @@ def measure_sampled(options: RunOptions) -> Steps:
     for number in range(n_graphs):
         n_nodes, n_paths = int(random.integers(300, 1_500)), int(random.integers(2, 8))
         graph = simulate_pangenome(n_nodes, n_paths, seed=options.seed + number)
-        for stage, layout in _iter_stages(graph, (6, 10, 12, 14, 16, 18, 22, 30), options, number):
+        for stage, layout in _run(_iter_stages(graph, MANY_STAGES, options, number)):
             points.append(
                 Point(
                     "a layout",

@@ -92,22 +92,24 @@ def measure_threads(options: RunOptions) -> Steps:
     )
     most = numba.config.NUMBA_NUM_THREADS
     threads = sorted({*(2**k for k in range(most.bit_length()) if 2**k <= most), most})
-    points, before = [], numba.get_num_threads()
-    try:
-        for method in ("auto", "sweep"):
-            base = None
-            for k in threads:
-                numba.set_num_threads(k)
-                call = partial(
-                    count_overlaps, queries, subjects, closed=True, method=method, backend="cpu"
-                )
+    points = []
+    for method in ("auto", "sweep"):
+        base = None
+        for k in threads:
+            call = partial(
+                count_overlaps, queries, subjects, closed=True, method=method, backend="cpu"
+            )
+            # Others may have their turn on this thread, where this one rests.
+            before = numba.get_num_threads()
+            numba.set_num_threads(k)
+            try:
                 seconds = seconds_of(call)
-                base = base or seconds
-                series = "the paper's sweep" if method == "sweep" else "the method by size"
-                points.append(Point(series, k, base / seconds, f"{seconds:.3g} s"))
-                yield Progress("counting", len(points) / (2 * len(threads)))
-    finally:
-        numba.set_num_threads(before)
+            finally:
+                numba.set_num_threads(before)
+            base = base or seconds
+            series = "the paper's sweep" if method == "sweep" else "the method by size"
+            points.append(Point(series, k, base / seconds, f"{seconds:.3g} s"))
+            yield Progress("counting", len(points) / (2 * len(threads)))
     return Measured(tuple(points), f"{n:,} intervals counted in as many.")
 
 

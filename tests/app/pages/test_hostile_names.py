@@ -224,7 +224,7 @@ HTML_PANES = Counter(
         "pages/kmers": 12,
         "pages/offtargets": 6,
         "pages/pangenome": 13,
-        "pages/quality": 8,
+        "pages/quality": 10,
         "pages/tracks": 3,
         "parts/page.py": 1,
         "parts/remote_table.py": 1,

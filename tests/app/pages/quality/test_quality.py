@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from genoviz import near_stress, path_stress, read_gfa, simulate_pangenome, stress_by_distance
+from genoviz.analyses.reproduce.figures import FIGURES
 from genoviz.analyses.reproduce.layouts import iter_try
 from genoviz.model import GraphLayout
 from genoviz_app.dashboard import Dashboard
@@ -133,6 +137,29 @@ def test_what_is_linked_is_the_tab():
     assert page.link.tab == ""
     page.follow(replace(page.link, tab="by-distance"))
     assert page.link.tab == "by-distance"
+    session.close()
+
+
+def test_a_figure_of_a_paper_is_drawn_when_it_is_asked_for(tmp_path):
+    session = Session()
+    page = QualityPage(session)
+    assert page.views.made("From the papers") is None
+    view = page.views.view("From the papers")
+    assert len(view.which.options) == len(FIGURES)
+    assert not view.export.visible
+    view.which.value = "layout-times"
+    view.button.clicks += 1
+    poll_until(session.poll, lambda: view.found is not None)
+    assert view.found.entry.name == "layout-times"
+    address = re.search('src="data:image/svg[+]xml;base64,([^"]+)"', view.picture.object)[1]
+    texts = " ".join(ElementTree.fromstring(base64.b64decode(address)).itertext())
+    assert view.found.caption in texts
+    for label, ending in zip(view.export.offered, (".svg", ".png", ".tsv"), strict=True):
+        name, write = view.export.files[label]()
+        assert name == f"layout-times{ending}"
+        write(tmp_path / name)
+    assert (tmp_path / "layout-times.tsv").read_text().splitlines()[1:] == view.found.lines
+    assert (tmp_path / "layout-times.png").read_bytes().startswith(b"\x89PNG")
     session.close()
 
 
