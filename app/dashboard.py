@@ -21,7 +21,7 @@ from genoviz_app.pages import PAGES
 from genoviz_app.parts.file_button import Handover
 from genoviz_app.parts.lighting import LitList
 from genoviz_app.parts.styles import NARROW_HEADER, in_narrow_window
-from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Visited
+from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Story, Visited
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.settings import SETTINGS, current_person
 from genoviz_app.server.setup import forget_tab, prepare_server, share_tasks
@@ -86,6 +86,12 @@ class Dashboard:
             styles={"flex": "1 1 0", "min-width": "140px"},
         )
         self.lit = LitList(self.session.highlights, self._go_to_lit)
+        self.story: Story | None = None
+        story = pmui.Button(
+            label="Story", icon="auto_stories", size="small", variant="text", margin=10,
+            description="Story: views with captions, as one link or one file",
+        )  # fmt: skip
+        story.on_click(lambda _: self._open_story())
         self.title = pmui.Typography(
             "", variant="body1", margin=(0, 16), align="center", css_classes=["only-wide"],
             styles={"max-width": TITLE_WIDTH},
@@ -107,7 +113,7 @@ class Dashboard:
                 self.waiting,
                 self._backend_badge(),
             ],
-            sidebar=[self.deck.sidebar],
+            sidebar=[self.deck.sidebar, story],
             main=[
                 pmui.Column(
                     self.bar,
@@ -156,6 +162,25 @@ class Dashboard:
             page.follow(link)
         for complaint in self.address.complaints:
             self.session.complain(complaint)
+        if link.story:
+            self._open_story()
+
+    def _open_story(self) -> None:
+        """Show the story of this tab, which may be empty; nothing of it was made before."""
+        if self.story is None:
+            self.story = Story(self._show_view, self._link, self._close_story)
+            self.root.main[0].insert(-1, self.story)
+
+    def _close_story(self) -> None:
+        if self.story is not None:
+            self.root.main[0].remove(self.story)
+            self.story = None
+
+    def _show_view(self, query: str) -> None:
+        """Show a view of a story as its link has it, what is lit up too."""
+        self._revisit(query)
+        self.session.highlights.clear()
+        self._lit_of_link = Address.parse(query, pages=tuple(page.slug for page in PAGES)).lit
 
     def _open_genotypes(self, link: Address) -> None:
         """Open the genotypes of a link, or else the first that the server offers."""
@@ -225,21 +250,34 @@ class Dashboard:
 
     def _show_link(self) -> None:
         """Let the browser's address be a link to what is shown."""
+        address = self._address()
+        replaces = None if address is None else self._visited.visit(address)
+        if replaces is not None:
+            self.bar.put(address.query, replaces=replaces)
+
+    def _link(self) -> str:
+        """Return the query of what is shown; "" while it is being opened."""
+        address = self._address()
+        return "" if address is None else replace(address, story="").query
+
+    def _address(self) -> Address | None:
+        """Return what a link to the present view says; None where there is nothing to say yet."""
         session = self.session
         opened, layout, tracks = session.opened, session.layout, session.tracks
         indexes, others = session.indexes, (session.genomes, session.genotypes)
         if any(files.is_opening for files in (session, tracks, indexes, *others)):
-            return
+            return None
         has_others = any(files.opened is not None for files in (indexes, *others))
         if opened is None and not tracks.files and not has_others:
-            return
+            return None
         if self._lit_of_link:
             session.highlights.follow_link(self._lit_of_link)
             self._lit_of_link = ()
         own = self.deck.link()
-        address = replace(
+        return replace(
             own,
             lit=session.highlights.link,
+            story="1" if self.story is not None else "",
             file=opened.source if opened is not None else "",
             layout=layout.source if layout is not None else "",
             annotations=session.annotation_files.sources,
@@ -249,9 +287,6 @@ class Dashboard:
             phenotypes=session.genotypes.phenotypes_source,
             region=own.region or session.region,
         )
-        replaces = self._visited.visit(address)
-        if replaces is not None:
-            self.bar.put(address.query, replaces=replaces)
 
     def _go_to(self, found: Found) -> None:
         """Show what was found, on a page that has a place for it."""

@@ -1,7 +1,8 @@
 """How one finds one's way: the header's field that finds anything, and the browser's address.
 
 Panel's own location does not hear of the browser's Back button, and makes an entry of its history
-of every change. So the address is set here, and followed when a person goes back or forward.
+of every change. So the address is set here, and followed when a person goes back or forward. A
+story leads from view to view, each as its link has it.
 """
 
 from __future__ import annotations
@@ -137,6 +138,41 @@ class FirstSteps(JSComponent):
     """What to do first, until a person has closed it: the browser remembers that."""
 
     _esm = (SCRIPTS / "first_steps.js").read_text()
+
+
+class Story(JSComponent):
+    """Views with captions: their links and pictures are kept in the browser, behind the ``#``.
+
+    Parameters
+    ----------
+    on_show
+        Called with the query of a view that a person goes to.
+    link
+        Returns the query of what is shown.
+    on_close
+        Called when the story is closed.
+    """
+
+    _esm = (SCRIPTS / "story.js").read_text()
+
+    def __init__(
+        self,
+        on_show: Callable[[str], None],
+        link: Callable[[], str],
+        on_close: Callable[[], None],
+        **params: Any,
+    ) -> None:
+        super().__init__(sizing_mode="stretch_width", margin=0, **params)
+        self._on_show, self._link, self._on_close = on_show, link, on_close
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        act = data.get("act")
+        if act == "show":
+            self._on_show(str(data.get("query", "")))
+        elif act == "link":
+            self._send_msg({"query": self._link()})
+        elif act == "close":
+            self._on_close()
 
 
 class Visited:

@@ -110,6 +110,8 @@ class Address:
         What is lit up; see ``genoviz_app.session.lit_sets.write_lit``.
     view
         What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
+    story
+        Whether the views of a story are shown, which are behind the ``#``: "1" or "".
     complaints
         What was wrong with the link, one sentence each.
     """
@@ -152,6 +154,7 @@ class Address:
     results: tuple[str, ...] = ()
     lit: tuple[str, ...] = ()
     view: View | None = None
+    story: str = ""
     complaints: tuple[str, ...] = ()
 
     @classmethod
@@ -211,6 +214,7 @@ class Address:
             pedigree=last.get("pedigree", ""),
             results=tuple(values.get("result", ())),
             lit=tuple(values.get("lit", ())),
+            story="1" if "story" in last else "",
             complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints),
             **checked,
         )
@@ -264,6 +268,7 @@ class Address:
             "result": self.results,
             "lit": self.lit,
             "view": ",".join(f"{value:.12g}" for value in self.view or ()),
+            "story": self.story,
         }
 
 
