@@ -340,7 +340,8 @@ def _grown(out, n, n_more):
     if n + n_more <= len(out):
         return out
     larger = np.empty(2 * len(out) + n_more, np.uint8)
-    larger[:n] = out[:n]
+    for k in range(n):
+        larger[k] = out[k]
     return larger
 
 

@@ -207,7 +207,9 @@ def _sum_wide(packed, values, right, out):
                     code = packed[j, sample >> 2] >> 2 * (sample & 3) & 3
                     for column in range(k):
                         sums[i, column] += values[j, code] * right[j, column]
-            out[first : first + n_here] += sums
+            for i in range(n_here):
+                for column in range(k):
+                    out[first + i, column] += sums[i, column]
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -220,7 +222,8 @@ def _sum_wide_transposed(packed, values, left, out):
                 code = packed[j, i >> 2] >> 2 * (i & 3) & 3
                 for column in range(k):
                     sums[column] += values[j, code] * left[i, column]
-            out[j] += sums
+            for column in range(k):
+                out[j, column] += sums[column]
 
 
 # Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

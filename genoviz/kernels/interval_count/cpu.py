@@ -123,7 +123,8 @@ def _sweep(endpoints, owner_bits, n_queries, n_blocks, started, ended):
         totals[block + 1, 0] = n_started
         totals[block + 1, 1] = n_ended
     for block in range(n_blocks):
-        totals[block + 1] += totals[block]
+        for kind in range(2):
+            totals[block + 1, kind] += totals[block, kind]
     for block in prange(n_blocks):
         n_started, n_ended = totals[block, 0], totals[block, 1]
         for k in range(n * block // n_blocks, n * (block + 1) // n_blocks):

@@ -27,4 +27,6 @@ def _add_products(packed, n_samples, columns, out):
                         for a in range(k):
                             for b in range(k):
                                 sums[a, b] += columns[i, a] * columns[i, b]
-        out[j] = sums
+        for a in range(k):
+            for b in range(k):
+                out[j, a, b] = sums[a, b]

@@ -83,7 +83,8 @@ def sort_words(words, first, last, spare, low_bit):
         spare[ends[digit]] = words[i]
         ends[digit] += 1
     if largest > SHORT:
-        words[first:last] = spare[:n]
+        for i in range(n):
+            words[first + i] = spare[i]
         start = np.int64(0)
         for digit in range(len(ends) - 1):
             end = np.int64(ends[digit])

@@ -144,7 +144,8 @@ def find_seeds(packed, marks, edges, first_chunk, last_chunk, counts):
             row[5] += count_ones(high & ~low)
             row[6] += count_ones(high & low)
             row[7] += count_ones(before_seeds)
-        counts[chunk] = row
+        for k in range(COUNTS):
+            counts[chunk, k] = row[k]
 
 
 @njit(nogil=True, cache=True)

@@ -88,7 +88,8 @@ def find_ways(offsets, targets, lengths, sources, starts, is_closed):
 @njit(nogil=True, cache=True)
 def _grown(array):
     bigger = np.empty(2 * len(array) + 1024, array.dtype)
-    bigger[: len(array)] = array
+    for k in range(len(array)):
+        bigger[k] = array[k]
     return bigger
 
 
@@ -321,26 +322,22 @@ def place_on_walks(coordinates, lengths, steps, bounds, is_placed):
 @njit(nogil=True, cache=True)
 def _find_bow(coordinates, steps, begin, end, first, stop, total, side):
     """Return the points at which the steps ``begin`` to ``end`` of a walk begin and end."""
-    a, b = np.zeros(2), np.zeros(2)
-    if begin > first:
-        before = steps[begin - 1]
-        a[:] = coordinates[before >> 1, 1 - (before & 1)]
-    if end < stop:
-        after = steps[end]
-        b[:] = coordinates[after >> 1, after & 1]
+    before = steps[begin - 1] if begin > first else steps[end]
+    after = steps[end] if end < stop else before
+    a = coordinates[before >> 1, 1 - (before & 1)]
+    b = coordinates[after >> 1, after & 1]
     if begin > first and end < stop:
-        return a, b
-    known = before if begin > first else after
-    ahead = coordinates[known >> 1, 1] - coordinates[known >> 1, 0]
-    ahead *= 1.0 if (begin > first) != (known & 1) else -1.0
-    size = np.hypot(ahead[0], ahead[1])
-    along, across = (ahead[0] / size, ahead[1] / size) if size > 0.0 else (1.0, 0.0)
-    off = np.array([0.8 * along - 0.6 * side * across, 0.8 * across + 0.6 * side * along]) * total
+        return (a[0], a[1]), (b[0], b[1])
+    known = coordinates[before >> 1]
+    x, y = known[1, 0] - known[0, 0], known[1, 1] - known[0, 1]
+    sign = 1.0 if (begin > first) != (before & 1) else -1.0
+    size = np.hypot(x, y)
+    along, across = (sign * x / size, sign * y / size) if size > 0.0 else (1.0, 0.0)
+    off_x = (0.8 * along - 0.6 * side * across) * total
+    off_y = (0.8 * across + 0.6 * side * along) * total
     if begin > first:
-        b[:] = a + off
-    else:
-        a[:] = b + off
-    return a, b
+        return (a[0], a[1]), (a[0] + off_x, a[1] + off_y)
+    return (b[0] + off_x, b[1] + off_y), (b[0], b[1])
 
 
 @njit(nogil=True, cache=True)
