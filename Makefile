@@ -71,7 +71,7 @@ endef
 
 define warm_up
 	@echo 'Compiling the kernels for this processor, one or two minutes'
-	-@$(BIN)/python -m genoviz_app.warm_up sequences & $(BIN)/python -m genoviz_app.warm_up graphs genotypes; wait
+	-@$(BIN)/python -m genoviz_app.warm_up genotypes sequences & $(BIN)/python -m genoviz_app.warm_up graphs; wait
 endef
 
 $(APP): pyproject.toml constraints.txt | $(BIN)/python

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import gc
 import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from genoviz.analyses.genotypes.prediction.snp_blup import snp_blup
 from genoviz.analyses.genotypes.relationships import relationship_matrix
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+from genoviz.analyses.graph.layout.guides import guide_graph
 from genoviz.analyses.graph.layout.multilevel import multilevel_layout
 from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice, make_colouring
@@ -41,8 +45,11 @@ from genoviz.analyses.sequences.kmer_queries import count_kmers
 from genoviz.analyses.sequences.kmer_repeats import make_kmer_repeats
 from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
 from genoviz.analyses.sequences.pangenome_queries import count_per_path, locate_on_paths
+from genoviz.analyses.simulation.genotypes import simulate_genotypes
 from genoviz.generators import last_of
 from genoviz.io.genotypes.reader import read_genotypes
+from genoviz.io.graph.gbz import read_gbz
+from genoviz.io.graph.gbz_writer import write_gbz
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.io.sequences.reader import iter_read_sequences
@@ -54,7 +61,7 @@ N_COPIES = 200  # small drawings are not shared among threads
 
 
 def warm_up_graphs() -> None:
-    """Lay a graph out, draw it and look things up in it; count intervals."""
+    """Lay a graph out, draw it and look things up in it; read it as GBZ; count intervals."""
     graph = read_gfa(get_sample("simulated"), cache=False)
     for copies in (True, False):
         steps = iter_path_sgd_layout(
@@ -67,6 +74,11 @@ def warm_up_graphs() -> None:
         )
         last = last_of(steps)
     multilevel_layout(graph, n_rounds=2, backend="cpu")
+    no_steps = {"steps": graph.steps[:0], "path_offsets": graph.path_offsets[:1]}
+    guide_graph(replace(graph, path_names=(), walks=None, **no_steps))
+    with tempfile.TemporaryDirectory(prefix="genoviz-") as folder:
+        write_gbz(graph, path := Path(folder, "graph.gbz"))
+        read_gbz(path, cache=False)
     draw(graph, last.coordinates)
     explore(graph)
     count()
@@ -164,6 +176,7 @@ def search_guides() -> None:
 
 def warm_up_genotypes() -> None:
     """Count genotypes, relate samples, and find what a trait goes with."""
+    simulate_genotypes(20, 40, n_populations=2, missing_rate=0.1, seed=1)
     genotypes = read_genotypes(get_sample("genotypes"))
     variant_statistics(genotypes, backend="cpu")
     sample_statistics(genotypes, backend="cpu")
