@@ -144,7 +144,8 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
         inquiry = Inquiry(process.pid, url, log)
         diary, first = Diary(inquiry.look_into), Diary(inquiry.look_into)
         first.end = 0.0  # everybody comes once and goes, so that what is made once is there
-        await asyncio.gather(*(person.live() for person in people(url, folder, first, 5)))
+        everybody = people(url, folder, first, min(5, n_people))
+        await asyncio.gather(*(person.live() for person in everybody))
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
         memory = Memory(process.pid)
         before = memory.now()

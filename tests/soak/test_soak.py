@@ -15,7 +15,7 @@ KINDS = ("open a tab", "run a layout", "zoom a layout", "type a k-mer", "drag tr
 
 @pytest.mark.timeout(1200)
 def test_people_work_while_files_change_and_a_browser_dies():
-    arguments = ("--minutes", "0.1", "--people", "5", "--bases", "50000")
+    arguments = ("--minutes", "0.1", "--people", "4", "--bases", "50000")
     command = [sys.executable, "-m", "tests.soak", *arguments]
     day = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert day.returncode == 0, day.stdout + day.stderr
