@@ -8,12 +8,16 @@ from collections.abc import Callable
 PATIENCE = 240.0
 """Seconds after which something that should have come about is taken for broken."""
 
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.02
+"""Seconds between two looks; a page polls every 0.05 s."""
+
 
 def wait_until(condition: Callable[[], object], act: Callable[[], object] | None = None) -> None:
-    """Wait for a condition; ``act`` is done before each look, as a page polls."""
-    end = time.monotonic() + PATIENCE
+    """Wait for a condition, looking ever more seldom; ``act`` is done before each look."""
+    end, pause = time.monotonic() + PATIENCE, SHORTEST_PAUSE
     while not condition():
         assert time.monotonic() < end, "the condition did not come about"
-        time.sleep(0.002)
+        time.sleep(pause)
+        pause = min(1.3 * pause, LONGEST_PAUSE)
         if act is not None:
             act()
