@@ -155,7 +155,8 @@ class TextOnGpu:
         """Fill the start table."""
         from genoviz.kernels.fm_index.cuda import fill_start_table
 
-        fill_start_table(self.lines, self.super_counts, SUPER_SHIFT, self.n, self.start_table)
+        index = self.lines, self.super_counts, SUPER_SHIFT
+        fill_start_table(index, self.n, self.start_table)
 
     def find_prefixes(self) -> Any:
         """Return the common prefixes."""
@@ -179,11 +180,11 @@ class TextOnGpu:
         words = (bases >> np.uint64(64 - 2 * k)).reshape(-1, 1)
         lengths = cupy.full(N_KMERS, k, np.int32)
         counts = cupy.empty(N_KMERS, np.int64)
-        index = (self.lines, self.super_counts, SUPER_SHIFT, self.n, self.start_table)
+        index = (self.lines, self.super_counts, SUPER_SHIFT), self.n, self.start_table
         text = (self.packed, self.exceptions, self.suffix_array, 1)
 
         def search() -> Any:
-            count_kmers(*index, *text, words, lengths, counts)
+            count_kmers(*index, text, words, lengths, counts)
             return counts
 
         return search

@@ -49,9 +49,8 @@ class Index:
         )
         make_read_only(self.lines, self.super_counts, self.exception_ids)
         self.start_table = xp.empty((4**table_k, 2), self.dtype)
-        self.kernel.fill_start_table(
-            self.lines, self.super_counts, super_shift, self.n, self.start_table
-        )
+        self.index = self.lines, self.super_counts, super_shift
+        self.kernel.fill_start_table(self.index, self.n, self.start_table)
 
     def host(self, name):
         array = getattr(self, name)
@@ -65,9 +64,7 @@ class Index:
         xp = self.arrays
         ranges = xp.empty((len(kmers), 2), self.dtype)
         self.kernel.find_row_ranges(
-            self.lines,
-            self.super_counts,
-            self.super_shift,
+            self.index,
             self.n,
             self.start_table,
             *map(xp.asarray, pack_kmers(kmers)),
@@ -79,15 +76,15 @@ class Index:
         xp = self.arrays
         counts = xp.empty(len(kmers), np.int64)
         self.kernel.count_kmers(
-            self.lines,
-            self.super_counts,
-            self.super_shift,
+            self.index,
             self.n,
             self.start_table,
-            self.packed,
-            self.exceptions,
-            xp.asarray(np.ascontiguousarray(self.suffix_array[::sample_rate])),
-            sample_rate,
+            (
+                self.packed,
+                self.exceptions,
+                xp.asarray(np.ascontiguousarray(self.suffix_array[::sample_rate])),
+                sample_rate,
+            ),
             *map(xp.asarray, pack_kmers(kmers)),
             counts,
         )
@@ -96,9 +93,7 @@ class Index:
     def extend(self, ranges, symbols):
         ranges = self.arrays.asarray(np.array(ranges, np.int64))
         symbols = self.arrays.asarray(np.array(symbols, np.uint8))
-        self.kernel.extend_row_ranges(
-            self.lines, self.super_counts, self.super_shift, ranges, symbols
-        )
+        self.kernel.extend_row_ranges(self.index, ranges, symbols)
         return ranges if self.arrays is np else ranges.get()
 
     def branch(self, sets, n_taken, ranges):
@@ -106,12 +101,12 @@ class Index:
         xp = self.arrays
         branches = xp.full((len(ranges), 4, 2), 7, self.dtype)
         self.kernel.extend_branches(
-            self.lines,
-            self.super_counts,
-            self.super_shift,
+            self.index,
             self.start_table,
-            xp.asarray(np.array([9, *sets], np.uint8)),
-            *(xp.asarray(np.array([n], np.int64)) for n in (len(sets) + 1, n_taken, len(sets))),
+            (
+                xp.asarray(np.array([9, *sets], np.uint8)),
+                *(xp.asarray(np.array([n], np.int64)) for n in (len(sets) + 1, n_taken, len(sets))),
+            ),
             xp.zeros(len(ranges), np.int64),
             xp.asarray(np.array(ranges, self.dtype)),
             branches,
@@ -122,9 +117,7 @@ class Index:
         xp = self.arrays
         positions = xp.empty(len(rows), self.dtype)
         self.kernel.locate_rows(
-            self.lines,
-            self.super_counts,
-            self.super_shift,
+            self.index,
             self.exceptions,
             self.exception_ids,
             xp.asarray(np.ascontiguousarray(self.suffix_array[::sample_rate])),
@@ -308,9 +301,7 @@ def test_the_text_is_read_back(backend, n_chains):
     ends = np.append(starts[1:], 1001)
     rows, found = xp.asarray(rank[ends % 1001].astype(np.int64)), xp.empty(1001, np.uint8)
     index.kernel.invert_bwt(
-        index.lines,
-        index.super_counts,
-        1,
+        index.index,
         index.exception_ids,
         rows,
         xp.asarray(starts),

@@ -229,9 +229,8 @@ def _make_start_table(
     kernel, arrays = load_kernel("fm_index", backend), array_module(backend)
     table = np.empty((4**table_k, 2), np.uint32 if n_symbols < LARGE_TEXT else np.int64)
     filled = _room_for(table, arrays)
-    kernel.fill_start_table(
-        arrays.asarray(lines), arrays.asarray(super_counts), super_shift, n_symbols, filled
-    )
+    index = arrays.asarray(lines), arrays.asarray(super_counts), super_shift
+    kernel.fill_start_table(index, n_symbols, filled)
     return _fetch(table, filled)
 
 
@@ -278,9 +277,7 @@ def invert_bwt(index: FMIndex, *, backend: Backend = "auto") -> np.ndarray:
     heads = np.append(rows[1:], rows[0])
     reached, filled = arrays.asarray(heads.copy()), _room_for(symbols, arrays)
     kernel.invert_bwt(
-        arrays.asarray(index.lines),
-        arrays.asarray(index.super_counts),
-        index.super_shift,
+        (arrays.asarray(index.lines), arrays.asarray(index.super_counts), index.super_shift),
         arrays.asarray(index.exception_ids),
         reached,
         arrays.asarray(starts),

@@ -21,24 +21,20 @@ class Searcher:
 
     def __init__(self, index: FMIndex, kernel: ModuleType, arrays: ModuleType) -> None:
         self._kernel, self._arrays = kernel, arrays
-        self._lines = arrays.asarray(index.lines)
-        self._super_counts = arrays.asarray(index.super_counts)
-        self._super_shift = index.super_shift
+        lines, super_counts = arrays.asarray(index.lines), arrays.asarray(index.super_counts)
+        self._index = lines, super_counts, index.super_shift
         self.n_symbols = index.n_symbols
         self._start_table = arrays.asarray(index.start_table)
         self._packed = arrays.asarray(index.text.packed)
         self._exceptions = arrays.asarray(index.text.exceptions)
         self._exception_ids = arrays.asarray(index.exception_ids)
-        self._samples = arrays.asarray(index.samples)
-        self._sample_rate = index.sample_rate
+        self._samples = arrays.asarray(index.samples), index.sample_rate
 
     def find_row_ranges(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """Return first and last row of packed k-mers; as the start table, shape (n, 2)."""
         ranges = self._arrays.empty((len(words), 2), self._start_table.dtype)
         self._kernel.find_row_ranges(
-            self._lines,
-            self._super_counts,
-            self._super_shift,
+            self._index,
             self.n_symbols,
             self._start_table,
             self._arrays.asarray(words),
@@ -51,15 +47,10 @@ class Searcher:
         """Return how often packed k-mers occur; int64, shape (n,)."""
         counts = self._arrays.empty(len(words), np.int64)
         self._kernel.count_kmers(
-            self._lines,
-            self._super_counts,
-            self._super_shift,
+            self._index,
             self.n_symbols,
             self._start_table,
-            self._packed,
-            self._exceptions,
-            self._samples,
-            self._sample_rate,
+            (self._packed, self._exceptions, *self._samples),
             self._arrays.asarray(words),
             self._arrays.asarray(lengths),
             counts,
@@ -70,9 +61,7 @@ class Searcher:
         """Return the rows of k-mers with a base more before them; int64, shape (n, 2)."""
         extended = self._arrays.array(ranges, np.int64)
         self._kernel.extend_row_ranges(
-            self._lines,
-            self._super_counts,
-            self._super_shift,
+            self._index,
             extended,
             self._arrays.asarray(symbols, np.uint8),
         )
@@ -90,11 +79,10 @@ class Searcher:
         xp = self._arrays
         branches = xp.empty((len(ids), 4, 2), self._start_table.dtype)
         self._kernel.extend_branches(
-            self._lines,
-            self._super_counts,
-            self._super_shift,
+            self._index,
             self._start_table,
-            *map(xp.asarray, (kmers.sets, kmers.offsets[1:], n_taken, n_wanted, ids)),
+            tuple(map(xp.asarray, (kmers.sets, kmers.offsets[1:], n_taken, n_wanted))),
+            xp.asarray(ids),
             xp.asarray(ranges, self._start_table.dtype),
             branches,
         )
@@ -104,15 +92,12 @@ class Searcher:
 
     def locate(self, rows: np.ndarray) -> np.ndarray:
         """Return the text positions of rows; as the samples, shape (n,)."""
-        positions = self._arrays.empty(len(rows), self._samples.dtype)
+        positions = self._arrays.empty(len(rows), self._samples[0].dtype)
         self._kernel.locate_rows(
-            self._lines,
-            self._super_counts,
-            self._super_shift,
+            self._index,
             self._exceptions,
             self._exception_ids,
-            self._samples,
-            self._sample_rate,
+            *self._samples,
             self._arrays.asarray(rows, self._start_table.dtype),
             positions,
         )

@@ -24,6 +24,9 @@ TA in GATTACA, whose end is the exception ``$``; first the rows of A are known::
 Arguments
 ---------
 ================ ==================== ===========================================================
+index            tuple                lines, super_counts, super_shift
+text             tuple                packed, exceptions, samples, sample_rate
+kmers            tuple                sets, set_ends, n_taken, n_wanted
 packed           uint64               the text, 32 symbols a word, the first in the highest bits;
                  (n // 32 + 2,)       exceptions and what is beyond the text are 0
 n_symbols        int                  symbols of the text, with exceptions; the last one is one

@@ -56,53 +56,31 @@ def build_lines(
     launch("finish_lines", WARP * n_chunks, arguments, is_limited=False)
 
 
-def fill_start_table(lines, super_counts, super_shift, n_symbols, start_table):
+def fill_start_table(index, n_symbols, start_table):
     """Fill the table level by level: k-mers with a base more are those of the level before."""
     launch = _launcher(start_table.dtype)
     start_table[0] = cupy.asarray([0, n_symbols], start_table.dtype)
     n_kmers = 1
     while n_kmers < len(start_table):
-        arguments = (lines, super_counts, np.int32(super_shift), np.int64(n_kmers), start_table)
-        launch("fill_level", n_kmers, arguments)
+        launch("fill_level", n_kmers, (*_passed(index), np.int64(n_kmers), start_table))
         n_kmers *= 4
 
 
-def find_row_ranges(
-    lines,
-    super_counts,
-    super_shift,
-    n_symbols,
-    start_table,
-    words,
-    lengths,
-    row_ranges,
-):
+def find_row_ranges(index, n_symbols, start_table, words, lengths, row_ranges):
     """Fill the rows that begin with each k-mer."""
     table_k = (len(start_table).bit_length() - 1) // 2
-    index = (lines, super_counts, np.int32(super_shift), np.int64(n_symbols))
+    index = (*_passed(index), np.int64(n_symbols))
     n_kmers, n_words = words.shape
     kmers = (words, np.int64(n_words), lengths, np.int64(n_kmers))
     arguments = (*index, start_table, np.int32(table_k), *kmers, row_ranges)
     _launcher(row_ranges.dtype)("find_rows", n_kmers, arguments)
 
 
-def count_kmers(
-    lines,
-    super_counts,
-    super_shift,
-    n_symbols,
-    start_table,
-    packed,
-    exceptions,
-    samples,
-    sample_rate,
-    words,
-    lengths,
-    counts,
-):
+def count_kmers(index, n_symbols, start_table, text, words, lengths, counts):
     """Fill how many rows begin with each k-mer."""
+    packed, exceptions, samples, sample_rate = text
     table_k = (len(start_table).bit_length() - 1) // 2
-    index = (lines, super_counts, np.int32(super_shift), np.int64(n_symbols))
+    index = (*_passed(index), np.int64(n_symbols))
     suffix_array = samples if sample_rate == 1 else np.uint64(0)
     text = (packed, exceptions, np.int64(len(exceptions)), suffix_array)
     n_kmers, n_words = words.shape
@@ -111,71 +89,44 @@ def count_kmers(
     _launcher(start_table.dtype)("count_rows", n_kmers, arguments)
 
 
-def extend_row_ranges(lines, super_counts, super_shift, row_ranges, symbols):
+def extend_row_ranges(index, row_ranges, symbols):
     """Take one base more to the left, in place."""
     n = len(row_ranges)
-    arguments = (lines, super_counts, np.int32(super_shift), np.int64(n), symbols, row_ranges)
+    arguments = (*_passed(index), np.int64(n), symbols, row_ranges)
     _launcher(row_ranges.dtype)("extend_rows", n, arguments)
 
 
-def extend_branches(
-    lines,
-    super_counts,
-    super_shift,
-    start_table,
-    sets,
-    set_ends,
-    n_taken,
-    n_wanted,
-    branch_kmers,
-    branch_ranges,
-    branches,
-):
+def extend_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
     """Fill the rows of branches with the letters wanted, by the base of the last one."""
     table_k = (len(start_table).bit_length() - 1) // 2
-    index = (lines, super_counts, np.int32(super_shift), start_table, np.int32(table_k))
     n_branches = len(branch_kmers)
-    kmers = (sets, set_ends, n_taken, n_wanted, branch_kmers, np.int64(n_branches))
-    arguments = (*index, *kmers, branch_ranges, branches)
+    table = (start_table, np.int32(table_k))
+    of_branches = (branch_kmers, np.int64(n_branches), branch_ranges, branches)
+    arguments = (*_passed(index), *table, *kmers, *of_branches)
     _launcher(branches.dtype)("branch_rows", n_branches, arguments)
 
 
-def locate_rows(
-    lines,
-    super_counts,
-    super_shift,
-    exceptions,
-    exception_ids,
-    samples,
-    sample_rate,
-    rows,
-    positions,
-):
+def locate_rows(index, exceptions, exception_ids, samples, sample_rate, rows, positions):
     """Fill the text position of each row."""
-    index = (lines, super_counts, np.int32(super_shift))
     known = (exceptions, np.int64(len(exceptions)), exception_ids, samples)
     rate_bits = np.int32(sample_rate.bit_length() - 1)
-    arguments = (*index, *known, rate_bits, rows, np.int64(len(rows)), positions)
+    arguments = (*_passed(index), *known, rate_bits, rows, np.int64(len(rows)), positions)
     _launcher(positions.dtype)("locate", len(rows), arguments)
 
 
-def invert_bwt(
-    lines,
-    super_counts,
-    super_shift,
-    exception_ids,
-    chain_rows,
-    chain_starts,
-    chain_ends,
-    symbols,
-):
+def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
     """Write the symbols of each chain from its end to its start."""
-    index = (lines, super_counts, np.int32(super_shift))
     exceptions = (exception_ids, np.int64(len(exception_ids)))
     chains = (np.int64(len(chain_rows)), chain_starts, chain_ends, chain_rows)
     _launcher(np.dtype(np.uint32))(
-        "walk_chains", len(chain_rows), (*index, *exceptions, *chains, symbols)
+        "walk_chains", len(chain_rows), (*_passed(index), *exceptions, *chains, symbols)
     )
+
+
+def _passed(index):
+    """Return the index as the kernels take it."""
+    lines, super_counts, super_shift = index
+    return lines, super_counts, np.int32(super_shift)
 
 
 def _launcher(row_dtype):

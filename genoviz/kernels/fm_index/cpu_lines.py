@@ -1,11 +1,35 @@
-"""The lines of an FM-index from a suffix array; the contract is in this folder's ``__init__``."""
+"""The lines of an FM-index and its table of first rows, made and read; see ``__init__``.
+
+Nearly all of the time is waiting for memory, so all that a rank needs is in one line of the cache:
+counts before the line, and its 128 symbols of the BWT as bits::
+
+    word     0        1        2     3      4     5      6     7
+          | A, C  |  G, T  | low bits   | high bits  | exceptions |
+          | counts before  | rows 0-63, 64-127 of the line, each  |
+
+    G is 10: high 1, low 0. Bits of which the base has a 0 are flipped, so that ones are left:
+
+    BWT         A C G T G $         rows of the line
+    ~low        1 0 1 0 1 1         low bits flipped, as G has 0 there
+    high        0 0 1 1 1 0         high bits as they are
+    ~exception  1 1 1 1 1 0
+    all three   0 0 1 0 1 0         the Gs; those before the row are counted by one instruction
+
+Rows are uint64 in the loops: numba tests a signed index for being negative.
+"""
 
 import numpy as np
 from numba import njit, prange
 
 from genoviz.kernels.instructions import count_ones, prefetch
 
-ZERO, ONE, THREE, FIVE, THIRTY_TWO = (np.uint64(i) for i in (0, 1, 3, 5, 32))
+LINE_WORDS = np.uint64(8)
+LINE_BITS = np.uint64(7)
+IN_LINE = np.uint64(127)
+IN_WORD = np.uint64(63)
+LOW_HALF = np.uint64(0xFFFFFFFF)
+ZERO, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(i) for i in range(8))
+THIRTY_TWO = np.uint64(32)
 CHUNK_LINES = 2048
 FLAG_BITS = 18
 
@@ -132,6 +156,78 @@ def _finish_lines(
                         position = position - 1 if position > 0 else n - 1
                         exception_ids[n_before] = np.searchsorted(exceptions, position)
                         n_before += 1
+
+
+# Reading: lines are flat here, and so are super_counts -------------------------------------------
+
+
+@njit(nogil=True, cache=True, inline="always")
+def next_row(lines, super_counts, super_shift, symbol, row):
+    """Return ``next_row`` of the contract."""
+    line = row >> LINE_BITS
+    base = line * LINE_WORDS
+    count = lines[base + (symbol >> ONE)] >> ((symbol & ONE) << FIVE) & LOW_HALF
+    count += np.uint64(super_counts[(line >> super_shift) * FOUR + symbol])
+    bits = (ONE << (row & IN_WORD)) - ONE
+    is_second = ZERO - ((row & IN_LINE) >> SIX)
+    low_flip, high_flip = (symbol & ONE) - ONE, (symbol >> ONE) - ONE
+    first = (lines[base + TWO] ^ low_flip) & (lines[base + FOUR] ^ high_flip)
+    second = (lines[base + THREE] ^ low_flip) & (lines[base + FIVE] ^ high_flip)
+    first &= ~lines[base + SIX] & (bits | is_second)
+    second &= ~lines[base + SEVEN] & (bits & is_second)
+    return count + count_ones(first) + count_ones(second)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def next_rows_in_line(lines, super_counts, super_shift, symbol, first, last):
+    """Return ``next_row`` of two rows of one line, which is read once."""
+    line = first >> LINE_BITS
+    base = line * LINE_WORDS
+    count = lines[base + (symbol >> ONE)] >> ((symbol & ONE) << FIVE) & LOW_HALF
+    count += np.uint64(super_counts[(line >> super_shift) * FOUR + symbol])
+    low_flip, high_flip = (symbol & ONE) - ONE, (symbol >> ONE) - ONE
+    ones = (lines[base + TWO] ^ low_flip) & (lines[base + FOUR] ^ high_flip)
+    others = (lines[base + THREE] ^ low_flip) & (lines[base + FIVE] ^ high_flip)
+    ones &= ~lines[base + SIX]
+    others &= ~lines[base + SEVEN]
+    bits = (ONE << (first & IN_WORD)) - ONE
+    is_second = ZERO - ((first & IN_LINE) >> SIX)
+    n_first = count_ones(ones & (bits | is_second)) + count_ones(others & (bits & is_second))
+    bits = (ONE << (last & IN_WORD)) - ONE
+    is_second = ZERO - ((last & IN_LINE) >> SIX)
+    n_last = count_ones(ones & (bits | is_second)) + count_ones(others & (bits & is_second))
+    return count + n_first, count + n_last
+
+
+# Table of first rows ------------------------------------------------------------------------------
+
+
+def fill_start_table(index, n_symbols, start_table):
+    """Fill the table level by level: k-mers with a base more are those of the level before."""
+    lines, super_counts, super_shift = index
+    flat = lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)
+    start_table[0] = 0, n_symbols
+    n_kmers = 1
+    while n_kmers < len(start_table):
+        _fill_level(flat, n_kmers, start_table)
+        n_kmers *= 4
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _fill_level(index, n_kmers, start_table):
+    lines, super_counts, super_shift = index
+    for code in prange(n_kmers):
+        first, last = np.uint64(start_table[code, 0]), np.uint64(start_table[code, 1])
+        for symbol in range(4):
+            above, below = ZERO, ZERO
+            if first < last:
+                c = np.uint64(symbol)
+                above = next_row(lines, super_counts, super_shift, c, first)
+                below = next_row(lines, super_counts, super_shift, c, last)
+                if above == below:
+                    above, below = ZERO, ZERO
+            start_table[symbol * n_kmers + code, 0] = above
+            start_table[symbol * n_kmers + code, 1] = below
 
 
 # Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34

@@ -1,0 +1,224 @@
+"""Walks over the rows of an FM-index: of k-mers that branch, to positions, through the text.
+
+The contract is in this folder's ``__init__``. Many walks go step by step together, and what the
+next step of one reads is fetched while the others do this one.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+from genoviz.kernels.fm_index.cpu_lines import (
+    FOUR,
+    IN_LINE,
+    IN_WORD,
+    LINE_BITS,
+    LINE_WORDS,
+    ONE,
+    SIX,
+    TWO,
+    ZERO,
+    next_row,
+)
+from genoviz.kernels.instructions import prefetch
+
+BATCH = 128
+WALKS = 256
+BLOCK = 4096
+
+
+@njit(nogil=True, cache=True)
+def extend_few_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
+    """Extend branches on one thread, as ``extend_branches`` of the contract."""
+    for begin in range(0, len(branch_kmers), BATCH):
+        end = min(len(branch_kmers), begin + BATCH)
+        _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin, end, branches)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def extend_many_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
+    """Extend branches on all threads."""
+    n = len(branch_kmers)
+    for batch in prange((n + BATCH - 1) // BATCH):
+        begin, end = batch * BATCH, min(n, (batch + 1) * BATCH)
+        _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin, end, branches)
+
+
+@njit(nogil=True, cache=True)
+def _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin, end, branches):
+    lines, super_counts, super_shift = index
+    sets, set_ends, n_taken, n_wanted = kmers
+    firsts, lasts = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
+    places, n_left = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
+    numbers = np.empty(BATCH, np.int64)
+    n_active = 0
+    for number in range(begin, end):
+        for symbol in range(4):
+            branches[number, symbol, 0] = 0
+            branches[number, symbol, 1] = 0
+        kmer = branch_kmers[number]
+        first, last = np.uint64(branch_ranges[number, 0]), np.uint64(branch_ranges[number, 1])
+        taken = n_taken[kmer]
+        if taken == 0:
+            first, last, taken = _start(start_table, sets, set_ends[kmer], n_wanted[kmer] - 1, last)
+        if first < last:
+            prefetch(lines, (first >> LINE_BITS) * LINE_WORDS)
+            prefetch(lines, (last >> LINE_BITS) * LINE_WORDS)
+            firsts[n_active], lasts[n_active] = first, last
+            places[n_active] = set_ends[kmer] - 1 - taken
+            n_left[n_active], numbers[n_active] = n_wanted[kmer] - taken, number
+            n_active += 1
+    while n_active > 0:
+        i = 0
+        while i < n_active:
+            first, last, bases = firsts[i], lasts[i], sets[places[i]]
+            is_end = n_left[i] == 1
+            above, below = ZERO, ZERO
+            for symbol in range(4):
+                if bases >> symbol & 1:
+                    c = np.uint64(symbol)
+                    above = next_row(lines, super_counts, super_shift, c, first)
+                    below = next_row(lines, super_counts, super_shift, c, last)
+                    if is_end and above < below:
+                        branches[numbers[i], symbol, 0] = above
+                        branches[numbers[i], symbol, 1] = below
+            if not is_end and above < below:
+                prefetch(lines, (above >> LINE_BITS) * LINE_WORDS)
+                prefetch(lines, (below >> LINE_BITS) * LINE_WORDS)
+                firsts[i], lasts[i] = above, below
+                places[i] -= 1
+                n_left[i] -= 1
+                i += 1
+                continue
+            n_active -= 1
+            firsts[i], lasts[i] = firsts[n_active], lasts[n_active]
+            places[i], n_left[i] = places[n_active], n_left[n_active]
+            numbers[i] = numbers[n_active]
+
+
+@njit(nogil=True, cache=True)
+def _start(start_table, sets, end, n_single, n_rows):
+    """Return the rows that begin with the last letters, by the table if these are of one base."""
+    code, table_k = 0, 0
+    while (1 << 2 * table_k) < len(start_table):
+        if table_k == n_single:
+            return ZERO, n_rows, 0
+        bases = sets[end - 1 - table_k]
+        code |= np.int64((bases >> 1) - (bases >> 3)) << 2 * table_k
+        table_k += 1
+    return np.uint64(start_table[code, 0]), np.uint64(start_table[code, 1]), table_k
+
+
+@njit(nogil=True, cache=True)
+def locate_few(index, known, rows, positions):
+    """Locate rows on one thread, as ``locate_rows`` of the contract."""
+    _locate_block(index, known, rows, np.int64(0), len(rows), positions)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def locate_many(index, known, rows, positions):
+    """Locate rows on all threads."""
+    n = len(rows)
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        _locate_block(index, known, rows, block * BLOCK, min(n, (block + 1) * BLOCK), positions)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _symbol_of_row(lines, row):
+    """Return 0 to 3, or 4 of an exception."""
+    word = (row >> LINE_BITS) * LINE_WORDS + TWO + ((row & IN_LINE) >> SIX)
+    bit = row & IN_WORD
+    symbol = (lines[word] >> bit & ONE) | (lines[word + TWO] >> bit & ONE) << ONE
+    return symbol | (lines[word + FOUR] >> bit & ONE) << TWO
+
+
+@njit(nogil=True, cache=True)
+def _n_exceptions_before(lines, super_counts, super_shift, row):
+    """Return how many rows before this one have an exception in the BWT."""
+    n_bases = ZERO
+    for symbol in range(4):
+        c = np.uint64(symbol)
+        n_bases += next_row(lines, super_counts, super_shift, c, row) - np.uint64(super_counts[c])
+    return row - n_bases
+
+
+@njit(nogil=True, cache=True)
+def _locate_block(index, known, rows, begin, end, positions):
+    lines, super_counts, super_shift = index
+    exceptions, exception_ids, samples, rate_bits = known
+    heads = np.empty(WALKS, np.uint64)
+    numbers = np.empty(WALKS, np.int64)
+    n_steps = np.empty(WALKS, np.int64)
+    rate_mask = (ONE << rate_bits) - ONE
+    for batch in range(begin, end, WALKS):
+        n_active = min(end - batch, WALKS)
+        for i in range(n_active):
+            row = np.uint64(rows[batch + i])
+            heads[i], numbers[i], n_steps[i] = row, batch + i, 0
+            if row & rate_mask == ZERO:
+                prefetch(samples, row >> rate_bits)
+            else:
+                prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+        while n_active > 0:
+            i = 0
+            while i < n_active:
+                row = heads[i]
+                position = np.int64(-1)
+                if row & rate_mask == ZERO:
+                    position = np.int64(samples[row >> rate_bits])
+                else:
+                    symbol = _symbol_of_row(lines, row)
+                    if symbol == FOUR:
+                        k = _n_exceptions_before(lines, super_counts, super_shift, row)
+                        exception = exception_ids[k]
+                        is_last = exception == len(exceptions) - 1
+                        position = 0 if is_last else exceptions[exception] + 1
+                if position >= 0:
+                    positions[numbers[i]] = position + n_steps[i]
+                    n_active -= 1
+                    heads[i], numbers[i] = heads[n_active], numbers[n_active]
+                    n_steps[i] = n_steps[n_active]
+                    continue
+                row = next_row(lines, super_counts, super_shift, symbol, row)
+                if row & rate_mask == ZERO:
+                    prefetch(samples, row >> rate_bits)
+                else:
+                    prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                heads[i] = row
+                n_steps[i] += 1
+                i += 1
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def invert(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
+    """Write the symbols of each chain, as ``invert_bwt`` of the contract."""
+    lines, super_counts, super_shift = index
+    n = len(chain_rows)
+    for batch in prange((n + WALKS - 1) // WALKS):
+        begin = batch * WALKS
+        n_active = min(n - begin, WALKS)
+        active = begin + np.arange(n_active)
+        heads = chain_rows[begin : begin + n_active].astype(np.uint64)
+        ends = chain_ends[begin : begin + n_active].astype(np.int64)
+        while n_active > 0:
+            i = 0
+            while i < n_active:
+                chain, row = active[i], heads[i]
+                if ends[i] == chain_starts[chain]:
+                    chain_rows[chain] = row
+                    n_active -= 1
+                    active[i], heads[i], ends[i] = active[n_active], heads[n_active], ends[n_active]
+                    continue
+                symbol = _symbol_of_row(lines, row)
+                ends[i] -= 1
+                symbols[ends[i]] = symbol
+                if symbol == FOUR:
+                    k = _n_exceptions_before(lines, super_counts, super_shift, row)
+                    row = np.uint64(len(exception_ids) - 1 - exception_ids[k])
+                else:
+                    row = next_row(lines, super_counts, super_shift, symbol, row)
+                prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                heads[i] = row
+                i += 1
+
+
+# Compiled with cpu_lines.py, instructions.py: b0a3541df6831bf0
