@@ -1,16 +1,10 @@
-"""How alike samples are: the genomic relationship matrix, from blocks of variants.
-
-It is a product of all samples with all samples, summed up over variants, of which the lower
-triangle is computed. With a matrix unit panels of 64 samples are decoded, and multiplied by the
-packed genotypes in integers; else blocks of 1,024 variants are decoded for NumPy or CuPy.
-"""
+"""How alike samples are: the genomic relationship matrix, and relatives side by side."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numba import njit
@@ -21,145 +15,22 @@ from genoviz.analyses.genotypes.code_values import (
     spare_missing,
     values_of_codes,
 )
-from genoviz.analyses.genotypes.matrix_parts import to_host
+from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.statistics import IS_CALLED
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import (
-    HETEROZYGOUS_CODE,
-    MISSING_CODE,
     Genotypes,
     SampleTable,
 )
 
-BLOCK_VARIANTS = 1024
-PANEL_SAMPLES, PANEL_VARIANTS = 64, 1 << 16
-STRIP_PANELS = 8
-"""Panels for which the samples before them are left out once."""
-STEP_PRODUCTS = {"numpy": 4e9, "cupy": 1e12}
-"""Multiplications of a step: some 50 ms."""
 METHODS = ("vanraden", "gcta")
 WHAT = "Relationship matrix"
-
-
-def iter_crossproducts(
-    genotypes: Genotypes, values: np.ndarray, *, dtype: DTypeLike, backend: Backend
-) -> Generator[float, None, np.ndarray]:
-    """Compute Z Z', with Z[i, j] = values[j, code of sample i at variant j].
-
-    Only the lower triangle is computed, a panel of rows after the other. Blocks of variants are
-    decoded and multiplied; where the processor has a matrix unit and no genotype is missing, only
-    panels of samples are decoded, and the packed genotypes are multiplied with these.
-
-    Parameters
-    ----------
-    genotypes
-        n_samples by n_variants.
-    values
-        Shape (n_variants, 4).
-    dtype
-        float64 or float32: of Z and of products within a block; sums of blocks are float64.
-    backend
-        Where it runs; on a GPU the matrix has to fit into its memory.
-
-    Yields
-    ------
-    float
-        How much is done, 0 to 1.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (n_samples, n_samples).
-
-    Raises
-    ------
-    ParameterError
-        If the matrix takes more memory than there is.
-    """
-    n = genotypes.n_samples
-    _check_memory(n)
-    values = np.ascontiguousarray(values, dtype)
-    sums = array_module(backend).zeros((n, n))
-    if _panels_are_faster(values, backend):
-        yield from _add_panels(genotypes, values, sums)
-    else:
-        yield from _add_blocks(genotypes, values, sums, backend)
-    sums = to_host(sums)
-    for top in range(0, n, BLOCK_VARIANTS):
-        bottom = min(top + BLOCK_VARIANTS, n)
-        sums[top:bottom, bottom:] = sums[bottom:, top:bottom].T
-        square = sums[top:bottom, top:bottom]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-    return sums
-
-
-def _panels_are_faster(values: np.ndarray, backend: Backend) -> bool:
-    """Tell whether the matrix unit multiplies panels faster than NumPy does blocks.
-
-    It needs another product for missing genotypes that do not count as heterozygous ones, and
-    gains less from float32.
-    """
-    has_no_missing = (values[:, MISSING_CODE] == values[:, HETEROZYGOUS_CODE]).all()
-    if resolve_backend(backend) != "cpu" or values.dtype != np.float64 or not has_no_missing:
-        return False
-    return load_kernel("genotype_product", "cpu").has_amx()
-
-
-def _add_blocks(
-    genotypes: Genotypes, values: np.ndarray, sums: Any, backend: Backend
-) -> Iterator[float]:
-    """Add products of decoded blocks of variants to the lower triangle; yield what is done."""
-    n, m = genotypes.n_samples, genotypes.n_variants
-    xp, kernel = array_module(backend), load_kernel("genotype_decode", backend)
-    height = int(max(64, STEP_PRODUCTS[xp.__name__] // (BLOCK_VARIANTS * n)))
-    for first in range(0, m, BLOCK_VARIANTS):
-        variants = slice(first, min(first + BLOCK_VARIANTS, m))
-        block = kernel.decode(genotypes.packed[variants], n, values[variants])
-        for top in range(0, n, height):
-            bottom = min(top + height, n)
-            sums[top:bottom, :bottom] += block[:, top:bottom].T @ block[:, :bottom]
-            share = (bottom / n) ** 2 * (variants.stop - first)
-            yield (first + share) / m
-
-
-def _add_panels(genotypes: Genotypes, values: np.ndarray, sums: np.ndarray) -> Iterator[float]:
-    """Add products with decoded panels of samples to the lower triangle; yield what is done."""
-    n, m = genotypes.n_samples, genotypes.n_variants
-    decode = load_kernel("genotype_decode", "cpu").decode
-    multiply = load_kernel("genotype_product", "cpu").multiply
-    for first in range(0, m, PANEL_VARIANTS):
-        variants = slice(first, min(first + PANEL_VARIANTS, m))
-        for start in range(0, n, STRIP_PANELS * PANEL_SAMPLES):
-            packed = np.ascontiguousarray(genotypes.packed[variants, start // 4 :])
-            stop = min(start + STRIP_PANELS * PANEL_SAMPLES, n)
-            for top in range(start, stop, PANEL_SAMPLES):
-                width = min(PANEL_SAMPLES, n - top)
-                place = (top - start) // 4
-                codes = np.ascontiguousarray(packed[:, place : place + PANEL_SAMPLES // 4])
-                panel = decode(codes, width, values[variants])
-                product = multiply(packed, n - start, values[variants], panel)
-                sums[start:, top : top + width] += product
-                share = (1 - (1 - (top + width) / n) ** 2) * (variants.stop - first)
-                yield (first + share) / m
-
-
-def _check_memory(n_samples: int) -> None:
-    needed = 8 * n_samples**2
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return
-    if needed > 0.8 * there:
-        raise ParameterError(
-            f"a matrix of {n_samples:,} samples takes {needed / 1e9:,.0f} GB, and this machine has "
-            f"{there / 1e9:,.0f} GB; choose fewer samples"
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from genoviz import (
     relationship_matrix,
     relatives,
 )
-from genoviz.analyses.genotypes import relationships
+from genoviz.analyses.genotypes import crossproducts, relationships
 from genoviz.io.genotypes.relationship_files import write_relationships
 from genoviz.io.genotypes.writers import write_plink
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
@@ -46,12 +46,12 @@ def test_matrix_is_its_formula(method, of_panels, backend, monkeypatch):
         pytest.skip("panels are of the CPU")
     if of_panels and not has_amx():
         pytest.skip("this processor has no matrix unit (AMX)")
-    monkeypatch.setattr(relationships, "_panels_are_faster", lambda *_: of_panels)
-    monkeypatch.setattr(relationships, "PANEL_SAMPLES", 16)
-    monkeypatch.setattr(relationships, "STRIP_PANELS", 3)
-    monkeypatch.setattr(relationships, "PANEL_VARIANTS", 29)
-    monkeypatch.setattr(relationships, "BLOCK_VARIANTS", 16)
-    monkeypatch.setattr(relationships, "STEP_PRODUCTS", {"numpy": 1, "cupy": 1})
+    monkeypatch.setattr(crossproducts, "_panels_are_faster", lambda *_: of_panels)
+    monkeypatch.setattr(crossproducts, "PANEL_SAMPLES", 16)
+    monkeypatch.setattr(crossproducts, "STRIP_PANELS", 3)
+    monkeypatch.setattr(crossproducts, "PANEL_VARIANTS", 29)
+    monkeypatch.setattr(crossproducts, "BLOCK_VARIANTS", 16)
+    monkeypatch.setattr(crossproducts, "STEP_PRODUCTS", {"numpy": 1, "cupy": 1})
     codes = np.random.default_rng(1).choice(4, (131, 45), p=[0.3, 0.1, 0.3, 0.3])
     codes[:, 7] = 3
     genotypes = genotypes_of(codes)
@@ -200,7 +200,7 @@ def test_what_has_no_relationships_says_so(monkeypatch):
     with pytest.raises(ParameterError, match="method is 'ibs', needs one of vanraden, gcta"):
         relationship_matrix(genotypes_of([[0], [3]]), method="ibs")
     with pytest.raises(ParameterError, match="10,000,000 samples takes 800,000 GB"):
-        relationships._check_memory(10_000_000)
+        crossproducts._check_memory(10_000_000)
 
 
 def test_filters_are_plinks(tmp_path):

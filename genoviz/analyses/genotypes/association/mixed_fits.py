@@ -13,10 +13,10 @@ import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
+from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.genotypes.relationships import iter_crossproducts
 from genoviz.analyses.genotypes.variances.covariances import (
     MAX_SOLVING,
     SOLVED,

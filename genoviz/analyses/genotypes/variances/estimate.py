@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.blup_training import Training, check_phenotype_length
 from genoviz.analyses.genotypes.prediction.markers import Markers
-from genoviz.analyses.genotypes.relationships import iter_crossproducts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.variances.covariances import (
