@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.model.columns import check_arrays, freeze_arrays
 
 BASES_PER_WORD = 64
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -54,12 +55,7 @@ class GenomePlanes:
     masked: np.ndarray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+        freeze_arrays(self)
         n_words = self.n_bases // BASES_PER_WORD + 1 + PADDING_WORDS
         expected = {
             "low": (np.uint64, (n_words,)),
@@ -70,12 +66,7 @@ class GenomePlanes:
             "offsets": (np.int64, (len(self.names) + 1,)),
             "masked": (np.int64, (len(self.masked), 2)),
         }
-        for name, (dtype, shape) in expected.items():
-            array = getattr(self, name)
-            if array.dtype != dtype or array.shape != shape:
-                raise ParameterError(
-                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
-                )
+        check_arrays(self, expected)
         if len(self.descriptions) != len(self.names):
             raise ParameterError("there needs to be one description for each name")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from genoviz.model.columns import freeze_arrays
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import (
     MISFITS,
@@ -66,12 +67,7 @@ class OffTargetHits:
     bulge_places: np.ndarray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+        freeze_arrays(self)
 
     def __len__(self) -> int:
         return len(self.positions)

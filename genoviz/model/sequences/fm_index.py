@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.model.columns import check_arrays, freeze_arrays
 from genoviz.model.sequences.index_text import IndexText
 
 LINE_ROWS = 128
@@ -60,13 +61,8 @@ class FMIndex:
     sample_rate: int = 1
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                # Kernels are compiled once, for arrays that are not written to.
-                view = np.asarray(value).view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+        # Kernels are compiled once, for arrays that are not written to.
+        freeze_arrays(self)
         n, rate = self.text.n_symbols, self.sample_rate
         if rate < 1 or rate & (rate - 1):
             raise ParameterError(f"sample_rate is {rate}, needs a power of two")
@@ -79,12 +75,7 @@ class FMIndex:
             "start_table": (rows, (4**self.table_k, 2)),
             "samples": (rows, (-(-n // rate),)),
         }
-        for name, (dtype, shape) in expected.items():
-            array = getattr(self, name)
-            if array.dtype != dtype or array.shape != shape:
-                raise ParameterError(
-                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
-                )
+        check_arrays(self, expected)
 
     def __repr__(self) -> str:
         return (

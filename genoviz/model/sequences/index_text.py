@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.model.columns import check_arrays, freeze_arrays
 
 EXCEPTION = 4
 """The symbol of what is none of A C G T (0 to 3)."""
@@ -85,12 +86,7 @@ class IndexText:
     piece_lengths: np.ndarray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+        freeze_arrays(self)
         n = len(self.exceptions)
         expected = {
             "packed": (np.uint64, (self.n_symbols // BASES_PER_WORD + 2,)),
@@ -102,12 +98,7 @@ class IndexText:
             "piece_letters": (np.uint8, (len(self.piece_letters),)),
             "piece_lengths": (np.int64, (len(self.piece_letters),)),
         }
-        for name, (dtype, shape) in expected.items():
-            array = getattr(self, name)
-            if array.dtype != dtype or array.shape != shape:
-                raise ParameterError(
-                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
-                )
+        check_arrays(self, expected)
         if int((self.run_lengths == 0).sum()) != len(self.contig_names):
             raise ParameterError("each contig needs one exception at its end")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.model.columns import check_arrays, freeze_arrays
 
 LETTERS = b"ACGTRYSWKMBDHVN"
 
@@ -68,23 +69,13 @@ class Sequences:
     descriptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
+        freeze_arrays(self)
         expected = {
             "offsets": (np.int64, (len(self.names) + 1,)),
             "bases": (np.uint8, (len(self.bases),)),
             "masked": (np.int64, (len(self.masked), 2)),
         }
-        for name, (dtype, shape) in expected.items():
-            array = getattr(self, name)
-            if array.dtype != dtype or array.shape != shape:
-                raise ParameterError(
-                    f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
-                )
+        check_arrays(self, expected)
         if self.offsets[0] != 0 or self.offsets[-1] != len(self.bases):
             raise ParameterError("offsets need to go from 0 to the number of bases")
         if len(self.names) and (np.diff(self.offsets) < 0).any():

@@ -1,0 +1,36 @@
+"""What data classes over arrays have in common: views that nobody writes, and checked shapes."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+
+
+def freeze_arrays(record: Any) -> None:
+    """Have each array of a frozen data class be a read-only view of what was given."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            view = np.asarray(value).view()
+            view.flags.writeable = False
+            object.__setattr__(record, field.name, view)
+
+
+def check_arrays(record: Any, expected: dict[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Check dtypes and shapes of arrays, by name.
+
+    Raises
+    ------
+    ParameterError
+        If one is another.
+    """
+    for name, (dtype, shape) in expected.items():
+        array = getattr(record, name)
+        if array.dtype != dtype or array.shape != shape:
+            raise ParameterError(
+                f"{name} is {array.dtype} {array.shape}, needs {np.dtype(dtype)} {shape}"
+            )
