@@ -24,7 +24,9 @@ BELOW_PAGES = ("opening", "parts", "plots", "server", "session")
 LIBRARY = (*ANALYSES, "genoviz", "genoviz.backend", "genoviz.io", "genoviz.samples")
 
 
-SHARED_BY_KERNELS = ("cuda_card", "cuda_source", "instructions", "path_records", "splitmix")
+SHARED_BY_KERNELS = (
+    "cuda_card", "cuda_source", "instructions", "path_records", "sorted_keys", "splitmix",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

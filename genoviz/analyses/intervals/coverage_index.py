@@ -13,6 +13,7 @@ from genoviz.analyses.intervals.coverage import check_sum, without_empty
 from genoviz.analyses.intervals.linear_coordinates import contig_ends, linear_intervals, on_contigs
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
+from genoviz.kernels.sorted_keys import BLOCK, block_sums
 from genoviz.model.intervals.intervals import Intervals
 
 
@@ -125,10 +126,10 @@ class CoverageIndex:
             _offsets=offsets,
             _starts=starts,
             _ends=ends,
-            _coarse_starts=starts[:: depth_loops.BLOCK].copy(),
-            _coarse_ends=ends[:: depth_loops.BLOCK].copy(),
-            _start_sums=depth_loops.block_sums(starts),
-            _end_sums=depth_loops.block_sums(ends),
+            _coarse_starts=starts[::BLOCK].copy(),
+            _coarse_ends=ends[::BLOCK].copy(),
+            _start_sums=block_sums(starts),
+            _end_sums=block_sums(ends),
             _maxima=_extremes(starts, ends, 1),
             _minima=_extremes(ends, starts, -1),
         )

@@ -19,37 +19,15 @@ base; a pyramid of blocks of 64 holds the extremes of each level.
 import numpy as np
 from numba import njit, prange
 
-BLOCK_BITS = 6
-BLOCK = 1 << BLOCK_BITS
+from genoviz.kernels.sorted_keys import (
+    BLOCK,
+    BLOCK_BITS,
+    count_below,
+    lower_bound,
+    sum_of_first,
+)
+
 CHUNK = 1 << 15
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _lower_bound(keys, value):
-    """Return the number of keys below a value."""
-    first, last = 0, len(keys)
-    while first < last:
-        middle = (first + last) >> 1
-        if np.int64(keys[middle]) < value:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def block_sums(keys):
-    """Return the sum of the keys before each ``BLOCK`` of them; int64."""
-    n_blocks = (len(keys) + BLOCK - 1) >> BLOCK_BITS
-    sums = np.zeros(n_blocks + 1, np.int64)
-    for block in prange(n_blocks):
-        total = np.int64(0)
-        for k in range(block << BLOCK_BITS, min((block + 1) << BLOCK_BITS, len(keys))):
-            total += np.int64(keys[k])
-        sums[block + 1] = total
-    for block in range(n_blocks):
-        sums[block + 1] += sums[block]
-    return sums
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -58,7 +36,7 @@ def depths_at(starts, ends, values):
     depths = np.empty(len(values), np.int64)
     for i in prange(len(values)):
         value = np.int64(values[i]) + 1
-        depths[i] = _lower_bound(starts, value) - _lower_bound(ends, value)
+        depths[i] = count_below(starts, value) - count_below(ends, value)
     return depths
 
 
@@ -74,7 +52,7 @@ def depths_after_events(events, others, sign):
     depths = np.empty(n, np.int32)
     for chunk in prange((n + CHUNK - 1) // CHUNK):
         first, last = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        k = _lower_bound(others, np.int64(events[first]) + 1)
+        k = count_below(others, np.int64(events[first]) + 1)
         for i in range(first, last):
             value = np.int64(events[i])
             while k < m and np.int64(others[k]) <= value:
@@ -127,27 +105,13 @@ def _range_extreme(depths, pyramid, levels, first, last, sign, extreme):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _sum_of_first(keys, sums, n):
-    total = sums[n >> BLOCK_BITS]
-    for i in range((n >> BLOCK_BITS) << BLOCK_BITS, n):
-        total += np.int64(keys[i])
-    return total
-
-
-@njit(nogil=True, cache=True, inline="always")
 def _rank(keys, coarse, value):
     """Return the number of keys below a value; ``coarse`` is the first key of each block."""
-    block = _lower_bound(coarse, value)
+    block = count_below(coarse, value)
     if block == 0:
         return 0
-    first, last = (block - 1) << BLOCK_BITS, min(block << BLOCK_BITS, len(keys))
-    while first < last:
-        middle = (first + last) >> 1
-        if np.int64(keys[middle]) < value:
-            first = middle + 1
-        else:
-            last = middle
-    return first
+    last = min(block << BLOCK_BITS, len(keys))
+    return lower_bound(keys, (block - 1) << BLOCK_BITS, last, value)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -176,7 +140,7 @@ def summarise_bins(sorted_starts, sorted_ends, maxima, minima, edges):
         edge = edges[i]
         n_starts, n_ends = _rank(starts, coarse_starts, edge), _rank(ends, coarse_ends, edge)
         total = (n_starts - n_ends) * edge - (
-            _sum_of_first(starts, start_sums, n_starts) - _sum_of_first(ends, end_sums, n_ends)
+            sum_of_first(starts, start_sums, n_starts) - sum_of_first(ends, end_sums, n_ends)
         )
         if i > 0:
             depth = np.int64(started - ended)
@@ -201,7 +165,7 @@ def extend_steps(starts, ends, i, j, high, positions, depths, n):
     It goes on from start i and end j, behind the n steps that are stored; returns the next i, j
     and n.
     """
-    last_i, last_j = _lower_bound(starts, high), _lower_bound(ends, high)
+    last_i, last_j = count_below(starts, high), count_below(ends, high)
     while i < last_i or j < last_j:
         position = np.int64(high)
         if i < last_i:
@@ -221,10 +185,13 @@ def extend_steps(starts, ends, i, j, high, positions, depths, n):
 @njit(nogil=True, cache=True)
 def find_steps(starts, ends, low, high):
     """Return where the depth changes in a range, from ``low`` on, and the depth from there on."""
-    i, j = _lower_bound(starts, low + 1), _lower_bound(ends, low + 1)
-    last_i, last_j = _lower_bound(starts, high), _lower_bound(ends, high)
+    i, j = count_below(starts, low + 1), count_below(ends, low + 1)
+    last_i, last_j = count_below(starts, high), count_below(ends, high)
     positions = np.empty(last_i - i + last_j - j + 1, np.int64)
     depths = np.empty(len(positions), np.int64)
     positions[0], depths[0] = low, i - j
     i, j, n = extend_steps(starts, ends, i, j, high, positions, depths, 1)
     return positions[:n].copy(), depths[:n].copy()
+
+
+# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87

@@ -17,6 +17,8 @@ is high enough, until the starts reach the query's end.
 import numpy as np
 from numba import get_num_threads, njit, prange
 
+from genoviz.kernels.sorted_keys import count_below
+
 NO_GROUP = -1
 KEEP, WIDEN, LEAVE_OUT = 0, 1, 2
 MIN_CHUNK = 1 << 14
@@ -87,19 +89,6 @@ def build_pyramid(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(levels), np.cumsum([0, *map(len, levels)])
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _lower_bound(keys, value):
-    """Return the number of keys below a value."""
-    first, last = 0, len(keys)
-    while first < last:
-        middle = (first + last) >> 1
-        if np.int64(keys[middle]) < value:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
 @njit(nogil=True, cache=True)
 def _next_above(pyramid, levels, k, stop, value):
     """Return the first item of level 0 from k on, before stop, that is above a value, or stop."""
@@ -131,8 +120,8 @@ def fill_pairs(asked, by_start, firsts, queries, subjects):
     for rank in prange(len(query_order)):
         i = query_order[rank]
         start, end = np.int64(query_starts[i]), np.int64(query_ends[i])
-        stop = _lower_bound(starts, end)
-        k = _lower_bound(starts, start - longest + 1)
+        stop = count_below(starts, end)
+        k = count_below(starts, start - longest + 1)
         at = firsts[i]
         k = _next_above(pyramid, levels, k, stop, start)
         while k < stop:
@@ -159,16 +148,16 @@ def find_nearest(asked, by_start, by_end, group_bounds, subjects, distances):
         i = query_order[rank]
         start, end = np.int64(query_starts[i]), np.int64(query_ends[i])
         subjects[i], distances[i] = NO_SUBJECT, NO_SUBJECT
-        group = _lower_bound(group_bounds, start + 1) - 1
+        group = count_below(group_bounds, start + 1) - 1
         if group < 0 or group >= n_groups:
             continue
-        stop = _lower_bound(starts, end)
-        k = _lower_bound(starts, start - longest + 1)
+        stop = count_below(starts, end)
+        k = count_below(starts, start - longest + 1)
         k = _next_above(pyramid, levels, k, stop, start)
         if k < stop:
             subjects[i], distances[i] = order[k], 0
             continue
-        before = _lower_bound(ends, start + 1) - 1
+        before = count_below(ends, start + 1) - 1
         if before >= 0 and np.int64(ends[before]) >= group_bounds[group]:
             subjects[i] = order_by_end[before]
             distances[i] = start - np.int64(ends[before]) + 1
@@ -176,3 +165,6 @@ def find_nearest(asked, by_start, by_end, group_bounds, subjects, distances):
             distance = np.int64(starts[stop]) - end + 1
             if distances[i] < 0 or distance < distances[i]:
                 subjects[i], distances[i] = order[stop], distance
+
+
+# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87

@@ -7,7 +7,6 @@ from genoviz.generators import finish
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
 from genoviz.kernels.interval_count.cpu_sorted import (
     CHUNK,
-    block_sums,
     find_covered,
     is_sorted,
     iter_sort_arrays,
@@ -15,6 +14,7 @@ from genoviz.kernels.interval_count.cpu_sorted import (
     sum_before,
 )
 from genoviz.kernels.interval_count.cpu_sorted import sort_arrays as sort_arrays  # see contract
+from genoviz.kernels.sorted_keys import block_sums, lower_bound
 
 GROUP = 64
 GROUPS_PER_BLOCK = 64
@@ -168,18 +168,6 @@ def _pack(values, number_bits, packed):
         packed[i] = np.uint64(values[i]) << number_bits | np.uint64(i)
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _lower_bound(keys, first, last, value):
-    """Return the first k in a range with ``keys[k] >= value``, or its end."""
-    while first < last:
-        middle = (first + last) >> 1
-        if np.int64(keys[middle]) < value:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
 @njit(nogil=True, cache=True, parallel=True)
 def _merge(packed, number_bits, keys, step, n_blocks, ranks):
     """Store for each query the number of keys below its value + step."""
@@ -187,7 +175,7 @@ def _merge(packed, number_bits, keys, step, n_blocks, ranks):
     number_mask = (np.uint64(1) << number_bits) - np.uint64(1)
     for block in prange(n_blocks):
         first, last = n * block // n_blocks, n * (block + 1) // n_blocks
-        k = _lower_bound(keys, 0, m, np.int64(packed[first] >> number_bits) + step)
+        k = lower_bound(keys, 0, m, np.int64(packed[first] >> number_bits) + step)
         for i in range(first, last):
             value = np.int64(packed[i] >> number_bits) + step
             while k < m and np.int64(keys[k]) < value:
@@ -260,7 +248,7 @@ def _fill_table(keys, low, shift, table, n_blocks):
     n_cells, m = len(table), len(keys)
     for block in prange(n_blocks):
         first, last = n_cells * block // n_blocks, n_cells * (block + 1) // n_blocks
-        k = _lower_bound(keys, 0, m, low + (first << shift))
+        k = lower_bound(keys, 0, m, low + (first << shift))
         for cell in range(first, last):
             value = low + (cell << shift)
             while k < m and np.int64(keys[k]) < value:
@@ -293,7 +281,7 @@ def _look_up(values, step, keys, low, shift, table, is_subtracted, counts):
                 value = np.int64(values[group + j]) + step
                 k, last = firsts[j], lasts[j]
                 if last - k > SCAN:
-                    k = _lower_bound(keys, k, last, value)
+                    k = lower_bound(keys, k, last, value)
                 while k < last and np.int64(keys[k]) < value:
                     k += 1
                 if is_subtracted:
@@ -302,3 +290,6 @@ def _look_up(values, step, keys, low, shift, table, is_subtracted, counts):
                     counts[group + j] = k
         if touched < 0:
             counts[0] = 0
+
+
+# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87

@@ -16,13 +16,12 @@ from numba import get_num_threads, njit, prange
 
 from genoviz.generators import finish
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
+from genoviz.kernels.sorted_keys import count_below, sum_of_first
 
 MIN_PARALLEL = 1 << 17
 N_CELLS = 4096
 MAX_RANGES = 256
 SAMPLE_STEP = 61
-BLOCK_BITS = 6
-BLOCK = 1 << BLOCK_BITS
 CHUNK = 1 << 15
 
 
@@ -161,42 +160,6 @@ def order_of(keys: np.ndarray) -> np.ndarray:
     return (packed & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _lower_bound(keys, value):
-    """Return the number of keys below a value."""
-    first, last = 0, len(keys)
-    while first < last:
-        middle = (first + last) >> 1
-        if np.int64(keys[middle]) < value:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def block_sums(keys):
-    """Return the sum of the keys before each ``BLOCK`` of them; int64."""
-    n_blocks = (len(keys) + BLOCK - 1) >> BLOCK_BITS
-    sums = np.zeros(n_blocks + 1, np.int64)
-    for block in prange(n_blocks):
-        total = np.int64(0)
-        for k in range(block << BLOCK_BITS, min((block + 1) << BLOCK_BITS, len(keys))):
-            total += np.int64(keys[k])
-        sums[block + 1] = total
-    for block in range(n_blocks):
-        sums[block + 1] += sums[block]
-    return sums
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _sum_of_first(keys, sums, n):
-    total = sums[n >> BLOCK_BITS]
-    for i in range((n >> BLOCK_BITS) << BLOCK_BITS, n):
-        total += np.int64(keys[i])
-    return total
-
-
 @njit(nogil=True, cache=True, parallel=True)
 def sum_before(
     starts,
@@ -220,9 +183,9 @@ def sum_before(
     for chunk in prange((n + CHUNK - 1) // CHUNK):
         first = chunk * CHUNK
         value = np.int64(values[order[first]])
-        i, j = _lower_bound(starts, value), _lower_bound(ends, value)
-        k = _lower_bound(covered_starts, value)
-        total = _sum_of_first(starts, start_sums, i) - _sum_of_first(ends, end_sums, j)
+        i, j = count_below(starts, value), count_below(ends, value)
+        k = count_below(covered_starts, value)
+        total = sum_of_first(starts, start_sums, i) - sum_of_first(ends, end_sums, j)
         for rank in range(first, min(first + CHUNK, n)):
             number = order[rank]
             value = np.int64(values[number])
@@ -255,3 +218,6 @@ def find_covered(starts, ends):
             covered[1, n_covered] = np.int64(ends[j])
             n_covered += 1
     return covered[0, :n_covered].copy(), covered[1, :n_covered].copy()
+
+
+# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87
