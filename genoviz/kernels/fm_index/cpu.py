@@ -53,23 +53,23 @@ NO_COUNTS = np.empty(0, np.int64)
 NO_RANGES = {np.dtype(t): np.empty((0, 2), t) for t in (np.uint32, np.int64)}
 
 
-def fixed(array):
+def _fixed(array):
     """Return a view that is not written, so that one compiled loop serves memory and files."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-def flat_index(index):
+def _flat_index(index):
     """Return the index as the loops take it: read-only, its lines and their counts flat."""
     lines, super_counts, super_shift = index
-    return fixed(lines.reshape(-1)), fixed(super_counts.reshape(-1)), np.uint64(super_shift)
+    return _fixed(lines.reshape(-1)), _fixed(super_counts.reshape(-1)), np.uint64(super_shift)
 
 
-NO_WORDS, NO_POSITIONS = fixed(np.empty(0, np.uint64)), fixed(np.empty(0, np.int64))
+NO_WORDS, NO_POSITIONS = _fixed(np.empty(0, np.uint64)), _fixed(np.empty(0, np.int64))
 # The samples are of the type of the table, as they are where there is a text.
 NO_TEXT = {
-    dtype: (False, NO_WORDS, fixed(np.empty(0, dtype)), NO_POSITIONS, NO_WORDS, 0)
+    dtype: (False, NO_WORDS, _fixed(np.empty(0, dtype)), NO_POSITIONS, NO_WORDS, 0)
     for dtype in NO_RANGES
 }
 
@@ -89,7 +89,7 @@ def count_kmers(index, n_symbols, start_table, text, words, lengths, counts):
     text = NO_TEXT[start_table.dtype]
     if sample_rate == 1 and len(words) > FEW and len(exceptions) <= MAX_FLAGGED:
         flags, flag_shift = flag_exceptions(exceptions, n_symbols)
-        arrays = (fixed(array) for array in (packed, samples, exceptions, flags))
+        arrays = (_fixed(array) for array in (packed, samples, exceptions, flags))
         text = (True, *arrays, flag_shift)
     ranges = NO_RANGES[start_table.dtype]
     _find(index, n_symbols, start_table, words, lengths, text, ranges, counts)
@@ -97,8 +97,8 @@ def count_kmers(index, n_symbols, start_table, text, words, lengths, counts):
 
 def _find(index, n_symbols, start_table, words, lengths, text, row_ranges, counts):
     find = _find_few if len(words) <= FEW else _find_many
-    n, table = np.uint64(n_symbols), fixed(start_table)
-    find(flat_index(index), n, table, words, lengths, text, row_ranges, counts)
+    n, table = np.uint64(n_symbols), _fixed(start_table)
+    find(_flat_index(index), n, table, words, lengths, text, row_ranges, counts)
 
 
 @njit(nogil=True, cache=True)
@@ -252,7 +252,7 @@ def _has_exception(exceptions, flags, flag_shift, start, end):
 
 def extend_row_ranges(index, row_ranges, symbols):
     """Take one base more to the left, in place."""
-    _extend(flat_index(index), row_ranges, symbols)
+    _extend(_flat_index(index), row_ranges, symbols)
 
 
 @njit(nogil=True, cache=True)
@@ -274,22 +274,22 @@ def _extend(index, row_ranges, symbols):
 def extend_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
     """Fill the rows of branches with the letters wanted, by the base of the last one."""
     extend = extend_few_branches if len(branch_kmers) <= FEW else extend_many_branches
-    table = fixed(start_table)
-    extend(flat_index(index), table, kmers, branch_kmers, branch_ranges, branches)
+    table = _fixed(start_table)
+    extend(_flat_index(index), table, kmers, branch_kmers, branch_ranges, branches)
 
 
 def locate_rows(index, exceptions, exception_ids, samples, sample_rate, rows, positions):
     """Fill the text position of each row."""
     rate_bits = np.uint64(sample_rate.bit_length() - 1)
-    known = fixed(exceptions), fixed(exception_ids), fixed(samples), rate_bits
+    known = _fixed(exceptions), _fixed(exception_ids), _fixed(samples), rate_bits
     locate = locate_few if len(rows) <= FEW else locate_many
-    locate(flat_index(index), known, rows, positions)
+    locate(_flat_index(index), known, rows, positions)
 
 
 def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
     """Write the symbols of each chain from its end to its start."""
-    ids = fixed(exception_ids)
-    invert(flat_index(index), ids, chain_rows, chain_starts, chain_ends, symbols)
+    ids = _fixed(exception_ids)
+    invert(_flat_index(index), ids, chain_rows, chain_starts, chain_ends, symbols)
 
 
 # Compiled with cpu_lines.py, instructions.py: b0a3541df6831bf0
