@@ -18,27 +18,18 @@ class Group:
 # The module of each command and the first sentence of its help: a list of commands imports none of
 # them, and a command only its own module.
 COMMANDS: Mapping[str, tuple[str, str] | Group] = {
-    "layout": (
-        "genoviz.cli.graph.layout",
-        "Lay a graph out by its paths, and write the layout.",
-    ),
+    "layout": ("genoviz.cli.graph.layout", "Lay a graph out by its paths, and write the layout."),
     "stress": (
         "genoviz.cli.graph.stress",
         "Measure the path stress of a layout, by samples or exactly.",
     ),
-    "draw": (
-        "genoviz.cli.graph.draw",
-        "Draw a layout as a picture with legend and scale bar.",
-    ),
+    "draw": ("genoviz.cli.graph.draw", "Draw a layout as a picture with legend and scale bar."),
     "position": (
         "genoviz.cli.graph.queries",
         "Find the node at a path's position, the positions of a node, or a position on another "
         "path.",
     ),
-    "extract": (
-        "genoviz.cli.graph.extract",
-        "Extract a part of a graph; nodes keep their names.",
-    ),
+    "extract": ("genoviz.cli.graph.extract", "Extract a part of a graph; nodes keep their names."),
     "stats": (
         "genoviz.cli.graph.queries",
         "Count what a graph has: sizes, components, loops, bases, depth, samples.",
@@ -112,10 +103,7 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.sequences.bwt_queries",
                 "Count k-mers exactly, however often they occur.",
             ),
-            "locate": (
-                "genoviz.cli.sequences.bwt_queries",
-                "Find where k-mers are.",
-            ),
+            "locate": ("genoviz.cli.sequences.bwt_queries", "Find where k-mers are."),
             "spectrum": (
                 "genoviz.cli.sequences.bwt",
                 "Count how many different k-mers occur how often.",
@@ -171,8 +159,5 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
         },
     ),
-    "samples": (
-        "genoviz.cli.samples",
-        "List sample files, or fetch one.",
-    ),
+    "samples": ("genoviz.cli.samples", "List sample files, or fetch one."),
 }

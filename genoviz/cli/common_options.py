@@ -19,6 +19,15 @@ MAX_COUNT = 10**12
 MAX_LENGTH = 10**12
 
 
+def option(
+    text: str, *flags: str, within: tuple[Any, Any] = (None, None), panel: str | None = None,
+    **more: Any,
+) -> Any:  # fmt: skip
+    """Return an option: its help, its flags where its name does not say them, and its range."""
+    low, high = within
+    return typer.Option(*flags, help=text, min=low, max=high, rich_help_panel=panel, **more)
+
+
 class BackendName(StrEnum):
     """Where kernels run."""
 
@@ -34,19 +43,12 @@ GraphArgument = Annotated[
     ),
 ]
 BackendOption = Annotated[
-    BackendName, typer.Option("--backend", help="Where to compute; auto is a GPU if there is one.")
+    BackendName, option("Where to compute; auto is a GPU if there is one.", "--backend")
 ]
-SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, max=MAX_SEED, help="Names all random numbers.")
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print the results as JSON, for other programs.")
-]
+SeedOption = Annotated[int, option("Names all random numbers.", "--seed", within=(0, MAX_SEED))]
+JsonOption = Annotated[bool, option("Print the results as JSON, for other programs.", "--json")]
 CacheOption = Annotated[
-    bool,
-    typer.Option(
-        "--cache/--no-cache", help="Keep the parsed graph, so that it opens at once next time."
-    ),
+    bool, option("Keep the parsed graph, so that it opens at once next time.", "--cache/--no-cache")
 ]
 
 
@@ -103,8 +105,5 @@ def _iter_options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:
     hints = get_type_hints(hint, include_extras=True)
     for field in fields(hint):
         yield Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
+            field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
         )

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from genoviz.backend import find_fault_of_layer, forgo_blas
 from genoviz.cli.commands import COMMANDS, Group
-from genoviz.cli.common_options import examples, spread_records
+from genoviz.cli.common_options import examples, option, spread_records
 from genoviz.cli.results import (
     STANDARD_OUTPUT,
     as_file,
@@ -137,9 +137,7 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
+        option("Print the version and exit.", "--version", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     del version

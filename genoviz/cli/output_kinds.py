@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from genoviz.cli.common_options import option
 from genoviz.cli.results import is_dash, is_standard_output
 
 PACKED = (".gz", ".bgz")
@@ -144,10 +145,10 @@ def _check_table(output: Path | None) -> Path | None:
 
 TableOption = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "File to write: .tsv, also with .gz.",
         "-o",
         "--output",
-        help="File to write: .tsv, also with .gz.",
         show_default="standard output",
         callback=_check_table,
     ),

@@ -9,7 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import MAX_COUNT, JsonOption, SeedOption, examples, with_examples
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    JsonOption,
+    SeedOption,
+    examples,
+    option,
+    with_examples,
+)
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import (
     describe_graph,
@@ -65,9 +72,7 @@ def get(
     ],
     base_url: Annotated[
         str | None,
-        typer.Option(
-            "--url", envvar="GENOVIZ_SAMPLES_URL", help="Mirror that serves the files by name."
-        ),
+        option("Mirror that serves the files by name.", "--url", envvar="GENOVIZ_SAMPLES_URL"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -102,31 +107,23 @@ class Preset(StrEnum):
 )
 def simulate(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Graph to write: .gfa, or .gfa.gz to gzip it.")
+        Path, option("Graph to write: .gfa, or .gfa.gz to gzip it.", "-o", "--output")
     ],
-    nodes: Annotated[
-        int | None, typer.Option("-n", "--nodes", min=1, max=MAX_COUNT, help="Nodes.")
-    ] = None,
-    paths: Annotated[
-        int | None, typer.Option("-p", "--paths", min=1, max=MAX_COUNT, help="Paths.")
-    ] = None,
+    nodes: Annotated[int | None, option("Nodes.", "-n", "--nodes", within=(1, MAX_COUNT))] = None,
+    paths: Annotated[int | None, option("Paths.", "-p", "--paths", within=(1, MAX_COUNT))] = None,
     steps: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_COUNT,
-            help="Steps of all paths, within 5 %.",
-            show_default="by the paths",
+        option(
+            "Steps of all paths, within 5 %.", within=(1, MAX_COUNT), show_default="by the paths"
         ),
     ] = None,
     preset: Annotated[
-        Preset | None,
-        typer.Option(help="Sizes of a known graph; chr1 has 1.1e7 nodes and 6e8 steps."),
+        Preset | None, option("Sizes of a known graph; chr1 has 1.1e7 nodes and 6e8 steps.")
     ] = None,
     sequences: Annotated[
-        bool, typer.Option("--sequences/--no-sequences", help="Make up bases, or write lengths.")
+        bool, option("Make up bases, or write lengths.", "--sequences/--no-sequences")
     ] = False,
-    contig: Annotated[str, typer.Option(help="Contig in the names of the paths.")] = "chr1",
+    contig: Annotated[str, option("Contig in the names of the paths.")] = "chr1",
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import sample_columns, variant_columns, write_table
 from genoviz.cli.output_kinds import TableOption, table_only
@@ -72,65 +72,57 @@ def blup(
     traits: io.TraitOptions,
     heritability: Annotated[
         Any,
-        typer.Option(
+        option(
+            "Of the trait, within (0, 1); or estimate it by REML, of the samples that have "
+            "genotypes and phenotype.",
             "--heritability",
             "--h2",
             parser=_parse_heritability,
             metavar="NUMBER | estimate",
-            help="Of the trait, within (0, 1); or estimate it by REML, of the samples that have "
-            "genotypes and phenotype.",
             show_default=f"{ASSUMED_HERITABILITY:g}, with a note",
         ),
     ] = None,
     method: Annotated[
         Method,
-        typer.Option(
-            case_sensitive=False,
-            help="SNP-BLUP and GBLUP solve the same model; the single-step forms also use a "
+        option(
+            "SNP-BLUP and GBLUP solve the same model; the single-step forms also use a "
             "pedigree, and predict animals without genotypes.",
+            case_sensitive=False,
         ),
     ] = Method.snp_blup,
     pedigree: Annotated[
-        Path | None,
-        typer.Option(help="Animal, sire and dam a line; for the single-step forms."),
+        Path | None, option("Animal, sire and dam a line; for the single-step forms.")
     ] = None,
     polygenic_weight: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Part that the pedigree has beside the markers.",
+        option(
+            "Part that the pedigree has beside the markers.",
+            within=(0, 1),
             show_default=f"{ASSUMED_WEIGHT:g}, with a note",
         ),
     ] = None,
     preconditioner: Annotated[
-        Preconditioner, typer.Option(help="Of the conjugate gradients.")
+        Preconditioner, option("Of the conjugate gradients.")
     ] = Preconditioner.diagonal,
     tolerance: Annotated[
         float | None,
-        typer.Option(
-            min=1e-30,
-            max=1,
-            help="Squared relative residual at which to stop.",
+        option(
+            "Squared relative residual at which to stop.",
+            within=(1e-30, 1),
             show_default="1e-13, or 1e-10 to cross-validate",
         ),
     ] = None,
-    max_iterations: Annotated[
-        int, typer.Option(min=1, max=10**9, help="Stop there at the latest.")
-    ] = 5000,
-    effects: Annotated[
-        Path | None, typer.Option(help="Also write the effects of the variants.")
-    ] = None,
+    max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 5000,
+    effects: Annotated[Path | None, option("Also write the effects of the variants.")] = None,
     cross_validate: Annotated[
         int | None,
-        typer.Option(
-            min=2,
-            max=10**9,
+        option(
+            "Instead, tell how well held-out samples are predicted.",
+            within=(2, 10**9),
             metavar="FOLDS",
-            help="Instead, tell how well held-out samples are predicted.",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, max=10**6, help="Of the cross-validation.")] = 1,
+    repeats: Annotated[int, option("Of the cross-validation.", within=(1, 10**6))] = 1,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,

@@ -6,9 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import (
     numbered_columns,
@@ -39,22 +37,19 @@ def grm(
     *,
     output: Annotated[
         Path,
-        typer.Option(
+        option(
+            "File to write: .grm.bin (GCTA's, with .grm.id, and .grm.N.bin: how many variants "
+            "each pair has), .npy, or .tsv; .npy and .tsv have the order of the samples.",
             "-o",
             "--output",
-            help="File to write: .grm.bin (GCTA's, with .grm.id, and .grm.N.bin: how many variants "
-            "each pair has), .npy, or .tsv; .npy and .tsv have the order of the samples.",
         ),
     ],
     method: Annotated[
-        GrmMethod,
-        typer.Option(help="VanRaden's first, or the mean over standardised variants (GCTA)."),
+        GrmMethod, option("VanRaden's first, or the mean over standardised variants (GCTA).")
     ] = GrmMethod.vanraden,
-    pairs: Annotated[
-        Path | None, typer.Option(help="Also write the pairs of relatives, as a table.")
-    ] = None,
+    pairs: Annotated[Path | None, option("Also write the pairs of relatives, as a table.")] = None,
     at_least: Annotated[
-        float, typer.Option(min=-10, max=10, help="Smallest relationship of such a pair.")
+        float, option("Smallest relationship of such a pair.", within=(-10, 10))
     ] = 0.05,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
@@ -108,15 +103,12 @@ def freq(
     *,
     output: TableOption = None,
     samples: Annotated[
-        Path | None,
-        typer.Option(help="Also write missing genotypes, heterozygosity and F of the samples."),
+        Path | None, option("Also write missing genotypes, heterozygosity and F of the samples.")
     ] = None,
     filters: io.Filters,
     nonfounders: Annotated[
         bool,
-        typer.Option(
-            "--nonfounders", help="Test Hardy-Weinberg proportions of those with known parents too."
-        ),
+        option("Test Hardy-Weinberg proportions of those with known parents too.", "--nonfounders"),
     ] = False,
     backend: BackendOption = BackendName.auto,
 ) -> None:
@@ -170,22 +162,14 @@ def pca(
     genotypes: io.GenotypesArgument,
     *,
     output: TableOption = None,
-    components: Annotated[
-        int, typer.Option("-k", "--components", min=1, max=10_000, help="How many.")
-    ] = 10,
+    components: Annotated[int, option("How many.", "-k", "--components", within=(1, 10_000))] = 10,
     iterations: Annotated[
-        int,
-        typer.Option(min=1, max=10_000, help="Products with the relationship matrix at most."),
+        int, option("Products with the relationship matrix at most.", within=(1, 10_000))
     ] = 100,
     tolerance: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Residual of a component, |Gu - lu| / l, with which to stop."
-        ),
+        float, option("Residual of a component, |Gu - lu| / l, with which to stop.", within=(0, 1))
     ] = 1e-4,
-    loadings: Annotated[
-        Path | None, typer.Option(help="Also write the loadings of the variants.")
-    ] = None,
+    loadings: Annotated[Path | None, option("Also write the loadings of the variants.")] = None,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,

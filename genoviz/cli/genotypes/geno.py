@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.inputs import last_result
 from genoviz.cli.genotypes.tables import (
@@ -50,13 +50,10 @@ def product(
     ],
     output: OutputOption = None,
     transpose: Annotated[
-        bool, typer.Option("--transpose", help="Multiply the transpose: samples to variants.")
+        bool, option("Multiply the transpose: samples to variants.", "--transpose")
     ] = False,
     scale: Annotated[
-        Scale,
-        typer.Option(
-            help="Dosages of A1 as they are, less twice its frequency, or that over its s.d."
-        ),
+        Scale, option("Dosages of A1 as they are, less twice its frequency, or that over its s.d.")
     ] = Scale.centred,
     autosomes: io.AutosomesOption = None,
     backend: BackendOption = BackendName.auto,
@@ -139,21 +136,18 @@ def _check_first_line(path: Path, lines: list[str]) -> None:
 )
 def simulate(
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", help="Prefix of the .bed, .bim, .fam and .pheno.tsv files."),
+        Path, option("Prefix of the .bed, .bim, .fam and .pheno.tsv files.", "-o", "--output")
     ],
-    samples: Annotated[int, typer.Option("-n", "--samples", min=1, max=10**9, help="Samples.")],
-    variants: Annotated[int, typer.Option("-m", "--variants", min=1, max=10**9, help="Variants.")],
-    contigs: Annotated[int, typer.Option(min=1, max=10**9, help="Contigs.")] = 1,
-    populations: Annotated[int, typer.Option(min=1, max=10**6, help="Populations.")] = 1,
-    fst: Annotated[float, typer.Option(min=0, max=0.9, help="How far these differ.")] = 0.1,
-    missing: Annotated[float, typer.Option(min=0, max=1, help="Part of missing genotypes.")] = 0.0,
+    samples: Annotated[int, option("Samples.", "-n", "--samples", within=(1, 10**9))],
+    variants: Annotated[int, option("Variants.", "-m", "--variants", within=(1, 10**9))],
+    contigs: Annotated[int, option("Contigs.", within=(1, 10**9))] = 1,
+    populations: Annotated[int, option("Populations.", within=(1, 10**6))] = 1,
+    fst: Annotated[float, option("How far these differ.", within=(0, 0.9))] = 0.1,
+    missing: Annotated[float, option("Part of missing genotypes.", within=(0, 1))] = 0.0,
     heritability: Annotated[
-        float, typer.Option("--trait-heritability", min=0, max=1, help="Of the trait.")
+        float, option("Of the trait.", "--trait-heritability", within=(0, 1))
     ] = 0.5,
-    causal: Annotated[
-        int, typer.Option(min=1, max=10**9, help="Variants with an effect on it.")
-    ] = 100,
+    causal: Annotated[int, option("Variants with an effect on it.", within=(1, 10**9))] = 100,
     seed: SeedOption = 0,
 ) -> None:
     """Make random genotypes with linkage and populations, and a trait, as PLINK files."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import variant_columns, write_table
 from genoviz.cli.output_kinds import TableOption
@@ -48,39 +46,38 @@ def gwas(
     output: TableOption = None,
     traits: io.TraitOptions,
     pcs: Annotated[
-        int, typer.Option("--pcs", min=0, max=10_000, help="Principal components to correct for.")
+        int, option("Principal components to correct for.", "--pcs", within=(0, 10_000))
     ] = 0,
     model: Annotated[
         Model,
-        typer.Option(
-            help="logistic is for a trait of two values; mixed has a random effect of the variants "
+        option(
+            "logistic is for a trait of two values; mixed has a random effect of the variants "
             "of other chromosomes, for samples that are related."
         ),
     ] = Model.linear,
     condition: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Test others conditional on the variant of this ID: its dosage is a covariate. "
+        option(
+            "Test others conditional on the variant of this ID: its dosage is a covariate. "
             "May be given several times."
         ),
     ] = None,
     leave_out: Annotated[
-        LeaveOut, typer.Option(help="mixed: relationships without the chromosome that is tested.")
+        LeaveOut, option("mixed: relationships without the chromosome that is tested.")
     ] = LeaveOut.chromosome,
     tests: Annotated[
         Tests,
-        typer.Option(
-            help="mixed: exact is generalised least squares, and builds relationships; calibrated "
+        option(
+            "mixed: exact is generalised least squares, and builds relationships; calibrated "
             "is by products alone; auto: exact up to 3,000 samples."
         ),
     ] = Tests.auto,
     xchr_model: Annotated[
         int,
-        typer.Option(
+        option(
+            "What the one A1 of a male counts as at X: 2, or 1; 0 leaves X out.",
             "--xchr-model",
-            min=0,
-            max=2,
-            help="What the one A1 of a male counts as at X: 2, or 1; 0 leaves X out.",
+            within=(0, 2),
         ),
     ] = 2,
     filters: io.Filters,
@@ -122,21 +119,12 @@ def gwas(
             dosages = condition_columns(found, condition)
             covariates = dosages if covariates is None else np.hstack([covariates, dosages])
             names += condition
-        common = {
-            "covariates": covariates,
-            "covariate_names": names,
-            "backend": backend.value,
-        }
+        common = {"covariates": covariates, "covariate_names": names, "backend": backend.value}
         if model is Model.mixed:
             from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
 
             steps = iter_mixed_associate(
-                found,
-                phenotype,
-                leave_out=leave_out.value,
-                tests=tests.value,
-                seed=seed,
-                **common,
+                found, phenotype, leave_out=leave_out.value, tests=tests.value, seed=seed, **common
             )
         else:
             x_model = X_MODELS[xchr_model]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from genoviz.cli.common_options import option
 from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
@@ -39,17 +40,15 @@ class Contigs(StrEnum):
 
 AutosomesOption = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "Of the species; the next numbers are X, Y, XY and MT. Cattle have 29.",
         "--autosomes",
-        min=1,
-        max=1000,
-        help="Of the species; the next numbers are X, Y, XY and MT. Cattle have 29.",
+        within=(1, 1000),
         show_default="22, as in humans",
     ),
 ]
 ContigsOption = Annotated[
-    Contigs,
-    typer.Option("--contigs", help="Leave X, Y and MT out, or take them as they are in the file."),
+    Contigs, option("Leave X, Y and MT out, or take them as they are in the file.", "--contigs")
 ]
 
 
@@ -71,39 +70,30 @@ _HEADERS = ("#FID", "FID", "#IID", "IID")
 class Filters:
     """Options that say what is left out before anything is computed."""
 
-    maf: Annotated[
-        float, typer.Option("--maf", min=0, max=0.5, help="Smallest minor allele frequency.")
-    ] = 0.0
+    maf: Annotated[float, option("Smallest minor allele frequency.", "--maf", within=(0, 0.5))] = (
+        0.0
+    )
     max_missing: Annotated[
         float,
-        typer.Option(
-            "--max-missing", min=0, max=1, help="Largest part of genotypes missing at a variant."
-        ),
+        option("Largest part of genotypes missing at a variant.", "--max-missing", within=(0, 1)),
     ] = 1.0
     max_sample_missing: Annotated[
         float,
-        typer.Option(
-            "--max-sample-missing",
-            min=0,
-            max=1,
-            help="Largest part of genotypes missing in a sample.",
+        option(
+            "Largest part of genotypes missing in a sample.", "--max-sample-missing", within=(0, 1)
         ),
     ] = 1.0
     hwe: Annotated[
-        float,
-        typer.Option("--hwe", min=0, max=1, help="Smallest p of the exact Hardy-Weinberg test."),
+        float, option("Smallest p of the exact Hardy-Weinberg test.", "--hwe", within=(0, 1))
     ] = 0.0
     region: Annotated[
         str | None,
-        typer.Option(
-            "--region",
-            metavar="CONTIG[:START[-END]]",
-            help="Only variants there; 0-based, half-open.",
+        option(
+            "Only variants there; 0-based, half-open.", "--region", metavar="CONTIG[:START[-END]]"
         ),
     ] = None
     keep: Annotated[
-        Path | None,
-        typer.Option("--keep", help="Only samples of this file: a line each, IID or FID and IID."),
+        Path | None, option("Only samples of this file: a line each, IID or FID and IID.", "--keep")
     ] = None
     autosomes: AutosomesOption = None
 
@@ -114,40 +104,39 @@ class TraitOptions:
 
     pheno: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "Table of traits: CSV, TSV, .phen, .psam.",
             "--pheno",
-            help="Table of traits: CSV, TSV, .phen, .psam.",
             show_default="column 6 of the .fam file",
         ),
     ] = None
     trait: Annotated[
-        str | None, typer.Option("--trait", help="Its column.", show_default="the first of numbers")
+        str | None, option("Its column.", "--trait", show_default="the first of numbers")
     ] = None
     trait_type: Annotated[
         TraitType,
-        typer.Option(
-            "--trait-type",
-            help="auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
+        option(
+            "auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
             "missing; of 0 and 1 alone, of controls (0) and cases (1).",
+            "--trait-type",
         ),
     ] = TraitType.auto
     covar: Annotated[
-        Path | None,
-        typer.Option("--covar", help="Table of covariates.", show_default="that of the traits"),
+        Path | None, option("Table of covariates.", "--covar", show_default="that of the traits")
     ] = None
     covariate: Annotated[
         list[str] | None,
-        typer.Option(
-            "--covariate",
-            help="A column to correct for, of --covar or --pheno; categories become indicators. "
+        option(
+            "A column to correct for, of --covar or --pheno; categories become indicators. "
             "May be given several times.",
+            "--covariate",
         ),
     ] = None
     by_row_order: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Take rows of tables in the order of the samples where they name none of these.",
             "--by-row-order",
-            help="Take rows of tables in the order of the samples where they name none of these.",
         ),
     ] = False
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.output_kinds import TableOption
@@ -50,27 +50,21 @@ def reml(
     traits: io.TraitOptions,
     sets: Annotated[
         Path | None,
-        typer.Option(
-            help="Table of variant IDs and names of sets, without header: a variance for each set."
-        ),
+        option("Table of variant IDs and names of sets, without header: a variance for each set."),
     ] = None,
     traces: Annotated[
         Traces,
-        typer.Option(
-            help="exact: relationships are built; random: columns of random signs are multiplied "
+        option(
+            "exact: relationships are built; random: columns of random signs are multiplied "
             "with the genotypes; auto: exact up to 4,000 samples."
         ),
     ] = Traces.auto,
-    probes: Annotated[int, typer.Option(min=2, max=10_000, help="Random columns.")] = 30,
+    probes: Annotated[int, option("Random columns.", within=(2, 10_000))] = 30,
     tolerance: Annotated[
         float,
-        typer.Option(
-            min=1e-15, max=1, help="Largest change of a variance over their sum at which to stop."
-        ),
+        option("Largest change of a variance over their sum at which to stop.", within=(1e-15, 1)),
     ] = 1e-5,
-    max_iterations: Annotated[
-        int, typer.Option(min=1, max=10**9, help="Stop there at the latest.")
-    ] = 100,
+    max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 100,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,

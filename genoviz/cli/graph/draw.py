@@ -14,6 +14,7 @@ from genoviz.cli.common_options import (
     CacheOption,
     GraphArgument,
     JsonOption,
+    option,
     with_examples,
 )
 from genoviz.cli.graph.reading import (
@@ -57,131 +58,92 @@ _COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
 def draw(
     graph: GraphArgument,
     layout: Annotated[
-        Path,
-        typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's."),
+        Path, typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's.")
     ],
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="File to write: .png, .svg, .pdf or .html; - writes PNG."
-        ),
+        Path, option("File to write: .png, .svg, .pdf or .html; - writes PNG.", "-o", "--output")
     ],
     colour_by: Annotated[
         ColourBy | None,
-        typer.Option(
+        option(
+            "What nodes are coloured by.",
             "--colour-by",
             "--color-by",
             show_default="density, or what --annotations, --table or --path suggest",
-            help="What nodes are coloured by.",
-            rich_help_panel=_COLOURS,
+            panel=_COLOURS,
         ),
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Path of the position, or path, sample, ... that counts (repeat for more).",
             metavar="NAME",
-            help="Path of the position, or path, sample, ... that counts (repeat for more).",
-            rich_help_panel=_COLOURS,
+            panel=_COLOURS,
         ),
     ] = None,
     group_by: Annotated[
-        GroupBy,
-        typer.Option(help="Groups for paths, sharing and class.", rich_help_panel=_COLOURS),
+        GroupBy, option("Groups for paths, sharing and class.", panel=_COLOURS)
     ] = GroupBy.path,
     table: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV or TSV: node, then values, colours or labels.", rich_help_panel=_COLOURS
-        ),
+        Path | None, option("CSV or TSV: node, then values, colours or labels.", panel=_COLOURS)
     ] = None,
-    column: Annotated[
-        str, typer.Option(help="Column of the table.", rich_help_panel=_COLOURS)
-    ] = "",
+    column: Annotated[str, option("Column of the table.", panel=_COLOURS)] = "",
     annotations: Annotated[
         Path | None,
-        typer.Option(
-            help="BED, GFF3 or GTF on the paths: labelled, and coloured.", rich_help_panel=_COLOURS
-        ),
+        option("BED, GFF3 or GTF on the paths: labelled, and coloured.", panel=_COLOURS),
     ] = None,
     annotate_by: Annotated[
         AnnotateBy | None,
-        typer.Option(
+        option(
+            "What annotations are coloured by.",
             show_default="the file's colours, or names",
-            help="What annotations are coloured by.",
-            rich_help_panel=_COLOURS,
+            panel=_COLOURS,
         ),
     ] = None,
-    labels: Annotated[
-        bool, typer.Option(help="Name the annotations.", rich_help_panel=_COLOURS)
-    ] = True,
-    light: Annotated[
-        bool, typer.Option("--light", help="On white ground.", rich_help_panel=_COLOURS)
-    ] = False,
+    labels: Annotated[bool, option("Name the annotations.", panel=_COLOURS)] = True,
+    light: Annotated[bool, option("On white ground.", "--light", panel=_COLOURS)] = False,
     region: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATH:START-END",
-            help="Show this stretch only; 0-based half-open.",
-            rich_help_panel=_SHAPE,
+        option(
+            "Show this stretch only; 0-based half-open.", metavar="PATH:START-END", panel=_SHAPE
         ),
     ] = None,
     nodes: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Node to mark (repeat for more).", rich_help_panel=_SHAPE
-        ),
+        list[str] | None, option("Node to mark (repeat for more).", metavar="NAME", panel=_SHAPE)
     ] = None,
     only_paths: Annotated[
-        bool,
-        typer.Option(
-            "--only-paths", help="Draw only nodes of the given paths.", rich_help_panel=_SHAPE
-        ),
+        bool, option("Draw only nodes of the given paths.", "--only-paths", panel=_SHAPE)
     ] = False,
     folded: Annotated[
-        bool, typer.Option("--folded", help="Cut a long layout into rows.", rich_help_panel=_SHAPE)
+        bool, option("Cut a long layout into rows.", "--folded", panel=_SHAPE)
     ] = False,
     stretched: Annotated[
-        bool,
-        typer.Option(
-            "--stretched", help="Fill the figure, whatever the shape.", rich_help_panel=_SHAPE
-        ),
+        bool, option("Fill the figure, whatever the shape.", "--stretched", panel=_SHAPE)
     ] = False,
-    width: Annotated[
-        int, typer.Option(min=100, max=MAX_PIXELS, help="Width in pixels.", rich_help_panel=_FILE)
-    ] = 1600,
+    width: Annotated[int, option("Width in pixels.", within=(100, MAX_PIXELS), panel=_FILE)] = 1600,
     height: Annotated[
         int | None,
-        typer.Option(
-            min=100,
-            max=MAX_PIXELS,
+        option(
+            "Height in pixels.",
+            within=(100, MAX_PIXELS),
             show_default="by the layout's shape",
-            help="Height in pixels.",
-            rich_help_panel=_FILE,
+            panel=_FILE,
         ),
     ] = None,
     dpi: Annotated[
-        float,
-        typer.Option(
-            min=20,
-            max=1200,
-            help="Dots per inch: sizes of texts and lines.",
-            rich_help_panel=_FILE,
-        ),
+        float, option("Dots per inch: sizes of texts and lines.", within=(20, 1200), panel=_FILE)
     ] = 144.0,
     line_width: Annotated[
         float | None,
-        typer.Option(
-            min=0.01,
-            max=1000,
+        option(
+            "Width of nodes, in pixels at 96 dpi.",
+            within=(0.01, 1000),
             show_default="one that fits",
-            help="Width of nodes, in pixels at 96 dpi.",
-            rich_help_panel=_FILE,
+            panel=_FILE,
         ),
     ] = None,
-    title: Annotated[str, typer.Option(help="Title.", rich_help_panel=_FILE)] = "",
-    transparent: Annotated[
-        bool, typer.Option("--transparent", help="Without a ground.", rich_help_panel=_FILE)
-    ] = False,
+    title: Annotated[str, option("Title.", panel=_FILE)] = "",
+    transparent: Annotated[bool, option("Without a ground.", "--transparent", panel=_FILE)] = False,
     backend: BackendOption = BackendName.auto,
     cache: CacheOption = True,
     as_json: JsonOption = False,

@@ -14,6 +14,7 @@ from genoviz.cli.common_options import (
     CacheOption,
     GraphArgument,
     JsonOption,
+    option,
     with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
@@ -62,52 +63,44 @@ def extract(
     graph: GraphArgument,
     output: Annotated[
         Path,
-        typer.Option(
+        option(
+            "File to write: .gfa, .gbz, .fa (sequences), .txt (names), or .gz; - writes GFA, "
+            "or FASTA with --fasta.",
             "-o",
             "--output",
-            help="File to write: .gfa, .gbz, .fa (sequences), .txt (names), or .gz; - writes GFA, "
-            "or FASTA with --fasta.",
         ),
     ],
     region: Annotated[
-        list[str] | None,
-        typer.Option("--region", metavar="PATH:START-END", help="Region of a path (repeat)."),
+        list[str] | None, option("Region of a path (repeat).", "--region", metavar="PATH:START-END")
     ] = None,
     bed: Annotated[
-        Path | None,
-        typer.Option("--bed", help="Regions of paths or contigs from a BED file."),
+        Path | None, option("Regions of paths or contigs from a BED file.", "--bed")
     ] = None,
     nodes: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Nodes: a file (- is standard input), or names with commas.",
             "--nodes",
             metavar="FILE|NAMES",
-            help="Nodes: a file (- is standard input), or names with commas.",
         ),
     ] = None,
     detour_bp: Annotated[
         int,
-        typer.Option(
-            min=0, max=MAX_LENGTH, help="Also other alleles: detours of paths up to this long, bp."
-        ),
+        option("Also other alleles: detours of paths up to this long, bp.", within=(0, MAX_LENGTH)),
     ] = 0,
     context_steps: Annotated[
-        int, typer.Option(min=0, max=MAX_COUNT, help="Also nodes at most this many edges away.")
+        int, option("Also nodes at most this many edges away.", within=(0, MAX_COUNT))
     ] = 0,
     context_bp: Annotated[
-        int,
-        typer.Option(
-            min=0, max=MAX_LENGTH, help="Also nodes with a base at most this far away, bp."
-        ),
+        int, option("Also nodes with a base at most this far away, bp.", within=(0, MAX_LENGTH))
     ] = 0,
     inverse: Annotated[
-        bool,
-        typer.Option("--inverse", help="All nodes but these; all of the graph without others."),
+        bool, option("All nodes but these; all of the graph without others.", "--inverse")
     ] = False,
     fasta: Annotated[
         FastaOf | None,
-        typer.Option(
-            help="What a .fa holds: the region, the nodes, or all paths within the part.",
+        option(
+            "What a .fa holds: the region, the nodes, or all paths within the part.",
             show_default="region, or nodes without --region",
         ),
     ] = None,

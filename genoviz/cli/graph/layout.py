@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from genoviz.cli.common_options import (
     GraphArgument,
     JsonOption,
     SeedOption,
+    option,
     with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
@@ -34,86 +36,66 @@ from genoviz.cli.results import (
 if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.run import LayoutSnapshot
     from genoviz.model import PangenomeGraph
-from enum import StrEnum
 
 _SCHEDULE, _SAMPLING = "Schedule", "Sampling"
 Iterations = Annotated[
-    int,
-    typer.Option(
-        min=1, max=10**6, help="Iterations, each with its own rate.", rich_help_panel=_SCHEDULE
-    ),
+    int, option("Iterations, each with its own rate.", within=(1, 10**6), panel=_SCHEDULE)
 ]
 UpdatesPerStep = Annotated[
     float,
-    typer.Option(
-        min=1e-6,
-        max=1e6,
-        help="Updates in an iteration for each step of the paths.",
-        rich_help_panel=_SCHEDULE,
+    option(
+        "Updates in an iteration for each step of the paths.", within=(1e-6, 1e6), panel=_SCHEDULE
     ),
 ]
 EtaMax = Annotated[
     float | None,
-    typer.Option(
-        min=1e-12,
-        max=1e18,
-        help="First learning rate, bp.",
+    option(
+        "First learning rate, bp.",
+        within=(1e-12, 1e18),
         show_default="longest path in steps, squared",
-        rich_help_panel=_SCHEDULE,
+        panel=_SCHEDULE,
     ),
 ]
-Eps = Annotated[
-    float,
-    typer.Option(min=1e-12, max=1e18, help="Last learning rate, bp.", rich_help_panel=_SCHEDULE),
-]
+Eps = Annotated[float, option("Last learning rate, bp.", within=(1e-12, 1e18), panel=_SCHEDULE)]
 CoolingStart = Annotated[
     float,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Share of the iterations after which all jumps are local.",
-        rich_help_panel=_SCHEDULE,
+    option(
+        "Share of the iterations after which all jumps are local.", within=(0, 1), panel=_SCHEDULE
     ),
 ]
 FirstIteration = Annotated[
     int,
-    typer.Option(
-        min=0,
-        max=10**6,
-        help="Where in the schedule to begin; above 0 re-heats --start gently.",
-        rich_help_panel=_SCHEDULE,
+    option(
+        "Where in the schedule to begin; above 0 re-heats --start gently.",
+        within=(0, 10**6),
+        panel=_SCHEDULE,
     ),
 ]
 Theta = Annotated[
-    float,
-    typer.Option(
-        min=0.001, max=0.999, help="Zipf exponent of local jumps.", rich_help_panel=_SAMPLING
-    ),
+    float, option("Zipf exponent of local jumps.", within=(0.001, 0.999), panel=_SAMPLING)
 ]
 Space = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        max=2**40,
-        help="Longest local jump, steps.",
+    option(
+        "Longest local jump, steps.",
+        within=(1, 2**40),
         show_default="longest path",
-        rich_help_panel=_SAMPLING,
+        panel=_SAMPLING,
     ),
 ]
 Window = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        max=32,
-        help="Neighbouring steps that share a jump: 1, 2, 4, 8, 16 or 32.",
+    option(
+        "Neighbouring steps that share a jump: 1, 2, 4, 8, 16 or 32.",
+        within=(1, 32),
         show_default="by size of the graph",
-        rich_help_panel=_SAMPLING,
+        panel=_SAMPLING,
     ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        min=1, max=4096, help="CPU threads; with 1, a seed gives the same bits.", show_default="all"
+    option(
+        "CPU threads; with 1, a seed gives the same bits.", within=(1, 4096), show_default="all"
     ),
 ]
 ENDINGS = {"-o": {"layout": (".lay",), "text": (".tsv",)}, "--tsv": {"text": (".tsv",)}}
@@ -128,20 +110,19 @@ class Method(StrEnum):
 
 MethodOption = Annotated[
     Method | None,
-    typer.Option(
+    option(
+        "multilevel: from coarse to fine, by sweeps; path-sgd: the published algorithm.",
         "--method",
-        help="multilevel: from coarse to fine, by sweeps; path-sgd: the published algorithm.",
         show_default="multilevel; path-sgd with an option of it",
     ),
 ]
 Rounds = Annotated[
     int | None,
-    typer.Option(
-        min=2,
-        max=10**6,
-        help="Rounds of sweeps over all steps, instead of those of a quality.",
+    option(
+        "Rounds of sweeps over all steps, instead of those of a quality.",
+        within=(2, 10**6),
         show_default="12",
-        rich_help_panel=_SCHEDULE,
+        panel=_SCHEDULE,
     ),
 ]
 
@@ -156,11 +137,11 @@ class Quality(StrEnum):
 
 QualityOption = Annotated[
     Quality | None,
-    typer.Option(
+    option(
+        "draft: half the time of normal; converged: twice, and more changes hardly anything.",
         "--quality",
-        help="draft: half the time of normal; converged: twice, and more changes hardly anything.",
         show_default="normal",
-        rich_help_panel=_SCHEDULE,
+        panel=_SCHEDULE,
     ),
 ]
 
@@ -177,10 +158,10 @@ class Initialisation(StrEnum):
 
 FirstPlaces = Annotated[
     Initialisation,
-    typer.Option(
+    option(
+        "First places: d in graph order, u, g, r random, h on a Hilbert curve.",
         "--initialisation",
-        help="First places: d in graph order, u, g, r random, h on a Hilbert curve.",
-        rich_help_panel=_SAMPLING,
+        panel=_SAMPLING,
     ),
 ]
 
@@ -197,20 +178,16 @@ def layout(
     graph: GraphArgument,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="Layout to write: .lay, .tsv or .tsv.gz; - writes .lay."
-        ),
+        option("Layout to write: .lay, .tsv or .tsv.gz; - writes .lay.", "-o", "--output"),
     ] = None,
     tsv: Annotated[
-        Path | None, typer.Option("--tsv", help="Layout to write as text: .tsv or .tsv.gz.")
+        Path | None, option("Layout to write as text: .tsv or .tsv.gz.", "--tsv")
     ] = None,
     start: Annotated[
-        Path | None,
-        typer.Option("--start", help="Layout to start from: odgi's .lay or TSV, or Bandage's."),
+        Path | None, option("Layout to start from: odgi's .lay or TSV, or Bandage's.", "--start")
     ] = None,
     path: Annotated[
-        list[str] | None,
-        typer.Option("--path", metavar="NAME", help="Path or contig that guides (repeat)."),
+        list[str] | None, option("Path or contig that guides (repeat).", "--path", metavar="NAME")
     ] = None,
     method: MethodOption = None,
     quality: QualityOption = None,
@@ -230,10 +207,9 @@ def layout(
     backend: BackendOption = BackendName.auto,
     stress_samples: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=MAX_COUNT,
-            help="Samples of the path stress; 0 for none.",
+        option(
+            "Samples of the path stress; 0 for none.",
+            within=(0, MAX_COUNT),
             show_default="100 for each step",
         ),
     ] = None,
@@ -288,8 +264,8 @@ def _check_outputs(outputs: dict[str, Path | None]) -> dict[str, Path]:
     given = {option: path for option, path in outputs.items() if path is not None}
     if not given:
         raise typer.BadParameter("give -o or --tsv, so that the layout is kept")
-    for option, path in given.items():
-        check_output(path, ENDINGS[option], option=option, binary=("layout",))
+    for flag, path in given.items():
+        check_output(path, ENDINGS[flag], option=flag, binary=("layout",))
     return given
 
 
@@ -371,8 +347,8 @@ def _write(final: LayoutSnapshot, outputs: dict[str, Path]) -> None:
     from genoviz.io.graph.layout_tsv import write_layout_tsv
 
     layout = final.layout
-    for option, path in outputs.items():
-        if option == "--tsv":
+    for flag, path in outputs.items():
+        if flag == "--tsv":
             write_layout_tsv(layout, path)
         else:
             write_layout(layout, path)

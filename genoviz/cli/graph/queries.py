@@ -14,6 +14,7 @@ from genoviz.cli.common_options import (
     CacheOption,
     GraphArgument,
     JsonOption,
+    option,
     with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
@@ -53,11 +54,10 @@ FORMS = {"tsv": (".tsv",), "bed": (".bed",)}
 def stats(
     graph: GraphArgument,
     layout: Annotated[
-        Path | None,
-        typer.Option("--layout", help="Layout of the graph, for the distances in it."),
+        Path | None, option("Layout of the graph, for the distances in it.", "--layout")
     ] = None,
     as_tsv: Annotated[
-        bool, typer.Option("--tsv", help="Print names and plain numbers, separated by tabs.")
+        bool, option("Print names and plain numbers, separated by tabs.", "--tsv")
     ] = False,
     cache: CacheOption = True,
     as_json: JsonOption = False,
@@ -122,24 +122,18 @@ def _flat(prefix: str, values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def position(
     graph: GraphArgument,
     path: Annotated[
-        list[str] | None,
-        typer.Option("--path", metavar="PATH:POSITION", help="Position of a path (repeat)."),
+        list[str] | None, option("Position of a path (repeat).", "--path", metavar="PATH:POSITION")
     ] = None,
     node: Annotated[
         list[str] | None,
-        typer.Option(
-            "--node", metavar="NODE[:OFFSET][+-]", help="Base of a node, its first if no OFFSET."
-        ),
+        option("Base of a node, its first if no OFFSET.", "--node", metavar="NODE[:OFFSET][+-]"),
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option(
-            "--file", help="Positions as PATH:POSITION or PATH, tab, POSITION; one a line."
-        ),
+        option("Positions as PATH:POSITION or PATH, tab, POSITION; one a line.", "--file"),
     ] = None,
     to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="PATH", help="Also give the position on this path."),
+        str | None, option("Also give the position on this path.", "--to", metavar="PATH")
     ] = None,
     cache: CacheOption = True,
     as_json: JsonOption = False,
@@ -222,26 +216,21 @@ def sites(
     graph: GraphArgument,
     reference: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Path that gives the coordinates; its range may be left out.",
             "--reference",
             metavar="PATH",
-            help="Path that gives the coordinates; its range may be left out.",
             show_default="the first path",
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Table to write: .tsv or .bed, or these and .gz."),
+        Path | None, option("Table to write: .tsv or .bed, or these and .gz.", "-o", "--output")
     ] = None,
     min_size: Annotated[
-        int,
-        typer.Option(
-            min=0, max=MAX_LENGTH, help="Leave out sites whose longest allele is shorter, bp."
-        ),
+        int, option("Leave out sites whose longest allele is shorter, bp.", within=(0, MAX_LENGTH))
     ] = 0,
     gaps: Annotated[
-        Path | None,
-        typer.Option("--gaps", help="Stretches with variation but no site, to write: .bed(.gz)."),
+        Path | None, option("Stretches with variation but no site, to write: .bed(.gz).", "--gaps")
     ] = None,
     cache: CacheOption = True,
     as_json: JsonOption = False,

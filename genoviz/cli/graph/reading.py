@@ -91,11 +91,7 @@ class Wish:
 
 
 def read_drawing(
-    layout: Path,
-    graph: PangenomeGraph,
-    wish: Wish,
-    group_by: GroupBy,
-    backend: BackendName,
+    layout: Path, graph: PangenomeGraph, wish: Wish, group_by: GroupBy, backend: BackendName
 ) -> tuple[LayoutDrawing, str]:
     """Return a drawing of the layout, of chosen paths alone if so wished, and its note."""
     from genoviz.analyses.graph.picture.drawing import LayoutDrawing

@@ -8,13 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from genoviz.cli.common_options import (
     MAX_COUNT,
     CacheOption,
     GraphArgument,
     SeedOption,
+    option,
     with_examples,
 )
 from genoviz.cli.graph.reading import GroupBy, read_graph
@@ -25,14 +24,10 @@ if TYPE_CHECKING:
     from genoviz.analyses.graph.query.sharing import NodePresence
     from genoviz.model import PangenomeGraph
 
-By = Annotated[
-    GroupBy, typer.Option("--by", help="What is compared: paths, or groups of them by name.")
-]
+By = Annotated[GroupBy, option("What is compared: paths, or groups of them by name.", "--by")]
 Table = Annotated[
     Path | None,
-    typer.Option(
-        "-o", "--output", help="Table to write: .tsv or .tsv.gz.", show_default="standard output"
-    ),
+    option("Table to write: .tsv or .tsv.gz.", "-o", "--output", show_default="standard output"),
 ]
 
 
@@ -56,10 +51,7 @@ class Counted(StrEnum):
     "genoviz similarity graph.gfa.gz -o similarity.tsv.gz",
 )
 def similarity(
-    graph: GraphArgument,
-    by: By = GroupBy.path,
-    output: Table = None,
-    cache: CacheOption = True,
+    graph: GraphArgument, by: By = GroupBy.path, output: Table = None, cache: CacheOption = True
 ) -> None:
     """Compare each two paths or groups by the nodes and bp that they share, as odgi similarity.
 
@@ -86,36 +78,24 @@ def similarity(
 def matrix(
     graph: GraphArgument,
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="File to write: .png, .svg, .pdf or .html; - writes PNG."
-        ),
+        Path, option("File to write: .png, .svg, .pdf or .html; - writes PNG.", "-o", "--output")
     ],
     by: By = GroupBy.path,
     shade: Annotated[
-        Shade,
-        typer.Option(
-            help="What cells show: what is visited, how often, or on which strand.",
-        ),
+        Shade, option("What cells show: what is visited, how often, or on which strand.")
     ] = Shade.presence,
-    start: Annotated[
-        int, typer.Option(min=0, max=MAX_COUNT, help="First base of the nodes, 0-based.")
-    ] = 0,
+    start: Annotated[int, option("First base of the nodes, 0-based.", within=(0, MAX_COUNT))] = 0,
     end: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=MAX_COUNT, help="Behind the last one, bp.", show_default="all nodes"
-        ),
+        option("Behind the last one, bp.", within=(1, MAX_COUNT), show_default="all nodes"),
     ] = None,
-    width: Annotated[int, typer.Option(min=300, max=20_000, help="Pixels on a screen.")] = 1200,
+    width: Annotated[int, option("Pixels on a screen.", within=(300, 20_000))] = 1200,
     row_height: Annotated[
         float | None,
-        typer.Option(
-            min=0.5, max=200, help="Of a row, pixels on a screen.", show_default="up to 14"
-        ),
+        option("Of a row, pixels on a screen.", within=(0.5, 200), show_default="up to 14"),
     ] = None,
-    light: Annotated[bool, typer.Option("--light", help="On white ground.")] = False,
-    title: Annotated[str, typer.Option(help="Above the picture.")] = "",
+    light: Annotated[bool, option("On white ground.", "--light")] = False,
+    title: Annotated[str, option("Above the picture.")] = "",
     cache: CacheOption = True,
 ) -> None:
     """Draw which path or group visits which nodes: a row for each, as odgi viz.
@@ -152,10 +132,7 @@ def matrix(
     "genoviz presence graph.gfa | head",
 )
 def presence(
-    graph: GraphArgument,
-    by: By = GroupBy.path,
-    output: Table = None,
-    cache: CacheOption = True,
+    graph: GraphArgument, by: By = GroupBy.path, output: Table = None, cache: CacheOption = True
 ) -> None:
     """Write which nodes each path or group visits: a row for each node, 1 for presence."""
     pangenome, found = _read(graph, by, output, cache=cache)
@@ -175,10 +152,9 @@ def presence(
 def growth(
     graph: GraphArgument,
     by: By = GroupBy.path,
-    counted: Annotated[Counted, typer.Option("--count", help="What is counted.")] = Counted.bp,
+    counted: Annotated[Counted, option("What is counted.", "--count")] = Counted.bp,
     orders: Annotated[
-        int,
-        typer.Option(min=0, max=MAX_COUNT, help="Orders to draw for median, 5 % and 95 %."),
+        int, option("Orders to draw for median, 5 % and 95 %.", within=(0, MAX_COUNT))
     ] = 100,
     seed: SeedOption = 0,
     output: Table = None,

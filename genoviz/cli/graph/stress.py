@@ -18,6 +18,7 @@ from genoviz.cli.common_options import (
     GraphArgument,
     JsonOption,
     SeedOption,
+    option,
     with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
@@ -51,44 +52,39 @@ class WeightingName(StrEnum):
 def stress(
     graph: GraphArgument,
     layout: Annotated[
-        Path,
-        typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's."),
+        Path, typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's.")
     ],
     exact: Annotated[
-        bool, typer.Option("--exact", help="Take all pairs of steps; slow for long paths.")
+        bool, option("Take all pairs of steps; slow for long paths.", "--exact")
     ] = False,
     samples: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_COUNT,
-            help="Terms to sample.",
+        option(
+            "Terms to sample.",
+            within=(1, MAX_COUNT),
             show_default="100 for each step, at most 10^8",
         ),
     ] = None,
     samples_per_step: Annotated[
         float | None,
-        typer.Option(
-            min=1e-6,
-            max=1e9,
-            help="Terms to sample for each step, however many these are; the paper has 100.",
+        option(
+            "Terms to sample for each step, however many these are; the paper has 100.",
+            within=(1e-6, 1e9),
         ),
     ] = None,
     weighting: Annotated[
         WeightingName | None,
-        typer.Option(
-            help="A path counts by its pairs of steps, or by its steps.",
+        option(
+            "A path counts by its pairs of steps, or by its steps.",
             show_default="pairs with --exact, else steps, as in the paper",
         ),
     ] = None,
     worst: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=MAX_COUNT, help="Print so many nodes of the largest stress as a table."
-        ),
+        option("Print so many nodes of the largest stress as a table.", within=(1, MAX_COUNT)),
     ] = None,
     by_path: Annotated[
-        bool, typer.Option("--by-path", help="Print stress and torn joints of each path.")
+        bool, option("Print stress and torn joints of each path.", "--by-path")
     ] = False,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, option, with_examples
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
@@ -46,10 +46,10 @@ def count(
     ] = None,
     split: Annotated[
         bool,
-        typer.Option(
-            "--split",
-            help="Reads (cut at N) and BED12 overlap where their blocks do, as bedtools "
+        option(
+            "Reads (cut at N) and BED12 overlap where their blocks do, as bedtools "
             "intersect -split -c.",
+            "--split",
         ),
     ] = False,
     same_strand: io.SameStrand = False,
@@ -59,14 +59,11 @@ def count(
     exclude_flags: io.ExcludeFlags = 1796,
     min_quality: io.MinQuality = 0,
     graph: Annotated[
-        Path | None,
-        typer.Option("--graph", help="Graph (GFA) on whose paths the intervals lie."),
+        Path | None, option("Graph (GFA) on whose paths the intervals lie.", "--graph")
     ] = None,
     of: Annotated[
         list[str] | None,
-        typer.Option(
-            "--of", metavar="NAME", help="Path that counts, without B (repeat).", show_default="all"
-        ),
+        option("Path that counts, without B (repeat).", "--of", metavar="NAME", show_default="all"),
     ] = None,
     output: io.OutputOption = None,
     backend: BackendOption = BackendName.auto,
@@ -95,11 +92,7 @@ def count(
     queries = io.as_file(queries)
     if graph is not None:
         choose_kind(output, {"BED": BED, "table": TABLE}, default="table")
-        options = {
-            "strand": strand,
-            "zero_length": zero_length.value,
-            "backend": backend.value,
-        }
+        options = {"strand": strand, "zero_length": zero_length.value, "backend": backend.value}
         _write_graph_counts(graph, queries, subjects, of, options, output, as_json)
         return
     io.check_lines_output(output, queries)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import JsonOption, with_examples
+from genoviz.cli.common_options import JsonOption, option, with_examples
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BEDGRAPH, BIGWIG, TABLE, choose_kind
@@ -34,14 +34,11 @@ def coverage(
     ],
     subjects: Annotated[Path, typer.Argument(metavar="B", help="Intervals that cover them.")],
     mean: Annotated[
-        bool, typer.Option("--mean", help="Write the mean depth only: bedtools coverage -mean.")
+        bool, option("Write the mean depth only: bedtools coverage -mean.", "--mean")
     ] = False,
     split: Annotated[
         bool,
-        typer.Option(
-            "--split",
-            help="Cut reads (at D and N) and BED12 of B into blocks, which are counted.",
-        ),
+        option("Cut reads (at D and N) and BED12 of B into blocks, which are counted.", "--split"),
     ] = False,
     same_strand: io.SameStrand = False,
     opposite_strand: io.OppositeStrand = False,
@@ -138,47 +135,40 @@ def depth(
     ],
     per_base: Annotated[
         bool,
-        typer.Option(
-            "--per-base", help="One line a base: contig, 1-based position, depth; samtools depth."
-        ),
+        option("One line a base: contig, 1-based position, depth; samtools depth.", "--per-base"),
     ] = False,
     zeros: Annotated[
-        bool,
-        typer.Option("--zeros", help="Also where the depth is 0: genomecov -bga, samtools -aa."),
+        bool, option("Also where the depth is 0: genomecov -bga, samtools -aa.", "--zeros")
     ] = False,
     genome: Annotated[
-        Path | None,
-        typer.Option("-g", "--genome", help="Contigs and their lengths, set apart by a tab."),
+        Path | None, option("Contigs and their lengths, set apart by a tab.", "-g", "--genome")
     ] = None,
     region: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Only there: a contig, a base or a stretch; 0-based, half-open. An index is used "
+            "if there is one.",
             "--region",
             metavar="CONTIG[:START[-END]]",
-            help="Only there: a contig, a base or a stretch; 0-based, half-open. An index is used "
-            "if there is one.",
         ),
     ] = None,
     strand: Annotated[
-        StrandName | None, typer.Option("--strand", help="Only this strand: genomecov -strand.")
+        StrandName | None, option("Only this strand: genomecov -strand.", "--strand")
     ] = None,
     split: Annotated[
-        bool,
-        typer.Option("--split/--no-split", help="Cut reads and BED12 into blocks, or take wholes."),
+        bool, option("Cut reads and BED12 into blocks, or take wholes.", "--split/--no-split")
     ] = True,
     exclude_flags: io.ExcludeFlags = 1796,
     min_quality: io.MinQuality = 0,
     path: Annotated[
-        str | None, typer.Option("--path", metavar="NAME", help="Path of the graph to go along.")
+        str | None, option("Path of the graph to go along.", "--path", metavar="NAME")
     ] = None,
     of: Annotated[
         list[str] | None,
-        typer.Option(
-            "--of", metavar="NAME", help="Path that counts (repeat for more).", show_default="all"
-        ),
+        option("Path that counts (repeat for more).", "--of", metavar="NAME", show_default="all"),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="A path counts once on a node, however often it comes.")
+        bool, option("A path counts once on a node, however often it comes.", "--once")
     ] = False,
     output: io.OutputOption = None,
     as_json: JsonOption = False,
@@ -306,9 +296,7 @@ def _depth(
         print_notes(f"--region {region} is taken for {place.path}")
     steps = steps.within(place.path, place.start, place.end)
     return replace(
-        steps,
-        starts=np.maximum(steps.starts, place.start),
-        ends=np.minimum(steps.ends, place.end),
+        steps, starts=np.maximum(steps.starts, place.start), ends=np.minimum(steps.ends, place.end)
     ).select((steps.ends > place.start) & (steps.starts < place.end))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from genoviz.cli.common_options import option
 from genoviz.cli.output_kinds import BED, GFF, TABLE, choose_kind
 from genoviz.cli.results import ProgressBar, as_file, print_notes, until_nobody_reads
 
@@ -29,44 +30,40 @@ class ZeroLengthRule(StrEnum):
 
 FILES = "BED, narrowPeak, bedGraph, GFF, BAM, CRAM, bigWig, Parquet, CSV; - is standard input"
 SameStrand = Annotated[
-    bool, typer.Option("-s", "--same-strand", help="Only those on the same strand, as bedtools -s.")
+    bool, option("Only those on the same strand, as bedtools -s.", "-s", "--same-strand")
 ]
 OppositeStrand = Annotated[
-    bool,
-    typer.Option("-S", "--opposite-strand", help="Only those on the other strand, as bedtools -S."),
+    bool, option("Only those on the other strand, as bedtools -S.", "-S", "--opposite-strand")
 ]
 ZeroLengthOption = Annotated[
     ZeroLengthRule,
-    typer.Option(
+    option(
+        "What empty intervals overlap: as bedtools, nothing, or what has bases on both sides.",
         "--zero-length",
-        help="What empty intervals overlap: as bedtools, nothing, or what has bases on both sides.",
     ),
 ]
 MapContigs = Annotated[
     bool,
-    typer.Option(
+    option(
+        "Take chr1 and 1, chrM and MT for the same where the files differ; a note says so.",
         "--map-contigs/--no-map-contigs",
-        help="Take chr1 and 1, chrM and MT for the same where the files differ; a note says so.",
     ),
 ]
 ExcludeFlags = Annotated[
     int,
-    typer.Option(
+    option(
+        "Leave out reads with any of these bits, as samtools -F; 1796 is unmapped, "
+        "secondary, failed and duplicate.",
         "-F",
         "--exclude-flags",
-        min=0,
-        max=65535,
-        help="Leave out reads with any of these bits, as samtools -F; 1796 is unmapped, "
-        "secondary, failed and duplicate.",
+        within=(0, 65535),
     ),
 ]
 MinQuality = Annotated[
-    int,
-    typer.Option("-q", "--min-quality", min=0, max=255, help="Smallest mapping quality of reads."),
+    int, option("Smallest mapping quality of reads.", "-q", "--min-quality", within=(0, 255))
 ]
 OutputOption = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", help="File to write.", show_default="standard output"),
+    Path | None, option("File to write.", "-o", "--output", show_default="standard output")
 ]
 
 

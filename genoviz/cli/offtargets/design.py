@@ -15,6 +15,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     CacheOption,
     JsonOption,
+    option,
     with_examples,
 )
 from genoviz.cli.intervals.options import write_output
@@ -63,31 +64,23 @@ def design(
         ),
     ],
     genome: Annotated[
-        Path,
-        typer.Option("--genome", help="FASTA or 2bit, or a folder of these; or a graph (GFA)."),
+        Path, option("FASTA or 2bit, or a folder of these; or a graph (GFA).", "--genome")
     ],
-    genes: Annotated[
-        Path | None, typer.Option("--genes", help="GFF, GTF or BED with the gene.")
-    ] = None,
+    genes: Annotated[Path | None, option("GFF, GTF or BED with the gene.", "--genes")] = None,
     reference: Annotated[
         str | None,
-        typer.Option(
-            help="Of a graph: the path or sample that has the target.",
+        option(
+            "Of a graph: the path or sample that has the target.",
             show_default="the path of the region",
         ),
     ] = None,
-    enzyme: Annotated[
-        EnzymeName, typer.Option("--enzyme", help="The nuclease.")
-    ] = EnzymeName.SpCas9,
-    length: Annotated[
-        int, typer.Option("--length", min=10, max=40, help="Letters of a guide, nt.")
-    ] = 20,
+    enzyme: Annotated[EnzymeName, option("The nuclease.", "--enzyme")] = EnzymeName.SpCas9,
+    length: Annotated[int, option("Letters of a guide, nt.", "--length", within=(10, 40))] = 20,
     mismatches: Annotated[
-        int, typer.Option("-m", "--mismatches", min=0, max=10, help="Of sites that count.")
+        int, option("Of sites that count.", "-m", "--mismatches", within=(0, 10))
     ] = 3,
     limit: Annotated[
-        int | None,
-        typer.Option(min=1, max=MAX_COUNT, help="Give so many guides.", show_default="all"),
+        int | None, option("Give so many guides.", within=(1, MAX_COUNT), show_default="all")
     ] = None,
     output: TableOption = None,
     cache: CacheOption = True,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, with_examples
+from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, option, with_examples
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets import results
 from genoviz.cli.offtargets.paths import open_paths, search_paths
@@ -76,134 +76,121 @@ OutputArgument = Annotated[
 
 GuideOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "-g", "--guide", metavar="LETTERS", help="Guide, with its PAM or without (repeat)."
-    ),
+    option("Guide, with its PAM or without (repeat).", "-g", "--guide", metavar="LETTERS"),
 ]
 
 GuidesOption = Annotated[
     Path | None,
-    typer.Option(
-        "--guides",
-        help="Guides: FASTA, CSV or TSV, or one a line, with names and mismatches or without; "
+    option(
+        "Guides: FASTA, CSV or TSV, or one a line, with names and mismatches or without; "
         "- is standard input.",
+        "--guides",
     ),
 ]
 
-PamOption = Annotated[str, typer.Option("--pam", help="PAM, in letters of IUPAC; '' for none.")]
+PamOption = Annotated[str, option("PAM, in letters of IUPAC; '' for none.", "--pam")]
 
-PamFirstOption = Annotated[
-    bool, typer.Option("--pam-first", help="The PAM is at the 5' end, as of Cas12a.")
-]
+PamFirstOption = Annotated[bool, option("The PAM is at the 5' end, as of Cas12a.", "--pam-first")]
 
 EnzymeOption = Annotated[
-    EnzymeName | None,
-    typer.Option("--enzyme", help="The nuclease, instead of --pam and --pam-first."),
+    EnzymeName | None, option("The nuclease, instead of --pam and --pam-first.", "--enzyme")
 ]
 
 GenomeOption = Annotated[
     Path | None,
-    typer.Option(
-        "--genome",
-        help="FASTA (plain or gzipped) or 2bit, or a folder of these; or a graph (GFA), all paths "
+    option(
+        "FASTA (plain or gzipped) or 2bit, or a folder of these; or a graph (GFA), all paths "
         "of which are searched at once.",
+        "--genome",
     ),
 ]
 
 ReferenceOption = Annotated[
     str | None,
-    typer.Option(
-        help="Of a graph: the sample or path that the others are compared with.",
+    option(
+        "Of a graph: the sample or path that the others are compared with.",
         show_default="GRCh38 or CHM13 where there is one",
     ),
 ]
 
 GenesOption = Annotated[
-    Path | None,
-    typer.Option("--genes", help="GFF, GTF or BED: tables get the gene and exon of each site."),
+    Path | None, option("GFF, GTF or BED: tables get the gene and exon of each site.", "--genes")
 ]
 
 EveryPlaceOption = Annotated[
     bool,
-    typer.Option(
-        "--every-place", help="Of a graph, in tables: a row for each place of a site on each path."
-    ),
+    option("Of a graph, in tables: a row for each place of a site on each path.", "--every-place"),
 ]
 
 MismatchesOption = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "Maximum of mismatches, beside the PAM.",
         "-m",
         "--mismatches",
-        min=0,
-        max=MAX_SIZE,
-        help="Maximum of mismatches, beside the PAM.",
+        within=(0, MAX_SIZE),
         show_default="4",
     ),
 ]
 
 DnaBulgeOption = Annotated[
-    int, typer.Option("--dna-bulge", min=0, max=MAX_SIZE, help="Largest DNA bulge, nt.")
+    int, option("Largest DNA bulge, nt.", "--dna-bulge", within=(0, MAX_SIZE))
 ]
 
 RnaBulgeOption = Annotated[
-    int, typer.Option("--rna-bulge", min=0, max=MAX_SIZE, help="Largest RNA bulge, nt.")
+    int, option("Largest RNA bulge, nt.", "--rna-bulge", within=(0, MAX_SIZE))
 ]
 
 PlacementsOption = Annotated[
     PlacementName | None,
-    typer.Option(
+    option(
+        "Of the alignments that share guide, strand and PAM, the best or all.",
         "--placements",
-        help="Of the alignments that share guide, strand and PAM, the best or all.",
         show_default="all of INPUT, else best",
     ),
 ]
 
-StrandOption = Annotated[StrandName, typer.Option("--strand", help="Strands to search.")]
+StrandOption = Annotated[StrandName, option("Strands to search.", "--strand")]
 
 FormatOption = Annotated[
     FormatName | None,
-    typer.Option(
+    option(
+        "v2: rows of cas-offinder; bulge: of cas-offinder-bulge; v3; bed; csv; tsv; parquet.",
         "--format",
-        help="v2: rows of cas-offinder; bulge: of cas-offinder-bulge; v3; bed; csv; tsv; parquet.",
         show_default="by -o, else v2, or bulge where bulges are allowed",
     ),
 ]
 
 ScoresOption = Annotated[
     bool,
-    typer.Option(
+    option(
+        "Columns of CFD, MIT and CCTop scores, and specificities of the guides; BED shows CFD.",
         "--scores",
-        help="Columns of CFD, MIT and CCTop scores, and specificities of the guides; BED shows "
-        "CFD.",
     ),
 ]
 
 ClosestOption = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "Keep so many sites of each guide, those with the fewest mismatches; without bulges.",
         "--closest",
-        min=1,
-        max=MAX_COUNT,
-        help="Keep so many sites of each guide, those with the fewest mismatches; without bulges.",
+        within=(1, MAX_COUNT),
         show_default="all",
     ),
 ]
 
 CountOnlyOption = Annotated[
-    bool, typer.Option("--count-only", help="Write hits of each guide by mismatches alone.")
+    bool, option("Write hits of each guide by mismatches alone.", "--count-only")
 ]
 OutputOption = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", help="File to write.", show_default="standard output"),
+    Path | None, option("File to write.", "-o", "--output", show_default="standard output")
 ]
 CacheOption = Annotated[
-    bool,
-    typer.Option("--cache/--no-cache", help="Keep the genome, so that it opens at once later."),
+    bool, option("Keep the genome, so that it opens at once later.", "--cache/--no-cache")
 ]
 BackendOption = Annotated[
     BackendName | None,
-    typer.Option("--backend", help="Where to compute.", show_default="by DEVICE, else auto"),
+    option("Where to compute.", "--backend", show_default="by DEVICE, else auto"),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, option, with_examples
 from genoviz.cli.intervals.options import OutputOption, write_output
 from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
@@ -47,31 +47,26 @@ def build(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="Index to write (.gvfm).", show_default="beside the sequences"
-        ),
+        option("Index to write (.gvfm).", "-o", "--output", show_default="beside the sequences"),
     ] = None,
     sample_rate: Annotated[
         int,
-        typer.Option(
-            min=1,
-            max=2**31,
-            help="Keep the place of each so many-th row, a power of two: 1 finds hits at once and "
+        option(
+            "Keep the place of each so many-th row, a power of two: 1 finds hits at once and "
             "takes 4 bytes a base, which spectra need; 32 takes an eighth of a byte.",
+            within=(1, 2**31),
         ),
     ] = 1,
     table_k: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=12,
-            help="Keep the rows of all k-mers of this length.",
+        option(
+            "Keep the rows of all k-mers of this length.",
+            within=(0, 12),
             show_default="by the size",
         ),
     ] = None,
     lcp: Annotated[
-        bool,
-        typer.Option("--lcp", help="Keep common prefixes too (4 bytes a base): spectra at once."),
+        bool, option("Keep common prefixes too (4 bytes a base): spectra at once.", "--lcp")
     ] = False,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
@@ -170,12 +165,11 @@ def spectrum(
     canonical: io.CanonicalOption = False,
     every_k: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "Instead, count distinct and unique k-mers for each k up to MAX (forward).",
             "--every-k",
-            min=1,
-            max=10**8,
+            within=(1, 10**8),
             metavar="MAX",
-            help="Instead, count distinct and unique k-mers for each k up to MAX (forward).",
         ),
     ] = None,
     output: TableOption = None,
@@ -239,9 +233,7 @@ def multiplicity(
     index: io.IndexArgument,
     k: io.KOption = 21,
     canonical: io.CanonicalOption = False,
-    contig: Annotated[
-        str | None, typer.Option(help="Only this contig.", show_default="all")
-    ] = None,
+    contig: Annotated[str | None, option("Only this contig.", show_default="all")] = None,
     output: OutputOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:

@@ -15,6 +15,7 @@ from genoviz.cli.common_options import (
     BackendName,
     BackendOption,
     JsonOption,
+    option,
     with_examples,
 )
 from genoviz.cli.intervals.options import OutputOption, as_file, write_output
@@ -55,9 +56,7 @@ def count(
     kmers: io.KmersArgument = None,
     file: io.KmerFileOption = None,
     strand: io.StrandOption = io.StrandName.both,
-    per_path: Annotated[
-        bool, typer.Option("--per-path", help="Of a graph: a column for each path.")
-    ] = False,
+    per_path: Annotated[bool, option("Of a graph: a column for each path.", "--per-path")] = False,
     max_branches: io.MaxBranchesOption = 4096,
     check: io.CheckOption = True,
     output: TableOption = None,
@@ -149,18 +148,16 @@ def locate(
     file: io.KmerFileOption = None,
     strand: io.StrandOption = io.StrandName.both,
     limit: Annotated[
-        int | None,
-        typer.Option(min=0, max=MAX_COUNT, help="Give at most so many hits.", show_default="all"),
+        int | None, option("Give at most so many hits.", within=(0, MAX_COUNT), show_default="all")
     ] = None,
     context: Annotated[
         int,
-        typer.Option(
-            min=0, max=MAX_CONTEXT, help="Also give the letters of a hit, and so many on each side."
+        option(
+            "Also give the letters of a hit, and so many on each side.", within=(0, MAX_CONTEXT)
         ),
     ] = 0,
     as_format: Annotated[
-        HitFormat | None,
-        typer.Option("--format", help="How to write hits.", show_default="by -o, else tsv"),
+        HitFormat | None, option("How to write hits.", "--format", show_default="by -o, else tsv")
     ] = None,
     max_branches: io.MaxBranchesOption = 4096,
     check: io.CheckOption = True,

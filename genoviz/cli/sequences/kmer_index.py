@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import MAX_COUNT, MAX_LENGTH
+from genoviz.cli.common_options import MAX_COUNT, MAX_LENGTH, option
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
@@ -54,36 +54,31 @@ KmersArgument = Annotated[
 ]
 KmerFileOption = Annotated[
     Path | None,
-    typer.Option(
-        "--file", help="K-mers: FASTA, or one a line; - is standard input.", show_default=False
-    ),
+    option("K-mers: FASTA, or one a line; - is standard input.", "--file", show_default=False),
 ]
 StrandOption = Annotated[
     StrandName,
-    typer.Option(
-        "--strand",
-        help="Look on the forward strand, or on both; canonical is both, and gives the strand of "
+    option(
+        "Look on the forward strand, or on both; canonical is both, and gives the strand of "
         "the first of a k-mer and its reverse complement in the alphabet.",
+        "--strand",
     ),
 ]
 MaxBranchesOption = Annotated[
     int,
-    typer.Option(
-        min=1, max=MAX_COUNT, help="How many sequences that occur an IUPAC k-mer may stand for."
-    ),
+    option("How many sequences that occur an IUPAC k-mer may stand for.", within=(1, MAX_COUNT)),
 ]
 CheckOption = Annotated[
     bool,
-    typer.Option(
-        "--check/--no-check",
-        help="Refuse a damaged index: a few k-mers check what they read of it, and all else reads "
+    option(
+        "Refuse a damaged index: a few k-mers check what they read of it, and all else reads "
         "all of it first; without, a large index opens at once.",
+        "--check/--no-check",
     ),
 ]
-KOption = Annotated[int, typer.Option("-k", min=1, max=MAX_LENGTH, help="Bases of a k-mer.")]
+KOption = Annotated[int, option("Bases of a k-mer.", "-k", within=(1, MAX_LENGTH))]
 CanonicalOption = Annotated[
-    bool,
-    typer.Option("--canonical", help="Take a k-mer and its reverse complement for one."),
+    bool, option("Take a k-mer and its reverse complement for one.", "--canonical")
 ]
 
 
