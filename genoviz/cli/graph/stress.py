@@ -123,8 +123,12 @@ def stress(
         pangenome = read_graph(graph, bar, cache=cache)
         bar.update("Reading the layout", 0, None, "")
         placed = read_layout(layout, pangenome)
-        from genoviz.analyses.graph.layout.guides import graph_to_measure, link_stress
-        from genoviz.analyses.graph.layout.stress import iter_path_stress, iter_sampled_path_stress
+        from genoviz.analyses.graph.layout.guides import graph_to_measure
+        from genoviz.analyses.graph.layout.stress import (
+            iter_path_stress,
+            iter_sampled_path_stress,
+            link_stress,
+        )
 
         began = time.perf_counter()
         iter_stress = iter_path_stress if exact else iter_sampled_path_stress

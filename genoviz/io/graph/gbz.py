@@ -2,8 +2,7 @@
 
 References
 ----------
-SERIALIZATION.md of jltsiren/gbwtgraph and of jltsiren/gbwt; Sirén, Paten 2022: GBZ file format for
-pangenome graphs, https://doi.org/10.1093/bioinformatics/btac656
+SERIALIZATION.md of jltsiren/gbwtgraph and of jltsiren/gbwt.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from types import ModuleType
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.generators import report
+from genoviz.generators import in_one_go, report
 from genoviz.io.files.content import open_content
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gbz_loops
 from genoviz.io.graph.cache import load_graph, store_graph
 from genoviz.io.graph.gbz_parts import (
-    GENERIC_SAMPLE,
     NAME_TAG,
-    NO_PHASE,
     ZSTD_GRAPH,
     GbwtIndex,
     PathFields,
     Segments,
+    fit_segments,
+    name_paths,
     read_graph_header,
     read_index,
     read_path_fields,
@@ -41,28 +40,11 @@ from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.graph.simple_sds import ElementReader
 from genoviz.kernels.gbwt import FAULTS, NO_STEP
 from genoviz.model import ByteStrings, PangenomeGraph
-from genoviz.model.graph.indexes import PositionIndex
 from genoviz.model.graph.pangenome import MAX_NODES
 
 _LETTERS = ord("A"), ord("z")
 
 Progress = tuple[str, int, int]
-
-
-def read_gbz(
-    path: str | PathLike[str],
-    *,
-    sequences: bool = True,
-    segments: bool = True,
-    cache: bool = True,
-    kernel: ModuleType | None = None,
-) -> PangenomeGraph:
-    """Return the graph of a GBZ file; see :func:`iter_read_gbz`."""
-    for progress in iter_read_gbz(
-        path, sequences=sequences, segments=segments, cache=cache, kernel=kernel
-    ):
-        graph = progress.graph
-    return graph
 
 
 def iter_read_gbz(
@@ -134,6 +116,12 @@ def iter_read_gbz(
     yield GfaProgress("Done", n_bytes, n_bytes, graph)
 
 
+@in_one_go(iter_read_gbz)
+def read_gbz(last: GfaProgress) -> PangenomeGraph:
+    """Return the graph of a GBZ file; see :func:`iter_read_gbz`."""
+    return last.graph
+
+
 def _parse(
     path: Path, content: np.ndarray, sequences: bool, segments: bool, kernel: ModuleType
 ) -> Generator[Progress, None, PangenomeGraph]:
@@ -172,7 +160,7 @@ def _parse(
     del bases
     notes = []
     if translation is not None:
-        kept = _fit(index, translation, slots, edges, ends) if segments else None
+        kept = fit_segments(index, translation, slots, edges, ends) if segments else None
         if segments and kept is None:
             notes.append(
                 "Paths begin, end or branch within segments: nodes are shown as they are stored."
@@ -252,43 +240,6 @@ def _check_name(
         )
 
 
-def _fit(
-    index: GbwtIndex,
-    translation: Segments,
-    slots: np.ndarray,
-    edges: np.ndarray,
-    ends: np.ndarray,
-) -> Segments | None:
-    """Return the segments that are there, or None where paths take parts of some."""
-    first, last = translation.bounds[:-1], translation.bounds[1:] - 1
-    is_there = np.zeros(index.n_slots, np.bool_)
-    is_there[slots] = True
-    n_there = np.add.reduceat(is_there, first, dtype=np.int64)
-    whole = n_there == last - first + 1
-    if not (whole | (n_there == 0)).all() or (translation.names.lengths[whole] == 0).any():
-        return None
-    begins, stops = np.zeros(index.n_slots, np.bool_), np.zeros(index.n_slots, np.bool_)
-    begins[first], stops[last] = True, True
-    leaves, enters = _sides(edges[:, 0], begins, stops, 1), _sides(edges[:, 1], begins, stops, 0)
-    forward = (edges[:, 0] & 1 == 0) & (edges[:, 1] == edges[:, 0] + 2)
-    is_inner = forward & ~stops[edges[:, 0] >> 1]
-    if not (is_inner | (leaves & enters)).all():
-        return None
-    if not _sides(ends, begins, stops, 1).all():
-        return None
-    return translation
-
-
-def _sides(handles: np.ndarray, begins: np.ndarray, stops: np.ndarray, side: int) -> np.ndarray:
-    """Return which sides of nodes are sides of segments: the one entered (0) or left (1)."""
-    is_right = (handles & 1) != side
-    slots = handles >> 1
-    return np.where(is_right, stops[slots], begins[slots])
-
-
-# The graph ------------------------------------------------------------------------------------
-
-
 def _build(
     reader: ElementReader,
     index: GbwtIndex,
@@ -310,7 +261,6 @@ def _build(
         ranks[slots] = np.arange(len(slots), dtype=np.uint32)
         first, last = slots, slots
         node_names = _integer_names(index.first_node, n_slots, slots)
-        node_handles = ranks
         is_inner = None
     else:
         is_there = np.zeros(n_slots, np.bool_)
@@ -326,9 +276,8 @@ def _build(
         is_inner = (ranks[edges[:, 0] >> 1] == ranks[edges[:, 1] >> 1]) & (
             edges[:, 1] == edges[:, 0] + 2
         )
-        node_handles = ranks
-    handles[first] = node_handles[first] << 1
-    handles[2 * n_slots - 1 - last] = node_handles[last] << 1 | 1
+    handles[first] = ranks[first] << 1
+    handles[2 * n_slots - 1 - last] = ranks[last] << 1 | 1
     if is_inner is not None and is_inner.any():
         edges = edges[~is_inner]
     edges = (ranks[edges >> 1] << 1 | (edges & 1)).astype(np.uint32)
@@ -350,7 +299,7 @@ def _build(
     if decoded.fault:
         raise reader.refuse(f"is damaged: {FAULTS[decoded.fault]}")
     del handles, record_starts
-    path_names, walks = _name_paths(reader, names, decoded, lengths)
+    path_names, walks = name_paths(reader, names, decoded, lengths)
     references = index.tags.get("reference_samples", "").split()
     if references:
         notes.append(f"Reference samples of the file: {', '.join(references)}.")
@@ -398,28 +347,3 @@ def _take_bases(
     starts[:-1:2], starts[1::2] = offsets[first], offsets[last + 1]
     starts[-1] = len(data)
     return ByteStrings(data, starts).take(np.arange(0, 2 * len(first), 2))
-
-
-def _name_paths(
-    reader: ElementReader, names: PathFields | None, decoded, lengths: np.ndarray
-) -> tuple[tuple[str, ...], np.ndarray | None]:
-    """Return the names of paths, and which of them are walks."""
-    n_paths = len(decoded.path_offsets) - 1
-    if names is None:
-        return tuple(str(path) for path in range(n_paths)), None
-    samples, contigs = list(names.samples), list(names.contigs)
-    spans = PositionIndex.build(decoded.steps, lengths, decoded.path_offsets).path_lengths
-    found, walks = [], np.zeros(n_paths, np.bool_)
-    rows = zip(names.paths.tolist(), spans.tolist(), strict=True)
-    for path, ((sample, contig, phase, start), span) in enumerate(rows):
-        sample = samples[sample] if samples else str(sample)
-        contig = contigs[contig] if contigs else str(contig)
-        if sample == GENERIC_SAMPLE:
-            found.append(contig)
-            continue
-        walks[path] = True
-        haplotype = 0 if phase == NO_PHASE else phase
-        found.append(f"{sample}#{haplotype}#{contig}:{start}-{start + span}")
-    if len(set(found)) != len(found):
-        raise reader.refuse("has two paths of one name (damaged file), needs a name for each")
-    return tuple(found), walks if walks.any() else None

@@ -1,4 +1,4 @@
-"""The parts of a GBZ file: its tags, the GBWT, the fields of path names, and segments.
+"""The parts of a GBZ file: its tags, the GBWT, names of paths, and segments, where they are there.
 
 References
 ----------
@@ -15,6 +15,7 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.graph.simple_sds import ElementReader
 from genoviz.model import ByteStrings
+from genoviz.model.graph.indexes import PositionIndex
 from genoviz.model.graph.pangenome import MAX_NODES
 
 GBZ_MAGIC = b"GBZ "
@@ -205,3 +206,62 @@ def read_segments(reader: ElementReader, flags: int, n_slots: int) -> Segments |
     if firsts[0] != 1 or length != n_slots + 1 or not (np.diff(firsts) > 0).all():
         raise reader.damaged("the list of segments")
     return Segments(names, np.append(firsts, length) - 1)
+
+
+def fit_segments(
+    index: GbwtIndex,
+    translation: Segments,
+    slots: np.ndarray,
+    edges: np.ndarray,
+    ends: np.ndarray,
+) -> Segments | None:
+    """Return the segments that are there, or None where paths take parts of some."""
+    first, last = translation.bounds[:-1], translation.bounds[1:] - 1
+    is_there = np.zeros(index.n_slots, np.bool_)
+    is_there[slots] = True
+    n_there = np.add.reduceat(is_there, first, dtype=np.int64)
+    whole = n_there == last - first + 1
+    if not (whole | (n_there == 0)).all() or (translation.names.lengths[whole] == 0).any():
+        return None
+    begins, stops = np.zeros(index.n_slots, np.bool_), np.zeros(index.n_slots, np.bool_)
+    begins[first], stops[last] = True, True
+    leaves, enters = _sides(edges[:, 0], begins, stops, 1), _sides(edges[:, 1], begins, stops, 0)
+    forward = (edges[:, 0] & 1 == 0) & (edges[:, 1] == edges[:, 0] + 2)
+    is_inner = forward & ~stops[edges[:, 0] >> 1]
+    if not (is_inner | (leaves & enters)).all():
+        return None
+    if not _sides(ends, begins, stops, 1).all():
+        return None
+    return translation
+
+
+def _sides(handles: np.ndarray, begins: np.ndarray, stops: np.ndarray, side: int) -> np.ndarray:
+    """Return which sides of nodes are sides of segments: the one entered (0) or left (1)."""
+    is_right = (handles & 1) != side
+    slots = handles >> 1
+    return np.where(is_right, stops[slots], begins[slots])
+
+
+def name_paths(
+    reader: ElementReader, names: PathFields | None, decoded, lengths: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray | None]:
+    """Return the names of paths, and which of them are walks."""
+    n_paths = len(decoded.path_offsets) - 1
+    if names is None:
+        return tuple(str(path) for path in range(n_paths)), None
+    samples, contigs = list(names.samples), list(names.contigs)
+    spans = PositionIndex.build(decoded.steps, lengths, decoded.path_offsets).path_lengths
+    found, walks = [], np.zeros(n_paths, np.bool_)
+    rows = zip(names.paths.tolist(), spans.tolist(), strict=True)
+    for path, ((sample, contig, phase, start), span) in enumerate(rows):
+        sample = samples[sample] if samples else str(sample)
+        contig = contigs[contig] if contigs else str(contig)
+        if sample == GENERIC_SAMPLE:
+            found.append(contig)
+            continue
+        walks[path] = True
+        haplotype = 0 if phase == NO_PHASE else phase
+        found.append(f"{sample}#{haplotype}#{contig}:{start}-{start + span}")
+    if len(set(found)) != len(found):
+        raise reader.refuse("has two paths of one name (damaged file), needs a name for each")
+    return tuple(found), walks if walks.any() else None

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.generators import report
+from genoviz.generators import in_one_go, report
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gfa_lines, gfa_parser
 from genoviz.io.graph.cache import load_graph, store_graph
@@ -51,15 +51,6 @@ class GfaProgress:
     n_bytes_done: int
     n_bytes_total: int
     graph: PangenomeGraph | None = None
-
-
-def read_gfa(
-    path: str | PathLike[str], *, sequences: bool = True, cache: bool = True
-) -> PangenomeGraph:
-    """Return the graph of a GFA file; see :func:`iter_read_gfa`."""
-    for progress in iter_read_gfa(path, sequences=sequences, cache=cache):
-        graph = progress.graph
-    return graph
 
 
 def iter_read_gfa(
@@ -111,6 +102,12 @@ def iter_read_gfa(
     if source:
         yield from _report("Saving the graph for next time", store_graph(source, graph))
     yield GfaProgress("Done", n_bytes, n_bytes, graph)
+
+
+@in_one_go(iter_read_gfa)
+def read_gfa(last: GfaProgress) -> PangenomeGraph:
+    """Return the graph of a GFA file; see :func:`iter_read_gfa`."""
+    return last.graph
 
 
 def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[GfaProgress, None, T]:

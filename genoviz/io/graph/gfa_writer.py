@@ -311,17 +311,7 @@ def _end_path(path, is_walk, path_offsets, out, n):
 
 @njit(nogil=True, cache=True)
 def _write_paths(
-    names,
-    name_offsets,
-    heads,
-    head_offsets,
-    is_walk,
-    path_offsets,
-    steps,
-    path,
-    start,
-    stop,
-    out,
+    names, name_offsets, heads, head_offsets, is_walk, path_offsets, steps, path, start, stop, out
 ):
     """Write the steps ``start`` to ``stop``; ``path`` is the first path that begins there.
 

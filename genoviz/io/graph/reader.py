@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
+from genoviz.generators import in_one_go
 from genoviz.io.graph.gbz import iter_read_gbz
 from genoviz.io.graph.gbz_parts import GBZ_MAGIC
 from genoviz.io.graph.gfa import GfaProgress, iter_read_gfa
@@ -26,15 +27,6 @@ _NOT_READ_ENDINGS = {
     ".pg": "vg's own format; convert it with vg convert -f",
     ".og": "odgi's own format; convert it with odgi view -g",
 }
-
-
-def read_graph(
-    path: str | PathLike[str], *, sequences: bool = True, cache: bool = True
-) -> PangenomeGraph:
-    """Return the graph of a GFA or GBZ file; see :func:`iter_read_graph`."""
-    for progress in iter_read_graph(path, sequences=sequences, cache=cache):
-        graph = progress.graph
-    return graph
 
 
 def iter_read_graph(
@@ -75,3 +67,9 @@ def iter_read_graph(
         if file.read(len(GBZ_MAGIC)) != GBZ_MAGIC:
             raise FileFormatError(path, "is a GBZ in gzip, needs to be decompressed first")
     yield from iter_read_gbz(path, sequences=sequences, cache=cache)
+
+
+@in_one_go(iter_read_graph)
+def read_graph(last: GfaProgress) -> PangenomeGraph:
+    """Return the graph of a GFA or GBZ file; see :func:`iter_read_graph`."""
+    return last.graph

@@ -89,9 +89,7 @@ def _read_lines(path: Path) -> pl.DataFrame:
     line = pl.col("line")
     lines = lines.with_columns(line.fill_null("").str.strip_chars_end("\r"))
     is_fasta = line.str.starts_with("##FASTA") | line.str.starts_with(">")
-    sequences = lines.select(is_fasta).to_series()
-    if sequences.any():
-        lines = lines.head(int(sequences.arg_max()))
+    lines = lines.filter(is_fasta.cast(pl.UInt32).cum_sum() == 0)
     return lines.filter((line.str.strip_chars() != "") & ~line.str.contains(_NO_FEATURE))
 
 
@@ -288,8 +286,7 @@ def _add_gff_names(table: pl.DataFrame) -> pl.DataFrame:
     )
     is_escaped = pl.col("label").str.contains("%", literal=True)
     if table.select(is_escaped.any()).item():
-        names = table["label"].to_list()
-        table = table.with_columns(pl.Series("label", [unquote(name) for name in names]))
+        table = table.with_columns(pl.Series("label", [unquote(name) for name in table["label"]]))
     return table
 
 
@@ -313,7 +310,7 @@ def _read_blocks(table: pl.DataFrame, notes: list[str]) -> tuple[np.ndarray, np.
         return texts.cast(pl.List(pl.Int64), strict=False).list.drop_nulls()
 
     sizes, starts = numbers("block_sizes"), numbers("block_starts")
-    count = pl.col("n_blocks").str.strip_chars().cast(pl.Int64, strict=False)
+    count = _to_integer("n_blocks")
     fits = (sizes.list.len() == count) & (starts.list.len() == count)
     has_blocks = pl.col("block_starts").is_not_null()
     read = table.select(
@@ -325,19 +322,17 @@ def _read_blocks(table: pl.DataFrame, notes: list[str]) -> tuple[np.ndarray, np.
         has_blocks.alias("has_blocks"),
     )
     counts = read["count"].to_numpy().astype(np.int64)
-    has_blocks_column = read["has_blocks"].to_numpy()
+    is_given = read["has_blocks"].to_numpy()
     read = read.with_row_index("row").filter(pl.col("count") > 0).explode("sizes", "starts")
     begins = (read["first"] + read["starts"]).to_numpy().astype(np.int64)
     bounds = np.stack([begins, begins + read["sizes"].to_numpy()], axis=1).astype(np.int64)
     rows = read["row"].to_numpy()
     is_outside = (begins < read["first"].to_numpy()) | (bounds[:, 1] > read["last"].to_numpy())
     counts[rows[is_outside | (bounds[:, 1] < begins)]] = 0
-    n_wrong = int((has_blocks_column & (counts == 0)).sum())
+    n_wrong = int((is_given & (counts == 0)).sum())
     if n_wrong:
         notes.append(f"{n_wrong:,} features have block columns that do not fit; they are left out.")
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets, bounds[counts[rows] > 0]
+    return np.append(0, np.cumsum(counts)), bounds[counts[rows] > 0]
 
 
 def _categories(texts: pl.Series, *, is_escaped: bool = False) -> Categories:
@@ -350,7 +345,6 @@ def _categories(texts: pl.Series, *, is_escaped: bool = False) -> Categories:
 
 
 def _byte_strings(texts: pl.Series) -> ByteStrings:
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(texts.str.len_bytes().to_numpy(), out=offsets[1:])
+    offsets = np.append(0, np.cumsum(texts.str.len_bytes().to_numpy(), dtype=np.int64))
     joined = texts.str.join("").item().encode() if len(texts) else b""
     return ByteStrings(np.frombuffer(joined, np.uint8).copy(), offsets)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.generators import report
+from genoviz.generators import in_one_go, report
 from genoviz.io.files import file_source
 from genoviz.io.files.array_cache import Entry, load_entry, store_entry
 from genoviz.io.files.file_source import Source, entry_folder
@@ -49,18 +49,6 @@ class PlanesProgress:
     n_bytes_total: int
     planes: GenomePlanes | None = None
     notes: tuple[str, ...] = ()
-
-
-def read_genome_planes(
-    path: str | PathLike[str],
-    make_planes: Callable[[Sequences], GenomePlanes],
-    *,
-    cache: bool = True,
-) -> GenomePlanes:
-    """Return the planes of a genome; see :func:`iter_read_genome_planes`."""
-    for progress in iter_read_genome_planes(path, make_planes, cache=cache):
-        found = progress.planes
-    return found
 
 
 def iter_read_genome_planes(
@@ -110,6 +98,12 @@ def iter_read_genome_planes(
         storing = store_entry(_folder(path), Entry(facts, _to_arrays(planes)))
         yield from _report("Saving the genome for next time", storing)
     yield PlanesProgress("Done", n_bytes, n_bytes, planes, notes_of_all)
+
+
+@in_one_go(iter_read_genome_planes)
+def read_genome_planes(last: PlanesProgress) -> GenomePlanes:
+    """Return the planes of a genome; see :func:`iter_read_genome_planes`."""
+    return last.planes
 
 
 def _find_sources(files: list[Path]) -> list[Source] | None:

@@ -20,11 +20,8 @@ from genoviz.analyses.graph.layout.guide_walks import (
     note_nexts,
     place_on_walks,
 )
-from genoviz.analyses.graph.layout.stress import path_stress
-from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.sites.handle_graph import HandleGraph
-from genoviz.backend import Backend
-from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz.model import PangenomeGraph
 
 TAB, COLON, LETTER_N, LETTER_O, LETTER_R, LETTER_S = 9, 58, 78, 79, 82, 83
 N_PIVOTS = 4
@@ -131,31 +128,6 @@ def graph_to_measure(graph: PangenomeGraph) -> PangenomeGraph:
     """Return the graph along whose paths stress is measured: its own, or guides if it has none."""
     has_paths = bool((np.diff(graph.path_offsets) > 1).any())
     return graph if has_paths else guide_graph(graph).graph
-
-
-def link_stress(
-    graph: PangenomeGraph, layout: GraphLayout, *, backend: Backend = "auto"
-) -> PathStress:
-    """Return the exact path stress of the links alone, each as a path of two steps.
-
-    So it tells how well neighbours lie beside each other, whatever the paths are. Links of a node
-    with itself do not count: its ends cannot be in one place.
-
-    Raises
-    ------
-    ParameterError
-        If the layout has another number of nodes than the graph.
-    """
-    edges = graph.edges[graph.edges[:, 0] >> 1 != graph.edges[:, 1] >> 1]
-    links = replace(
-        graph,
-        edges=edges,
-        path_names=("",) * len(edges),
-        path_offsets=np.arange(len(edges) + 1) * 2,
-        steps=edges.reshape(-1),
-        walks=None,
-    )
-    return path_stress(links, layout, backend=backend)
 
 
 def _add_references(graph: PangenomeGraph) -> PangenomeGraph:

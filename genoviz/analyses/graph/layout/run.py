@@ -12,7 +12,6 @@ from genoviz.analyses.graph.layout.components import find_components, pack_compo
 from genoviz.analyses.graph.layout.guides import (
     GuidedGraph,
     guide_graph,
-    link_stress,
     place_hung_nodes,
 )
 from genoviz.analyses.graph.layout.path_records import (
@@ -21,6 +20,7 @@ from genoviz.analyses.graph.layout.path_records import (
     initial_coordinates,
     linear_coordinates,
 )
+from genoviz.analyses.graph.layout.stress import link_stress
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
 from genoviz.backend import Backend, array_module, to_device, to_host

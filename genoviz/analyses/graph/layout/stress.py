@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -49,6 +50,31 @@ def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> P
     Li et al. 2024, Rapid GPU-based pangenome graph layout, doi:10.1109/SC41406.2024.00035.
     """
     return last_of(iter_path_stress(graph, layout, **options)).stress
+
+
+def link_stress(
+    graph: PangenomeGraph, layout: GraphLayout, *, backend: Backend = "auto"
+) -> PathStress:
+    """Return the exact path stress of the links alone, each as a path of two steps.
+
+    So it tells how well neighbours lie beside each other, whatever the paths are. Links of a node
+    with itself do not count: its ends cannot be in one place.
+
+    Raises
+    ------
+    ParameterError
+        If the layout has another number of nodes than the graph.
+    """
+    edges = graph.edges[graph.edges[:, 0] >> 1 != graph.edges[:, 1] >> 1]
+    links = replace(
+        graph,
+        edges=edges,
+        path_names=("",) * len(edges),
+        path_offsets=np.arange(len(edges) + 1) * 2,
+        steps=edges.reshape(-1),
+        walks=None,
+    )
+    return path_stress(links, layout, backend=backend)
 
 
 def iter_path_stress(
