@@ -6,7 +6,7 @@ from typing import Any
 
 import param
 
-from genoviz.analyses.graph.layout.options import QUALITIES
+from genoviz.analyses.graph.layout.multilevel import QUALITIES
 from genoviz.analyses.graph.layout.path_records import INITIALISATIONS
 from genoviz.backend import cuda_is_available, describe_backend
 from genoviz.model import PangenomeGraph

@@ -233,11 +233,10 @@ def _refuse_no_number(context: Any, param: Any, value: Any) -> Any:
 
 def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Callable:
     """Return a callback that is called with checked values."""
-    by_name = {param.name: param for param in params}
+    by_name, hints = {param.name: param for param in params}, get_type_hints(callback)
 
     @functools.wraps(callback)
     def call(**values: Any) -> Any:
-        hints = get_type_hints(callback)
         paths = [name for name in by_name if name in values and _is_path(hints.get(name))]
         dashes = [name for name in paths if is_dash(values[name])]
         for name in (name for name in dashes if name in OUTPUTS):

@@ -17,8 +17,8 @@ import numpy as np
 
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.layout.guides import graph_to_measure
-from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
-from genoviz.analyses.graph.layout.options import QUALITIES, LayoutOptions
+from genoviz.analyses.graph.layout.multilevel import QUALITIES, iter_multilevel_layout
+from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.path_sgd import PathSgdRun, iter_path_sgd_layout
 from genoviz.analyses.graph.layout.run import LayoutSnapshot

@@ -297,7 +297,7 @@ def _find_method(
 
 
 def _n_rounds(quality: Quality | None, rounds: int | None) -> int:
-    from genoviz.analyses.graph.layout.options import QUALITIES
+    from genoviz.analyses.graph.layout.multilevel import QUALITIES
 
     if quality is not None and rounds is not None:
         raise typer.BadParameter("give --quality or --rounds, not both")

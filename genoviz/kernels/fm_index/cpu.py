@@ -10,6 +10,7 @@ from numba import njit, prange
 from genoviz.kernels.fm_index.cpu_lines import (
     FIVE,
     FLAG_BITS,
+    FOUR,
     IN_WORD,
     LINE_BITS,
     LINE_WORDS,
@@ -20,15 +21,16 @@ from genoviz.kernels.fm_index.cpu_lines import (
     build_lines,
     fill_start_table,
     flag_exceptions,
+    n_exceptions_before,
     next_row,
     next_rows_in_line,
+    symbol_of_row,
 )
 from genoviz.kernels.fm_index.cpu_walks import (
+    extend,
     extend_few_branches,
     extend_many_branches,
     invert,
-    locate_few,
-    locate_many,
 )
 from genoviz.kernels.instructions import prefetch
 
@@ -46,6 +48,7 @@ __all__ = [
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 THIRTY_ONE = np.uint64(31)
 BATCH = 128
+WALKS = 256
 BLOCK = 4096
 FEW = 2048
 MAX_FLAGGED = 1 << (FLAG_BITS - 2)
@@ -252,20 +255,7 @@ def _has_exception(exceptions, flags, flag_shift, start, end):
 
 def extend_row_ranges(index, row_ranges, symbols):
     """Take one base more to the left, in place."""
-    _extend(_flat_index(index), row_ranges, symbols)
-
-
-@njit(nogil=True, cache=True)
-def _extend(index, row_ranges, symbols):
-    lines, super_counts, super_shift = index
-    for i in range(len(row_ranges)):
-        symbol = np.uint64(symbols[i])
-        first = next_row(lines, super_counts, super_shift, symbol, np.uint64(row_ranges[i, 0]))
-        last = next_row(lines, super_counts, super_shift, symbol, np.uint64(row_ranges[i, 1]))
-        if first == last:
-            first, last = ZERO, ZERO
-        row_ranges[i, 0] = first
-        row_ranges[i, 1] = last
+    extend(_flat_index(index), row_ranges, symbols)
 
 
 # Walks --------------------------------------------------------------------------------------------
@@ -273,17 +263,76 @@ def _extend(index, row_ranges, symbols):
 
 def extend_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
     """Fill the rows of branches with the letters wanted, by the base of the last one."""
-    extend = extend_few_branches if len(branch_kmers) <= FEW else extend_many_branches
+    extend_all = extend_few_branches if len(branch_kmers) <= FEW else extend_many_branches
     table = _fixed(start_table)
-    extend(_flat_index(index), table, kmers, branch_kmers, branch_ranges, branches)
+    extend_all(_flat_index(index), table, kmers, branch_kmers, branch_ranges, branches)
 
 
 def locate_rows(index, exceptions, exception_ids, samples, sample_rate, rows, positions):
     """Fill the text position of each row."""
     rate_bits = np.uint64(sample_rate.bit_length() - 1)
     known = _fixed(exceptions), _fixed(exception_ids), _fixed(samples), rate_bits
-    locate = locate_few if len(rows) <= FEW else locate_many
+    locate = _locate_few if len(rows) <= FEW else _locate_many
     locate(_flat_index(index), known, rows, positions)
+
+
+@njit(nogil=True, cache=True)
+def _locate_few(index, known, rows, positions):
+    _locate_block(index, known, rows, np.int64(0), len(rows), positions)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _locate_many(index, known, rows, positions):
+    n = len(rows)
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        _locate_block(index, known, rows, block * BLOCK, min(n, (block + 1) * BLOCK), positions)
+
+
+@njit(nogil=True, cache=True)
+def _locate_block(index, known, rows, begin, end, positions):
+    lines, super_counts, super_shift = index
+    exceptions, exception_ids, samples, rate_bits = known
+    heads = np.empty(WALKS, np.uint64)
+    numbers = np.empty(WALKS, np.int64)
+    n_steps = np.empty(WALKS, np.int64)
+    rate_mask = (ONE << rate_bits) - ONE
+    for batch in range(begin, end, WALKS):
+        n_active = min(end - batch, WALKS)
+        for i in range(n_active):
+            row = np.uint64(rows[batch + i])
+            heads[i], numbers[i], n_steps[i] = row, batch + i, 0
+            if row & rate_mask == ZERO:
+                prefetch(samples, row >> rate_bits)
+            else:
+                prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+        while n_active > 0:
+            i = 0
+            while i < n_active:
+                row = heads[i]
+                position = np.int64(-1)
+                if row & rate_mask == ZERO:
+                    position = np.int64(samples[row >> rate_bits])
+                else:
+                    symbol = symbol_of_row(lines, row)
+                    if symbol == FOUR:
+                        k = n_exceptions_before(lines, super_counts, super_shift, row)
+                        exception = exception_ids[k]
+                        is_last = exception == len(exceptions) - 1
+                        position = 0 if is_last else exceptions[exception] + 1
+                if position >= 0:
+                    positions[numbers[i]] = position + n_steps[i]
+                    n_active -= 1
+                    heads[i], numbers[i] = heads[n_active], numbers[n_active]
+                    n_steps[i] = n_steps[n_active]
+                    continue
+                row = next_row(lines, super_counts, super_shift, symbol, row)
+                if row & rate_mask == ZERO:
+                    prefetch(samples, row >> rate_bits)
+                else:
+                    prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
+                heads[i] = row
+                n_steps[i] += 1
+                i += 1
 
 
 def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
@@ -292,4 +341,4 @@ def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbo
     invert(_flat_index(index), ids, chain_rows, chain_starts, chain_ends, symbols)
 
 
-# Compiled with cpu_lines.py, instructions.py: b0a3541df6831bf0
+# Compiled with cpu_lines.py, instructions.py: eec10e9f0934e295

@@ -199,6 +199,25 @@ def next_rows_in_line(lines, super_counts, super_shift, symbol, first, last):
     return count + n_first, count + n_last
 
 
+@njit(nogil=True, cache=True, inline="always")
+def symbol_of_row(lines, row):
+    """Return 0 to 3, or 4 of an exception."""
+    word = (row >> LINE_BITS) * LINE_WORDS + TWO + ((row & IN_LINE) >> SIX)
+    bit = row & IN_WORD
+    symbol = (lines[word] >> bit & ONE) | (lines[word + TWO] >> bit & ONE) << ONE
+    return symbol | (lines[word + FOUR] >> bit & ONE) << TWO
+
+
+@njit(nogil=True, cache=True)
+def n_exceptions_before(lines, super_counts, super_shift, row):
+    """Return how many rows before this one have an exception in the BWT."""
+    n_bases = ZERO
+    for symbol in range(4):
+        c = np.uint64(symbol)
+        n_bases += next_row(lines, super_counts, super_shift, c, row) - np.uint64(super_counts[c])
+    return row - n_bases
+
+
 # Table of first rows ------------------------------------------------------------------------------
 
 

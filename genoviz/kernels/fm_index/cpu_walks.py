@@ -1,4 +1,4 @@
-"""Walks over the rows of an FM-index: of k-mers that branch, to positions, through the text.
+"""Walks over the rows of an FM-index: of k-mers that branch or grow, and through the text.
 
 The contract is in this folder's ``__init__``. Many walks go step by step together, and what the
 next step of one reads is fetched while the others do this one.
@@ -9,15 +9,12 @@ from numba import njit, prange
 
 from genoviz.kernels.fm_index.cpu_lines import (
     FOUR,
-    IN_LINE,
-    IN_WORD,
     LINE_BITS,
     LINE_WORDS,
-    ONE,
-    SIX,
-    TWO,
     ZERO,
+    n_exceptions_before,
     next_row,
+    symbol_of_row,
 )
 from genoviz.kernels.instructions import prefetch
 
@@ -108,86 +105,6 @@ def _start(start_table, sets, end, n_single, n_rows):
     return np.uint64(start_table[code, 0]), np.uint64(start_table[code, 1]), table_k
 
 
-@njit(nogil=True, cache=True)
-def locate_few(index, known, rows, positions):
-    """Locate rows on one thread, as ``locate_rows`` of the contract."""
-    _locate_block(index, known, rows, np.int64(0), len(rows), positions)
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def locate_many(index, known, rows, positions):
-    """Locate rows on all threads."""
-    n = len(rows)
-    for block in prange((n + BLOCK - 1) // BLOCK):
-        _locate_block(index, known, rows, block * BLOCK, min(n, (block + 1) * BLOCK), positions)
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _symbol_of_row(lines, row):
-    """Return 0 to 3, or 4 of an exception."""
-    word = (row >> LINE_BITS) * LINE_WORDS + TWO + ((row & IN_LINE) >> SIX)
-    bit = row & IN_WORD
-    symbol = (lines[word] >> bit & ONE) | (lines[word + TWO] >> bit & ONE) << ONE
-    return symbol | (lines[word + FOUR] >> bit & ONE) << TWO
-
-
-@njit(nogil=True, cache=True)
-def _n_exceptions_before(lines, super_counts, super_shift, row):
-    """Return how many rows before this one have an exception in the BWT."""
-    n_bases = ZERO
-    for symbol in range(4):
-        c = np.uint64(symbol)
-        n_bases += next_row(lines, super_counts, super_shift, c, row) - np.uint64(super_counts[c])
-    return row - n_bases
-
-
-@njit(nogil=True, cache=True)
-def _locate_block(index, known, rows, begin, end, positions):
-    lines, super_counts, super_shift = index
-    exceptions, exception_ids, samples, rate_bits = known
-    heads = np.empty(WALKS, np.uint64)
-    numbers = np.empty(WALKS, np.int64)
-    n_steps = np.empty(WALKS, np.int64)
-    rate_mask = (ONE << rate_bits) - ONE
-    for batch in range(begin, end, WALKS):
-        n_active = min(end - batch, WALKS)
-        for i in range(n_active):
-            row = np.uint64(rows[batch + i])
-            heads[i], numbers[i], n_steps[i] = row, batch + i, 0
-            if row & rate_mask == ZERO:
-                prefetch(samples, row >> rate_bits)
-            else:
-                prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
-        while n_active > 0:
-            i = 0
-            while i < n_active:
-                row = heads[i]
-                position = np.int64(-1)
-                if row & rate_mask == ZERO:
-                    position = np.int64(samples[row >> rate_bits])
-                else:
-                    symbol = _symbol_of_row(lines, row)
-                    if symbol == FOUR:
-                        k = _n_exceptions_before(lines, super_counts, super_shift, row)
-                        exception = exception_ids[k]
-                        is_last = exception == len(exceptions) - 1
-                        position = 0 if is_last else exceptions[exception] + 1
-                if position >= 0:
-                    positions[numbers[i]] = position + n_steps[i]
-                    n_active -= 1
-                    heads[i], numbers[i] = heads[n_active], numbers[n_active]
-                    n_steps[i] = n_steps[n_active]
-                    continue
-                row = next_row(lines, super_counts, super_shift, symbol, row)
-                if row & rate_mask == ZERO:
-                    prefetch(samples, row >> rate_bits)
-                else:
-                    prefetch(lines, (row >> LINE_BITS) * LINE_WORDS)
-                heads[i] = row
-                n_steps[i] += 1
-                i += 1
-
-
 @njit(nogil=True, cache=True, parallel=True)
 def invert(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
     """Write the symbols of each chain, as ``invert_bwt`` of the contract."""
@@ -208,11 +125,11 @@ def invert(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
                     n_active -= 1
                     active[i], heads[i], ends[i] = active[n_active], heads[n_active], ends[n_active]
                     continue
-                symbol = _symbol_of_row(lines, row)
+                symbol = symbol_of_row(lines, row)
                 ends[i] -= 1
                 symbols[ends[i]] = symbol
                 if symbol == FOUR:
-                    k = _n_exceptions_before(lines, super_counts, super_shift, row)
+                    k = n_exceptions_before(lines, super_counts, super_shift, row)
                     row = np.uint64(len(exception_ids) - 1 - exception_ids[k])
                 else:
                     row = next_row(lines, super_counts, super_shift, symbol, row)
@@ -221,4 +138,18 @@ def invert(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
                 i += 1
 
 
-# Compiled with cpu_lines.py, instructions.py: b0a3541df6831bf0
+@njit(nogil=True, cache=True)
+def extend(index, row_ranges, symbols):
+    """Take one base more to the left, as ``extend_row_ranges`` of the contract."""
+    lines, super_counts, super_shift = index
+    for i in range(len(row_ranges)):
+        symbol = np.uint64(symbols[i])
+        first = next_row(lines, super_counts, super_shift, symbol, np.uint64(row_ranges[i, 0]))
+        last = next_row(lines, super_counts, super_shift, symbol, np.uint64(row_ranges[i, 1]))
+        if first == last:
+            first, last = ZERO, ZERO
+        row_ranges[i, 0] = first
+        row_ranges[i, 1] = last
+
+
+# Compiled with cpu_lines.py, instructions.py: eec10e9f0934e295

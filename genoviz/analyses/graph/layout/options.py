@@ -1,4 +1,4 @@
-"""The options of layouts, and how path-guided SGD draws jumps."""
+"""The options of a path-guided SGD layout, and how it draws jumps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from genoviz.kernels.path_sgd import ZETA_STEP
 EXACT_SPACE = 1000
 LARGEST_WINDOW = 32
 NODES_PER_WINDOW_UPDATE = 192
-QUALITIES = {"draft": 6, "normal": 12, "converged": 24}
 
 
 @dataclass(frozen=True)
@@ -81,40 +80,6 @@ class LayoutOptions:
             check_range("n_threads", self.n_threads, 1, 4096)
         if self.window is not None and self.window not in (1, 2, 4, 8, 16, LARGEST_WINDOW):
             raise ParameterError(f"window is {self.window}, needs one of 1, 2, 4, 8, 16, 32")
-
-
-@dataclass(frozen=True)
-class MultilevelOptions:
-    """Options of a multilevel layout.
-
-    Attributes
-    ----------
-    n_rounds
-        Rounds of sweeps over all steps, each with its own learning rate. The coarsest view has two
-        and a half times as many, those between half as many. `QUALITIES` names some: with 6 the
-        stress is about that of path-guided SGD, and beyond 24 it hardly falls.
-    eps
-        Learning rate of the last round, bp.
-    initialisation
-        Where the points of the coarsest view begin; see `initial_coordinates`.
-    seed
-        Names all random numbers. The same seed on one CPU thread gives the same bits.
-    n_threads
-        CPU threads; all by default.
-    """
-
-    n_rounds: int = QUALITIES["normal"]
-    eps: float = 0.1
-    initialisation: str = "d"
-    seed: int = 0
-    n_threads: int | None = None
-
-    def __post_init__(self) -> None:
-        check_range("n_rounds", self.n_rounds, 2, 10**6)
-        check_range("eps", self.eps, 1e-12, 1e18)
-        check_range("seed", self.seed, 0, 2**63 - 1)
-        if self.n_threads is not None:
-            check_range("n_threads", self.n_threads, 1, 4096)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.layout.options import LayoutOptions, MultilevelOptions
+from genoviz.analyses.graph.layout.multilevel import MultilevelOptions
+from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
 from genoviz_app.pages.pangenome.controls import RunControls
