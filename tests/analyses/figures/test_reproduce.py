@@ -24,6 +24,10 @@ def points_of(found, series):
     return [point for point in found.measured.points if series in point.series]
 
 
+def measured_of(found):
+    return [point for point in found.measured.points if not point.source]
+
+
 def check_stages(found):
     exact, printed = points_of(found, "exact"), points_of(found, "HLA-DRB1")
     assert [p.x for p in exact] == [p.x for p in printed] == [12, 14, 16, 30]
@@ -42,14 +46,15 @@ def check_sampled(found):
 
 
 def check_scaling(found):
-    own = points_of(found, "path-guided SGD, CPU")
+    own = points_of(found, "path-guided SGD, ")
     assert all(a.x < b.x for a, b in itertools.pairwise(own))
     assert {(p.x, p.y) for p in points_of(found, "A100")} == {(600e6, 162)}
 
 
 def check_ablation(found):
-    own = [point for point in found.measured.points if not point.source]
-    assert (own[0].case, own[0].y) == ("single updates, one thread", 1)
+    own = measured_of(found)
+    assert own[0].case.startswith("single updates")
+    assert own[0].y == 1
     assert [p.y for p in points_of(found, "GPU, printed")] == pytest.approx([1.4, 1.68, 1.848])
 
 
@@ -64,7 +69,7 @@ def check_threads(found):
 
 def check_exome(found):
     windows, reads = 150 * (171_334 // 1_000), 192_000_000 // 1_000
-    assert max(p.x for p in points_of(found, "CPU")) == windows + reads
+    assert max(p.x for p in measured_of(found)) == windows + reads
     assert (217_700_000, 8.7) in {(p.x, p.y) for p in points_of(found, "8 cores")}
 
 
@@ -73,13 +78,13 @@ def check_transform(found):
 
 
 def check_guides(found):
-    assert {p.series.split(",")[0] for p in found.measured.points if not p.source} == {
+    assert {p.series.split(",")[0] for p in measured_of(found)} == {
         "NRG", "NGG", "no PAM",
     }  # fmt: skip
 
 
 def check_evaluations(found):
-    assert [p.case for p in found.measured.points if not p.source] == ["ssSNPBLUP", "ssGTABLUP"]
+    assert [p.case for p in measured_of(found)] == ["ssSNPBLUP", "ssGTABLUP"]
     assert max(p.y for p in found.measured.points) == 6.47 * 3_600
 
 
@@ -98,11 +103,11 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("entry", FIGURES, ids=lambda entry: entry.name)
-def test_a_figure_is_drawn_from_a_small_run(entry):
-    steps = list(iter_reproduce(entry.name, small=True, seed=1, backend="cpu"))
+def test_a_figure_is_drawn_from_a_small_run(entry, backend):
+    steps = list(iter_reproduce(entry.name, small=True, seed=1, backend=backend))
     found = steps[-1].result
     assert all(0 <= step.fraction <= 1 for step in steps)
-    assert any(not point.source for point in found.measured.points)
+    assert measured_of(found)
     for point in found.measured.points:
         assert np.isfinite(point.x)
         assert point.y > 0
