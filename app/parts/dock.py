@@ -1,18 +1,29 @@
-"""The panels under the picture: one is shown, and all can be folded away."""
+"""The panels under the picture: one is shown, as high as one likes; all can be folded away."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import panel as pn
 import panel_material_ui as pmui
+import param
+from panel.custom import JSComponent
 
 from genoviz.model import PangenomeGraph
 from genoviz_app.parts.styles import CARD
 
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
+FOLDED = "folded"
+HEIGHTS = f"""
+:host {{ height: min(var(--lower, {OPEN_HEIGHT}px), max(150px, 100vh - 360px)) !important;
+  flex: none !important; }}
+:host > div, .MuiPaper-root {{ height: 100% !important; max-height: none !important; }}
+:host(.{FOLDED}) {{ height: {FOLDED_HEIGHT}px !important; }}
+:host(.{FOLDED}) .dock-grip {{ display: none; }}
+"""
 FIRST_WAIT_SECONDS, NEXT_WAIT_SECONDS = 3.0, 0.5
 
 
@@ -24,6 +35,31 @@ class DockPanel(Protocol):
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Take another graph."""
+
+
+class DockGrip(JSComponent):
+    """The edge that is dragged.
+
+    Parameters
+    ----------
+    on_height
+        Called with the height of the panels that a person chose, px.
+    """
+
+    height_of_panels = param.Integer(OPEN_HEIGHT, doc="How high the panels are, px.")
+    usual = param.Integer(OPEN_HEIGHT, doc="How high they are unless a person chose, px.")
+
+    _esm = (Path(__file__).parent / "dock_grip.js").read_text()
+
+    def __init__(self, on_height: Callable[[int], None], **params: Any) -> None:
+        super().__init__(
+            css_classes=["dock-grip"], sizing_mode="stretch_width", margin=0,
+            styles={"position": "absolute", "top": "0", "left": "0", "z-index": "1"}, **params,
+        )  # fmt: skip
+        self._on_height = on_height
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        self._on_height(int(data["height"]))
 
 
 class Dock:
@@ -38,6 +74,8 @@ class Dock:
 
     Attributes
     ----------
+    height
+        How high the panels are while they are open, px; 0 for as high as usual.
     poll
         Brings the panel that is shown up to date; called some twenty times a second.
     """
@@ -69,10 +107,14 @@ class Dock:
         self.fold_button.on_click(lambda _: self.fold(not self.is_folded))
         self.is_folded = False
         self._places: dict[int, pmui.Column] = {}
+        self.height = 0
+        self.grip = DockGrip(self._on_height)
         self.panel = pmui.Paper(
             self.fold_button,
             self.tabs,
+            self.grip,
             height=OPEN_HEIGHT,
+            stylesheets=[HEIGHTS],
             **{**CARD, "sizing_mode": "stretch_width"},
         )
         self.panel.sx = {"borderRadius": "8px", "padding": "0", "overflow": "hidden"}
@@ -81,11 +123,20 @@ class Dock:
     def fold(self, is_folded: bool) -> None:
         """Leave only the tabs' names, or open the panels again."""
         self.is_folded = is_folded
-        self.panel.height = FOLDED_HEIGHT if is_folded else OPEN_HEIGHT
+        self.panel.css_classes = [FOLDED] if is_folded else []
         self.fold_button.param.update(
             icon="expand_less" if is_folded else "expand_more",
             description="Open the panels" if is_folded else "Fold away",
         )
+
+    def follow(self, height: int) -> None:
+        """Make the panels as high as a link says, px; 0 leaves them as they are."""
+        if height:
+            self._on_height(height)
+            self.grip.height_of_panels = height
+
+    def _on_height(self, height: int) -> None:
+        self.height = 0 if height == OPEN_HEIGHT else height
 
     def show_first(self) -> None:
         """Show the first panel, unless one is shown."""

@@ -18,7 +18,7 @@ from genoviz_app.parts.words import shorten
 from genoviz_app.session.split import Split
 
 View = tuple[float, float, float, float]
-MAX_K = 100_000
+MAX_K, MAX_LOWER = 100_000, 10_000
 FARTHEST_BP = 1e15
 LEAST_BP = 1e-6
 MAX_COMPLAINT, MAX_KEY = 300, 40
@@ -112,6 +112,8 @@ class Address:
         What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
     story
         Whether the views of a story are shown, which are behind the ``#``: "1" or "".
+    lower
+        How high the panels under the picture are, px; 0 for as high as usual.
     complaints
         What was wrong with the link, one sentence each.
     """
@@ -155,6 +157,7 @@ class Address:
     lit: tuple[str, ...] = ()
     view: View | None = None
     story: str = ""
+    lower: int = 0
     complaints: tuple[str, ...] = ()
 
     @classmethod
@@ -172,7 +175,8 @@ class Address:
             ("region", Region.parse, None),
             ("view", parse_view, None),
             ("zoom", parse_zoom, None),
-            ("k", parse_k, 0),
+            ("k", lambda text: parse_whole("k", text, 1, MAX_K), 0),
+            ("lower", lambda text: parse_whole("lower", text, 1, MAX_LOWER), 0),
             ("split", lambda text: Split.parse(text, pages=pages[1:]), None),
         ):
             checked[name] = default
@@ -269,6 +273,7 @@ class Address:
             "lit": self.lit,
             "view": ",".join(f"{value:.12g}" for value in self.view or ()),
             "story": self.story,
+            "lower": str(self.lower or ""),
         }
 
 
@@ -329,19 +334,14 @@ def parse_zoom(text: str) -> tuple[float, float]:
     return start, end
 
 
-def parse_k(text: str) -> int:
-    """Return the length of k-mers that a text names.
+def parse_whole(name: str, text: str, least: int, most: int) -> int:
+    """Return the number that a text has for a name.
 
     Raises
     ------
     ParameterError
-        If it is not a number from 1 on.
-
-    Examples
-    --------
-    >>> parse_k("21")
-    21
+        If it is not a whole number from ``least`` to ``most``.
     """
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_K:
-        raise ParameterError(f"k is {text!r}, needs a number from 1 to {MAX_K:,}")
+    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+        raise ParameterError(f"{name} is {text!r}, needs a number from {least:,} to {most:,}")
     return int(text)

@@ -69,8 +69,6 @@ class LayoutRuns:
 
     def poll(self) -> None:
         """Take over what the layout has come to; called some twenty times a second."""
-        if "run" not in vars(self):
-            return
         run = self.run
         run.poll()
         self._keep(run)

@@ -387,7 +387,8 @@ class Session(param.Parameterized):
             if has_ended:
                 self._followed.remove(each)
             each.look(has_ended=has_ended)
-        self.runs.poll()
+        if "run" in vars(self.runs):  # others have no layout
+            self.runs.poll()
         n_before = max((job.n_before for job in self._jobs), default=0)
         self.waiting = f"waiting for {n_words(n_before, 'other job')}" if n_before else ""
         if self._awaits_group:

@@ -68,6 +68,30 @@ def test_each_tab_under_the_picture_has_its_words(fresh):
         before = fresh.page.evaluate(WORDS)
 
 
+def test_the_panels_under_the_picture_are_dragged_higher_and_reset(fresh):
+    page = fresh.page
+    grip = page.get_by_role("separator", name="Height of these panels")
+
+    def height():
+        return int(grip.get_attribute("aria-valuenow"))
+
+    usual, picture = height(), fresh.canvas.bounding_box()["height"]
+    box = grip.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 60, steps=3)
+    page.mouse.up()
+    assert height() == pytest.approx(usual + 60, abs=6)
+    dragged = height()
+    fresh.insist(lambda: grip.press("ArrowUp"), lambda: f"lower={height()}" in page.url)
+    assert height() > dragged
+    fresh.until(lambda: fresh.canvas.bounding_box()["height"] < picture - 60)
+    grip.dblclick()
+    fresh.until(lambda: height() == usual and "lower=" not in page.url)
+    assert page.evaluate("localStorage.getItem('genoviz-lower')") is None
+
+
 def test_a_press_on_a_page_is_answered_before_the_server_hears_of_it(fresh):
     page = fresh.page
     for title, words in PAGES.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -98,11 +99,12 @@ class PangenomePage(Page):
     @property
     def link(self) -> Address:
         """What a link to the present view says."""
-        return page_link(self.view)
+        return replace(page_link(self.view), lower=self.dock.height)
 
     def follow(self, link: Address) -> None:
         """Show what a link asks for, once its graph is open."""
         self._follower.follow(link)
+        self.dock.follow(link.lower)
 
     @property
     def sidebar(self) -> list[Any]:

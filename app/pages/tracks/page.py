@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import panel as pn
@@ -93,11 +94,12 @@ class TracksPage(Page):
     @property
     def link(self) -> Address:
         """What a link to the present view says."""
-        return self._link.address
+        return replace(self._link.address, lower=self.dock.height)
 
     def follow(self, link: Address) -> None:
         """Show what a link asks for, once its files are open."""
         self._link.follow(link)
+        self.dock.follow(link.lower)
 
     def revisit(self, link: Address) -> None:
         """Go where a link points, and leave the tracks as they are."""

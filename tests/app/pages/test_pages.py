@@ -98,6 +98,24 @@ def test_what_is_wrong_with_a_link_is_said():
     dashboard.close()
 
 
+def test_the_height_of_the_panels_is_part_of_the_link(dashboard):
+    dock = dashboard.page.dock
+    dock.grip._handle_msg({"height": 402})
+    poll_until(dashboard.poll, lambda: "lower=402" in str(dashboard.bar.shown))
+    dock.fold(True)
+    assert dashboard.page.link.lower == 402
+    again = Dashboard("?file=simulated&lower=402")
+    again.open_first()
+    assert again.page.dock.grip.height_of_panels == 402
+    again.close()
+    dock.grip._handle_msg({"height": dock.grip.usual})
+    assert dashboard.page.link.lower == 0
+    wrong = Dashboard("?file=simulated&lower=high")
+    wrong.open_first()
+    assert "lower is 'high', needs a number from 1 to 10,000" in wrong.problem.object
+    wrong.close()
+
+
 def test_a_path_that_is_not_there_is_said_and_the_page_lives_on(dashboard):
     page = dashboard.page
     page.picker.path.value_input = "/nowhere/graph.gfa"
