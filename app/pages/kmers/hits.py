@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from genoviz.analyses.sequences.kmer_hits import iter_locate_kmers
+from genoviz.analyses.sequences.kmer_hits import cut_around, iter_locate_kmers
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.analyses.sequences.pangenome_queries import iter_locate_on_paths
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
@@ -147,13 +147,14 @@ def hit_rows(built: BuiltIndex, hits: HitSet, first: int) -> TableRows:
     k = len(hits.kmer.letters)
     found, codes = np.unique(ids, return_inverse=True)
     names = np.array([axis.names[i] for i in found.tolist()], dtype=object)
+    has_context = built.graph is None
     contexts, masks = [], []
-    for contig, start, strand in zip(ids.tolist(), starts.tolist(), strands.tolist(), strict=True):
-        if built.graph is None:
-            html, mask = _context(built, contig, start, k, strand)
+    if has_context:
+        cut = cut_around(built.index.text, ids, starts, k, MARGIN)
+        for texts, strand in zip(cut, strands.tolist(), strict=True):
+            html, mask = _context(*texts, strand)
             contexts.append(html)
             masks.append(mask)
-    has_context = built.graph is None
     frame = pd.DataFrame(
         {
             "Contig or path": names[codes] if len(codes) else [],
@@ -182,16 +183,9 @@ def node_texts(built: BuiltIndex, hits: HitSet, block: slice) -> list[str]:
     return texts
 
 
-def _context(built: BuiltIndex, contig: int, start: int, k: int, strand: int) -> tuple[str, int]:
+def _context(before: str, match: str, after: str, strand: int) -> tuple[str, int]:
     """Return the bases around a hit with the match marked, and how far it is soft-masked."""
-    text = built.index.text
-    length = int(text.contig_lengths[contig])
-    low, high = max(start - MARGIN, 0), min(start + k + MARGIN, length)
-    letters = text.cut(contig, low, high, soft_masked=True).tobytes().decode()
-    before, match = letters[: start - low], letters[start - low : start - low + k]
-    after = letters[start - low + k :]
-    n_masked = sum(map(str.islower, match))
-    mask = 0 if n_masked == 0 else 2 if n_masked == k else 1
+    mask = 0 if match.isupper() else 2 if match.islower() else 1
     if len(match) > LONGEST_MATCH:
         half = LONGEST_MATCH // 2
         match = f"{match[:half]}…{match[-half:]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -18,9 +18,11 @@ from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.sequences.fm_index import FMIndex
+from genoviz.model.sequences.index_text import IndexText
 
 _SLICE_ROWS = 1 << 20
 MAX_SORTED = 50_000_000
+LETTERS_AT_ONCE = 1 << 20
 """Of a k-mer with more hits than this, a part is given in the order of the suffix array."""
 
 
@@ -192,7 +194,7 @@ def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitConte
     index
         The index of the hits.
     hits
-        What `locate_kmer` returns; a page of them, as each is cut out on its own.
+        What `locate_kmer` returns; a page of them, as each has its own texts.
     flank
         Letters on each side.
 
@@ -203,17 +205,32 @@ def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitConte
     """
     if flank < 0:
         raise ParameterError(f"flank is {flank}, needs 0 or more")
-    text, parts = index.text, []
-    columns = (hits.contig_ids.tolist(), hits.starts.tolist(), hits.ends.tolist())
-    for contig, start, end in zip(*columns, strict=True):
-        low, high = max(start - flank, 0), min(end + flank, int(text.contig_lengths[contig]))
-        letters = text.cut(contig, low, high, soft_masked=True).tobytes().decode("ascii")
-        parts.append(
-            (letters[: start - low], letters[start - low : end - low], letters[end - low :])
-        )
-    left, match, right = zip(*parts, strict=True) if parts else ((), (), ())
+    lengths = hits.ends - hits.starts
+    pieces: list[tuple[str, str, str]] = [("", "", "")] * len(lengths)
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        cut = cut_around(index.text, hits.contig_ids[rows], hits.starts[rows], length, flank)
+        for row, texts in zip(rows.tolist(), cut, strict=True):
+            pieces[row] = texts
+    left, match, right = zip(*pieces, strict=True) if pieces else ((), (), ())
     is_masked = np.array([letters != letters.upper() for letters in match], bool)
     return HitContexts(left, match, right, is_masked)
+
+
+def cut_around(
+    text: IndexText, contigs: np.ndarray, starts: np.ndarray, length: int, flank: int
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the letters before, in and after hits of one length; fewer at the end of a contig."""
+    width = length + 2 * flank
+    n_together = max(LETTERS_AT_ONCE // max(width, 1), 1)
+    for first in range(0, len(starts), n_together):
+        rows = slice(first, first + n_together)
+        letters = text.cut_each(contigs[rows], starts[rows] - flank, width)
+        joint = letters.tobytes().decode("ascii")
+        for at in range(0, len(joint), width):
+            begin, end = at + flank, at + flank + length
+            left, right = joint[at:begin].lstrip("\0"), joint[end : at + width].rstrip("\0")
+            yield left, joint[begin:end], right
 
 
 @dataclass(frozen=True, eq=False)

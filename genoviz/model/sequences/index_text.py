@@ -211,6 +211,47 @@ class IndexText:
                 letters[max(low - first, 0) : max(high - first, 0)] |= 32
         return letters
 
+    def cut_each(self, contigs: np.ndarray, starts: np.ndarray, width: int) -> np.ndarray:
+        """Return letters of many stretches of one length; uint8, shape (n, ``width``).
+
+        Soft-masked letters are in lower case; 0 stands for what is beyond a contig's ends.
+
+        Parameters
+        ----------
+        contigs
+            int, shape (n,): numbers of the contigs.
+        starts
+            int64, shape (n,): 0-based, bp; may be negative.
+        width
+            bp.
+        """
+        first = self.contig_offsets[contigs] + starts
+        places = first[:, None] + np.arange(width)
+        low, high = self.contig_offsets[contigs], self.contig_offsets[1:][contigs]
+        is_inside = (places >= low[:, None]) & (places < high[:, None])
+        letters = np.zeros(places.shape, np.uint8)
+        letters[is_inside] = self._letters_at(places[is_inside])
+        return letters
+
+    def _letters_at(self, places: np.ndarray) -> np.ndarray:
+        """Return letters of all contigs one after the other, each found by itself."""
+        runs = np.searchsorted(self._run_stops, places, side="right")
+        positions = places - self._shifts[runs]
+        words = self.packed[positions // BASES_PER_WORD]
+        bits = 2 * (BASES_PER_WORD - 1 - positions % BASES_PER_WORD)
+        letters = _LETTERS[(words >> bits.astype(np.uint64)).astype(np.intp) & 3]
+        in_run = places - (self._run_stops - self.run_lengths)[runs]
+        is_in_run = in_run >= 0
+        if is_in_run.any():
+            ends = np.cumsum(self.piece_lengths)
+            pieces = self.run_offsets[runs[is_in_run]]
+            joint = (ends - self.piece_lengths)[pieces] + in_run[is_in_run]
+            letters[is_in_run] = self.piece_letters[np.searchsorted(ends, joint, side="right")]
+        if len(self.masked):
+            n_borders = np.searchsorted(self.masked.ravel(), places, side="right")
+            letters[n_borders % 2 == 1] |= 32
+        return letters
+
     def _cut_joint(self, first: int, stop: int) -> np.ndarray:
         """Return letters of all contigs one after the other; they do not cross a contig's end."""
         letters = np.empty(stop - first, np.uint8)

@@ -47,6 +47,19 @@ def test_letters_are_cut_as_they_were(contigs, data):
         assert text.cut(number, start, end, soft_masked=True).tobytes().decode() == letters
 
 
+@given(CONTIGS.filter(len), st.integers(0, 30), st.data())
+def test_letters_of_many_stretches_are_those_of_the_contigs(contigs, width, data):
+    text = text_of(contigs)
+    ids = data.draw(st.lists(st.integers(0, len(contigs) - 1), max_size=8))
+    starts = [data.draw(st.integers(-40, len(contigs[i]) + 10)) for i in ids]
+    found = text.cut_each(np.array(ids, np.int32), np.array(starts, np.int64), width)
+    assert found.shape == (len(ids), width)
+    for row, contig, start in zip(found, ids, starts, strict=True):
+        places = range(start, start + width)
+        inside = [contigs[contig][i] if 0 <= i < len(contigs[contig]) else "\0" for i in places]
+        assert row.tobytes().decode() == "".join(inside)
+
+
 @given(CONTIGS, st.integers(-300, 300), st.integers(-300, 300))
 def test_symbols_are_sliced_as_a_list_is(contigs, start, stop):
     text = text_of(contigs)
