@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,6 +28,8 @@ RATE_SECONDS = 2.0
 REHEAT_SHARE = 1 / 3
 WATCHABLE_SECONDS = 0.05
 MAX_UNFOLDED_STEPS = 500_000
+UNFOLDED: WeakKeyDictionary[PangenomeGraph, tuple[LayoutSnapshot, list]] = WeakKeyDictionary()
+"""The finished layouts, and their stress, of small graphs that any tab has open."""
 
 
 class RunState(StrEnum):
@@ -147,9 +150,21 @@ class LayoutRun:
         self._start(self._iter_layout())
 
     def unfold(self) -> None:
-        """Lay out a graph that takes a moment, and does not wait to be watched."""
-        if self.graph is not None and 0 < self.graph.n_steps <= MAX_UNFOLDED_STEPS:
-            self._start(self._iter_layout(is_watched=False))
+        """Lay out a graph that takes a moment, and does not wait to be watched.
+
+        What one tab has laid out is shown at once in others that open the same graph.
+        """
+        if self.graph is None or not 0 < self.graph.n_steps <= MAX_UNFOLDED_STEPS:
+            return
+        is_shared = self.settings.is_default and not gpu_is_lost()
+        made = UNFOLDED.get(self.graph) if is_shared else None
+        if made is not None:
+            self._cancel()
+            self.snapshot, self.history = made
+            self._set_state(RunState.FINISHED)
+            return
+        steps = self._iter_layout(is_watched=False)
+        self._start(_iter_kept(steps, self.graph, self.history) if is_shared else steps)
 
     def reheat(self) -> None:
         """Go on from where the nodes are now, late in the schedule."""
@@ -339,6 +354,16 @@ class LayoutRun:
             return n_left * (last - first) / (n_last - n_first)
         waiting = (snapshot.n_iterations - snapshot.iteration) * WATCHABLE_SECONDS
         return max(n_left * (computed - computed_first) / (n_last - n_first), waiting)
+
+
+def _iter_kept(
+    steps: Iterator[LayoutSnapshot | None], graph: PangenomeGraph, history: list
+) -> Iterator[LayoutSnapshot | None]:
+    """Yield the snapshots of a layout, and keep the last for everybody."""
+    for snapshot in steps:
+        if snapshot is not None and snapshot.is_final:
+            UNFOLDED[graph] = snapshot, history
+        yield snapshot
 
 
 def loaded_snapshot(layout: GraphLayout, *, backend: str) -> LayoutSnapshot:

@@ -131,7 +131,15 @@ class LayoutSettings(param.Parameterized):
         values["paths"] = [name for name in self.paths if name in known] or None
         return values
 
+    @property
+    def _defaults(self) -> dict[str, Any]:
+        return {name: self.param[name].default for name in self.param if name != "name"}
+
+    @property
+    def is_default(self) -> bool:
+        """Whether no parameter has been changed."""
+        return all(getattr(self, name) == value for name, value in self._defaults.items())
+
     def restore(self) -> None:
         """Set every parameter to its default."""
-        defaults = {name: self.param[name].default for name in self.param if name != "name"}
-        self.param.update(**{**defaults, "paths": []})
+        self.param.update(**{**self._defaults, "paths": []})

@@ -65,6 +65,21 @@ def test_a_small_graph_is_laid_out_as_soon_as_it_is_open(monkeypatch):
     dashboard.open_first()
     run = dashboard.page.view.run
     poll_until(dashboard.poll, lambda: run.state == "finished")
+    another = Dashboard("?file=simulated")
+    another.open_first()
+    poll_until(another.poll, lambda: another.session.opened is not None)
+    shared = another.page.view.run
+    assert shared.state == "finished", "what one tab has laid out is there for all"
+    assert shared.graph is run.graph
+    assert shared.snapshot is run.snapshot
+    assert shared.progress.stress is run.progress.stress
+    assert run.progress.stress is not None
+    shared.settings.seed = 5
+    shared.reset()
+    shared.unfold()
+    poll_until(another.poll, lambda: shared.state == "finished")
+    assert shared.snapshot is not run.snapshot, "another seed, another layout"
+    another.close()
     assert None not in run._iter_layout(is_watched=False), "nothing waits to be watched"
     monkeypatch.setattr(layout_run, "MAX_UNFOLDED_STEPS", run.graph.n_steps - 1)
     run.reset()
