@@ -35,6 +35,7 @@ def make_models_quickly() -> None:
         _count_arguments_once,
         _remember_properties,
         _remember_files,
+        _remember_styles,
         _remember_containers,
         _list_parameters_once,
         _read_without_copies,
@@ -240,6 +241,24 @@ def _remember_files() -> None:
     find = resources.component_resource_path
     found = cache(lambda prefix, *of: find(*of))  # noqa: ARG005
     resources.component_resource_path = lambda *of: found(state.rel_path, *of)
+
+
+def _remember_styles() -> None:
+    """Let it be found once for each class what the theme adds; each change of a text asks."""
+    from panel.io.state import state
+    from panel_material_ui.theme import MaterialDesign
+
+    find = vars(MaterialDesign)["_get_modifiers"].__func__
+    found: dict[Any, tuple[dict, dict]] = {}
+
+    def get_modifiers(cls, viewable, theme, isolated=None):
+        is_served = bool(state.curdoc and state.curdoc.session_context)
+        key = cls, type(viewable), theme if isinstance(theme, type) else type(theme), is_served
+        if key not in found:
+            found[key] = find(cls, viewable, theme, isolated)
+        return tuple({**part} for part in found[key])
+
+    MaterialDesign._get_modifiers = classmethod(get_modifiers)
 
 
 def _remember_containers() -> None:
