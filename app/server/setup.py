@@ -46,6 +46,7 @@ def _prepare_libraries() -> None:
     load_scripts_natively()
     tell_changes_at_once()
     keep_no_message_back()
+    keep_addresses_apart()
     make_properties_side_by_side()
     make_models_quickly()
     look_references_up()
@@ -208,6 +209,26 @@ def keep_no_message_back() -> None:
 
     dispatch_all.keeps_none_back = True
     panel_io._dispatch_msgs = dispatch_all
+
+
+def keep_addresses_apart() -> None:
+    """Give each tab's address parameters of its own.
+
+    Panel fills in an address by making the parameters of all addresses writable for a moment. With
+    busy threads a page was now and then made while another moment ended, and failed.
+    """
+    from panel.io.location import Location
+
+    init = Location.__init__
+    if getattr(init, "stands_apart", False):
+        return
+
+    def init_apart(self, **params):
+        init(self, **params)
+        self.param.objects()
+
+    init_apart.stands_apart = True
+    Location.__init__ = init_apart
 
 
 def make_properties_side_by_side() -> None:

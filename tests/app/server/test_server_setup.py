@@ -22,7 +22,9 @@ from bokeh.model import Model
 from bokeh.models import Column, Div, ImportedStyleSheet
 from bokeh.protocol import Protocol
 from bokeh.server.views.ws import WSHandler
+from panel.io.location import Location
 from panel.io.state import set_curdoc, state
+from panel.util import edit_readonly
 from panel_material_ui import Button
 from panel_material_ui.base import MaterialComponent
 from tornado.locks import Lock
@@ -257,6 +259,19 @@ class Graph:
         self.entered.set()
         assert self.gate.wait(2 * PATIENCE)
         return id(self)
+
+
+def test_an_address_is_filled_in_while_those_of_others_stay_closed():
+    prepare_server()
+    address, another = Location(), Location()
+    with edit_readonly(address):
+        with edit_readonly(another):
+            pass
+        assert Location.param.objects(instance=False)["protocol"].readonly
+        address.param.update(protocol="https:", port="443")
+    assert (address.protocol, address.port) == ("https:", "443")
+    with pytest.raises(TypeError, match="Read-only"):
+        address.port = "80"
 
 
 def test_a_property_of_a_small_graph_does_not_wait_for_that_of_a_large_one():
