@@ -26,7 +26,7 @@ from tests.waiting import PATIENCE
 
 STATUS_SECONDS = 0.1
 SETTLE_SECONDS = 40
-TROUBLE = re.compile(r"Traceback|ERROR|CRITICAL")
+TROUBLE = re.compile(r"^.*(?:Traceback.*(?:\n .*)*\n.*|ERROR.*|CRITICAL.*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Day:
         Memory of the server and its children after all first tabs were closed once, at most, and
         after all were closed at the end.
     errors, log
-        What went wrong, and the lines of the server's log that tell of trouble.
+        What went wrong, and what the server's log tells of trouble, whole tracebacks too.
     inquiries
         What the server and the tab were doing when somebody gave up.
     """
@@ -164,7 +164,7 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
         assert process.poll() is None, f"the server ended with {process.poll()}"
         after = memory.now()
     status = diary.seconds.pop("/status", [])
-    trouble = [line for line in log.read_text().splitlines() if TROUBLE.search(line)]
+    trouble = [found[0] for found in TROUBLE.finditer(log.read_text())]
     errors = [*first.errors, *diary.errors]
     return Day(
         dict(diary.seconds),
