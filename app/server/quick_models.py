@@ -8,7 +8,6 @@ makes pages in both ways; and where a library has changed its shape, its own way
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -45,12 +44,6 @@ def make_models_quickly() -> None:
             remember()
         except (ImportError, AttributeError, KeyError) as error:
             log.warning("pages come up more slowly: %s", error)
-
-
-def keep_what_is_loaded() -> None:
-    """Let no collection of garbage look at modules again: a whole one holds the loop for 0.2 s."""
-    gc.collect()
-    gc.freeze()
 
 
 def _remember_defaults() -> None:
