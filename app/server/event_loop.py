@@ -172,12 +172,6 @@ def look_references_up() -> None:
     DocumentModelManager.synced_references = property(Synced)
 
 
-def keep_what_is_loaded() -> None:
-    """Let no collection of garbage look at modules again: a whole one holds the loop for 0.2 s."""
-    gc.collect()
-    gc.freeze()
-
-
 def collect_seldom() -> None:
     """Look through all objects for garbage every few minutes; calling it again does nothing.
 

@@ -8,6 +8,7 @@ makes pages in both ways; and where a library has changed its shape, its own way
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -35,7 +36,6 @@ def make_models_quickly() -> None:
         _remember_properties,
         _remember_files,
         _remember_styles,
-        _remember_containers,
         _list_parameters_once,
         _read_without_copies,
         _tag_data_once,
@@ -44,6 +44,12 @@ def make_models_quickly() -> None:
             remember()
         except (ImportError, AttributeError, KeyError) as error:
             log.warning("pages come up more slowly: %s", error)
+
+
+def keep_what_is_loaded() -> None:
+    """Let no collection of garbage look at modules again: a whole one holds the loop for 0.2 s."""
+    gc.collect()
+    gc.freeze()
 
 
 def _remember_defaults() -> None:
@@ -205,11 +211,13 @@ def _count_arguments_once() -> None:
 
 
 def _remember_properties() -> None:
-    """Let each class tell once which of its properties are linked, and where its script is."""
+    """Let each class tell once which properties are linked, where its script is, what changes."""
     from panel.custom import ReactiveESM
     from panel.io.state import state
     from panel_material_ui.base import MaterialComponent
+    from param import parameterized
 
+    parameterized._is_mutable_container = _once(parameterized._is_mutable_container, type)
     for owner in (ReactiveESM, MaterialComponent):
         linked = _once(vars(owner)["_linked_properties"].fget, type)
         owner._linked_properties = property(linked)
@@ -252,14 +260,6 @@ def _remember_styles() -> None:
         return tuple({**part} for part in found[key])
 
     MaterialDesign._get_modifiers = classmethod(get_modifiers)
-
-
-def _remember_containers() -> None:
-    """Let it be asked once for each type whether it holds things that may change."""
-    from param import parameterized
-
-    ask = parameterized._is_mutable_container
-    parameterized._is_mutable_container = _once(ask, type)
 
 
 def _once(

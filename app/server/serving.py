@@ -21,10 +21,11 @@ from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
-from genoviz_app.server.event_loop import collect_seldom, keep_what_is_loaded, loop_lag
+from genoviz_app.server.event_loop import collect_seldom, loop_lag
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 from genoviz_app.server.limits import GB, Limits
+from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.watching import Health, show_threads_on_signal, write_events
 
 
