@@ -239,8 +239,13 @@ export function render({ model, el }) {
     back.disabled = at <= 0;
     next.disabled = at + 1 >= views.length;
   };
+  // What was written later may be packed earlier: only the last is kept.
+  let turn = 0;
   const note = async () => {
+    turn += 1;
+    const own = turn;
     const hash = views.length ? await encodeStory(views, at) : "";
+    if (own !== turn) return;
     const { pathname, search } = window.location;
     window.history.replaceState(window.history.state, "", `${pathname}${search}${hash}`);
   };
