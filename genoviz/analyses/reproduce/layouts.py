@@ -26,7 +26,7 @@ from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stres
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.reproduce.figures import LAYOUT, Measured, Point, RunOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
-from genoviz.backend import Backend, describe_backend
+from genoviz.backend import Backend, describe_backend, load_kernel
 from genoviz.model import GraphLayout, PangenomeGraph
 
 N_SAMPLES = 200_000
@@ -214,18 +214,17 @@ def _designs(backend: Backend) -> dict[str, tuple[dict[str, Any], Any]]:
             "+ all threads": ({"window": 1}, leave),
             "+ windows of 32 steps": ({"window": 32}, leave),
         }
-    from genoviz.kernels.path_sgd.cuda import Variant
-
+    variant = load_kernel("path_sgd", backend).Variant
     plain = {"node_arrays": True, "warp_merge": False, "rng": 2}
     return {
-        "single updates": ({"window": 1}, partial(_design, Variant(**plain))),
+        "single updates": ({"window": 1}, partial(_design, variant(**plain))),
         f"+ {GAINS[0]}": (
-            {"window": 1}, partial(_design, Variant(warp_merge=False, rng=2)),
+            {"window": 1}, partial(_design, variant(warp_merge=False, rng=2)),
         ),
-        f"+ {GAINS[1]}": ({"window": 1}, partial(_design, Variant(warp_merge=False, rng=1))),
-        f"+ {GAINS[2]}": ({"window": 1}, partial(_design, Variant(rng=1))),
-        "+ random states in registers": ({"window": 1}, partial(_design, Variant())),
-        "+ windows of 32 steps": ({"window": 32}, partial(_design, Variant())),
+        f"+ {GAINS[1]}": ({"window": 1}, partial(_design, variant(warp_merge=False, rng=1))),
+        f"+ {GAINS[2]}": ({"window": 1}, partial(_design, variant(rng=1))),
+        "+ random states in registers": ({"window": 1}, partial(_design, variant())),
+        "+ windows of 32 steps": ({"window": 32}, partial(_design, variant())),
     }  # fmt: skip
 
 
