@@ -45,7 +45,12 @@ from genoviz.analyses.sequences.kmer_queries import count_kmers
 from genoviz.analyses.sequences.kmer_repeats import make_kmer_repeats
 from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
 from genoviz.analyses.sequences.pangenome_queries import count_per_path, locate_on_paths
-from genoviz.analyses.simulation.genotypes import simulate_genotypes
+from genoviz.analyses.simulation.genotypes import (
+    drop_genotypes,
+    simulate_genotypes,
+    simulate_pedigree,
+)
+from genoviz.analyses.simulation.traits import simulate_trait
 from genoviz.generators import last_of
 from genoviz.io.genotypes.reader import read_genotypes
 from genoviz.io.graph.gbz import read_gbz
@@ -176,7 +181,8 @@ def search_guides() -> None:
 
 def warm_up_genotypes() -> None:
     """Count genotypes, relate samples, and find what a trait goes with."""
-    simulate_genotypes(20, 40, n_populations=2, missing_rate=0.1, seed=1)
+    founders = simulate_genotypes(9, 40, missing_rate=0.1)
+    simulate_trait(drop_genotypes(simulate_pedigree(9, 2), founders), n_causal=5, backend="cpu")
     genotypes = read_genotypes(get_sample("genotypes"))
     variant_statistics(genotypes, backend="cpu")
     sample_statistics(genotypes, backend="cpu")
