@@ -33,7 +33,7 @@ _SUM_SHIFT = np.uint64(56)
 
 
 @njit(nogil=True, inline="always")
-def _is_line_end(data, i):
+def is_line_end(data, i):
     """Tell whether the text ends at ``i``, or the line does, with or without a return."""
     n = len(data)
     if i >= n or data[i] == NEWLINE:
@@ -44,11 +44,11 @@ def _is_line_end(data, i):
 @njit(nogil=True, inline="always")
 def _has_record_type(data, i):
     """Tell whether the line at ``i`` is empty, a comment, or starts with one capital letter."""
-    if _is_line_end(data, i) or data[i] == HASH:
+    if is_line_end(data, i) or data[i] == HASH:
         return True
     if data[i] < 65 or data[i] > 90:
         return False
-    return _is_line_end(data, i + 1) or data[i + 1] == TAB
+    return is_line_end(data, i + 1) or data[i + 1] == TAB
 
 
 @njit(nogil=True, inline="always")
@@ -147,7 +147,7 @@ def _read_length_tag(data, i, known):
     while i < n and 48 <= data[i] <= 57 and i - first < MAX_INTEGER_DIGITS:
         value = value * 10 + (data[i] - 48)
         i += 1
-    ends = _is_line_end(data, i) or data[i] == TAB
+    ends = is_line_end(data, i) or data[i] == TAB
     if i == first or not ends or value == 0 or value > MAX_NODE_LENGTH:
         return -1
     return value if known in (0, value) else -1
@@ -156,7 +156,7 @@ def _read_length_tag(data, i, known):
 @njit(nogil=True, inline="always")
 def _find_tag_end(data, i):
     """Return where the tag at ``i`` ends."""
-    while not _is_line_end(data, i) and data[i] != TAB:
+    while not is_line_end(data, i) and data[i] != TAB:
         i += 1
     return i
 
@@ -206,7 +206,7 @@ def measure_segments(
         if with_sequences:
             sequence_lengths[k] = n_bases
         n_tag_bytes = -1
-        while not _is_line_end(data, i):
+        while not is_line_end(data, i):
             if data[i] == TAB:
                 n_bases = _read_length_tag(data, i + 1, n_bases)
                 if n_bases < 0:
@@ -251,7 +251,7 @@ def _copy_tags(data, i, place, stop, tags):
     """Copy the tags behind the field at ``i`` to ``tags[place:stop]``, with tabs between them."""
     i = _find_tag_end(data, i)
     n = place
-    while not _is_line_end(data, i):
+    while not is_line_end(data, i):
         tag = i + 1
         i = _find_tag_end(data, tag)
         if i == tag or _is_length_tag(data, tag):

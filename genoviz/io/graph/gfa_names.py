@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from genoviz.io.graph import gfa_parser
+from genoviz.io.graph import gfa_name_loops
 from genoviz.model import ByteStrings
 
 _SLICE = 1 << 18
@@ -21,7 +21,7 @@ class RepeatedNameError(Exception):
         super().__init__(f"node {node} has the name of an earlier one")
 
 
-def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_parser.NodeTable]:
+def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_name_loops.NodeTable]:
     """Return a table of at least one name; yields the share that is done.
 
     Raises
@@ -34,7 +34,7 @@ def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_parser.No
     prefix = _prefix_of_first(names)
     minimum, maximum = np.iinfo(np.int64).max, -1
     for first, last in pairwise(bounds):
-        low, high = gfa_parser.find_number_range(names.data, names.offsets, first, last, prefix)
+        low, high = gfa_name_loops.find_number_range(names.data, names.offsets, first, last, prefix)
         minimum, maximum = min(minimum, low), max(maximum, high)
         if minimum < 0:
             break
@@ -43,12 +43,14 @@ def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_parser.No
     no_ranks, no_slots = np.empty(0, np.uint32), np.empty(0, np.uint64)
     if minimum >= 0 and maximum - minimum < 4 * n + 65536:
         ranks = np.zeros(maximum - minimum + 1, np.uint32)
-        table = gfa_parser.NodeTable(prefix, minimum, ranks, no_slots, names.data, names.offsets)
-        fill = gfa_parser.fill_ranks
+        table = gfa_name_loops.NodeTable(
+            prefix, minimum, ranks, no_slots, names.data, names.offsets
+        )
+        fill = gfa_name_loops.fill_ranks
     else:
         slots = np.zeros(1 << (n * 4 // 3 + 1).bit_length(), np.uint64)
-        table = gfa_parser.NodeTable(prefix, 0, no_ranks, slots, names.data, names.offsets)
-        fill = gfa_parser.fill_slots
+        table = gfa_name_loops.NodeTable(prefix, 0, no_ranks, slots, names.data, names.offsets)
+        fill = gfa_name_loops.fill_slots
     for first, last in pairwise(bounds):
         repeated = fill(table, first, last)
         if repeated >= 0:

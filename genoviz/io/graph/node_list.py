@@ -9,7 +9,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.generators import finish
-from genoviz.io.graph import gfa_parser
+from genoviz.io.graph import gfa_name_loops
 from genoviz.io.graph.gfa_names import build_node_table
 from genoviz.io.text.text_file import read_bytes, write_text
 from genoviz.model import ByteStrings, PangenomeGraph
@@ -57,4 +57,4 @@ def find_nodes(graph: PangenomeGraph, names: Sequence[str]) -> np.ndarray:
         return np.full(len(names), -1, np.int64)
     table = finish(build_node_table(graph.node_names))
     texts = ByteStrings.from_texts(names)
-    return gfa_parser.find_names(texts.data, texts.offsets, table)
+    return gfa_name_loops.find_names(texts.data, texts.offsets, table)
