@@ -51,7 +51,7 @@ _TAKEN: WeakKeyDictionary[Any, tuple[str, int]] = WeakKeyDictionary()
 
 
 def may_take(field: Any, n_bytes: int) -> bool:
-    """Count what comes from a browser, and tell whether its tab may upload so much.
+    """Count what comes from a browser, and return whether its tab may upload so much.
 
     The browser has limits of its own, which a person can change there.
     """

@@ -83,7 +83,7 @@ def iter_crossproducts(
 
 
 def _panels_are_faster(values: np.ndarray, backend: Backend) -> bool:
-    """Tell whether the matrix unit multiplies panels faster than NumPy does blocks.
+    """Return whether the matrix unit multiplies panels faster than NumPy does blocks.
 
     It needs another product for missing genotypes that do not count as heterozygous ones, and
     gains less from float32.

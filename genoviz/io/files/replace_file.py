@@ -193,7 +193,7 @@ def _create(part: Path) -> BinaryIO:
 
 
 def _lock(file: BinaryIO, *, waits: bool = False) -> bool:
-    """Lock a file as long as it is open; tell whether that went well."""
+    """Lock a file as long as it is open; return whether that went well."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except (AttributeError, OSError):  # locked by another, or no locks here

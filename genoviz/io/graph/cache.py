@@ -37,7 +37,7 @@ def load_graph(
 
 
 def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, None, bool]:
-    """Keep the graph of a file, and tell whether that went well; yields bytes done and in all."""
+    """Keep the graph of a file, and return whether that went well; yields bytes done and in all."""
     try:
         if Source.of(Path(source.path)) != source:
             return False

@@ -203,7 +203,7 @@ class RowColumns:
         return self._read.scores
 
     def _lack(self, column: int, n: int, what: str) -> bool:
-        """Note that a column of so many rows is not what it should be; tell whether all are."""
+        """Note that a column of so many rows is not what it should be; return whether all are."""
         n_rows = len(self._read.starts)
         if n:
             self.notes.append(f"Column {column + 1} of {n:,} of {n_rows:,} rows is no {what}.")

@@ -191,7 +191,7 @@ class _Taken:
         self.block_counts, self.block_table = array("q"), array("q")
 
     def take(self, reads: Iterator[Any]) -> bool:
-        """Take the reads of a batch; tell whether there was one."""
+        """Take the reads of a batch; return whether there was one."""
         add_contig, add_start = self.contig_ids.append, self.starts.append
         add_cigar, add_strand = self.cigars.append, self.strands.append
         find_rank, names = self.ranks.get, self.names

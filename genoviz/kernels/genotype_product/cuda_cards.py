@@ -16,7 +16,7 @@ WARPGROUP_OPTIONS = ("-arch=sm_90a",)
 
 
 def uses_warpgroups():
-    """Tell whether warps multiply in groups of four: on Hopper alone."""
+    """Return whether warps multiply in groups of four: on Hopper alone."""
     return card_attribute("ComputeCapability") == "90"
 
 

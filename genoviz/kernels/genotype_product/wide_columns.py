@@ -7,7 +7,7 @@ MAX_SMALL = 1 / 16
 
 
 def find_wide_columns(dense, weights=None):
-    """Tell which columns are wide, as the contract in this folder's ``__init__`` says.
+    """Return which columns are wide, as the contract in this folder's ``__init__`` says.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class PictureFrames(FrameLoop):
         Called in a render thread with width and height (pixels) and the person's own viewport,
         or None while the picture follows the layout; returns the frame, or None for no picture.
     has_news
-        Tells whether there is something new to draw.
+        Returns whether there is something new to draw.
     on_shown
         Called under the document lock when a frame has been handed to the browser.
     on_moved
