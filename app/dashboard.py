@@ -87,11 +87,6 @@ class Dashboard:
         )
         self.lit = LitList(self.session.highlights, self._go_to_lit)
         self.story: Story | None = None
-        story = pmui.Button(
-            label="Story", icon="auto_stories", size="small", variant="text", margin=10,
-            description="Story: views with captions, as one link or one file",
-        )  # fmt: skip
-        story.on_click(lambda _: self._open_story())
         self.title = pmui.Typography(
             "", variant="body1", margin=(0, 16), align="center", css_classes=["only-wide"],
             styles={"max-width": TITLE_WIDTH},
@@ -113,7 +108,7 @@ class Dashboard:
                 self.waiting,
                 self._backend_badge(),
             ],
-            sidebar=[self.deck.sidebar, story],
+            sidebar=[self.deck.sidebar],
             main=[
                 pmui.Column(
                     self.bar,
@@ -145,6 +140,12 @@ class Dashboard:
     def open_first(self) -> None:
         """Complete the page, and open what the link names, or else the first file or sample."""
         self.deck.complete()
+        story = pmui.Button(
+            label="Story", icon="auto_stories", size="small", variant="text", margin=10,
+            description="Story: views with captions, as one link or one file",
+        )  # fmt: skip
+        story.on_click(lambda _: self._open_story())
+        self.root.sidebar = [*self.root.sidebar, story]
         link = self.address
         is_about_others = bool(link.tracks or link.sequences or link.genotypes)
         source = link.file or ("" if is_about_others else default_source())
