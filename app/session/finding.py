@@ -183,7 +183,7 @@ def _find_in_tracks(there: Openings, text: str) -> list[Found]:
 
 
 def suggest(there: Openings, text: str) -> tuple[tuple[str, str], ...]:
-    """Return names that begin with a text, each with what it is: genes, paths, a node, SNPs."""
+    """Return names that begin so, each with what it is: genes, contigs, paths, nodes, SNPs."""
     text = text.strip()
     if not text or ":" in text:
         return ()
@@ -209,6 +209,11 @@ def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
         if track.data.features is not None:
             for name in track.data.features.names_beginning(text, limit=MAX_SUGGESTIONS):
                 yield name, "feature"
+    if graph is not None and graph.n_paths <= MOST_IDS:
+        contigs = (name.contig for name in graph.parsed_path_names)
+        for contig in dict.fromkeys(contigs):
+            if contig and contig.lower().startswith(wanted):
+                yield contig, "contig"
     for path in () if graph is None else graph.path_names:
         if wanted in path.lower():
             yield path, "path"
@@ -216,6 +221,9 @@ def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
         for contig in track.data.contigs:
             if contig.lower().startswith(wanted):
                 yield contig, "contig"
+    if graph is not None and graph.n_nodes <= MOST_IDS:
+        for row in find_prefix(graph.node_names, text)[:MAX_SUGGESTIONS].tolist():
+            yield graph.node_names[row], "node"
     if there.variants is not None and len(there.variants.ids) <= MOST_IDS:
         ids = np.asarray(there.variants.ids, np.str_)
         for row in np.flatnonzero(np.char.startswith(ids, text))[:MAX_SUGGESTIONS].tolist():

@@ -103,6 +103,7 @@ def test_nothing_open_finds_letters_alone():
         ("PEAK", [("peak1", "feature"), ("Peak2", "feature")]),
         ("b#", [(PATHS[1], "path")]),
         ("chr7", [("chr7", "contig")]),
+        ("chr1", [("chr1", "contig"), (PATHS[0], "path"), (PATHS[1], "path")]),
         ("rs3", [("rs30", "SNP")]),
         ("3", [("3", "node")]),
         ("chr1:5", []),
@@ -111,6 +112,12 @@ def test_nothing_open_finds_letters_alone():
 )
 def test_names_are_suggested_with_what_they_are(there, text, expected):
     assert list(suggest(there, text)) == expected
+
+
+def test_nodes_are_suggested_by_how_their_names_begin(there):
+    graph = make_graph([1] * 12, [[1, 2]])
+    names = suggest(replace(there, graph=graph, annotations=None), "1")
+    assert names == tuple((text, "node") for text in ("1", "10", "11", "12"))
 
 
 def test_what_else_is_at_a_place_is_counted_on_the_path_and_on_its_contig(there):
