@@ -13,7 +13,7 @@ from genoviz_app.pages import PAGES
 from genoviz_app.plots.track_figure import TRACK_NAME
 
 MOST_MODELS = {
-    "pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110,
+    "pangenome": 175, "tracks": 235, "kmers": 395, "offtargets": 510, "genotypes": 110,
     "quality": 120,
 }  # fmt: skip
 REQUEST = SimpleNamespace(arguments={}, headers={}, cookies={}, protocol="http", host="here")
@@ -54,11 +54,11 @@ def test_a_section_is_made_whole_when_it_is_opened_first(document):
         page = dashboard.page
         assert not {"form", "downloads"} & vars(page).keys()
         assert not {"path", "upload"} & vars(page.picker).keys()
-        assert not {"Iterations", "PNG", "Path on the server"} & shown_labels(document)
+        assert not {"Iterations", "Export", "Path on the server"} & shown_labels(document)
         page.sections.active = [0]
         assert "Iterations" in shown_labels(document)
         page.sections.active = [0, 1]
-        assert {"Iterations", "PNG"} <= shown_labels(document)
+        assert {"Iterations", "Export"} <= shown_labels(document)
         page.picker.tabs.active = 1
         assert "Path on the server" in shown_labels(document)
         form = page.form
