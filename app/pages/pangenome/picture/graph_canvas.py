@@ -50,8 +50,6 @@ class GraphCanvas(CanvasComponent):
     summary = param.String("Pangenome graph", doc="What a screen reader says of the picture.")
     hint = param.String(HINT, doc="What to do, where there is nothing to draw; else empty.")
 
-    is_lost = param.Boolean(doc="Whether no node is in sight; a button then leads back.")
-
     _esm = canvas_script()
 
     def __init__(self, **params: Any) -> None:

@@ -289,8 +289,6 @@ class LivePicture:
 
     def _on_shown(self, frame: Frame) -> None:
         self.shown = frame.facts["shown"]
-        if isinstance(self.frames, PictureFrames):
-            self.pane.is_lost = self.shown.n_nodes > 0 and not frame.indices.any()
 
     def _describe(self) -> None:
         """Say in words what is to be seen, for those who do not see it."""

@@ -23,14 +23,7 @@ const STYLE = `
 .picture canvas:focus-visible { box-shadow: inset 0 0 0 2px #56b4e9; }
 .picture canvas:focus-visible + .ring { position: absolute; inset: 0; pointer-events: none;
   box-shadow: inset 0 0 0 2px #56b4e9; }
-.picture .way-back { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%);
-  font: 14px/1.4 system-ui, sans-serif; color: #f2f6fb; background: #1d2937; cursor: pointer;
-  border: 1px solid #4fb3e8; border-radius: 8px; padding: 8px 14px; }
-.picture .way-back:hover { background: #2b3d56; }
-.picture .way-back:focus-visible { outline: 2px solid #56b4e9; outline-offset: 2px; }
-.picture .way-back[hidden] { display: none; }
 `;
-const LOST = "No node is in sight here. Show everything";
 
 // Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
 let nSent = 0;
@@ -47,11 +40,7 @@ export function render({ model }) {
   const ring = document.createElement("div");
   ring.className = "ring";
   const help = makeHelp(HELP);
-  const wayBack = document.createElement("button");
-  wayBack.type = "button";
-  wayBack.className = "way-back";
-  wayBack.textContent = LOST;
-  frame.append(style, canvas, ring, wayBack, help);
+  frame.append(style, canvas, ring, help);
 
   const send = (message) => {
     nSent += 1;
@@ -59,15 +48,6 @@ export function render({ model }) {
   };
   const picture = new Picture(canvas, help, send);
   new Gestures(canvas, picture);
-  wayBack.addEventListener("click", () => {
-    picture.fit();
-    canvas.focus();
-  });
-  const showWayBack = () => {
-    wayBack.hidden = !model.is_lost;
-  };
-  showWayBack();
-  model.on("is_lost", showWayBack);
   const showTexts = () => {
     canvas.setAttribute("aria-label", model.summary);
     picture.hint = model.hint;
