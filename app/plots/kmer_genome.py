@@ -19,7 +19,6 @@ from bokeh.plotting import figure
 
 from genoviz_app.plots.graph_picture import LINES, style_figure
 from genoviz_app.plots.legend import short_number
-from genoviz_app.plots.lit_stretches import draw_lit
 
 FORWARD_COLOUR, REVERSE_COLOUR = "#4fb3e8", "#ffb454"
 MEAN_COLOUR, MAX_COLOUR = "#8fe3b0", "#3f8f6b"
@@ -37,8 +36,8 @@ class GenomeFigures:
     ----------
     hits, counts
         The figures: hits per bin, and counts of the k-mers that begin at each base.
-    hit_source, count_source, border_source, lit
-        What they draw: bins of both, where contigs end, and what is lit up.
+    hit_source, count_source, border_source
+        What they draw: bins of both, and where contigs end.
     bands
         The shared region in both.
     """
@@ -59,8 +58,6 @@ class GenomeFigures:
                           visible=False)
             for _ in range(2)
         ]  # fmt: skip
-        self.hits.extra_y_ranges = {"lit": Range1d(0, 1)}
-        self.lit = draw_lit(self.hits, y_range_name="lit")
         self._basic_tickers = [plot.xaxis[0].ticker for plot in (self.hits, self.counts)]
         self._add_glyphs()
         for plot, band in zip((self.hits, self.counts), self.bands, strict=True):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool
 
 
 class Lit(Protocol):
@@ -57,55 +56,6 @@ class LitAlong:
         places = np.flatnonzero(begins)
         stops = np.append(places[1:], len(found))
         return np.stack([found[places, 0], reach[stops - 1], stops - places], axis=1)
-
-
-LIT_COLUMNS = ("left", "right", "bottom", "top", "colour", "says")
-
-
-def lit_bars(
-    sets: Iterable[Lit],
-    rows: Iterable[tuple[str, float, float]],
-    ends: tuple[float, float],
-    bp_per_pixel: float,
-    height: float,
-) -> dict[str, list[Any]]:
-    """Return bars, one set above the other, of what is lit up on contigs.
-
-    Parameters
-    ----------
-    rows
-        Of each contig its name, where it begins on the axis, and the lower edge of its bars.
-    ends
-        What is seen of the axis.
-    bp_per_pixel, height
-        How far apart bars are that are told apart, and how high each is.
-    """
-    columns: dict[str, list[Any]] = {name: [] for name in LIT_COLUMNS}
-    places = tuple(rows)
-    for number, lit in enumerate(sets):
-        for contig, first, level in places:
-            for along in lit_along((lit,), contig):
-                found = along.between(ends[0] - first, ends[1] - first, bp_per_pixel)
-                n, bottom = len(found), level + number * height
-                columns["left"] += (found[:, 0] + first).tolist()
-                columns["right"] += (found[:, 1] + first).tolist()
-                columns["bottom"] += [bottom] * n
-                columns["top"] += [bottom + 0.8 * height] * n
-                columns["colour"] += [along.colour] * n
-                columns["says"] += [f"{along.title}: {count:,}" for count in found[:, 2].tolist()]
-    return columns
-
-
-def draw_lit(plot: Any, **place: Any) -> ColumnDataSource:
-    """Add bars of what is lit up to a figure, and return what has their columns."""
-    source = ColumnDataSource(data={name: [] for name in LIT_COLUMNS})
-    drawn = plot.quad(
-        left="left", right="right", bottom="bottom", top="top", source=source,
-        fill_color="colour", line_color="colour", line_width=3, **place,
-    )  # fmt: skip
-    hover = HoverTool(renderers=[drawn], point_policy="follow_mouse", tooltips=[("Lit", "@says")])
-    plot.add_tools(hover)
-    return source
 
 
 def lit_along(sets: Iterable[Lit], contig: str) -> tuple[LitAlong, ...]:
