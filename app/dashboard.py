@@ -18,7 +18,6 @@ from genoviz.samples import list_samples
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
 from genoviz_app.pages import PAGES
-from genoviz_app.parts.file_button import Handover
 from genoviz_app.parts.lighting import LitList
 from genoviz_app.parts.styles import NARROW_HEADER, in_narrow_window
 from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Story, Visited
@@ -77,8 +76,7 @@ class Dashboard:
             sizing_mode="stretch_width",
             margin=(4, 4, 0, 4),
         )
-        self.handover = Handover()
-        self.session.hand_over = self.handover.hand_over
+        self.session.hand_over = self.bar.hand_over
         self.finder = Finder(
             self.session,
             self._go_to,
@@ -112,7 +110,6 @@ class Dashboard:
             main=[
                 pmui.Column(
                     self.bar,
-                    self.handover,
                     FirstSteps(sizing_mode="stretch_width", margin=0),
                     self.problem,
                     self.lit,

@@ -1,5 +1,6 @@
 // The browser's address: changed without loading the page anew, and told when a person walks
 // back or forward through what it was. Each entry has its number, so that one knows the ends.
+// And the files that come are saved, as a press on a link does.
 const ACTS = ["pointerdown", "click", "keydown", "wheel"]
 const ACT_MILLISECONDS = 250
 
@@ -25,7 +26,15 @@ export function render({model}) {
     told = event.timeStamp
     model.send_msg({})
   }
+  const save = ({name, content}) => {
+    const link = document.createElement("a")
+    link.download = name
+    link.href = URL.createObjectURL(new Blob([content]))
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+  }
   model.on("shown", show)
+  model.on("msg:custom", save)
   window.addEventListener("popstate", tell)
   for (const act of ACTS) window.addEventListener(act, tellAct, {capture: true, passive: true})
   model.on("remove", () => {

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import panel_material_ui as pmui
-from panel.custom import JSComponent
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.generators import last_of
@@ -33,21 +32,6 @@ LOOK: dict[str, Any] = {"size": "small", "variant": "outlined", "color": "defaul
 WRITERS = JobPool("genoviz-write", n_threads=2)
 """Writes the files of all tabs, while their questions are answered."""
 POLL_SECONDS = 0.05
-
-
-class Handover(JSComponent):
-    """Nothing to be seen: hands files to the browser, which saves them."""
-
-    _esm = Path(__file__).with_name("handover.js").read_text()
-
-    def __init__(self) -> None:
-        super().__init__(
-            width=0, height=0, margin=0, sizing_mode="fixed", styles={"position": "absolute"}
-        )
-
-    def hand_over(self, name: str, content: bytes) -> None:
-        """Have the browser save a file."""
-        self._send_msg({"name": name, "content": content})
 
 
 def file_button(session: Session, label: str, prepare: Prepare, **options: Any) -> pmui.Button:

@@ -240,7 +240,7 @@ def _place_of(address: Address) -> tuple:
 
 
 class AddressBar(JSComponent):
-    """Nothing to be seen; see `put`.
+    """Nothing to be seen; see `put` and `hand_over`.
 
     Parameters
     ----------
@@ -266,6 +266,10 @@ class AddressBar(JSComponent):
     def put(self, query: str, *, replaces: bool) -> None:
         """Change the query: as an entry of its own, or in place of the one before."""
         self.shown = {"query": query, "replaces": replaces}
+
+    def hand_over(self, name: str, content: bytes) -> None:
+        """Have the browser save a file."""
+        self._send_msg({"name": name, "content": content})
 
     def _handle_msg(self, data: dict[str, Any]) -> None:
         if "query" in data:

@@ -57,8 +57,10 @@ class LayoutView(pn.viewable.Viewer):
     ----------
     graph
         The graph, or None.
+    submit
+        How to hand a generator to a job thread, where there is no ``run``.
     run
-        The layout that a tab has already; without one, a graph's own is made.
+        The layout that a tab has already, of its graph; without one, it is made.
     height
         CSS height of the whole.
 

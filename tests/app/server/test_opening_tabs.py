@@ -13,7 +13,7 @@ from genoviz_app.pages import PAGES
 from genoviz_app.plots.track_figure import TRACK_NAME
 
 MOST_MODELS = {
-    "pangenome": 175, "tracks": 235, "kmers": 390, "offtargets": 510, "genotypes": 110,
+    "pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110,
     "quality": 120,
 }  # fmt: skip
 REQUEST = SimpleNamespace(arguments={}, headers={}, cookies={}, protocol="http", host="here")
