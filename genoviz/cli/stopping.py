@@ -66,6 +66,10 @@ def end_on_signals() -> Iterator[None]:
                 before[number] = signal.signal(number, end)
     try:
         yield
+    except Terminated:
+        # The second one of ``timeout`` may come when Python is on its way out.
+        before = dict.fromkeys(before, signal.SIG_IGN)
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

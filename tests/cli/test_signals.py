@@ -97,3 +97,30 @@ def test_the_exit_code_stays_whatever_was_interrupted(tmp_path):
         command, cwd=tmp_path, env=environment, timeout=PATIENCE, check=False, capture_output=True
     )
     assert ended.returncode == 130, ended.stderr.decode()
+
+
+LATE = """
+import os, signal
+from genoviz.cli import main as program
+
+def run(command, arguments):
+    signal.raise_signal(signal.SIGTERM)
+
+class AtTheVeryEnd:
+    def __del__(self, kill=os.kill, process=os.getpid()):
+        kill(process, 15)
+
+kept = AtTheVeryEnd()
+program._run = run
+program.main([])
+"""
+
+
+def test_the_second_signal_of_timeout_may_come_late(tmp_path):
+    (tmp_path / "late.py").write_text(LATE)
+    command = [sys.executable, "-m", "late"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=environment, timeout=PATIENCE, check=False, capture_output=True
+    )
+    assert ended.returncode == 143, ended.stderr.decode()
