@@ -68,6 +68,24 @@ def test_each_tab_under_the_picture_has_its_words(fresh):
         before = fresh.page.evaluate(WORDS)
 
 
+def test_who_has_lost_all_nodes_is_led_back(fresh):
+    back = fresh.page.get_by_role("button", name="No node is in sight here")
+    assert not back.is_visible()
+    fresh.show_whole()  # else a few steps lead to other nodes
+
+    def go_far():
+        for _ in range(4):
+            fresh.canvas.press("Shift+ArrowRight")
+
+    fresh.insist(go_far, back.is_visible)
+    far = fresh.width
+    back.hover()
+    fresh.page.mouse.wheel(0, -300)
+    fresh.until(lambda: fresh.width < far)
+    fresh.insist(back.click, lambda: not back.is_visible())
+    fresh.until(lambda: fresh.view == fresh.whole)
+
+
 def test_the_panels_under_the_picture_are_dragged_higher_and_reset(fresh):
     page = fresh.page
     grip = page.get_by_role("separator", name="Height of these panels")

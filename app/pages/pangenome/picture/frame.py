@@ -111,6 +111,7 @@ def frame_message(frame: Frame, *, with_palette: bool) -> dict[str, Any]:
         "names": list(shapes.names) if shapes is not None else [],
         "shows_map": frame.shows_overview,
         "is_folded": frame.is_folded,
+        "is_lost": not frame.indices.any(),
         "hover": frame.hover,
     }
     if with_palette:

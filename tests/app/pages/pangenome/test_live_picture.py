@@ -264,6 +264,17 @@ def test_another_colour_brings_another_frame(tab):
     assert colours[2] != colours[1], "c lies on no path"
 
 
+def test_a_button_leads_back_where_no_node_is_in_sight(tab):
+    assert not tab.frames[-1]["is_lost"]
+    tab.picture.show(Viewport(5000, 5400, 0, 300, WIDTH, HEIGHT))
+    tab.settle()
+    assert tab.frames[-1]["is_lost"]
+    tab.tell("fit", moves=0)
+    tab.settle()
+    assert not tab.frames[-1]["is_lost"]
+    assert tab.picture.viewport.x_min < 0 < 1120 < tab.picture.viewport.x_max
+
+
 def test_another_graph_takes_marks_and_the_last_picture_away(tab):
     tab.picture.set_mark("found", Mark(np.array([1]), "#ff0080"))
     tab.run.set_graph(None)

@@ -23,7 +23,14 @@ const STYLE = `
 .picture canvas:focus-visible { box-shadow: inset 0 0 0 2px #56b4e9; }
 .picture canvas:focus-visible + .ring { position: absolute; inset: 0; pointer-events: none;
   box-shadow: inset 0 0 0 2px #56b4e9; }
+.picture .way-back { position: absolute; left: 50%; top: 50%; transform: translate(-50%, -50%);
+  font: 14px/1.4 system-ui, sans-serif; color: #f2f6fb; background: #1d2937; cursor: pointer;
+  border: 1px solid #4fb3e8; border-radius: 8px; padding: 8px 14px; }
+.picture .way-back:hover { background: #2b3d56; }
+.picture .way-back:focus-visible { outline: 2px solid #56b4e9; outline-offset: 2px; }
+.picture .way-back[hidden] { display: none; }
 `;
+const LOST = "No node is in sight here. Show everything";
 
 // Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
 let nSent = 0;
@@ -40,14 +47,27 @@ export function render({ model }) {
   const ring = document.createElement("div");
   ring.className = "ring";
   const help = makeHelp(HELP);
-  frame.append(style, canvas, ring, help);
+  const wayBack = document.createElement("button");
+  wayBack.type = "button";
+  wayBack.className = "way-back";
+  wayBack.textContent = LOST;
+  wayBack.hidden = true;
+  frame.append(style, canvas, ring, wayBack, help);
 
   const send = (message) => {
     nSent += 1;
     model.answer = { ...message, message: nSent };
   };
-  const picture = new Picture(canvas, help, send);
+  const picture = new Picture(canvas, help, wayBack, send);
   new Gestures(canvas, picture);
+  wayBack.addEventListener("click", () => {
+    picture.fit();
+    canvas.focus();
+  });
+  wayBack.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    canvas.dispatchEvent(new WheelEvent("wheel", event));
+  });
   const showTexts = () => {
     canvas.setAttribute("aria-label", model.summary);
     picture.hint = model.hint;

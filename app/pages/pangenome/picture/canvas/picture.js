@@ -16,8 +16,8 @@ const GROUND = "#0b1018";
 const NODE_NAME_COLOUR = "#b7c4d6";
 
 export class Picture {
-  constructor(canvas, help, send) {
-    Object.assign(this, { canvas, help, send });
+  constructor(canvas, help, wayBack, send) {
+    Object.assign(this, { canvas, help, wayBack, send });
     this.context = canvas.getContext("2d", { alpha: false });
     this.view = null;
     this.ratio = 1;
@@ -33,7 +33,7 @@ export class Picture {
     this.pointer = null;
     this.box = null;
     this.hint = "";
-    this.isFolded = false;
+    this.isFolded = this.isLost = false;
     this.isDrawing = false;
     this.painted = null;
     this.waitsSince = null;
@@ -206,6 +206,7 @@ export class Picture {
     }
     this.showsMap = message.shows_map;
     this.isFolded = message.is_folded;
+    this.isLost = message.is_lost;
     const origin = [bounds[0], bounds[2]];
     this.detail = arrays.edges ? new Detail(arrays, message.names, origin) : null;
     this.labels = message.labels;
@@ -240,7 +241,9 @@ export class Picture {
     context.setTransform(xRatio, 0, 0, yRatio, 0, 0);
     context.fillStyle = GROUND;
     context.fillRect(0, 0, view.width, view.height);
-    if (this.frame.view === null || this.hint) {
+    const isEmpty = this.frame.view === null || this.hint !== "";
+    this.wayBack.hidden = isEmpty || !this.isLost;
+    if (isEmpty) {
       drawHint(context, view, this.hint);
     } else {
       this._drawAll(context, view);
