@@ -16,7 +16,6 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import (
     Sample,
     catalogue,
-    fetching,
     find_sample,
     get_sample,
     iter_get_sample,
@@ -205,7 +204,7 @@ def test_bundled_sample_is_what_its_script_makes(sample, tmp_path, monkeypatch):
     assert sum(map(len, kept.values())) < 300_000
 
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(fetching, "BUNDLED_FOLDER", tmp_path / "not installed")
+    monkeypatch.setattr("genoviz.samples.BUNDLED_FOLDER", tmp_path / "not installed")
     made = get_sample(sample.name)
     assert made.is_relative_to(tmp_path)
     for name in kept:
