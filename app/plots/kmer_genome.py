@@ -19,6 +19,7 @@ from bokeh.plotting import figure
 
 from genoviz_app.plots.graph_picture import LINES, style_figure
 from genoviz_app.plots.legend import short_number
+from genoviz_app.plots.lit_stretches import LitBars
 
 FORWARD_COLOUR, REVERSE_COLOUR = "#4fb3e8", "#ffb454"
 MEAN_COLOUR, MAX_COLOUR = "#8fe3b0", "#3f8f6b"
@@ -58,6 +59,8 @@ class GenomeFigures:
                           visible=False)
             for _ in range(2)
         ]  # fmt: skip
+        self._lit = LitBars(self.hits)
+        self._lit_shares: dict[str, Any] = self._lit.columns
         self._basic_tickers = [plot.xaxis[0].ticker for plot in (self.hits, self.counts)]
         self._add_glyphs()
         for plot, band in zip((self.hits, self.counts), self.bands, strict=True):
@@ -116,6 +119,17 @@ class GenomeFigures:
         self.hit_ticker.ticks = places
         self.hits.yaxis[0].major_label_overrides = {t: short_number(abs(t)) for t in places}
         self.hits.yaxis[0].axis_label = label
+        self.show_lit(self._lit_shares)
+
+    def show_lit(self, shares: dict[str, Any]) -> None:
+        """Draw bars of what is lit up; ``bottom`` and ``top`` are shares of the figure's height."""
+        self._lit_shares = shares
+        low, high = self.hits.y_range.start, self.hits.y_range.end
+        ends = {
+            name: [low + share * (high - low) for share in shares[name]]
+            for name in ("bottom", "top")
+        }
+        self._lit.show({**shares, **ends})
 
     def show_counts(self, columns: dict[str, Any], label: str) -> None:
         """Draw bins of counts."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from bokeh.models import ColumnDataSource, HoverTool
 
 
 class Lit(Protocol):
@@ -56,6 +57,76 @@ class LitAlong:
         places = np.flatnonzero(begins)
         stops = np.append(places[1:], len(found))
         return np.stack([found[places, 0], reach[stops - 1], stops - places], axis=1)
+
+
+LIT_PIXELS = 5
+"""How wide a bar is at least."""
+LIT_COLUMNS = ("left", "right", "bottom", "top", "colour", "says")
+
+
+def lit_bars(
+    sets: Iterable[Lit],
+    rows: Iterable[tuple[str, float, float]],
+    ends: tuple[float, float],
+    bp_per_pixel: float,
+    height: float,
+) -> dict[str, list[Any]]:
+    """Return bars, one set above the other, of what is lit up on contigs.
+
+    Parameters
+    ----------
+    rows
+        Of each contig its name, where it begins on the axis, and the lower edge of its bars.
+    ends
+        What is seen of the axis.
+    bp_per_pixel, height
+        How far apart bars are that are told apart, and how high each is.
+    """
+    columns: dict[str, list[Any]] = {name: [] for name in LIT_COLUMNS}
+    places = tuple(rows)
+    for number, lit in enumerate(sets):
+        for contig, first, level in places:
+            for along in lit_along((lit,), contig):
+                found = along.between(ends[0] - first, ends[1] - first, bp_per_pixel)
+                n, bottom = len(found), level + number * height
+                columns["left"] += (found[:, 0] + first).tolist()
+                columns["right"] += (found[:, 1] + first).tolist()
+                columns["bottom"] += [bottom] * n
+                columns["top"] += [bottom + 0.8 * height] * n
+                columns["colour"] += [along.colour] * n
+                columns["says"] += [f"{along.title}: {count:,}" for count in found[:, 2].tolist()]
+    return columns
+
+
+class LitBars:
+    """Bars of what is lit up in a figure, which has no part for them before there are some."""
+
+    def __init__(self, plot: Any) -> None:
+        self._plot = plot
+        self._source: ColumnDataSource | None = None
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What is drawn; see `lit_bars`."""
+        return {name: [] for name in LIT_COLUMNS} if self._source is None else self._source.data
+
+    def show(self, columns: dict[str, Any]) -> None:
+        """Draw bars in the place of those before."""
+        if self._source is not None:
+            self._source.data = columns
+        elif columns["left"]:
+            self._source = ColumnDataSource(data=columns)
+            self._add()
+
+    def _add(self) -> None:
+        drawn = self._plot.quad(
+            left="left", right="right", bottom="bottom", top="top", source=self._source,
+            fill_color="colour", line_color="colour", line_width=LIT_PIXELS,
+        )  # fmt: skip
+        hover = HoverTool(
+            renderers=[drawn], point_policy="follow_mouse", tooltips=[("Lit", "@says")]
+        )
+        self._plot.add_tools(hover)
 
 
 def lit_along(sets: Iterable[Lit], contig: str) -> tuple[LitAlong, ...]:

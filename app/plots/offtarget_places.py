@@ -19,6 +19,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from genoviz_app.plots.graph_picture import LINES, SMALL_TEXT, style_figure
+from genoviz_app.plots.lit_stretches import LitBars
 
 MISMATCH_COLOURS = (
     "#ff5263", "#ff8f45", "#ffc74f", "#b9dc5c", "#5fce93", "#4fb3e8", "#7392ea", "#9a82dd",
@@ -41,8 +42,9 @@ class PlacesFigure:
     ----------
     plot
         The figure.
-    bins, bars, borders, chosen
-        What it draws: bins, contigs as bars, ends of contigs, and the hit that is looked at.
+    bins, bars, borders, chosen, lit
+        What it draws: bins, contigs as bars, ends of contigs, the hit that is looked at, and what
+        is lit up.
     """
 
     def __init__(self) -> None:
@@ -85,6 +87,7 @@ class PlacesFigure:
                 tooltips=[("", "@place"), ("Hits", "@n{0,0}"), ("Fewest mismatches", "@fewest")],
             )
         )
+        self.lit = LitBars(self.plot)
         pan, zoom = PanTool(dimensions="width"), WheelZoomTool(dimensions="width")
         self.select = BoxSelectTool(dimensions="both", renderers=[])
         self.plot.add_tools(pan, zoom, self.select)

@@ -58,8 +58,9 @@ class ScatterFigure:
 
     Attributes
     ----------
-    plot, note, source, colours
-        The figure, what it says while it is empty, what it draws, and how values become colours.
+    plot, note, source, lit, colours
+        The figure, what it says while it is empty, the points, rings around those that are lit up,
+        and how values become colours.
     """
 
     def __init__(self, on_select: Callable[[np.ndarray], None]) -> None:
@@ -86,6 +87,10 @@ class ScatterFigure:
             fill_alpha=0.85, nonselection_fill_alpha=OTHERS_ALPHA, selection_line_color=CHOSEN_EDGE,
             selection_line_width=0.7, selection_fill_alpha=1.0,
         )  # fmt: skip
+        self.lit = ColumnDataSource(data={"x": [], "y": [], "colour": []})
+        self.plot.scatter(
+            "x", "y", source=self.lit, size=10, fill_color=None, line_color="colour", line_width=2
+        )
         lasso = LassoSelectTool(continuous=False)
         box = BoxSelectTool(continuous=False)
         pan, zoom = PanTool(), WheelZoomTool()

@@ -82,6 +82,9 @@ class Highlights(param.Parameterized):
         """Return why a set can be seen nowhere, as one sentence; empty if it can."""
         if len(lit.nodes) or any(self._knows(name) for name in contigs_of(lit.highlight)):
             return ""
+        genotypes = self._session.genotypes.opened
+        if genotypes is not None and lit.among(genotypes.genotypes.samples.ids).any():
+            return ""
         title = lit.highlight.title
         if lit.graph is None:
             return (
@@ -89,7 +92,7 @@ class Highlights(param.Parameterized):
             )
         reasons = () if lit.placed is None else lit.placed.reasons
         if lit.highlight.samples:
-            reasons = ("no path of the graph is of these samples",)
+            reasons = ("no path of the graph, and no genotypes, are of these samples",)
         why = "; ".join(reasons) or "it has no place on the graph"
         return f"{title} is not lit up: {why}. Open a graph or tracks that have it."
 

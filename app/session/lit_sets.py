@@ -125,6 +125,13 @@ class LitSet:
         """What it is called."""
         return self.highlight.title
 
+    def among(self, samples: np.ndarray) -> np.ndarray:
+        """Return which samples, by their names, it has itself or by a haplotype; bool."""
+        names = self.highlight.samples
+        wanted = {*names, *(name.split("#")[0] for name in names)}
+        is_lit = (name in wanted for name in samples.tolist()) if wanted else ()
+        return np.fromiter(is_lit, bool) if wanted else np.zeros(len(samples), bool)
+
     def stretches(self, contig: str) -> np.ndarray:
         """Return where it is on a contig or path; int64, shape (n, 2), in order of the starts."""
         found = self._own_stretches(contig)
@@ -228,6 +235,8 @@ def _words(highlight: Highlight, graph: PangenomeGraph | None, place: Place) -> 
         words = f"{n:,} of {n_words(highlight.n_found, highlight.noun)}"
     if not len(place.nodes):
         contigs = contigs_of(highlight)
+        if not contigs:
+            return words
         on = contigs[0] if len(contigs) == 1 else n_words(len(contigs), "contig")
         return f"{words} on {on}" + ("; none on the graph" if graph is not None else "")
     n_haplotypes = n_words(place.n_haplotypes, "haplotype")

@@ -56,6 +56,13 @@ class LitVisit(Visit):
     def count(self, colour):
         return self.page.locator("canvas.graph-canvas").evaluate(COUNT, colour)
 
+    def count_in_figures(self, colour):
+        figures = self.page.locator(".bk-Canvas > canvas")
+        return figures.evaluate_all(
+            f"(all, colour) => all.filter((one) => one.width && one.checkVisibility())"
+            f".reduce((n, one) => n + ({COUNT})(one, colour), 0)", colour
+        )  # fmt: skip
+
     @property
     def named(self):
         """What the tracks show of what is lit up."""
@@ -118,6 +125,9 @@ def test_a_kmer_is_lit_wherever_it_is(visit, sample):
     button = visit.page.get_by_role("button", name="Light up: all these hits")
     words, colour = visit.light(button, kmer)
     assert re.search(r"hits? on [\d,]+ nodes?, \d+ haplotypes?", words)
+    visit.show_tab("Along the genome")
+    visit.until(lambda: visit.count_in_figures(colour) > 30)
+    visit.show_tab("Hits")
     visit.go(kmer, lambda: visit.button("Run").is_visible())
     visit.until(lambda: visit.count(colour) > 30)
     assert visit.errors == []
@@ -134,6 +144,7 @@ def test_a_guide_is_lit_with_all_its_places(visit, sample):
     visit.until(button.is_enabled)
     words, colour = visit.light(button, guide)
     assert re.search(r"places? on [\d,]+ nodes?, \d+ haplotypes?", words)
+    visit.until(lambda: visit.count_in_figures(colour) > 2)
     visit.go(f"g1 {guide}", lambda: visit.button("Run").is_visible())
     visit.until(lambda: visit.count(colour) > 30)
     assert visit.errors == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from genoviz_app.plots.kmer_genome import (
     GenomeFigures,
 )
 from genoviz_app.plots.kmer_matrix import shorten
+from genoviz_app.plots.lit_stretches import Lit, lit_bars
 
 ALL = "All in a row"
 MAX_OPTIONS = 2000
@@ -37,6 +39,8 @@ p { margin: 0; } p + p { opacity: 0.8; }
 i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 5px 0 10px; }
 i:first-child { margin-left: 0; }
 """
+LIT_LEVEL, LIT_HEIGHT = 0.01, 0.045
+"""Of the figure's height: where bars of what is lit up begin, and the room of each set."""
 MAX_SEEN, LETTER_PIXELS, BORDER_PIXELS, RIGHT_PIXELS = 2000, 7, 4, 20
 
 
@@ -69,6 +73,9 @@ class GenomePanel:
         self.figures = GenomeFigures()
         self._turn = Turn(self.figures.hits, self._draw)
         self._bins = Question(state.session, "bins along the genome", self._on_bins)
+        self._lit = Question(state.session, "what is lit up along the genome", self._on_lit)
+        self._lit_bars: dict[str, Any] | None = None
+        self._lit_turn = Turn(self.figures.hits, self._draw_lit)
         self.contig = pmui.Select(
             label="Contig or path", options=[ALL], value=ALL, searchable=True, size="small",
             width=220, margin=(8, 8, 0, 10),
@@ -108,6 +115,7 @@ class GenomePanel:
         state.param.watch(self._follow_index, "index")
         state.param.watch(lambda _: self._redraw(), "k")
         state.session.param.watch(lambda _: self._redraw(), "region")
+        state.session.highlights.param.watch(lambda _: self._redraw(), "sets")
         self.contig.param.watch(lambda _: self.show_whole(), "value")
         for name in ("start", "end"):
             self.figures.x_range.on_change(name, self._on_change)
@@ -173,6 +181,7 @@ class GenomePanel:
                     iter_make_bins, self._axis, view, self._state.hits, repeats, self._state.k,
                     self._strand,
                 )  # fmt: skip
+                self._lit.ask(lit_of_view, self._state.session.highlights.shown, self._axis, view)
 
     def _redraw(self) -> None:
         self._is_stale = True
@@ -194,6 +203,14 @@ class GenomePanel:
     def _on_bins(self, bins: GenomeBins) -> None:
         self._waiting = bins
         self._turn.ask()
+
+    def _on_lit(self, bars: dict[str, Any]) -> None:
+        self._lit_bars = bars
+        self._lit_turn.ask()
+
+    def _draw_lit(self) -> None:
+        if self._lit_bars is not None:
+            self.figures.show_lit(self._lit_bars)
 
     def _draw(self) -> None:
         bins, self._waiting = self._waiting, None
@@ -303,6 +320,18 @@ def show_contigs(figures: GenomeFigures, axis: GenomeAxis, view: GenomeView) -> 
     if len(borders) * BORDER_PIXELS > view.width:
         borders = borders[:0]
     figures.show_contigs(borders.astype(float), names)
+
+
+def lit_of_view(sets: Iterable[Lit], axis: GenomeAxis, view: GenomeView) -> dict[str, Any]:
+    """Return the bars of what is lit up in a view, at the lower edge of the figure."""
+    if view.contig >= 0:
+        rows = [(axis.names[view.contig], 0.0, LIT_LEVEL)]
+    else:
+        is_seen = (axis.offsets[1:] > view.start) & (axis.offsets[:-1] < view.end)
+        seen = np.flatnonzero(is_seen)[:MAX_SEEN].tolist()
+        rows = [(axis.names[contig], float(axis.offsets[contig]), LIT_LEVEL) for contig in seen]
+    per_pixel = (view.end - view.start) / max(view.width, 1)
+    return lit_bars(sets, rows, (view.start, view.end), per_pixel, LIT_HEIGHT)
 
 
 def show_region(

@@ -11,7 +11,8 @@ from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.pages.pangenome.page import PangenomePage
 from genoviz_app.parts.lighting import LitList, light_button
-from genoviz_app.plots.lit_stretches import lit_along
+from genoviz_app.plots.kmer_genome import GenomeFigures
+from genoviz_app.plots.lit_stretches import lit_along, lit_bars
 from genoviz_app.session.address import Address
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import OpenGraph
@@ -108,7 +109,7 @@ def test_what_has_no_place_is_not_listed_and_it_is_said_why(session, graph):
         "that have it."
     )
     assert light(session, Highlight("2 samples", "sample", samples=("x", "y"))) is None
-    assert "no path of the graph is of these samples" in session.problem
+    assert "no path of the graph, and no genotypes, are of these samples" in session.problem
 
 
 def test_samples_are_the_nodes_of_their_paths(session):
@@ -187,6 +188,40 @@ def test_stretches_nearer_than_a_pixel_are_drawn_as_one_with_their_number(opened
     assert along.between(0, 7, 1.5).tolist() == [[0, 3, 2], [6, 7, 1]]
     assert along.between(2.5, 5, 0.1).tolist() == [[2, 3, 1]]
     assert along.between(3, 6, 0.1).tolist() == []
+
+
+def test_sets_are_bars_one_above_the_other_where_contigs_are_in_a_row(opened):
+    sets = [
+        light(opened, on_paths((0, 1, 3), (1, 5, 6), title="both", is_everywhere=True)),
+        light(opened, on_paths((1, 0, 2), title="alt", is_everywhere=True)),
+    ]
+    bars = lit_bars(sets, [("ref", 0.0, 1.0), ("alt", 7.0, 1.0)], (2.0, 13.0), 0.1, 0.5)
+    assert list(zip(bars["left"], bars["right"], bars["says"], strict=True)) == [
+        (1, 3, "both: 1"), (12, 13, "both: 1"), (7, 9, "alt: 1")
+    ]  # fmt: skip
+    assert bars["bottom"] == [1, 1, 1.5]
+    assert bars["top"] == pytest.approx([1.4, 1.4, 1.9])
+    assert bars["colour"] == [sets[0].colour] * 2 + [sets[1].colour]
+
+
+def test_a_figure_gets_bars_when_there_are_some_and_they_keep_their_share_of_its_height(opened):
+    figures = GenomeFigures()
+    n_parts = len(figures.hits.references())
+    lit = light(opened, on_paths((0, 1, 3), title="one"))
+    rows, ends = [("ref", 0.0, 0.25)], (0.0, 10.0)
+    figures.show_lit(lit_bars([], rows, ends, 0.1, 0.5))
+    assert len(figures.hits.references()) == n_parts
+    figures.show_lit(lit_bars([lit], rows, ends, 0.1, 0.5))
+    assert len(figures.hits.references()) > n_parts
+    low, high = figures.hits.y_range.start, figures.hits.y_range.end
+    source = figures.hits.renderers[-1].data_source
+    assert source.data["bottom"] == pytest.approx([low + 0.25 * (high - low)])
+    figures.show_hits({name: np.array([9]) for name in figures.hit_source.data}, "Hits")
+    assert figures.hits.y_range.end > 9
+    assert source.data["bottom"] == pytest.approx([1.12 * 9 * (2 * 0.25 - 1)])
+    assert source.data["top"] == pytest.approx([1.12 * 9 * (2 * 0.65 - 1)])
+    figures.show_lit(lit_bars([], rows, ends, 0.1, 0.5))
+    assert list(source.data["left"]) == []
 
 
 def test_what_is_lit_is_part_of_the_link_and_what_is_too_large_is_said(opened):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.legend import Legend, NamedLegend, RampLegend, legend_html
 from genoviz_app.plots.palettes import POSITION, ramp_palette
 from genoviz_app.plots.samples import ScatterFigure
+from genoviz_app.session.lit_sets import LitSet
 
 MAX_GROUPS = 20
 NO_GROUP, OTHERS = "no value", "others"
@@ -102,6 +104,15 @@ def _by_number(name: str, values: np.ndarray, finite: np.ndarray) -> SampleColou
     return SampleColours(values.astype(np.float32), palette[1:], (low, high), says, legend, palette)
 
 
+def lit_samples(sets: Iterable[LitSet], ids: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Return which samples are lit up, int64, and in which colours."""
+    rows, colours = [np.empty(0, np.int64)], []
+    for lit in sets:
+        rows.append(np.flatnonzero(lit.among(ids)))
+        colours += [lit.colour] * len(rows[-1])
+    return np.concatenate(rows), colours
+
+
 class ComponentsPanel:
     """A scatter with its fields.
 
@@ -119,7 +130,7 @@ class ComponentsPanel:
         self.task = state.new_question("principal components", self._on_components)
         self.figure = ScatterFigure(self._select)
         self._turn = Turn(self.figure.plot, self._draw)
-        self._marks = Turn(self.figure.plot, lambda: self.figure.mark(state.chosen))
+        self._marks = Turn(self.figure.plot, self._mark)
         self.x = pmui.Select(label="x", options={"PC1": 0}, value=0, width=80, **FIELD)
         self.y = pmui.Select(label="y", options={"PC2": 1}, value=1, width=80, **FIELD)
         self.by = pmui.Select(
@@ -152,6 +163,7 @@ class ComponentsPanel:
         state.param.watch(self._offer, ["table", "opened"])
         state.param.watch(lambda _: self._follow(), "components")
         state.param.watch(lambda _: self._marks.ask(), "chosen")
+        state.session.highlights.param.watch(lambda _: self._marks.ask(), "sets")
         self._offer()
 
     @property
@@ -247,10 +259,22 @@ class ComponentsPanel:
             palette=colours.palette,
             ends=colours.ends,
         )
-        self.figure.mark(self._state.chosen)
+        self._mark()
         if colours.legend is not None:
             html = legend_html(colours.legend, colours.legend_palette)
             self.legend.object = f'<div class="strip">{html}</div>'
+
+    def _mark(self) -> None:
+        """Point out the samples that are chosen, and those that are lit up."""
+        state, components = self._state, self._state.components
+        self.figure.mark(state.chosen)
+        sets = state.session.highlights.shown
+        points = {"x": [], "y": [], "colour": []}
+        if components is not None and len(components.scores) <= MAX_POINTS:
+            rows, points["colour"] = lit_samples(sets, state.subject.samples.ids)
+            for name, field in (("x", self.x), ("y", self.y)):
+                points[name] = components.scores[rows, field.value]
+        self.figure.lit.data = points
 
     def _select(self, chosen: np.ndarray) -> None:
         """Pick samples; a browser that is behind may still have points that are gone."""

@@ -19,6 +19,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
     PlaceBins,
     PlaceView,
     colour_of,
+    lit_of_view,
     make_place_bins,
     mark_of,
 )
@@ -58,6 +59,8 @@ class PlacesPanel:
         self.figure = PlacesFigure()
         self._turn = Turn(self.figure.plot, self._draw)
         self._bins = Question(state.session, "bins of hits", self._on_bins)
+        self._lit = Question(state.session, "what is lit up in bins of hits", self._on_lit)
+        self._lit_bars: dict[str, Any] | None = None
         self.mode = pmui.RadioButtonGroup(
             label="", options=MODES, value=CONTIGS, size="small", margin=(6, 6, 4, 8),
             sx={"& .MuiToggleButton-root": {"padding": "3px 7px", "fontSize": "12px"}},
@@ -78,6 +81,7 @@ class PlacesPanel:
         self._state.param.watch(self._follow_result, "result")
         self._state.param.watch(lambda _: self._redraw(), "found")
         self._state.param.watch(lambda _: self._turn.ask(), "hit")
+        self._state.session.highlights.param.watch(lambda _: self._redraw(), "sets")
         self.mode.param.watch(lambda _: self.show_whole(), "value")
         self.select_button.on_click(lambda _: self.turn_selecting())
         plot = self.figure.plot
@@ -122,6 +126,7 @@ class PlacesPanel:
         if start < end:
             view = PlaceView(self.mode.value, start, end, self._width)
             self._bins.ask(make_place_bins, found, view)
+            self._lit.ask(lit_of_view, self._state.session.highlights.shown, found, view)
 
     def _redraw(self) -> None:
         self._is_stale = True
@@ -141,6 +146,10 @@ class PlacesPanel:
         self._waiting = bins
         self._turn.ask()
 
+    def _on_lit(self, bars: dict[str, Any]) -> None:
+        self._lit_bars = bars
+        self._turn.ask()
+
     def _draw(self) -> None:
         bins, self._waiting = self._waiting, None
         with pn.io.hold():
@@ -150,6 +159,9 @@ class PlacesPanel:
                 self.figure.show(
                     bins.columns, bins.bars, bins.rows, bins.names, bins.borders, bins.labels
                 )
+            if self._lit_bars is not None:
+                self.figure.lit.show(self._lit_bars)
+                self._lit_bars = None
             self.figure.chosen.data = mark_of(self._state.result, self._state.hit, self.shown)
 
     def _move(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.plots.bin_size import round_size
+from genoviz_app.plots.lit_stretches import Lit, lit_bars
 from genoviz_app.plots.offtarget_places import BAR_COLOUR, MISMATCH_COLOURS
 
 CONTIGS, GENOME, SCORES = "contigs", "genome", "scores"
@@ -18,6 +20,8 @@ MAX_CONTIGS = 24
 FAINTEST = 0.35
 N_SCORES = 20
 LETTER_PIXELS, MAX_NAMES = 7, 200
+LIT_HEIGHT, LIT_SHARE = 0.2, 0.04
+"""Room of each set that is lit up: of a row, and of all rows."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +218,23 @@ def contig_names(
 def shorten(name: str) -> str:
     """Return a name that has room beside an axis."""
     return name if len(name) <= 11 else f"{name[:10]}…"
+
+
+def lit_of_view(sets: Iterable[Lit], found: FoundHits, view: PlaceView) -> dict[str, Any]:
+    """Return the bars of what is lit up: below each contig, or below all rows."""
+    planes = found.result.genome.planes
+    per_pixel = (view.end - view.start) / max(view.width, 1)
+    if view.mode == CONTIGS:
+        contigs = enumerate(shown_contigs(planes.offsets).tolist())
+        rows = [(planes.names[contig], 0.0, -row - 0.5) for row, contig in contigs]
+        height = LIT_HEIGHT
+    else:
+        n = N_SCORES if view.mode == SCORES else found.result.query.max_mismatches + 1
+        is_seen = (planes.offsets[1:] > view.start) & (planes.offsets[:-1] < view.end)
+        seen = np.flatnonzero(is_seen)[:MAX_NAMES].tolist()
+        rows = [(planes.names[contig], float(planes.offsets[contig]), -0.6) for contig in seen]
+        height = LIT_SHARE * n
+    return lit_bars(sets, rows, (view.start, view.end), per_pixel, height)
 
 
 def mark_of(

@@ -9,6 +9,7 @@ import pytest
 from genoviz import simulate_genotypes, write_plink
 from genoviz.analyses.genotypes.relatives import RelatedPairs
 from genoviz_app.pages.genotypes.long_table import LongTable
+from genoviz_app.pages.genotypes.samples.components_panel import ComponentsPanel
 from genoviz_app.pages.genotypes.samples.panel import SampleList
 from genoviz_app.pages.genotypes.samples.relationship_panel import (
     PAIR_COLUMNS,
@@ -17,6 +18,7 @@ from genoviz_app.pages.genotypes.samples.relationship_panel import (
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.samples import FEW, MANY, ScatterFigure
+from genoviz_app.session.lit_sets import Highlight
 from tests.app.conftest import poll_until
 
 
@@ -101,6 +103,28 @@ def test_picked_points_keep_their_colour_however_many_there_are(n, is_edged):
     others = points.nonselection_glyph.fill_alpha
     assert others * n <= 0.14 * MANY * (1 + 1e-9)
     assert points.selection_glyph.fill_alpha == 1
+
+
+def test_samples_that_are_lit_have_rings_without_a_graph(session, tmp_path):
+    write_plink(simulate_genotypes(20, 30, seed=1), tmp_path / "herd")
+    state = GenotypeState(session)
+    session.genotypes.open(str(tmp_path / "herd.bed"))
+    poll_until(session.poll, lambda: state.opened is not None)
+    panel = ComponentsPanel(state)
+    panel.run()
+    poll_until(session.poll, lambda: state.components is not None)
+    ids = state.subject.samples.ids
+    names = (f"{ids[4]}#1#chr1", str(ids[9]), "absent")
+    session.highlights.light_up(Highlight("some", "sample", samples=names))
+    poll_until(session.poll, lambda: session.highlights.sets or session.problem)
+    (lit,) = session.highlights.sets
+    assert lit.words == "3 samples"
+    rings = panel.figure.lit.data
+    assert rings["x"].tolist() == state.components.scores[[4, 9], 0].tolist()
+    assert rings["y"].tolist() == state.components.scores[[4, 9], 1].tolist()
+    assert rings["colour"] == [lit.colour] * 2
+    session.highlights.hide(lit.key)
+    assert len(panel.figure.lit.data["x"]) == 0
 
 
 def test_the_buttons_of_picked_samples_have_a_line_of_their_own(session, tmp_path):

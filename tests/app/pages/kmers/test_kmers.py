@@ -26,10 +26,11 @@ from genoviz_app.opening.index_data import BlockSizes, BuildReport
 from genoviz_app.pages.kmers import KmersPage
 from genoviz_app.pages.kmers.counting import iter_count_text
 from genoviz_app.pages.kmers.genome_bins import GenomeView, choose_bins, iter_make_bins
-from genoviz_app.pages.kmers.genome_panel import show_contigs
+from genoviz_app.pages.kmers.genome_panel import lit_of_view, show_contigs
 from genoviz_app.pages.kmers.hits import (
     GenomeAxis,
     bin_hits,
+    highlight_of,
     hit_rows,
     iter_find_hits,
     iter_write_hits,
@@ -40,6 +41,7 @@ from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.kmer_matrix import MatrixFigure
 from genoviz_app.session.address import MAX_K, Address
+from genoviz_app.session.lit_sets import LitSet
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
 from tests.oracles.kmers import find_both
@@ -221,6 +223,11 @@ def test_bins_have_every_hit_and_the_counts_of_every_place(opened, contig):
     wanted = [hit for hit in places("ACG") if contig in (-1, hit[0])]
     assert bins.hits["forward"].sum() == sum(strand > 0 for _, _, strand in wanted)
     assert bins.hits["reverse"].sum() == sum(strand < 0 for _, _, strand in wanted)
+    bars = lit_of_view([LitSet(highlight_of(built, hits), 1, "#ff0000", "")], axis, view)
+    shifts = [int(axis.offsets[at]) if contig < 0 else 0 for at, *_ in wanted]
+    for (_, start, _), shift in zip(wanted, shifts, strict=True):
+        ends = zip(bars["left"], bars["right"], strict=True)
+        assert any(left <= start + shift and start + shift + 3 <= right for left, right in ends)
     texts = list(CONTIGS.values()) if contig < 0 else [list(CONTIGS.values())[contig]]
     every = [
         len(places(part)) if set(part) <= set("ACGT") else 0

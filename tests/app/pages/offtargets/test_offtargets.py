@@ -39,6 +39,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
     GENOME,
     SCORES,
     PlaceView,
+    lit_of_view,
     make_place_bins,
 )
 from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
@@ -58,6 +59,7 @@ from genoviz_app.pages.offtargets.search.query import (
 from genoviz_app.pages.offtargets.search.running import SearchStep, iter_search
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.session.address import Address
+from genoviz_app.session.lit_sets import Highlight, LitSet
 from tests.app.conftest import poll_until
 
 NUMBERS = random.Random(5)
@@ -325,6 +327,12 @@ def test_bins_have_every_hit_once(result, mode):
     bins = make_place_bins(found, PlaceView(mode, 0, length, 300))
     assert bins.columns["n"].sum() == (n_scored if mode == SCORES else len(found))
     assert bins.columns["fewest"].min() == 0
+    names, offsets = result.genome.planes.names, result.genome.planes.offsets
+    things = Highlight.of_region(PathRegion(names[1], 100, 5_000))
+    lit = lit_of_view([LitSet(things, 1, "#ff0000", "")], found, bins.view)
+    shift = 0 if mode == CONTIGS else int(offsets[1])
+    assert (lit["left"], lit["right"]) == ([100 + shift], [5_000 + shift])
+    assert lit["bottom"] == [-1.5 if mode == CONTIGS else -0.6]
     part = make_place_bins(found, PlaceView(CONTIGS, 20_000, 20_300, 900))
     is_near = (result.hits.starts >= 20_000) & (result.hits.starts < 20_300)
     assert part.bin_bp == 1
