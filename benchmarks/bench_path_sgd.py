@@ -10,10 +10,6 @@ from __future__ import annotations
 import statistics
 import time
 from dataclasses import dataclass
-from functools import partial
-from unittest import mock
-
-import numpy as np
 
 from benchmarks.real_data import find_real_data
 from benchmarks.rows import Row, make_row
@@ -183,39 +179,29 @@ def measure_chromosome(preset: str) -> list[Row]:
 
 def measure_designs(graph: PangenomeGraph, size: str) -> list[Row]:
     """Time the cooling branch with each design of the kernel."""
-    import cupy
-
-    from genoviz.kernels.path_sgd import cuda as kernel
-
     designs = {
-        "windows, node records, states in registers": (kernel.Variant(), 32),
-        "the same, four coordinate arrays": (kernel.Variant(node_arrays=True), 32),
-        "the same, random states in memory": (kernel.Variant(rng=1), 32),
-        "the same, data reuse factor 2": (kernel.Variant(reuse=2), 32),
-        "the same, data reuse factor 4": (kernel.Variant(reuse=4), 32),
-        "single updates": (kernel.Variant(), 1),
-        "single updates, without warp merging": (kernel.Variant(warp_merge=False), 1),
-        "single updates, four coordinate arrays": (kernel.Variant(node_arrays=True), 1),
-        "single updates, coalesced states in memory": (kernel.Variant(rng=1), 1),
-        "single updates, strided states in memory": (kernel.Variant(rng=2), 1),
+        "windows, node records, states in registers": {"window": 32},
+        "the same, four coordinate arrays": {"window": 32, "data_layout": "arrays"},
+        "the same, random states in memory": {"window": 32, "random_states": "coalesced"},
+        "the same, data reuse factor 2": {"window": 32, "data_reuse": 2},
+        "the same, data reuse factor 4": {"window": 32, "data_reuse": 4},
+        "single updates": {"window": 1},
+        "single updates, without warp merging": {"window": 1, "merge_warps": False},
+        "single updates, four coordinate arrays": {"window": 1, "data_layout": "arrays"},
+        "single updates, coalesced states in memory": {"window": 1, "random_states": "coalesced"},
+        "single updates, strided states in memory": {"window": 1, "random_states": "strided"},
     }
-    rng_states = cupy.random.randint(1, 2**31, 12 * 2**19, dtype=np.uint32)
     records = build_path_records(graph, min_steps=2)
     n_updates = min(10 * records.n_steps, 10**9)
-    original = kernel.make_updates
     rows, base = [], None
-    for name, (variant, window) in designs.items():
-        designed = partial(
-            original, variant=variant, rng_states=rng_states if variant.rng else None
-        )
-        with mock.patch.object(kernel, "make_updates", designed):
-            run = PathSgdRun(graph, records, None, LayoutOptions(window=window), 0, "cuda")
-            run.make_updates(20, n_updates // 10)
-            rates = []
-            for _ in range(3):
-                start = time.perf_counter()
-                n_done = run.make_updates(20, n_updates)
-                rates.append(n_done / (time.perf_counter() - start) / 1e9)
+    for name, design in designs.items():
+        run = PathSgdRun(graph, records, None, LayoutOptions(**design), 0, "cuda")
+        run.make_updates(20, n_updates // 10)
+        rates = []
+        for _ in range(3):
+            start = time.perf_counter()
+            n_done = run.make_updates(20, n_updates)
+            rates.append(n_done / (time.perf_counter() - start) / 1e9)
         rate = statistics.median(rates)
         base = base or rate
         rows.append(

@@ -165,7 +165,7 @@ def _gpu_name() -> str:
 def explain_gpu_failure(error: BaseException | None) -> str:
     """Return what an error of CuPy means, as one sentence; "" for any other error.
 
-    If the GPU answers no more, ``"auto"`` means the CPU from now on.
+    If the GPU has failed, ``"auto"`` means the CPU from now on.
     """
     if not type(error).__module__.startswith("cupy"):
         return ""
@@ -191,7 +191,7 @@ def explain_gpu_failure(error: BaseException | None) -> str:
 
 
 def limit_gpu_memory(n_bytes: int) -> None:
-    """Let this process, and those that it starts, take so much memory of the GPU and no more.
+    """Limit the memory of the GPU that this process, and those that it starts, take.
 
     What needs more ends with a sentence, and others' memory is left alone.
     """

@@ -138,15 +138,25 @@ def test_options_in_the_document_on_intervals_exist():
         assert options <= known[command], (command, options - known[command])
 
 
-def readme_blocks(language):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def blocks_of(name, language):
+    text = (ROOT / name).read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def test_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
-    (block,) = readme_blocks("python")
+    (block,) = blocks_of("README.md", "python")
     exec(compile(block, "README.md", "exec"), {})
     assert "PathStress" in capsys.readouterr().out
     assert (tmp_path / "graph.lay").exists()
+
+
+def test_python_of_the_guide_makes_a_view_of_the_graph():
+    (block,) = blocks_of("docs/explore.md", "python")
+    *lines, view = block.splitlines()
+    found = {}
+    exec(compile("\n".join(lines), "explore.md", "exec"), found)
+    view = eval(view, found)
+    assert view.run.graph.n_nodes == 3_500
+    assert view.panel.styles["height"] == "520px"

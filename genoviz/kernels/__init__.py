@@ -1,6 +1,6 @@
 """Kernels: functions over arrays, each for the CPU and for NVIDIA GPUs; they trust their input.
 
-Each has a ``cpu.py`` and a ``cuda.py``, but for those in `CPU_ONLY`.
+Each has a ``cpu.py`` and a ``cuda.py``, except for those in `CPU_ONLY`.
 """
 
 CPU_ONLY = {

@@ -123,7 +123,7 @@ def samples_folder() -> Path:
 
 
 class _GivenUpError(Exception):
-    """Nobody waits for the download any more."""
+    """The download was given up."""
 
 
 class Download:

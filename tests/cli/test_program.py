@@ -27,7 +27,7 @@ from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS
 from genoviz.cli import commands
 from genoviz.cli import samples as simulate_command
-from genoviz.cli.common_options import BackendName
+from genoviz.cli.common_options import BackendName, spread_records
 from genoviz.cli.graph import draw as draw_command
 from genoviz.cli.graph import layout as layout_command
 from genoviz.cli.main import main
@@ -345,7 +345,7 @@ def test_dashboard_that_cannot_be_served_says_why(run, served, error, message):
 
 
 def test_defaults_are_those_of_the_library():
-    parameters = inspect.signature(layout_command.layout).parameters
+    parameters = inspect.signature(spread_records(layout_command.layout)).parameters
     names = {"n_iterations": "iterations", "n_threads": "threads"}
     for field in dataclasses.fields(LayoutOptions):
         assert parameters[names.get(field.name, field.name)].default == field.default

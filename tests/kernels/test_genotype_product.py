@@ -334,7 +334,7 @@ def test_products_genotype_by_genotype_are_those_of_the_dense_matrix(shape, k):
 def test_sums_that_might_not_fit_are_taken_in_between(monkeypatch):
     needs_amx()
     monkeypatch.setattr(cpu, "has_amx", lambda: True)
-    monkeypatch.setattr(cpu_integers.IntegerProduct, "most_steps", 1)
+    monkeypatch.setattr(cpu_integers.IntegerProduct, "max_steps", 1)
     check_products("cpu", 1100, 1300, 4, seed=10)
 
 

@@ -68,7 +68,7 @@ def iter_product(
 ) -> Iterator[Progress]:
     """Multiply once with a matrix of genotypes; the last step has the product.
 
-    It is that of `GenotypeMatrix`, but for the order in which blocks of variants are added up. A
+    It is that of `GenotypeMatrix`, except for the order in which blocks of variants are added up. A
     block goes to a GPU once, and takes it less than a second.
 
     Parameters

@@ -19,8 +19,8 @@ def covariate_columns(
 ) -> dict[str, np.ndarray]:
     """Return a column of a table as covariates by name.
 
-    Numbers are one covariate. Categories are an indicator each, but for the first in the alphabet,
-    which the intercept stands for.
+    Numbers are one covariate. Categories are an indicator each, except for the first in the
+    alphabet, which the intercept stands for.
 
     Parameters
     ----------

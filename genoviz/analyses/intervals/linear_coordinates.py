@@ -264,7 +264,7 @@ def ordered_pair(
     Raises
     ------
     ParameterError
-        As for `linear_pair`, but for coordinates that are real, negative or large; if an empty
+        As for `linear_pair`, except for coordinates that are real, negative or large; if an empty
         interval of real coordinates is to be widened; if whole numbers and real ones come
         together and one is not float64.
     """

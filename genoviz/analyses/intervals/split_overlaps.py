@@ -85,7 +85,7 @@ def count_split_overlaps(
 
 
 def _are_apart(blocks: Intervals, owners: np.ndarray) -> bool:
-    """Tell whether the blocks of each interval have bases, and come by start, none over another."""
+    """Return whether no block is empty, and those of an interval are sorted without overlaps."""
     goes_on = owners[1:] == owners[:-1]
     is_before = blocks.contig_ids[1:] == blocks.contig_ids[:-1]
     is_before &= blocks.ends[:-1] <= blocks.starts[1:]

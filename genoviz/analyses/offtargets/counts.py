@@ -116,7 +116,7 @@ def find_closest_offtargets(
     """Return the sites with the fewest mismatches of each guide, ``limit`` at most.
 
     Of sites with as many mismatches the first in the genome are taken. The hits are counted first,
-    so that no more are kept than are wanted; there are no bulges.
+    so that only those that are wanted are kept; there are no bulges.
 
     Parameters
     ----------

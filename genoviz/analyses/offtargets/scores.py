@@ -41,7 +41,7 @@ for _code, _base in enumerate("ACGT"):
 
 
 def has_scores(pattern: str) -> bool:
-    """Tell whether hits of a pattern have scores: 20 nt, then a PAM of ``PAMS``.
+    """Return whether hits of a pattern have scores: 20 nt, then a PAM of ``PAMS``.
 
     Examples
     --------

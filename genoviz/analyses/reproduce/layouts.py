@@ -9,8 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stres
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.reproduce.figures import LAYOUT, Measured, Point, RunOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
-from genoviz.backend import Backend, describe_backend, load_kernel
+from genoviz.backend import Backend, describe_backend
 from genoviz.model import GraphLayout, PangenomeGraph
 
 N_SAMPLES = 200_000
@@ -181,9 +179,8 @@ def measure_ablation(options: RunOptions) -> Steps:
     for backend in options.backends:
         series, base = describe_backend(backend), None
         designs = _designs(backend)
-        for n, (name, (more, prepare)) in enumerate(designs.items()):
-            run = PathSgdRun(graph, records, None, LayoutOptions(**more), 0, backend)
-            prepare(run)
+        for n, (name, design) in enumerate(designs.items()):
+            run = PathSgdRun(graph, records, None, LayoutOptions(**design), 0, backend)
             rate = _rate(run, 3 * graph.n_steps)
             base = base or rate
             points.append(Point(series, n, rate / base, name))
@@ -202,39 +199,23 @@ def _rate(run: PathSgdRun, n_updates: int) -> float:
     return max(rates)
 
 
-def _designs(backend: Backend) -> dict[str, tuple[dict[str, Any], Any]]:
-    """Return options of the run of each design, and what prepares it."""
+def _designs(backend: Backend) -> dict[str, dict[str, Any]]:
+    """Return the options of each design."""
     if backend == "cpu":
-
-        def leave(_run: PathSgdRun) -> None:
-            """Leave a run as it is."""
-
         return {
-            "single updates, one thread": ({"window": 1, "n_threads": 1}, leave),
-            "+ all threads": ({"window": 1}, leave),
-            "+ windows of 32 steps": ({"window": 32}, leave),
+            "single updates, one thread": {"window": 1, "n_threads": 1},
+            "+ all threads": {"window": 1},
+            "+ windows of 32 steps": {"window": 32},
         }
-    variant = load_kernel("path_sgd", backend).Variant
-    plain = {"node_arrays": True, "warp_merge": False, "rng": 2}
+    apart = {"window": 1, "merge_warps": False}
     return {
-        "single updates": ({"window": 1}, partial(_design, variant(**plain))),
-        f"+ {GAINS[0]}": (
-            {"window": 1}, partial(_design, variant(warp_merge=False, rng=2)),
-        ),
-        f"+ {GAINS[1]}": ({"window": 1}, partial(_design, variant(warp_merge=False, rng=1))),
-        f"+ {GAINS[2]}": ({"window": 1}, partial(_design, variant(rng=1))),
-        "+ random states in registers": ({"window": 1}, partial(_design, variant())),
-        "+ windows of 32 steps": ({"window": 32}, partial(_design, variant())),
-    }  # fmt: skip
-
-
-def _design(variant: Any, run: PathSgdRun) -> None:
-    """Have a run on a GPU make its updates by another design of the kernel."""
-    states = None
-    if variant.rng:
-        states = run.xp.random.randint(1, 2**31, 12 * 2**19, dtype=np.uint32)
-    updates = partial(run.kernel.make_updates, variant=variant, rng_states=states)
-    run.kernel = SimpleNamespace(make_updates=updates)
+        "single updates": apart | {"data_layout": "arrays", "random_states": "strided"},
+        f"+ {GAINS[0]}": apart | {"random_states": "strided"},
+        f"+ {GAINS[1]}": apart | {"random_states": "coalesced"},
+        f"+ {GAINS[2]}": {"window": 1, "random_states": "coalesced"},
+        "+ random states in registers": {"window": 1},
+        "+ windows of 32 steps": {"window": 32},
+    }
 
 
 def measure_tradeoff(options: RunOptions) -> Steps:

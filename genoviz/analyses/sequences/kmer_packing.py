@@ -85,7 +85,7 @@ class AmbiguousKmers:
         return AmbiguousKmers(self.numbers, _OTHER_STRAND[self.sets[places]], self.offsets)
 
     def is_turned(self) -> np.ndarray:
-        """Tell which k-mers come after their reverse complement in the alphabet; bool, (n,)."""
+        """Return which k-mers come after their reverse complement in the alphabet; bool, (n,)."""
         letters, others = _LETTER_OF_SET[self.sets], _LETTER_OF_SET[self.turned().sets]
         differences = np.append(np.flatnonzero(letters != others), len(letters))
         firsts = differences[np.searchsorted(differences, self.offsets[:-1])]
@@ -194,7 +194,7 @@ def _take(sets: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> Ambiguo
 
 @njit(nogil=True, cache=True)
 def mark_ambiguous(sets, offsets, is_ambiguous):
-    """Tell which k-mers have a set of several bases."""
+    """Return which k-mers have a set of several bases."""
     for i in range(len(is_ambiguous)):
         several = np.uint8(0)
         for at in range(offsets[i], offsets[i + 1]):

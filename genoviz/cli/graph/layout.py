@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,67 +38,118 @@ if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.run import LayoutSnapshot
     from genoviz.model import PangenomeGraph
 
-_SCHEDULE, _SAMPLING = "Schedule", "Sampling"
-Iterations = Annotated[
-    int, option("Iterations, each with its own rate.", within=(1, 10**6), panel=_SCHEDULE)
-]
-UpdatesPerStep = Annotated[
-    float,
-    option(
-        "Updates in an iteration for each step of the paths.", within=(1e-6, 1e6), panel=_SCHEDULE
-    ),
-]
-EtaMax = Annotated[
-    float | None,
-    option(
-        "First learning rate, bp.",
-        within=(1e-12, 1e18),
-        show_default="longest path in steps, squared",
-        panel=_SCHEDULE,
-    ),
-]
+_SCHEDULE, _SAMPLING, _DESIGN = "Schedule", "Sampling", "Design of the kernel on a GPU"
+
+
+class DataLayout(StrEnum):
+    """How coordinates lie in memory."""
+
+    records = "records"
+    arrays = "arrays"
+
+
+class RandomStates(StrEnum):
+    """Where states of random numbers are."""
+
+    registers = "registers"
+    coalesced = "coalesced"
+    strided = "strided"
+
+
+@dataclass(frozen=True)
+class SgdOptions:
+    """Options of path-guided SGD; any of them means that method."""
+
+    iterations: Annotated[
+        int, option("Iterations, each with its own rate.", within=(1, 10**6), panel=_SCHEDULE)
+    ] = 30
+    updates_per_step: Annotated[
+        float,
+        option(
+            "Updates in an iteration for each step of the paths.",
+            within=(1e-6, 1e6),
+            panel=_SCHEDULE,
+        ),
+    ] = 10.0
+    eta_max: Annotated[
+        float | None,
+        option(
+            "First learning rate, bp.",
+            within=(1e-12, 1e18),
+            show_default="longest path in steps, squared",
+            panel=_SCHEDULE,
+        ),
+    ] = None
+    cooling_start: Annotated[
+        float,
+        option(
+            "Share of the iterations after which all jumps are local.",
+            within=(0, 1),
+            panel=_SCHEDULE,
+        ),
+    ] = 0.5
+    first_iteration: Annotated[
+        int,
+        option(
+            "Where in the schedule to begin; above 0 re-heats --start gently.",
+            within=(0, 10**6),
+            panel=_SCHEDULE,
+        ),
+    ] = 0
+    step_reduction: Annotated[
+        float,
+        option(
+            "How many times fewer pairs of steps an iteration draws.",
+            within=(1, 1e6),
+            panel=_SCHEDULE,
+        ),
+    ] = 1.0
+    theta: Annotated[
+        float, option("Zipf exponent of local jumps.", within=(0.001, 0.999), panel=_SAMPLING)
+    ] = 0.99
+    space: Annotated[
+        int | None,
+        option(
+            "Longest local jump, steps.",
+            within=(1, 2**40),
+            show_default="longest path",
+            panel=_SAMPLING,
+        ),
+    ] = None
+    window: Annotated[
+        int | None,
+        option(
+            "Neighbouring steps that share a jump: 1, 2, 4, 8, 16 or 32.",
+            within=(1, 32),
+            show_default="by size of the graph",
+            panel=_SAMPLING,
+        ),
+    ] = None
+    data_layout: Annotated[
+        DataLayout, option("Coordinates of a node in a record, or in four arrays.", panel=_DESIGN)
+    ] = DataLayout.records
+    random_states: Annotated[
+        RandomStates,
+        option(
+            "SplitMix64 in registers, or XORWOW in memory, coalesced or strided.", panel=_DESIGN
+        ),
+    ] = RandomStates.registers
+    merge_warps: Annotated[
+        bool, option("Have all threads of a warp take the same branch.", panel=_DESIGN)
+    ] = True
+    data_reuse: Annotated[
+        int, option("Updates made of each pair of steps read.", within=(1, 32), panel=_DESIGN)
+    ] = 1
+
+
 Eps = Annotated[float, option("Last learning rate, bp.", within=(1e-12, 1e18), panel=_SCHEDULE)]
-CoolingStart = Annotated[
-    float,
-    option(
-        "Share of the iterations after which all jumps are local.", within=(0, 1), panel=_SCHEDULE
-    ),
-]
-FirstIteration = Annotated[
-    int,
-    option(
-        "Where in the schedule to begin; above 0 re-heats --start gently.",
-        within=(0, 10**6),
-        panel=_SCHEDULE,
-    ),
-]
-Theta = Annotated[
-    float, option("Zipf exponent of local jumps.", within=(0.001, 0.999), panel=_SAMPLING)
-]
-Space = Annotated[
-    int | None,
-    option(
-        "Longest local jump, steps.",
-        within=(1, 2**40),
-        show_default="longest path",
-        panel=_SAMPLING,
-    ),
-]
-Window = Annotated[
-    int | None,
-    option(
-        "Neighbouring steps that share a jump: 1, 2, 4, 8, 16 or 32.",
-        within=(1, 32),
-        show_default="by size of the graph",
-        panel=_SAMPLING,
-    ),
-]
 Threads = Annotated[
     int | None,
     option(
         "CPU threads; with 1, a seed gives the same bits.", within=(1, 4096), show_default="all"
     ),
 ]
+LIBRARY_NAMES = {"iterations": "n_iterations"}
 ENDINGS = {"-o": {"layout": (".lay",), "text": (".tsv",)}, "--tsv": {"text": (".tsv",)}}
 
 
@@ -172,6 +224,7 @@ FirstPlaces = Annotated[
     "genoviz layout graph.gfa -o graph.lay --quality converged",
     "genoviz layout graph.gfa -o better.lay --start graph.lay",
     "genoviz layout graph.gfa -o graph.lay --method path-sgd --iterations 60",
+    "genoviz layout graph.gfa -o graph.lay --data-layout arrays --backend cuda",
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
 )
 def layout(
@@ -191,17 +244,10 @@ def layout(
     ] = None,
     method: MethodOption = None,
     quality: QualityOption = None,
-    iterations: Iterations = 30,
-    updates_per_step: UpdatesPerStep = 10.0,
-    eta_max: EtaMax = None,
     eps: Eps = 0.1,
-    cooling_start: CoolingStart = 0.5,
-    first_iteration: FirstIteration = 0,
     rounds: Rounds = None,
-    theta: Theta = 0.99,
-    space: Space = None,
     initialisation: FirstPlaces = Initialisation.d,
-    window: Window = None,
+    sgd: SgdOptions = SgdOptions(),
     seed: SeedOption = 0,
     threads: Threads = None,
     backend: BackendOption = BackendName.auto,
@@ -219,7 +265,7 @@ def layout(
     """Lay a graph out by its paths, and write the layout.
 
     From coarse to fine by default. Path-guided SGD, the published algorithm, has the defaults of
-    odgi layout, but for --eps, and needs eight times the updates. The layout is measured by its
+    odgi layout, except for --eps, and needs eight times the updates. The layout is measured by its
     sampled path stress; compare it between layouts of one graph: lower is better.
 
     Where no path leads, guides are made: reference paths of SN, SO and SR tags (rGFA), and walks
@@ -233,14 +279,8 @@ def layout(
         "n_threads": threads,
     }
     of_sgd = {
-        "n_iterations": iterations,
-        "updates_per_step": updates_per_step,
-        "eta_max": eta_max,
-        "theta": theta,
-        "space": space,
-        "cooling_start": cooling_start,
-        "first_iteration": first_iteration,
-        "window": window,
+        LIBRARY_NAMES.get(name, name): value.value if isinstance(value, StrEnum) else value
+        for name, value in asdict(sgd).items()
     }
     method = _find_method(method, of_sgd, {"--quality": quality, "--rounds": rounds})
     options |= of_sgd if method is Method.path_sgd else {"n_rounds": _n_rounds(quality, rounds)}

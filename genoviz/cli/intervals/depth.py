@@ -176,7 +176,7 @@ def depth(
     """Write the depth of intervals or reads as a bedGraph.
 
     It is that of 'bedtools genomecov -bg -split', for reads after 'samtools view -F 1796'; with
-    --per-base it is that of 'samtools depth', but for its lines of depth 0. Where mates overlap
+    --per-base it is that of 'samtools depth', except for its lines of depth 0. Where mates overlap
     they count twice. Intervals without length cover nothing, and what reaches beyond the end of
     its contig is cut off there. With -o, .bw writes bigWig.
 

@@ -103,7 +103,7 @@ def _load(
 
 
 def store_entry(folder: Path, entry: Entry) -> Generator[Progress, None, bool]:
-    """Keep an entry, and tell whether that went well; yields bytes done and in all."""
+    """Keep an entry, and return whether that went well; yields bytes done and in all."""
     total = sum(array.nbytes for array in entry.arrays.values())
     new = None
     try:

@@ -104,7 +104,7 @@ def file_state(path: Path) -> State:
 
 
 def changed(path: Path) -> FileFormatError:
-    """Return the error of a file that is not any more what it was."""
+    """Return the error of a file that has changed since it was opened."""
     return FileFormatError(path, "changed while it was read; open it again once it is complete")
 
 

@@ -111,7 +111,7 @@ def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:
     """Write genotypes as VCF 4.3, compressed as BGZF where ``path`` ends in ``.gz`` or ``.bgz``.
 
     A1, which dosages count, is ALT; A2 is REF, whether or not the reference has it. Alleles are
-    written as they are, but for those that are not known: ``0`` becomes ``.``, and ``N`` in REF.
+    written as they are, except for those that are not known: ``0`` becomes ``.``, and ``N`` in REF.
     Positions that are not known are 0. VCF has one name of a sample: the IID.
 
     Raises

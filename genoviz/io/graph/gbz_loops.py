@@ -31,7 +31,7 @@ def _read_code(data, at):
 
 @njit(nogil=True, cache=True, inline="always")
 def _is_canonical(a, b):
-    """Tell which of a link's two directions is listed: that of the smaller node, then forward."""
+    """Return which of a link's two directions is listed: that of the smaller node, then forward."""
     if a & 1 == 0:
         return b >> 1 >= a >> 1
     return b >> 1 > a >> 1 or b == a - 1

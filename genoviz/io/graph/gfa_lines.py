@@ -34,7 +34,7 @@ _SUM_SHIFT = np.uint64(56)
 
 @njit(nogil=True, inline="always")
 def is_line_end(data, i):
-    """Tell whether the text ends at ``i``, or the line does, with or without a return."""
+    """Return whether the text ends at ``i``, or the line does, with or without a return."""
     n = len(data)
     if i >= n or data[i] == NEWLINE:
         return True
@@ -43,7 +43,7 @@ def is_line_end(data, i):
 
 @njit(nogil=True, inline="always")
 def _has_record_type(data, i):
-    """Tell whether the line at ``i`` is empty, a comment, or starts with one capital letter."""
+    """Return whether the line at ``i`` is empty, a comment, or starts with one capital letter."""
     if is_line_end(data, i) or data[i] == HASH:
         return True
     if data[i] < 65 or data[i] > 90:
@@ -59,7 +59,7 @@ def _first_line(data):
 
 @njit(nogil=True, inline="always")
 def _has_newline(word):
-    """Tell whether one of the 8 bytes of a word is a newline."""
+    """Return whether one of the 8 bytes of a word is a newline."""
     x = word ^ _NEWLINES
     return (((x & _LOW_BITS) + _LOW_BITS) | x | _LOW_BITS) != _ALL_BITS
 
@@ -286,7 +286,7 @@ def _count_bytes(data, words, start, stop, wanted, bits):
 
 @njit(nogil=True, inline="always")
 def _ends_step(data, i):
-    """Tell whether a comma stands there, or a semicolon behind an orientation: a jump."""
+    """Return whether a comma stands there, or a semicolon behind an orientation: a jump."""
     return data[i] == COMMA or (
         data[i] == SEMICOLON and (data[i - 1] == PLUS or data[i - 1] == MINUS)
     )

@@ -101,7 +101,7 @@ def _hash(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _is_name(data, start, n_bytes, node, names, name_offsets):
-    """Tell whether ``data[start:start + n_bytes]`` is the name of ``node``.
+    """Return whether ``data[start:start + n_bytes]`` is the name of ``node``.
 
     Compares from the end, where the names of neighbours differ.
     """

@@ -108,7 +108,7 @@ def parse_links(data, words, lines, first, last, table, edges):
 
 @njit(nogil=True, inline="always")
 def _all_blunt(data, start, stop):
-    """Tell whether an overlaps field has only ``*`` and ``0M``, or nothing."""
+    """Return whether an overlaps field has only ``*`` and ``0M``, or nothing."""
     if stop == start:
         return True
     i = start
@@ -160,7 +160,7 @@ def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
 
 @njit(nogil=True, inline="always")
 def _ends_step(data, i, has_jumps):
-    """Tell whether a comma stands there or, with jumps, a semicolon behind an orientation."""
+    """Return whether a comma stands there or, with jumps, a semicolon behind an orientation."""
     if data[i] == COMMA:
         return True
     return has_jumps and data[i] == SEMICOLON and (data[i - 1] == PLUS or data[i - 1] == MINUS)
@@ -282,4 +282,4 @@ def parse_steps(data, pieces, first, last, table, step_offsets, steps):
     return NOTHING_WRONG
 
 
-# Compiled with borrowed.py, gfa_lines.py, gfa_name_loops.py: 890da7bfa6ec0b54
+# Compiled with borrowed.py, gfa_lines.py, gfa_name_loops.py: 527c4ae92c583864

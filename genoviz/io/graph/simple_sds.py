@@ -197,7 +197,7 @@ def _integer_at(words, width, i):
 
 
 def _translate(words: np.ndarray, width: int, alphabet: np.ndarray, data: np.ndarray) -> bool:
-    """Fill data with the letters of packed numbers, in all threads; tell whether all have one."""
+    """Fill data with the letters of packed numbers, in all threads; return whether all have one."""
     firsts = range(0, len(data), _SLICE)
     with ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS) as pool:
         return all(
@@ -222,7 +222,7 @@ def _translate_part(words, width, alphabet, first, data):
 
 @njit(nogil=True, cache=True)
 def _join_parts(high, n_bits, low, width, length, values):
-    """Fill values of their high parts in unary and their low parts; tell whether they fit."""
+    """Fill values of their high parts in unary and their low parts; return whether they fit."""
     n, bit, last = 0, 0, np.int64(0)
     for k in range(len(high)):
         word = high[k]

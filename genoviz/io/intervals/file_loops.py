@@ -109,7 +109,7 @@ def _read(data, position, n_bytes):
 
 @njit(nogil=True, inline="always")
 def _is_place(offset, n_bytes):
-    """Tell whether a virtual offset lies within a file."""
+    """Return whether a virtual offset lies within a file."""
     return 0 <= offset >> 16 <= n_bytes
 
 

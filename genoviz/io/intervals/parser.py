@@ -50,7 +50,7 @@ class Rows(NamedTuple):
     """What a loop fills; each of shape (n,), or empty where it is not wanted.
 
     ``score_at`` says where in the text a score is that Python has to read, -1 for none, and
-    -2 less that place for what is no number.
+    -2 less that place for what is not a number.
     """
 
     contig_ids: np.ndarray
@@ -81,7 +81,7 @@ class ContigTable(NamedTuple):
 
 @njit(nogil=True, inline="always")
 def _begins_with(data, start, stop, word):
-    """Tell whether a line begins with a word."""
+    """Return whether a line begins with a word."""
     if stop - start < len(word):
         return False
     for i in range(len(word)):
@@ -93,7 +93,7 @@ def _begins_with(data, start, stop, word):
 
 @njit(nogil=True, inline="always")
 def _is_left_out(data, start, stop):
-    """Tell whether a line is a comment, a header of a browser, or blank."""
+    """Return whether a line is a comment, a header of a browser, or blank."""
     first = data[start] if start < stop else _HASH
     if first == _HASH:
         return True
@@ -150,7 +150,7 @@ def _read_decimal(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _may_be_number(data, start, stop):
-    """Tell whether a field could be a number to Python: digits, an exponent, nan, inf."""
+    """Return whether a field could be a number to Python: digits, an exponent, nan, inf."""
     byte = data[start]
     if (byte == _PLUS or byte == _MINUS or byte == _POINT) and start + 1 < stop:
         byte = data[start + 1]
@@ -160,7 +160,7 @@ def _may_be_number(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _is_same(data, at, other, length):
-    """Tell whether two stretches are equal; from the end, where contigs differ."""
+    """Return whether two stretches are equal; from the end, where contigs differ."""
     for k in range(length - 1, -1, -1):
         if data[at + k] != data[other + k]:
             return False

@@ -174,7 +174,7 @@ def _bytes_done(file: Any, kind: str, n_bytes: int) -> int:
 class _Taken:
     """The reads that were taken so far.
 
-    Each different CIGAR is taken apart once, but for long ones, which hardly ever come twice.
+    Each different CIGAR is taken apart once, except for long ones, which hardly ever come twice.
     """
 
     def __init__(

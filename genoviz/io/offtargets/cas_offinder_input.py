@@ -123,7 +123,7 @@ def read_offtarget_input(path: str | PathLike[str], *, needs_genome: bool = True
 def _find_genome(path: Path, line: str, needed: bool) -> Path:
     if not line:
         raise FileFormatError(path, "is blank, needs the genome: a file or folder", line=1)
-    # What is not a name of a file at all is none that is there.
+    # What cannot be the name of a file is not one that exists.
     with contextlib.suppress(OSError, ValueError):
         for found in (Path(line), path.parent / line):
             if found.exists():

@@ -173,7 +173,7 @@ def _copy_part(text, at, stop, upper_case, bases, n, n_stop, bounds, n_bounds, w
 def _copy_vector(text, at, bases, n):
     """Copy some letters; return whether all are A C G T N, and what any and all bits of case are.
 
-    Their number is fixed, so that there is no rest that would take as long as all others.
+    Their number is fixed, so that no remainder takes as long as all others together.
     """
     is_plain = True
     any_case, all_case = np.uint8(0), np.uint8(255)

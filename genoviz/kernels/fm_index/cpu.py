@@ -226,7 +226,7 @@ def _find_block(
 
 @njit(nogil=True, cache=True)
 def _is_in_text(packed, words, number, length, taken, end):
-    """Tell whether the rest of a k-mer is what ends at a position of the text."""
+    """Return whether the rest of a k-mer is what ends at a position of the text."""
     while taken < length:
         n = min(length - taken, 32 - (taken & 31))
         at = np.uint64(end - n)
@@ -341,4 +341,4 @@ def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbo
     invert(_flat_index(index), ids, chain_rows, chain_starts, chain_ends, symbols)
 
 
-# Compiled with cpu_lines.py, instructions.py: eec10e9f0934e295
+# Compiled with cpu_lines.py, instructions.py: 26c3751ee9f6e9ce

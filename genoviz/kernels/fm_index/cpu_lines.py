@@ -78,7 +78,7 @@ def _set_flags(exceptions, flag_shift, flags):
 
 @njit(nogil=True, cache=True)
 def _is_exception(exceptions, flags, flag_shift, position):
-    """Tell whether a position has an exception, which is looked up where its stretch has one."""
+    """Return whether a position has an exception, which is looked up where its stretch has one."""
     flag = position >> flag_shift
     if (flags[flag >> 6] >> np.uint64(flag & 63)) & ONE == ZERO:
         return False

@@ -152,4 +152,4 @@ def extend(index, row_ranges, symbols):
         row_ranges[i, 1] = last
 
 
-# Compiled with cpu_lines.py, instructions.py: eec10e9f0934e295
+# Compiled with cpu_lines.py, instructions.py: 26c3751ee9f6e9ce

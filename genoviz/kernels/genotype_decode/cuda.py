@@ -15,7 +15,7 @@ def decode(packed, n_samples, values):
     """Return the value of each genotype."""
     packed, values = (cupy.ascontiguousarray(cupy.asarray(part)) for part in (packed, values))
     out = cupy.empty((len(packed), n_samples), values.dtype)
-    n_blocks = min(-(-packed.size // THREADS_PER_BLOCK), _most_blocks())
+    n_blocks = min(-(-packed.size // THREADS_PER_BLOCK), _max_blocks())
     if out.size:
         options = (f"-DVALUE={TYPES[values.dtype.name]}",)
         module = load_module(__package__, "genotype_decode.cu", options=options)
@@ -27,5 +27,5 @@ def decode(packed, n_samples, values):
     return out
 
 
-def _most_blocks():
+def _max_blocks():
     return cupy.cuda.Device().attributes["MultiProcessorCount"] * BLOCKS_PER_MULTIPROCESSOR

@@ -135,7 +135,7 @@ def count_codes(packed, n_samples):
 
 
 def _has_few_missing(packed):
-    """Tell whether few genotypes are missing, by some variants from all over."""
+    """Return whether few genotypes are missing, by some variants from all over."""
     some = packed[:: max(1, len(packed) // SAMPLED_VARIANTS)]
     n_missing = np.bitwise_count(some & ~(some >> 1) & 0x55).sum()
     return n_missing <= FEW_MISSING * 4 * some.size

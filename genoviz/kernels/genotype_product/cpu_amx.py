@@ -50,7 +50,7 @@ _LANES = 4
 
 @cache
 def has_amx():
-    """Tell whether this processor has the unit, and the system lets this process use it."""
+    """Return whether this processor has the unit, and the system lets this process use it."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     features = llvmlite.binding.get_host_cpu_features()

@@ -36,8 +36,8 @@ class BlockedProduct:
         """Choose the rows of a block, so that all threads have about equally many."""
         n_units, n_threads = -(-self._n_sums // unit), numba.get_num_threads()
         row_bytes = sum(self._widths) * self._dtype.itemsize
-        most_units = max(min(BLOCK_ROWS, BLOCK_BYTES // row_bytes) // unit, 1)
-        n_rounds = -(-n_units // (most_units * n_threads))
+        max_units = max(min(BLOCK_ROWS, BLOCK_BYTES // row_bytes) // unit, 1)
+        n_rounds = -(-n_units // (max_units * n_threads))
         self._n_rows = -(-n_units // (n_rounds * n_threads)) * unit
         self._n_blocks = -(-self._n_sums // self._n_rows)
         n_workers = min(n_threads, self._n_blocks)

@@ -165,11 +165,11 @@ class IntegerProduct:
 
     Attributes
     ----------
-    most_steps
+    max_steps
         How many steps are summed up in 32 bits, which are enough: a product is below 2^8.
     """
 
-    most_steps = 1 << 16
+    max_steps = 1 << 16
 
     def __init__(self, packed, n_samples, by_sample):
         self._packed = read_only(packed)
@@ -209,7 +209,7 @@ class IntegerProduct:
             tile_shapes(), aligned_zeros((n_workers, VARIANT_STEPS * CHUNK * STEP // 4), np.uint8),
             aligned_zeros((n_workers, VARIANT_STEPS * CHUNK * STEP), np.int8),
             aligned_zeros((n_workers, n_row_tiles * TILE_SUMS), np.int32), n_rows, n_blocks,
-            self.most_steps, out,
+            self.max_steps, out,
         )  # fmt: skip
 
     def _split(self, digits):
@@ -298,7 +298,7 @@ def _write_digits(
 
 @njit(nogil=True, cache=True, parallel=True)
 def _has_codes(packed, n_samples, kind, n_workers):
-    """Tell whether any genotype has a code of the kind."""
+    """Return whether any genotype has a code of the kind."""
     found = np.zeros(n_workers, np.bool_)
     lines = n_samples // 4 // LINE * LINE
     for worker in prange(n_workers):
@@ -316,23 +316,23 @@ def _has_codes(packed, n_samples, kind, n_workers):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _add_products(
-    genotypes, digits, weights, shapes, codes, tiles, sums, n_rows, n_blocks, most_summed, out
+    genotypes, digits, weights, shapes, codes, tiles, sums, n_rows, n_blocks, max_summed, out
 ):
     """Add products; ``genotypes`` is packed, by_sample and kind, ``digits`` a plain `Digits`."""
     by_sample, n_items = genotypes[1], digits[4]
     n_all_steps = -(-n_items // CHUNK) * (CHUNK // STEP)
-    most_steps = SAMPLE_STEPS if by_sample else VARIANT_STEPS
+    max_steps = SAMPLE_STEPS if by_sample else VARIANT_STEPS
     for worker in prange(len(codes)):
         for block in range(worker, n_blocks, len(codes)):
             first = block * n_rows
             n_summed = 0
             sums[worker, :] = 0
-            for step in range(0, n_all_steps, most_steps):
-                if n_summed >= most_summed:
+            for step in range(0, n_all_steps, max_steps):
+                if n_summed >= max_summed:
                     _take_sums(by_sample, digits, first, weights, sums[worker], n_rows, out)
                     n_summed = 0
-                n_summed += most_steps
-                n_steps = min(most_steps, n_all_steps - step)
+                n_summed += max_steps
+                n_steps = min(max_steps, n_all_steps - step)
                 _add_steps(
                     genotypes, digits, step, n_steps, first, n_rows, shapes, codes[worker],
                     tiles[worker], sums[worker],
@@ -378,7 +378,7 @@ def _add_steps(genotypes, digits, step, n_steps, first, n_rows, shapes, codes, t
 
 @njit(nogil=True, cache=True)
 def _spread(kind, codes, first_byte, row_bytes, ahead, by_sample, n_steps, tiles):
-    """Write the tiles of some steps of 256 sums, 16 sums each; tell whether anything counts."""
+    """Write the tiles of some steps of 256 sums, 16 sums each; return whether anything counts."""
     n_lines, lines_of_row = (n_steps * STEP, 1) if by_sample else (CHUNK, n_steps * STEP // CHUNK)
     if kind != STATES:
         found = 0
@@ -443,4 +443,4 @@ def _take_sums(by_sample, digits, first, weights, sums, n_rows, out):
     sums[:] = 0
 
 
-# Compiled with genoviz/kernels/genotype_product/cpu_amx.py: a0b4c76dccd0b66d
+# Compiled with genoviz/kernels/genotype_product/cpu_amx.py: f84a2939259eee25

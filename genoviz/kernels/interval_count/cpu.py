@@ -202,7 +202,7 @@ def _count_by_search(query_starts, query_ends, starts, ends, counts):
 
 
 def _is_dense(starts, ends):
-    """Tell whether a table with a cell for each coordinate is small enough to stay in the cache."""
+    """Return whether a table with a cell for each coordinate fits in the cache."""
     return int(ends.max()) - int(starts.min()) < min(DENSE_SPAN, 4 * len(starts))
 
 

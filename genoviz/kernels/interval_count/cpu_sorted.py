@@ -27,7 +27,7 @@ CHUNK = 1 << 15
 
 @njit(nogil=True, cache=True)
 def is_sorted(values):
-    """Tell whether no value is smaller than the one before it."""
+    """Return whether no value is smaller than the one before it."""
     for i in range(1, len(values)):
         if values[i] < values[i - 1]:
             return False

@@ -97,7 +97,7 @@ def prune(planes, frequencies, is_kept, n_compared, n_windows, window, step, max
 
 @njit(nogil=True, cache=True)
 def _prune_window(planes, frequencies, is_kept, n_compared, start, end, max_r2):
-    """Let each kept variant drop itself or a later one; tell whether any was dropped."""
+    """Drop one of each correlated pair of kept variants; return whether any was dropped."""
     is_changed = False
     for i in range(start, end):
         if not is_kept[i]:

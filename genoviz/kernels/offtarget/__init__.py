@@ -2,7 +2,7 @@
 
 A window fits when every letter of the pattern (the PAM) does; then the letters of a guide that do
 not fit are its mismatches. A plain letter (A, C, G, T) fits itself alone. A degenerate letter fits
-all but the plain bases outside it: so it fits what is no base in the genome (N, IUPAC), which a
+all but the plain bases outside it: so it fits what is not a base in the genome (N, IUPAC), which a
 plain letter does not. These are the rules of Cas-OFFinder (doi:10.1093/bioinformatics/btu048).
 
 The genome is bit planes: bit ``i`` of word ``w`` is base ``64 w + i`` of all contigs, one after

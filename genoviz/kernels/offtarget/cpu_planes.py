@@ -170,7 +170,7 @@ def _any_bit(words):
 
 @njit(nogil=True, cache=True)
 def _spread_mask(mask):
-    """Return all ones or none for what a mask does not fit: A, C, G, T, and what is no base."""
+    """Return all ones or none for what a mask does not fit: A, C, G, T, and what is not a base."""
     n_bases = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
     return (
         ZERO if mask & 1 else ALL,
@@ -183,7 +183,7 @@ def _spread_mask(mask):
 
 @njit(nogil=True, cache=True)
 def _find_misfits(a, b, c, out):
-    """Return what does not fit, of the bits of bases and of what is no base."""
+    """Return what does not fit, of the bits of bases and of what is not a base."""
     not_a, not_c, not_g, not_t, not_other = out
     plain = ~(a | b | c) & not_a | a & ~b & not_c | b & ~a & not_g | a & b & not_t
     return plain | c & not_other
@@ -231,7 +231,7 @@ def _shift_rows(planes, n_wide, length, row_keys, rows):
 
 @njit(nogil=True, cache=True)
 def _has_others(other, word, skip):
-    """Tell whether windows that begin in some words have what is no base."""
+    """Return whether windows that begin in some words have what is not a base."""
     found = ZERO
     for k in range(N_LANES + np.uint64((skip >> 6) + 2)):
         found |= other[np.uint64(word) + k]
@@ -284,7 +284,7 @@ def _gather_windows(low, high, starts, n, skip, windows):
 
 @njit(nogil=True, cache=True)
 def _gather_others(other, starts, n, skip, others):
-    """Fill likewise what is no base."""
+    """Fill likewise what is not a base."""
     skip = np.uint64(skip)
     for lane in range(np.uint64((n + 63) >> 6)):
         for row in range(np.uint64(64)):

@@ -30,7 +30,7 @@ first_block, int                      blocks that are worked on
 stop_block
 counts       int64 (n_blocks,)        ``count`` writes: records of the view, closing ones too
 offsets      int64 (n_blocks,)        records of the view before those of each block
-found,       as records, path_starts  the view; ``fill`` writes them, but for found_starts[0]
+found,       as records, path_starts  the view; ``fill`` writes them, except for found_starts[0]
 found_starts
 points       float64 (n_points, 2)    bp; changed in place
 is_placed    int32 (n_points,)        whether a point has its place; changed in place. Where

@@ -247,7 +247,7 @@ def _grid_of(table, k):
 
 @njit(nogil=True, cache=True)
 def _compare_box(box, grid):
-    """Tell whether any, and whether all, of a box can be seen."""
+    """Return whether any, and whether all, of a box can be seen."""
     x_min, y_min = box[0] - grid.x_origin, box[1] - grid.y_origin
     x_max, y_max = box[2] - grid.x_origin, box[3] - grid.y_origin
     visible = (

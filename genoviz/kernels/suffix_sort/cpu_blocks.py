@@ -273,7 +273,7 @@ def _rekey(packed, marks, near, words, first, last, depth, key_shift, mask):
 
 @njit(nogil=True, cache=True)
 def _is_checked(depth, key_bases):
-    """Tell whether a depth is the first one of keys beyond a doubling of ``KEYED_BASES``."""
+    """Return whether a depth is the first one of keys beyond a doubling of ``KEYED_BASES``."""
     doubled = np.int64(KEYED_BASES)
     while doubled <= depth - key_bases:
         doubled *= 2
@@ -282,7 +282,7 @@ def _is_checked(depth, key_bases):
 
 @njit(nogil=True, cache=True)
 def _is_repeat(words, first, last, depth, mask):
-    """Tell whether a group is of a repeat: most of its seeds stand as far from each other.
+    """Return whether a group is of a repeat: most of its seeds are equally far apart.
 
     More keys would not tell them apart; ``cpu_seeds`` sorts them by how much is left of the repeat.
     """

@@ -103,7 +103,7 @@ def _less_and_equal(packed, marks, word):
 
 @njit(nogil=True, cache=True)
 def _is_rising(packed, marks, word):
-    """Tell whether the first symbol of a word begins a rising suffix."""
+    """Return whether the first symbol of a word begins a rising suffix."""
     while word < len(marks) - 1:
         less, equal = _less_and_equal(packed, marks, word)
         unequal = ~equal & LOW_BITS
@@ -253,7 +253,7 @@ def _sort_pairs(keys, positions, n):
 
 @njit(nogil=True, cache=True)
 def _turn_descending(keys, positions, n):
-    """Turn what descends around, and tell whether keys are in order now."""
+    """Turn what descends around, and return whether keys are in order now."""
     ascends = descends = True
     i = 1
     while i < n and (ascends or descends):
@@ -324,7 +324,7 @@ def _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts):
 
 @njit(nogil=True, cache=True)
 def _is_periodic(seeds, first, n, link):
-    """Tell whether most seeds of a group stand as far from each other, no farther than its link."""
+    """Return whether most seeds of a group are equally far apart, at most as far as its link."""
     n_same, before = 0, np.int64(0)
     for i in range(first + 1, first + n):
         distance = abs(np.int64(seeds[i]) - np.int64(seeds[i - 1]))

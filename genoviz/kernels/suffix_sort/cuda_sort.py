@@ -39,7 +39,7 @@ class Text:
         options = compile_options(self.index_dtype.name)
         self._module = load_module(__package__, "suffix_sort.cu", options=options)
         multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-        self._most_blocks = multiprocessors * BLOCKS_PER_MULTIPROCESSOR
+        self._max_blocks = multiprocessors * BLOCKS_PER_MULTIPROCESSOR
         self.excepted = cupy.zeros(len(packed), np.uint32)
         exceptions = cupy.asarray(exceptions)
         n_exceptions = np.int64(len(exceptions))
@@ -47,7 +47,7 @@ class Text:
 
     def launch(self, name, n_items, arguments):
         """Run a kernel whose threads take items in turn."""
-        n_blocks = min(-(-int(n_items) // THREADS), self._most_blocks)
+        n_blocks = min(-(-int(n_items) // THREADS), self._max_blocks)
         self.run(name, n_blocks, THREADS, arguments)
 
     def launch_warps(self, name, n_items, arguments):
@@ -302,13 +302,13 @@ class TieBreaker:
         dtype = self._text.index_dtype
         return (*(cupy.empty(n_tied, dtype) for _ in range(3)), cupy.empty(n_groups + 1, dtype))
 
-    def _with_large(self, depth, outputs, most_groups):
+    def _with_large(self, depth, outputs, max_groups):
         """Return the ties, with their large groups numbered."""
         text, firsts, totals = self._text, outputs[3], self._totals
-        counts = cupy.empty((n_chunks(most_groups), 2), np.uint64)
+        counts = cupy.empty((n_chunks(max_groups), 2), np.uint64)
         source = (firsts, totals[0], self._small_size)
-        text.launch_warps("count_large", most_groups, (*source, np.int64(len(counts)), counts))
+        text.launch_warps("count_large", max_groups, (*source, np.int64(len(counts)), counts))
         text.sum_chunks(counts, totals[1])
-        large = tuple(cupy.empty(most_groups, text.index_dtype) for _ in range(2))
-        text.launch_warps("list_large", most_groups, (*source, counts, *large))
+        large = tuple(cupy.empty(max_groups, text.index_dtype) for _ in range(2))
+        text.launch_warps("list_large", max_groups, (*source, counts, *large))
         return Ties(depth, *outputs, *large, *(int(value) for value in totals.get().ravel()))

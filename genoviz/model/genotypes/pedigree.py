@@ -18,7 +18,7 @@ _GROUP = re.compile(r"-\d+(\.0*)?")
 
 
 def is_unknown_parent(name: str) -> bool:
-    """Tell whether a name stands for a parent that is not known.
+    """Return whether a name stands for a parent that is not known.
 
     These do, as in the files of PLINK (``0``; ``-9`` is its missing value), BLUPF90 and DMU (``0``,
     in herd books of some digits), ASReml and nadiv (``0``, ``*``, ``NA``) and R: the empty text,

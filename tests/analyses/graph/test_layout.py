@@ -211,6 +211,13 @@ def test_base_resolution_is_kept_a_billion_bases_out(backend):
         ({"updates_per_step": -1}, "updates_per_step is -1"),
         ({"initialisation": "x"}, "initialisation is 'x', needs one of 'd'"),
         ({"window": 3}, "window is 3, needs one of 1, 2, 4"),
+        ({"data_layout": "x"}, "data_layout is 'x', needs one of records, arrays"),
+        ({"random_states": "x"}, "random_states is 'x', needs one of registers, coalesced, "),
+        ({"random_states": "strided"}, "random_states is 'strided', needs backend 'cuda'"),
+        ({"merge_warps": False}, "merge_warps is False, needs backend 'cuda'"),
+        ({"data_reuse": 33}, "data_reuse is 33, needs a value from 1 to 32"),
+        ({"data_reuse": 2}, "data_reuse is 2, needs backend 'cuda'"),
+        ({"step_reduction": 0.5}, "step_reduction is 0.5, needs a value from 1"),
         ({"seed": -1}, "seed is -1"),
         ({"n_threads": 0}, "n_threads is 0"),
         ({"first_iteration": 30}, "first_iteration is 30, needs a value from 0 to 29"),
@@ -222,6 +229,63 @@ def test_base_resolution_is_kept_a_billion_bases_out(backend):
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         path_sgd_layout(random_graph(0), backend="cpu", **options)
+
+
+def test_reduced_steps_are_fewer_updates(graph):
+    def count(**options):
+        (last,) = iter_path_sgd_layout(
+            graph, n_iterations=2, slice_seconds=None, backend="cpu", **options
+        )
+        return last.n_updates_total, last.n_updates
+
+    (planned, made), (fewer_planned, fewer_made) = count(), count(step_reduction=2.5)
+    assert planned == 20 * graph.n_steps
+    assert fewer_planned == pytest.approx(planned / 2.5, abs=2)
+    assert fewer_made == pytest.approx(made / 2.5, rel=0.02)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("window", [1, 8])
+@pytest.mark.parametrize(
+    "design",
+    [
+        {"data_layout": "arrays"},
+        {"random_states": "coalesced"},
+        {"random_states": "strided"},
+        {"merge_warps": False},
+        {"data_layout": "arrays", "random_states": "strided", "merge_warps": False},
+    ],
+    ids=str,
+)
+def test_designs_of_the_kernel_have_the_same_stress(graph, design, window):
+    plain, designed = (
+        np.median(
+            [
+                path_stress(
+                    graph,
+                    path_sgd_layout(graph, seed=seed, window=window, backend="cuda", **options),
+                ).mean
+                for seed in range(3)
+            ]
+        )
+        for options in ({}, design)
+    )
+    assert designed == pytest.approx(plain, rel=0.25)
+
+
+@pytest.mark.gpu
+def test_reused_pairs_are_more_updates_of_as_many_reads(graph):
+    def lay_out(**options):
+        *_, last = iter_path_sgd_layout(graph, window=8, backend="cuda", **options)
+        return last.n_updates_total, path_stress(graph, last.layout).mean
+
+    (plain, stress), (reused, _), (reduced, its_stress) = (
+        lay_out(),
+        lay_out(data_reuse=4),
+        lay_out(data_reuse=2, step_reduction=2.0),
+    )
+    assert (reused, reduced) == (4 * plain, plain)
+    assert its_stress < 3 * stress
 
 
 def test_learning_rates_fall_geometrically():

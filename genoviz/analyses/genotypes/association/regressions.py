@@ -10,7 +10,7 @@ missing genotypes the samples that miss it are taken out of all sums, and the co
 eliminated anew.
 
 Logistic: by Newton's method on blocks of variants. All variants of a block take a step together,
-from derivatives that a kernel sums up over samples; those that have converged take no more.
+from derivatives that a kernel sums up over samples; those that have converged take part no longer.
 """
 
 from __future__ import annotations

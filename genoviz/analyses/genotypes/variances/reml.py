@@ -41,7 +41,7 @@ class VarianceSnapshot:
         float64, shape (n_components + 1,): in units of the squared phenotype. NaN while
         relationships are being computed.
     shares, share_errors
-        float64, shape (n_components,): of the variance of the phenotype, but for fixed effects.
+        float64, shape (n_components,): of the variance of the phenotype, except for fixed effects.
     heritability, heritability_error
         The sum of the shares.
     trace_error
@@ -50,7 +50,7 @@ class VarianceSnapshot:
         What the regression of Haseman and Elston says, and its standard error (NaN with random
         probes and several components).
     log_likelihood
-        Restricted, but for a constant; NaN with random probes.
+        Restricted, except for a constant; NaN with random probes.
     change
         Of the last step: the largest change of a variance over their sum.
     n_samples

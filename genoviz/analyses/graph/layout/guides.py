@@ -117,7 +117,7 @@ def place_hung_nodes(guided: GuidedGraph, coordinates: np.ndarray) -> np.ndarray
 
 
 def _find_guided(graph: PangenomeGraph) -> np.ndarray:
-    """Tell which nodes paths of two steps and more visit."""
+    """Return which nodes paths of two steps and more visit."""
     counts = np.diff(graph.path_offsets)
     is_guided = np.zeros(graph.n_nodes, bool)
     is_guided[graph.steps[np.repeat(counts > 1, counts)] >> 1] = True

@@ -179,7 +179,7 @@ class MultilevelRun(LayoutRun):
         self.backend = backend
         self.kernel = load_kernel("path_sweep", backend)
         self.views = load_kernel("path_views", backend)
-        self._most_workers = options.n_threads if self.xp is np else None
+        self._max_workers = options.n_threads if self.xp is np else None
         lengths = path_lengths(records)
         self.spacings = level_spacings(lengths, records.n_steps)
         longest_bp = float(lengths.max())
@@ -271,7 +271,7 @@ class MultilevelRun(LayoutRun):
 
     def _count_workers(self, n_points: int) -> int:
         n_workers = self.kernel.count_workers(n_points)
-        return min(n_workers, self._most_workers or n_workers)
+        return min(n_workers, self._max_workers or n_workers)
 
     def _together(self, slice_seconds: float | None) -> list[list[Round]]:
         """Return which rounds one call of a kernel may make: one, or those of a level unseen."""

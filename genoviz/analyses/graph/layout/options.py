@@ -12,6 +12,13 @@ from genoviz.kernels.path_sgd import ZETA_STEP
 
 EXACT_SPACE = 1000
 LARGEST_WINDOW = 32
+LARGEST_REUSE = 32
+CHOICES = {
+    "data_layout": ("records", "arrays"),
+    "random_states": ("registers", "coalesced", "strided"),
+}
+OF_GPUS = (*CHOICES, "merge_warps", "data_reuse")
+"""Options that say how the kernel on a GPU is made."""
 NODES_PER_WINDOW_UPDATE = 192
 
 
@@ -49,6 +56,24 @@ class LayoutOptions:
     window
         Neighbouring steps that share a jump, a power of two up to 32; by default from the size
         of the graph. 1 draws every update on its own, as odgi does.
+    data_layout
+        On a GPU: ``"records"`` has the four coordinates of a node side by side, ``"arrays"`` has
+        each coordinate of all nodes in an array of its own.
+    random_states
+        On a GPU: SplitMix64 in ``"registers"``, or XORWOW in memory, ``"coalesced"`` (words of
+        neighbouring threads side by side) or ``"strided"`` (those of a thread).
+    merge_warps
+        On a GPU: whether all threads of a warp take the same branch.
+    data_reuse
+        On a GPU: updates made of each pair of steps that is read, up to 32; the paper's data reuse
+        factor. Above 1 an iteration makes as many times more updates.
+    step_reduction
+        How many times fewer pairs of steps an iteration draws; the paper's step reduction factor.
+        With the same ``data_reuse`` there are as many updates as without both.
+
+    References
+    ----------
+    Li et al. 2024, doi:10.1109/SC41406.2024.00035 (the designs on a GPU).
     """
 
     n_iterations: int = 30
@@ -63,6 +88,11 @@ class LayoutOptions:
     first_iteration: int = 0
     n_threads: int | None = None
     window: int | None = None
+    data_layout: str = "records"
+    random_states: str = "registers"
+    merge_warps: bool = True
+    data_reuse: int = 1
+    step_reduction: float = 1.0
 
     def __post_init__(self) -> None:
         check_range("n_iterations", self.n_iterations, 1, 10**6)
@@ -80,6 +110,19 @@ class LayoutOptions:
             check_range("n_threads", self.n_threads, 1, 4096)
         if self.window is not None and self.window not in (1, 2, 4, 8, 16, LARGEST_WINDOW):
             raise ParameterError(f"window is {self.window}, needs one of 1, 2, 4, 8, 16, 32")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                needed = ", ".join(choices)
+                raise ParameterError(f"{name} is {getattr(self, name)!r}, needs one of {needed}")
+        check_range("data_reuse", self.data_reuse, 1, LARGEST_REUSE)
+        check_range("step_reduction", self.step_reduction, 1, 1e6)
+
+    def check_backend(self, backend: str) -> None:
+        """Raise ``ParameterError`` if an option is of GPUs, and the backend is not."""
+        for name in OF_GPUS if backend == "cpu" else ():
+            value = getattr(self, name)
+            if value != getattr(type(self), name):
+                raise ParameterError(f"{name} is {value!r}, needs backend 'cuda'")
 
 
 @dataclass(frozen=True, eq=False)

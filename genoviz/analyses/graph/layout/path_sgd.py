@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.options import (
+    CHOICES,
+    OF_GPUS,
     LayoutOptions,
     default_window,
     zipf_tables,
@@ -117,6 +119,7 @@ class PathSgdRun(LayoutRun):
         *,
         copies: bool = True,
     ) -> None:
+        options.check_backend(resolve_backend(backend))
         coordinates = first_coordinates(graph, start, options.initialisation, options.seed)
         super().__init__(
             graph, records, coordinates, options.seed, stress_samples, backend, copies=copies
@@ -131,13 +134,15 @@ class PathSgdRun(LayoutRun):
         seeds = np.random.SeedSequence((options.seed, options.first_iteration))
         n_workers = self._count_workers(resolve_backend(backend))
         self.states = self.xp.asarray(seeds.generate_state(n_workers, np.uint64))
+        self._design = self._make_design(seeds)
         self.n_iterations = options.n_iterations
         self.etas = learning_rates(
             options.n_iterations,
             eta_max=options.eta_max or max(float(records.longest_path) ** 2, options.eps),
             eps=options.eps,
         )
-        self.updates_per_iteration = max(round(options.updates_per_step * records.n_steps), 1)
+        per_step = options.updates_per_step * options.data_reuse / options.step_reduction
+        self.updates_per_iteration = max(round(per_step * records.n_steps), 1)
         self.n_updates_total = self.updates_per_iteration * (
             options.n_iterations - options.first_iteration
         )
@@ -147,6 +152,23 @@ class PathSgdRun(LayoutRun):
         if backend == "cpu" and self.options.n_threads is not None:
             return self.options.n_threads
         return self.kernel.count_workers(self.graph.n_nodes, self.window)
+
+    def _make_design(self, seeds: np.random.SeedSequence) -> dict[str, Any]:
+        """Return the kernel's own arguments: none on a CPU, or where it is made as by default."""
+        options = self.options
+        if all(getattr(options, name) == getattr(LayoutOptions, name) for name in OF_GPUS):
+            return {}
+        variant = self.kernel.Variant(
+            node_arrays=options.data_layout == "arrays",
+            warp_merge=options.merge_warps,
+            rng=CHOICES["random_states"].index(options.random_states),
+            reuse=options.data_reuse,
+        )
+        if variant.rng == 0:
+            return {"variant": variant}
+        n_words = self.kernel.STATE_WORDS * self.window * len(self.states)
+        states = np.random.default_rng(seeds).integers(1, 2**32, n_words, np.uint32)
+        return {"variant": variant, "rng_states": self.xp.asarray(states)}
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Run the schedule and yield on the way."""
@@ -197,4 +219,5 @@ class PathSgdRun(LayoutRun):
             n_updates,
             self.states,
             self.window,
+            **self._design,
         )

@@ -1,6 +1,6 @@
 """Colours of pictures of a graph, on a dark and on a light ground.
 
-Ramps rise (on the light ground fall) in lightness from one end to the other, but for the one of
+Ramps rise (on the light ground fall) in lightness from one end to the other, except for the one of
 shares, which is lightest (darkest) in its middle; so they read without colour vision. Categories
 are those of Okabe and Ito, with violet for yellow on the light ground. With the colour vision of
 deuteranopes and protanopes as simulated by Machado et al., all of them stay apart.

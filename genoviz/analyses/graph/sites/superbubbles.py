@@ -265,7 +265,7 @@ def count_levels(parents):
 
 @njit(nogil=True, cache=True)
 def find_plain_steps(steps, offsets, targets):
-    """Tell for each step whether the graph leaves no choice between it and the next."""
+    """Return for each step whether the graph leaves no choice between it and the next."""
     is_plain = np.ones(len(steps), np.bool_)
     for step in range(len(steps) - 1):
         origin, target = np.int64(steps[step]), np.int64(steps[step + 1])
