@@ -90,7 +90,9 @@ def test_defaults_in_the_layouts_document_are_those_of_the_code():
     options = {field.name: field.default for field in dataclasses.fields(genoviz.LayoutOptions)}
     assert options.keys() - {"n_threads"} <= shown.keys()
     for name, default in options.items():
-        if isinstance(default, int | float):
+        if isinstance(default, bool):
+            assert shown[name] == str(default).lower(), name
+        elif isinstance(default, int | float):
             assert shown[name] == f"{default:g}", name
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.common_options import with_examples
+from genoviz.cli.common_options import option, with_examples
 from genoviz.errors import GenovizError
 
 
@@ -39,95 +39,86 @@ def serve(
             "beside it, .pgen, VCF, BCF), each followed by its table of phenotypes, to their page.",
         ),
     ] = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="TCP port; 0 takes a free one.")
-    ] = 5006,
+    port: Annotated[int, option("TCP port; 0 takes a free one.", within=(0, 65535))] = 5006,
     address: Annotated[
-        str, typer.Option(help="Where to listen; 0.0.0.0 for all of the network.")
+        str, option("Where to listen; 0.0.0.0 for all of the network.")
     ] = "127.0.0.1",
     host: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A name by which browsers reach the server, besides this machine's own; can be "
+        option(
+            "A name by which browsers reach the server, besides this machine's own; can be "
             "repeated. Requests for other hosts are refused.",
+            metavar="NAME",
         ),
     ] = None,
     origin: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Where pages come from if not from the server's own address, as behind a proxy "
+        option(
+            "Where pages come from if not from the server's own address, as behind a proxy "
             "that hides the name: https://lab.example.org; can be repeated.",
+            metavar="ADDRESS",
         ),
     ] = None,
     lab: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What a lab writes down about its server (TOML): who may come in, who may read "
+        option(
+            "What a lab writes down about its server (TOML): who may come in, who may read "
             "which folders, address and prefix; docs/server.md has it all. Options that are given "
             "besides count more.",
+            metavar="FILE",
         ),
     ] = None,
     add_person: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Ask for a password, keep it for this person in the file of passwords that --lab "
+        option(
+            "Ask for a password, keep it for this person in the file of passwords that --lab "
             "names, and end.",
+            metavar="NAME",
         ),
     ] = None,
     memory: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=100_000,
-            metavar="GB",
-            help="How much memory open files may take together, and one of them half of it; 60 % "
+        option(
+            "How much memory open files may take together, and one of them half of it; 60 % "
             "of the machine's by default. A file that does not fit is refused before it is read.",
+            within=(1, 100_000),
+            metavar="GB",
         ),
     ] = None,
     tab_memory: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=100_000,
+        option(
+            "How much memory the open files of one tab may take; no limit by default.",
+            within=(1, 100_000),
             metavar="GB",
-            help="How much memory the open files of one tab may take; no limit by default.",
         ),
     ] = None,
     gpu_memory: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=100_000,
+        option(
+            "How much memory of the GPU the server may take; all of it by default.",
+            within=(1, 100_000),
             metavar="GB",
-            help="How much memory of the GPU the server may take; all of it by default.",
         ),
     ] = None,
     job_minutes: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=100_000,
+        option(
+            "How long one layout, analysis or question may compute; no limit by default.",
+            within=(1, 100_000),
             metavar="MINUTES",
-            help="How long one layout, analysis or question may compute; no limit by default.",
         ),
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=10**9,
-            metavar="N",
-            help="How many rows a result may have; more are not computed. What each page can show "
+        option(
+            "How many rows a result may have; more are not computed. What each page can show "
             "by default.",
+            within=(1, 10**9),
+            metavar="N",
         ),
     ] = None,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
-    ] = True,
+    browser: Annotated[bool, option("Open it in a browser.", "--browser/--no-browser")] = True,
 ) -> None:
     """Serve the dashboard until interrupted; its address is printed."""
     _begin_with_malloc()

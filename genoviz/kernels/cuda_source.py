@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,26 @@ def _load_for_device(
         module = cupy.RawModule(code=read_source(package, filename), options=(STANDARD, *options))
         module.compile()
     return module
+
+
+def make_launcher(
+    module: cupy.RawModule, n_threads: int, blocks_per_multiprocessor: int
+) -> Callable[..., None]:
+    """Return a function that starts a kernel of a module on some items, if there are any.
+
+    Its threads take items in turn, as many at a time as the card has room for; with
+    ``is_limited=False`` each takes one.
+    """
+    max_blocks = card_attribute("MultiProcessorCount") * blocks_per_multiprocessor
+
+    def launch(name: str, n_items: int, arguments: tuple, *, is_limited: bool = True) -> None:
+        n_blocks = -(-int(n_items) // n_threads)
+        if is_limited:
+            n_blocks = min(n_blocks, max_blocks)
+        if n_blocks > 0:
+            module.get_function(name)((n_blocks,), (n_threads,), arguments)
+
+    return launch
 
 
 def card_attribute(name: str) -> Any:

@@ -128,6 +128,8 @@ def walk_count(walk: Walk) -> None:
     """Enter ``genoviz count`` with two files of intervals."""
     files = [str(SAMPLES / "exons.bed.gz"), str(SAMPLES / "reads.bed.gz")]
     sys.argv = ["genoviz", "count", *files, "--output", os.devnull]
+    # What compiles a loop is entered too; here all are compiled.
+    subprocess.run([sys.executable, "-m", *sys.argv], cwd=ROOT, check=True, stderr=subprocess.PIPE)
     make_program().load("count")
     with walk.on(), contextlib.suppress(SystemExit):
         main()

@@ -17,7 +17,7 @@ from genoviz.errors import ParameterError
 
 NAMES, EDGE, INNER = 236.0, 14.0, 5.0
 TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 14.0, 11.5, 10.0
-LEAST_WIDTH, MOST_WIDTH = 300, 20_000
+MIN_WIDTH, MAX_WIDTH = 300, 20_000
 TICK_PIXELS = 120
 ROW, PLAIN_ROW, BOX, NAME_SIZE, GAP = 23.0, 12.0, 8.0, 10.0, 5.0
 MAX_LETTERS = 28
@@ -125,8 +125,8 @@ def make_track_figure(
 
 def check_width(width: int) -> None:
     """Refuse a figure that is too narrow or too wide to be drawn."""
-    if not LEAST_WIDTH <= width <= MOST_WIDTH:
-        raise ParameterError(f"width is {width}, needs {LEAST_WIDTH} to {MOST_WIDTH} pixels")
+    if not MIN_WIDTH <= width <= MAX_WIDTH:
+        raise ParameterError(f"width is {width}, needs {MIN_WIDTH} to {MAX_WIDTH} pixels")
 
 
 def head_parts(

@@ -13,7 +13,7 @@ CONTEXT_BEFORE, CONTEXT_BEHIND = 4, 3
 CONTEXT = CONTEXT_BEFORE + 20 + 3 + CONTEXT_BEHIND
 FLANK = 30
 """Bases on each side of a cut in which microhomologies are looked for."""
-SHORTEST_STEM, SHORTEST_LOOP = 3, 3
+MIN_STEM, MIN_LOOP = 3, 3
 TERMINATOR = "TTTT"
 """Ends transcripts of RNA polymerase III."""
 EDITS = {"cytosine": ("C", 4, 8), "adenine": ("A", 4, 7)}
@@ -158,12 +158,12 @@ def longest_stems(guides: Sequence[str]) -> np.ndarray:
     """
     found = np.zeros(len(guides), np.int64)
     for row, guide in enumerate(guides):
-        text, most = guide.upper(), (len(guide) - SHORTEST_LOOP) // 2
-        for length in range(most, SHORTEST_STEM - 1, -1):
-            last = len(text) - 2 * length - SHORTEST_LOOP
+        text, most = guide.upper(), (len(guide) - MIN_LOOP) // 2
+        for length in range(most, MIN_STEM - 1, -1):
+            last = len(text) - 2 * length - MIN_LOOP
             if any(
                 text[first : first + length][::-1].translate(_TURN)
-                in text[first + length + SHORTEST_LOOP :]
+                in text[first + length + MIN_LOOP :]
                 for first in range(last + 1)
             ):
                 found[row] = length

@@ -8,7 +8,7 @@ the text, where each follows from the one before, and gathered.
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import load_module, make_launcher
 
 THREADS = 256
 BLOCKS_PER_MULTIPROCESSOR = 32
@@ -85,15 +85,5 @@ def _find_by_position(launch, text, suffix_array, lengths):
 
 
 def _launcher(row_dtype):
-    """Return a function that starts a kernel; the threads of most take items in turn."""
     module = load_module(__package__, "common_prefix.cu", options=_options(row_dtype.name))
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-
-    def launch(name, n_items, arguments, *, is_limited=True):
-        n_blocks = -(-int(n_items) // THREADS)
-        if is_limited:
-            n_blocks = min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
-        if n_blocks > 0:
-            module.get_function(name)((n_blocks,), (THREADS,), arguments)
-
-    return launch
+    return make_launcher(module, THREADS, BLOCKS_PER_MULTIPROCESSOR)

@@ -6,7 +6,7 @@ All arrays lie on the GPU.
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import load_module, make_launcher
 
 THREADS = 256
 WARP = 32
@@ -130,15 +130,5 @@ def _passed(index):
 
 
 def _launcher(row_dtype):
-    """Return a function that starts a kernel; the threads of most take items in turn."""
     module = load_module(__package__, "fm_index.cu", options=_options(row_dtype.name))
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-
-    def launch(name, n_items, arguments, *, is_limited=True):
-        n_blocks = -(-int(n_items) // THREADS)
-        if is_limited:
-            n_blocks = min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
-        if n_blocks > 0:
-            module.get_function(name)((n_blocks,), (THREADS,), arguments)
-
-    return launch
+    return make_launcher(module, THREADS, BLOCKS_PER_MULTIPROCESSOR)

@@ -7,7 +7,7 @@ of which each step has two, and 4 for a step; data and records besides.
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import load_module, make_launcher
 from genoviz.kernels.gbwt import DECODE_STAGES, FAULTS, DecodedPaths
 
 THREADS = 256
@@ -89,11 +89,8 @@ def iter_decode_paths(
 
 
 def _launch(name, n_items, arguments):
-    kernel = load_module(__package__, "gbwt.cu", options=COMPILE_OPTIONS[0]).get_function(name)
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    n_blocks = min(-(-int(n_items) // THREADS), n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR)
-    if n_blocks:
-        kernel((n_blocks,), (THREADS,), arguments)
+    module = load_module(__package__, "gbwt.cu", options=COMPILE_OPTIONS[0])
+    make_launcher(module, THREADS, BLOCKS_PER_MULTIPROCESSOR)(name, n_items, arguments)
 
 
 def _string(firsts, following, lengths):

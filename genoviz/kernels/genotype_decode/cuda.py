@@ -3,7 +3,7 @@
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import card_attribute, load_module
 
 THREADS_PER_BLOCK = 256
 BLOCKS_PER_MULTIPROCESSOR = 32
@@ -28,4 +28,4 @@ def decode(packed, n_samples, values):
 
 
 def _max_blocks():
-    return cupy.cuda.Device().attributes["MultiProcessorCount"] * BLOCKS_PER_MULTIPROCESSOR
+    return card_attribute("MultiProcessorCount") * BLOCKS_PER_MULTIPROCESSOR

@@ -6,7 +6,7 @@ Arrays may lie on the host or on the GPU; the counts lie where the queries do.
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import card_attribute, load_module
 
 THREADS_PER_BLOCK = 256
 CELLS_PER_BLOCK = 2048
@@ -156,7 +156,7 @@ def _launcher(key_dtype, index_dtype):
     """Return a function that starts a kernel of these types, on at most so many blocks."""
     options = _options(key_dtype.name, index_dtype.name)
     module = load_module(__package__, "interval_count.cu", options=options)
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    n_multiprocessors = card_attribute("MultiProcessorCount")
 
     def launch(name, n_blocks, arguments):
         n_blocks = max(min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR), 1)

@@ -19,4 +19,4 @@ coefficients   float64 (r, k)      b; that of the dosage is the last
 x'b is taken for no more than 40 to either side. On a GPU the first four lie there.
 """
 
-LARGEST_LOGIT = 40.0
+MAX_LOGIT = 40.0

@@ -9,7 +9,7 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 
 from genoviz.kernels.instructions import number_of_bits
-from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
+from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 
 TILE = 512
 MAX_AT_ONCE = 8
@@ -92,8 +92,8 @@ def _weigh(phenotype, called, residuals, weights):
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _exp(x):
-    """Return exp(x), of x within LARGEST_LOGIT; without calls, so that a loop is vectorised."""
-    x = min(max(x, -LARGEST_LOGIT), LARGEST_LOGIT)
+    """Return exp(x), of x within MAX_LOGIT; without calls, so that a loop is vectorised."""
+    x = min(max(x, -MAX_LOGIT), MAX_LOGIT)
     power = np.floor(x * LOG2_E + 0.5)
     r = x - power * LOG_2 - power * LOG_2_REST
     value = ((((T12 * r + T11) * r + T10) * r + T9) * r + T8) * r + T7

@@ -9,11 +9,11 @@ import cupy
 import numpy as np
 
 from genoviz.kernels.cuda_source import load_module
-from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
+from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 
 THREADS_PER_BLOCK = 256
 MAX_BLOCKS = 1 << 16
-COMPILE_OPTIONS = ((f"-DLARGEST_LOGIT={LARGEST_LOGIT}",),)
+COMPILE_OPTIONS = ((f"-DMAX_LOGIT={MAX_LOGIT}",),)
 
 
 def derivatives(dosages, rows, phenotype, columns, coefficients):

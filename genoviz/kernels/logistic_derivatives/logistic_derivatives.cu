@@ -16,7 +16,7 @@ extern "C" __global__ void weigh(const double* __restrict__ all_dosages,
         const double dosage = all_dosages[rows[row] * n_samples + sample];
         const bool is_called = dosage == dosage;
         const double logit = is_called ? weights[at] + slopes[row] * dosage : 0.0;
-        const double fitted = 1 / (1 + exp(-fmin(fmax(logit, -LARGEST_LOGIT), LARGEST_LOGIT)));
+        const double fitted = 1 / (1 + exp(-fmin(fmax(logit, -MAX_LOGIT), MAX_LOGIT)));
         dosages[at] = is_called ? dosage : 0.0;
         residuals[at] = is_called ? phenotype[sample] - fitted : 0.0;
         weights[at] = is_called ? fitted * (1 - fitted) : 0.0;

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import card_attribute, load_module
 
 THREADS_PER_BLOCK = 256
 WARP = 32
@@ -97,7 +97,7 @@ def make_updates(
         __package__, "path_sgd.cu", options=variant.options(window, records.shape[1])
     )
     n_threads = len(states) * window
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    n_multiprocessors = card_attribute("MultiProcessorCount")
     n_block = THREADS_PER_BLOCK
     while n_block > WARP and n_threads // n_block < n_multiprocessors:
         n_block //= 2

@@ -6,7 +6,7 @@ Arrays may lie on the host or on the GPU; results are NumPy arrays.
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import card_attribute, load_module
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 
 THREADS_PER_BLOCK = 256
@@ -17,7 +17,7 @@ COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
 def _prepare(name, records, n_blocks):
     options = COMPILE_OPTIONS[0 if records.shape[1] == 2 else 1]
     module = load_module(__package__, "path_stress.cu", options=options)
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    n_multiprocessors = card_attribute("MultiProcessorCount")
     n_blocks = max(min(n_blocks, n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR), 1)
     return module.get_function(name), n_blocks
 

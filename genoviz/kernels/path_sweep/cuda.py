@@ -11,7 +11,7 @@ import numpy as np
 from genoviz.kernels.cuda_source import load_module
 
 THREADS_PER_BLOCK = 256
-MOST_IN_A_BLOCK = 1024
+MAX_IN_A_BLOCK = 1024
 RECORDS_AT_ONCE = 1 << 28
 POINTS_PER_PAIR_IN_FLIGHT = 6
 RECORDS_IN_ORDER = 1 << 22
@@ -38,7 +38,7 @@ def sweep(
     """Make one sweep after the other over the records in ``[first, stop)``."""
     kernel = _kernel("sweep", paths[0])
     is_in_order = len(paths[0]) <= RECORDS_IN_ORDER
-    is_one_block = is_in_order and n_workers <= MOST_IN_A_BLOCK
+    is_one_block = is_in_order and n_workers <= MAX_IN_A_BLOCK
     n_block = n_workers if is_one_block else THREADS_PER_BLOCK
     schedule = cupy.asarray(jumps), cupy.asarray(etas), cupy.asarray(seeds)
     n_sweeps = len(jumps)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import card_attribute, load_module
 
 THREADS_PER_BLOCK = 256
 THREADS_THAT_CHOOSE = 128
@@ -137,7 +137,7 @@ def place(
 ):
     """Put the points of a level between their neighbours of the levels above."""
     records, path_starts, block_paths = paths
-    n_multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    n_multiprocessors = card_attribute("MultiProcessorCount")
     n_blocks = min(
         -(-2 * (stop - first) // THREADS_PER_BLOCK), n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR
     )

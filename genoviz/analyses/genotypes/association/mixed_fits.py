@@ -33,7 +33,7 @@ TESTING = "Association"
 FITTING = "Model without variants"
 N_CALIBRATING = 30
 LEAST_SQUARES = 0.25
-MOST_PROBES, LEAST_PROBES, PROBED = 15, 3, 4e9
+MAX_PROBES, MIN_PROBES, PROBED = 15, 3, 4e9
 """Of many samples few random columns tell the variances: PROBED over their square, as BOLT-LMM."""
 _BLOCK_VALUES = 1 << 23
 
@@ -167,7 +167,7 @@ def iter_calibrated(
 ) -> Generator[Progress, None, tuple[np.ndarray, float]]:
     """Test each variant by its score; return variances by chromosome, and what calibrates."""
     relationships = _Relationships(chromosomes, takes_all)
-    n_probes = int(np.clip(PROBED / design.n_samples**2, LEAST_PROBES, MOST_PROBES))
+    n_probes = int(np.clip(PROBED / design.n_samples**2, MIN_PROBES, MAX_PROBES))
     covariance = ProbedCovariance(
         [relationships.multiply_all], design.basis, n_probes=n_probes, seed=seed
     )

@@ -29,7 +29,7 @@ from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
-from genoviz.kernels.logistic_derivatives import LARGEST_LOGIT
+from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 UNVARIED = 1e-9
@@ -252,7 +252,7 @@ def _fit_without_variant(columns: np.ndarray, phenotype: np.ndarray) -> np.ndarr
     """Return the coefficients of the covariates alone."""
     found = np.zeros(columns.shape[1])
     for _ in range(MAX_STEPS):
-        logits = np.clip(columns @ found, -LARGEST_LOGIT, LARGEST_LOGIT)
+        logits = np.clip(columns @ found, -MAX_LOGIT, MAX_LOGIT)
         fitted = 1 / (1 + np.exp(-logits))
         weights = fitted * (1 - fitted)
         if weights.max() < CONVERGED:

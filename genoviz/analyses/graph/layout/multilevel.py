@@ -32,9 +32,9 @@ from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
-SMALLEST_SLICE = 512  # records, and slices are whole multiples of it
+MIN_SLICE = 512  # records, and slices are whole multiples of it
 
-FIRST_SLICE_RECORDS = 400 * SMALLEST_SLICE
+FIRST_SLICE_RECORDS = 400 * MIN_SLICE
 
 QUICK_RECORDS = 1_000_000
 
@@ -310,8 +310,8 @@ class MultilevelRun(LayoutRun):
             n_done = (stop - first) * len(jumps[begin:end])
             if slice_seconds is not None and 2 * n_done > limit:
                 self._slice = int(n_done * min(slice_seconds / seconds, 4.0))
-                self._slice = min(max(self._slice, SMALLEST_SLICE), self.kernel.RECORDS_AT_ONCE)
-                self._slice -= self._slice % SMALLEST_SLICE
+                self._slice = min(max(self._slice, MIN_SLICE), self.kernel.RECORDS_AT_ONCE)
+                self._slice -= self._slice % MIN_SLICE
             first = stop % n_records
             begin = begin if first else end
             yield begin >= len(jumps)

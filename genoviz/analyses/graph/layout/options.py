@@ -11,8 +11,8 @@ from genoviz.errors import ParameterError
 from genoviz.kernels.path_sgd import ZETA_STEP
 
 EXACT_SPACE = 1000
-LARGEST_WINDOW = 32
-LARGEST_REUSE = 32
+MAX_WINDOW = 32
+MAX_REUSE = 32
 CHOICES = {
     "data_layout": ("records", "arrays"),
     "random_states": ("registers", "coalesced", "strided"),
@@ -108,13 +108,13 @@ class LayoutOptions:
             check_range("space", self.space, 1, 2**40)
         if self.n_threads is not None:
             check_range("n_threads", self.n_threads, 1, 4096)
-        if self.window is not None and self.window not in (1, 2, 4, 8, 16, LARGEST_WINDOW):
+        if self.window is not None and self.window not in (1, 2, 4, 8, 16, MAX_WINDOW):
             raise ParameterError(f"window is {self.window}, needs one of 1, 2, 4, 8, 16, 32")
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 needed = ", ".join(choices)
                 raise ParameterError(f"{name} is {getattr(self, name)!r}, needs one of {needed}")
-        check_range("data_reuse", self.data_reuse, 1, LARGEST_REUSE)
+        check_range("data_reuse", self.data_reuse, 1, MAX_REUSE)
         check_range("step_reduction", self.step_reduction, 1, 1e6)
 
     def check_backend(self, backend: str) -> None:
@@ -168,6 +168,6 @@ def default_window(n_nodes: int) -> int:
     piece: on 1,748 nodes 8 keeps the stress of single updates and 32 raises it by a tenth.
     """
     window = 1
-    while window < LARGEST_WINDOW and 2 * window * NODES_PER_WINDOW_UPDATE <= n_nodes:
+    while window < MAX_WINDOW and 2 * window * NODES_PER_WINDOW_UPDATE <= n_nodes:
         window *= 2
     return window
