@@ -381,7 +381,7 @@ def make_tab() -> Any:
     pn.state.on_session_destroyed(dashboard.close)
     pn.state.on_session_destroyed(forget_tab)
     pn.state.onload(dashboard.open_first)
-    pn.state.onload(dashboard.start_polling)  # a page whose browser never comes costs no more
+    pn.state.onload(dashboard.start_polling)  # a page whose browser never comes is not polled
     return dashboard.root
 
 

@@ -1,7 +1,7 @@
 """Opening files in processes of their own: what a file does to its reader, it does to nobody else.
 
 Each opening has a process, forked from one that has the readers loaded already, so it begins within
-a tenth of a second. It may take so much memory and no more. What it found comes back in an unnamed
+a tenth of a second. Its memory is limited. What it found comes back in an unnamed
 file of the cache folder that is mapped here; arrays that it mapped from genoviz's cache are mapped
 here too. Who gives an opening up ends its process at once.
 

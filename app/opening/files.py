@@ -84,7 +84,7 @@ class FileCache:
     estimate
         Called with a path; returns how many bytes of memory opening it takes, about.
     is_apart
-        Called with a path; tells whether a server reads it in a process of its own.
+        Called with a path; returns whether a server reads it in a process of its own.
     """
 
     _all: ClassVar[weakref.WeakSet[FileCache]] = weakref.WeakSet()

@@ -166,7 +166,7 @@ class GenotypeFiles(OpeningFiles):
         self._enqueue(self._iter_open_table(source), Path(source).name or "phenotypes")
 
     def open_uploads(self, contents: Mapping[str, bytes | str]) -> None:
-        """Keep uploaded files until the tab closes; they are opened once no more come."""
+        """Keep uploaded files until the tab closes; all are opened once none came for a while."""
         self._arrivals.keep(contents)
         self.is_waiting = True
         self.awaited = " ".join(self._arrivals.sets.awaited)

@@ -57,7 +57,7 @@ class Arrivals:
 
     @property
     def are_complete(self) -> bool:
-        """Whether there are files, and no more have come for a while."""
+        """Whether there are files, and none has come for a while."""
         return bool(self.names) and time.monotonic() - self._came_at > REST_SECONDS
 
     @property

@@ -77,7 +77,7 @@ def _over_limits(person: str, n_bytes: int) -> str:
 
 
 class UploadField(pn.widgets.FileDropper):
-    """A place to drop files, which takes no more of one tab than the server allows."""
+    """A place to drop files, which takes of one tab only what the server allows."""
 
     def _process_event(self, event: Any) -> None:
         data = event.data.get("data")

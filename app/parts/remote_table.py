@@ -83,11 +83,11 @@ class FittingTable(pn.widgets.Tabulator):
 
     Attributes
     ----------
-    least_widths
+    min_widths
         Titles of columns that may not become as narrow as others, and how narrow, px.
     """
 
-    least_widths: tuple[tuple[str, int], ...] = ()
+    min_widths: tuple[tuple[str, int], ...] = ()
 
     def _config_columns(self, column_objs: list[Any]) -> list[Any]:
         columns = super()._config_columns(column_objs)
@@ -95,10 +95,10 @@ class FittingTable(pn.widgets.Tabulator):
         shares = [float(column.pop("width").removesuffix("%")) for column in sharing]
         for column, share in zip(sharing, shares, strict=True):
             column["widthGrow"] = share / sum(shares)  # pixels of a unit are made whole
-        least_widths = dict(self.least_widths)
+        min_widths = dict(self.min_widths)
         for column in columns:
-            if column.get("field") in least_widths:
-                column["minWidth"] = least_widths[column["field"]]
+            if column.get("field") in min_widths:
+                column["minWidth"] = min_widths[column["field"]]
         return columns
 
 
@@ -125,7 +125,7 @@ class TableRows:
         What there is to say of the rows, e.g. that there are more.
     hidden
         Columns that have nothing to say.
-    least_widths
+    min_widths
         Titles of columns that may not become as narrow as others, and how narrow, px.
     """
 
@@ -134,7 +134,7 @@ class TableRows:
     word_of_row: np.ndarray
     note: str = ""
     hidden: tuple[str, ...] = ()
-    least_widths: tuple[tuple[str, int], ...] = ()
+    min_widths: tuple[tuple[str, int], ...] = ()
 
     def find(self, text: str) -> pd.DataFrame:
         """Return the rows whose words have a text in them, in any case."""
@@ -225,7 +225,7 @@ class RemoteTable:
         self,
         frame: pd.DataFrame,
         hidden: Sequence[str] = (),
-        least_widths: tuple[tuple[str, int], ...] = (),
+        min_widths: tuple[tuple[str, int], ...] = (),
     ) -> FittingTable:
         numbers = {column.title: column.format for column in self._columns if column.is_number}
         make = FittingTable if self._on_sort is None else SortedElsewhere
@@ -256,7 +256,7 @@ class RemoteTable:
             sizing_mode="stretch_both",
             margin=0,
         )
-        table.least_widths = least_widths
+        table.min_widths = min_widths
         table.on_click(self._on_click)
         if self._on_sort is not None:
             table.param.watch(self._on_sorters, "sorters")
@@ -297,17 +297,17 @@ class RemoteTable:
         found = rows.find(text or "")
         is_first = self._table is None
         if is_first:
-            is_usual = not (rows.hidden or rows.least_widths)
+            is_usual = not (rows.hidden or rows.min_widths)
             frame = empty_frame(self._columns) if is_usual else found
-            self._table = self._make_table(frame, rows.hidden, rows.least_widths)
+            self._table = self._make_table(frame, rows.hidden, rows.min_widths)
         with pn.io.hold():
             is_alike = self.table.hidden_columns == list(rows.hidden)
-            if is_alike and self.table.least_widths == rows.least_widths:
+            if is_alike and self.table.min_widths == rows.min_widths:
                 self.table.param.update(value=found, page=1, selection=[])
             else:
                 # A browser that is still making a table cannot change its columns.
                 sorters = self.table.sorters
-                self._table = self._make_table(found, rows.hidden, rows.least_widths)
+                self._table = self._make_table(found, rows.hidden, rows.min_widths)
                 if self._on_sort is not None:
                     self.table.sorters = sorters
                 self.place.objects = [self.table]

@@ -34,7 +34,7 @@ COLOURS = (
     "#4fb3e8", "#ffb454", "#8fe3b0", "#ff7ac6", "#b794ff", "#f5e663", "#ff8f6b", "#9fb4cf",
 )  # fmt: skip
 WORD_COLOUR, RIGHT_COLOUR = "#d5deea", "#ff7ac6"
-SIDE, LEAST_BP = 220, 1e-3
+SIDE, MIN_BP = 220, 1e-3
 IMAGE = ("image", "x", "y", "dw", "dh")
 EMPTY: dict[str, list] = {"x": [], "y": [], "low": [], "high": []}
 
@@ -164,7 +164,7 @@ class DistanceFigures:
         self._draw_pairs(found.pairs)
 
     def _draw_pairs(self, pairs: np.ndarray) -> None:
-        powers = np.log10(np.maximum(pairs, LEAST_BP))
+        powers = np.log10(np.maximum(pairs, MIN_BP))
         low, high = float(powers[:, 0].min()), float(powers.max())
         ends = (low, max(high, low + 1))
         counts = rasterize(powers, x_range=ends, y_range=ends, plot_width=SIDE, plot_height=SIDE)

@@ -38,7 +38,7 @@ COLUMNS = {
     "lit": "left right top bottom name colour n",
 }
 STRAND_PIXELS, ROW_PIXELS, VIEW_PIXELS, GAP = 7, 15, 4, 5
-TOP_GAP, LEAST_FLOOR = 8, 10
+TOP_GAP, MIN_FLOOR = 8, 10
 ROWS_SHARE = 0.56
 Columns = dict[str, Any]
 
@@ -176,7 +176,7 @@ class Places:
     @classmethod
     def in_height(cls, height: float, n_rows: int) -> Places:
         """Return the places in a drawing of that height with so many rows of annotations."""
-        return cls(height, max(n_rows * ROW_PIXELS + GAP, LEAST_FLOOR))
+        return cls(height, max(n_rows * ROW_PIXELS + GAP, MIN_FLOOR))
 
     @property
     def base(self) -> float:

@@ -109,7 +109,7 @@ class Health:
     Attributes
     ----------
     is_stopping
-        Whether the server takes nobody any more.
+        Whether the server takes no new tabs.
     tornado
         Bokeh's application, which knows its tabs; set once it listens.
     numbers

@@ -20,7 +20,7 @@ from genoviz_app.session.split import Split
 View = tuple[float, float, float, float]
 MAX_K, MAX_LOWER = 100_000, 10_000
 FARTHEST_BP = 1e15
-LEAST_BP = 1e-6
+MIN_BP = 1e-6
 MAX_COMPLAINT, MAX_KEY = 300, 40
 
 
@@ -307,7 +307,7 @@ def parse_view(text: str) -> View:
     except ValueError:
         x_min = x_max = y_min = y_max = math.nan
     is_near = all(abs(value) <= FARTHEST_BP for value in (x_min, x_max, y_min, y_max))
-    if not (is_near and min(x_max - x_min, y_max - y_min) >= LEAST_BP):
+    if not (is_near and min(x_max - x_min, y_max - y_min) >= MIN_BP):
         raise ParameterError(f"view is {text!r}, needs x_min,x_max,y_min,y_max in bp")
     return x_min, x_max, y_min, y_max
 

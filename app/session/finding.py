@@ -28,7 +28,7 @@ BASES = re.compile(r"[ACGTN]+")
 GUIDE_LENGTHS = range(17, 26)
 SHORTEST_KMER, LONGEST_KMER = 3, 100_000
 MAX_CHOICES, MAX_SUGGESTIONS = 12, 10
-MOST_IDS = 500_000
+MAX_IDS = 500_000
 NO_NODES = np.empty(0, np.int64)
 
 
@@ -209,7 +209,7 @@ def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
         if track.data.features is not None:
             for name in track.data.features.names_beginning(text, limit=MAX_SUGGESTIONS):
                 yield name, "feature"
-    if graph is not None and graph.n_paths <= MOST_IDS:
+    if graph is not None and graph.n_paths <= MAX_IDS:
         contigs = (name.contig for name in graph.parsed_path_names)
         for contig in dict.fromkeys(contigs):
             if contig and contig.lower().startswith(wanted):
@@ -221,10 +221,10 @@ def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
         for contig in track.data.contigs:
             if contig.lower().startswith(wanted):
                 yield contig, "contig"
-    if graph is not None and graph.n_nodes <= MOST_IDS:
+    if graph is not None and graph.n_nodes <= MAX_IDS:
         for row in find_prefix(graph.node_names, text)[:MAX_SUGGESTIONS].tolist():
             yield graph.node_names[row], "node"
-    if there.variants is not None and len(there.variants.ids) <= MOST_IDS:
+    if there.variants is not None and len(there.variants.ids) <= MAX_IDS:
         ids = np.asarray(there.variants.ids, np.str_)
         for row in np.flatnonzero(np.char.startswith(ids, text))[:MAX_SUGGESTIONS].tolist():
             yield str(ids[row]), "SNP"

@@ -23,7 +23,7 @@ from genoviz.model.intervals.intervals import aliases
 from genoviz_app.parts.words import n_words, shorten, write_place
 
 NO_NODES = np.empty(0, np.int64)
-MOST_IN_LINK, LONGEST_IN_LINK = 40, 1500
+MAX_IN_LINK, LONGEST_IN_LINK = 40, 1500
 NO_STRETCHES = np.empty((0, 2), np.int64)
 
 
@@ -257,7 +257,7 @@ def write_lit(highlight: Highlight, graph: PangenomeGraph | None) -> str:
     >>> write_lit(Highlight.of_region(PathRegion("chr1", 9, 20), "GENE1", "gene"), None)
     'gene!GENE1!p!chr1:9-20'
     """
-    if len(highlight) > MOST_IN_LINK or highlight.n_found > len(highlight):
+    if len(highlight) > MAX_IN_LINK or highlight.n_found > len(highlight):
         return ""
     kind, items = "s", list(highlight.samples)
     if highlight.intervals is not None:
@@ -292,7 +292,7 @@ def parse_lit(text: str, graph: PangenomeGraph | None) -> Highlight:
     if len(parts) != 4 or parts[2] not in ("p", "e", "n", "s") or not parts[3]:
         raise ParameterError(f"{shorten(text, 60)!r} is nothing that could be lit up")
     noun, title, kind = unquote(parts[0]), unquote(parts[1]), parts[2]
-    items = [unquote(item) for item in parts[3].split(",")][:MOST_IN_LINK]
+    items = [unquote(item) for item in parts[3].split(",")][:MAX_IN_LINK]
     if kind == "s":
         return Highlight(title, noun, samples=tuple(items))
     if kind == "n":

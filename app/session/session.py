@@ -205,7 +205,7 @@ class Session(param.Parameterized):
             found.append(Share(self.quota.words, of_group * GB, self._group(), remedy))
         return tuple(found)
 
-    def most_rows(self, most: int) -> int:
+    def max_rows(self, most: int) -> int:
         """Return how many rows a result may have of which a page can show ``most``."""
         rows = self.limits.rows
         return most if rows is None else min(rows, most)

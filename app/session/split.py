@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from genoviz.errors import ParameterError
 
 BESIDE, BELOW = SIDES = ("beside", "below")
-LEAST_SHARE, USUAL_SHARE, LARGEST_SHARE = 20, 45, 75
+MIN_SHARE, USUAL_SHARE, LARGEST_SHARE = 20, 45, 75
 
 
 @dataclass(frozen=True)
@@ -54,4 +54,4 @@ class Split:
 
 def within(share: float) -> int:
     """Return the nearest share that leaves room for both pages."""
-    return int(min(max(round(share), LEAST_SHARE), LARGEST_SHARE))
+    return int(min(max(round(share), MIN_SHARE), LARGEST_SHARE))

@@ -41,13 +41,13 @@ def iter_path_counts(
     genome. All hits are counted, however many there are.
     """
     n_paths = len(GenomeAxis.of(built).names)
-    n_most = max(1, min(MAX_KMERS, MAX_CELLS // max(n_paths, 1)))
+    n_at_once = max(1, min(MAX_KMERS, MAX_CELLS // max(n_paths, 1)))
     ends = np.cumsum(answer.counts)
     first = 0
     while first < n_kmers:
         n_before = int(ends[first - 1]) if first else 0
         fitting = int(np.searchsorted(ends, n_before + MAX_HITS, side="right"))
-        stop = min(max(fitting, first + 1), first + n_most, n_kmers)
+        stop = min(max(fitting, first + 1), first + n_at_once, n_kmers)
         kmers = answer.kmers[first:stop]
         if built.pangenome is not None:
             yield slice(first, stop), count_per_path(built.pangenome, kmers, strand=answer.strand)

@@ -98,7 +98,7 @@ class KmerState(param.Parameterized):
             self._finding.drop()
             self.hits = None
             return
-        most = self.session.most_rows(MAX_LOCATED)
+        most = self.session.max_rows(MAX_LOCATED)
         self._finding.ask(iter_find_hits, self.index.built, kmer, self.answer.strand, most)
 
     def _on_hits(self, hits: HitSet) -> None:

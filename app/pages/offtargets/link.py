@@ -26,7 +26,7 @@ from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.session.address import Address
 
 LONGEST_LINK = 1500
-MOST_DIGITS = 10
+MAX_DIGITS = 10
 NO_REFERENCE = "-"
 STRANDS = {"+": 1, "-": -1}
 DOWNWARDS = "-"
@@ -130,7 +130,7 @@ def read_search(link: Address) -> OffTargetQuery | None:
 
 def _is_number(text: str) -> bool:
     """Return whether a text is a whole number from 0, and no endless one."""
-    return text.isascii() and text.isdigit() and len(text) < MOST_DIGITS
+    return text.isascii() and text.isdigit() and len(text) < MAX_DIGITS
 
 
 def _find_guide(text: str, result: SearchResult) -> int:

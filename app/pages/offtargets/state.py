@@ -86,10 +86,10 @@ class OffTargetState(param.Parameterized):
         self._next_filter = chosen or HitFilter()
         title = f"off-targets of {len(query.guides):,} guides"
         if self.genome.is_graph:
-            most = self.session.most_rows(MAX_SITES)
+            most = self.session.max_rows(MAX_SITES)
             steps = iter_search_graph(self.genome, query, self.reference, max_sites=most)
         else:
-            steps = iter_search(self.genome, query, max_hits=self.session.most_rows(MAX_HITS))
+            steps = iter_search(self.genome, query, max_hits=self.session.max_rows(MAX_HITS))
         self._job = self.session.submit(steps, title=title, follow=self._on_job)
         self.step = SearchStep(0.0, 0, 0, 0.0)
 

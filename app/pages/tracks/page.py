@@ -26,7 +26,7 @@ from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
-MOST_CONTIGS = 1000
+MAX_CONTIGS = 1000
 NOTHING = """<p style="margin: 60px auto; max-width: 36em; text-align: center; opacity: 0.8">
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
 at the left, or a graph on the other page: its paths can be looked at here, too.</p>"""
@@ -166,7 +166,7 @@ class TracksPage(Page):
         if lit is None:
             return
         others = () if lit.highlight.intervals is None else lit.highlight.intervals.contigs
-        for name in (self.browser.contig, *others[:MOST_CONTIGS]):
+        for name in (self.browser.contig, *others[:MAX_CONTIGS]):
             contig = navigation.known(name)
             stretches = lit.stretches(contig) if contig else ()
             if len(stretches):

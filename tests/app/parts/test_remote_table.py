@@ -12,7 +12,7 @@ FRAME = pd.DataFrame({"name": ["Ann", "Bo", "Cy"], "place": ["x", "y", "z"], "n"
 
 
 class Narrow(FittingTable):
-    least_widths = (("place", 90),)
+    min_widths = (("place", 90),)
 
 
 def test_columns_share_the_width_in_proportion_to_their_per_cents():

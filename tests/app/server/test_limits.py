@@ -287,9 +287,9 @@ def test_a_search_with_more_rows_than_it_may_have_is_ended(tab, tmp_path):
 
 
 def test_rows_are_what_a_page_can_show_unless_less_is_said(tab):
-    assert tab().most_rows(20) == 20
-    assert tab(limits=Limits(rows=5)).most_rows(20) == 5
-    assert tab(limits=Limits(rows=50)).most_rows(20) == 20
+    assert tab().max_rows(20) == 20
+    assert tab(limits=Limits(rows=5)).max_rows(20) == 5
+    assert tab(limits=Limits(rows=50)).max_rows(20) == 20
     assert TAB.rows is None
 
 

@@ -12,7 +12,7 @@ from genoviz_app.dashboard import POLL_MILLISECONDS, Dashboard, make_tab
 from genoviz_app.pages import PAGES
 from genoviz_app.plots.track_figure import TRACK_NAME
 
-MOST_MODELS = {
+MAX_MODELS = {
     "pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110,
     "quality": 120,
 }  # fmt: skip
@@ -96,5 +96,5 @@ def test_a_page_has_few_models(document, kind):
     with set_curdoc(document):
         dashboard = Dashboard(f"page={kind.slug}")
         dashboard.root.server_doc(document)
-        assert len(list(document.models)) <= MOST_MODELS[kind.slug]
+        assert len(list(document.models)) <= MAX_MODELS[kind.slug]
         dashboard.close()

@@ -17,7 +17,7 @@ CELL = 3
 
 GAP = 0.004
 NEAR_PIXELS = 30
-MOST_LIT = 2000
+MAX_LIT = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ def lit_points(track: Track, sets: Iterable[Lit]) -> dict[str, Any]:
             np.add.at(change, stop, -1)
         rows = axis.order[np.cumsum(change)[:-1] > 0]
         rows = rows[np.isfinite(track.values[rows])]
-        rows = rows[np.argsort(-np.abs(track.values[rows]), kind="stable")[:MOST_LIT]]
+        rows = rows[np.argsort(-np.abs(track.values[rows]), kind="stable")[:MAX_LIT]]
         xs.append(axis.places[rows])
         ys.append(track.values[rows])
         colours += [lit.colour] * len(rows)
@@ -132,7 +132,7 @@ class Track:
         Dashed lines across: their values and colours.
     strong
         From which value on dots stand out.
-    least_top
+    min_top
         To which value the y axis goes at least.
     """
 
@@ -143,7 +143,7 @@ class Track:
     label: str
     lines: dict[float, str] = field(default_factory=dict)
     strong: float = np.inf
-    least_top: float = 0.0
+    min_top: float = 0.0
 
     @cached_property
     def by_value(self) -> np.ndarray:
@@ -155,7 +155,7 @@ class Track:
     def y_ends(self) -> tuple[float, float]:
         """Ends of the y axis."""
         found = self.values[self.by_value]
-        high = max(float(found.max(initial=0.0)), self.least_top)
+        high = max(float(found.max(initial=0.0)), self.min_top)
         low = float(found.min(initial=0.0))
         room = 0.06 * (high - low) or 1.0
         return (low - room if low < 0 else 0.0), high + room

@@ -61,7 +61,7 @@ class SubjectRows:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Columns that are not known, but for scores, which come later."""
+        """Columns that are not known, except for scores, which come later."""
         has_families = bool(((self.family_ids != "0") & (self.family_ids != self.ids)).any())
         return (
             *(() if has_families else ("Family",)),

@@ -49,7 +49,7 @@ class RelationshipView:
 
     @property
     def lowest_listed(self) -> float:
-        """The lowest threshold that lists no more than a million pairs."""
+        """The lowest threshold that lists at most a million pairs."""
         above = np.cumsum(self.counts[::-1])[::-1]
         is_few = above <= MAX_PAIRS
         return float(self.edges[:-1][is_few][0]) if is_few.any() else float(self.edges[-2])

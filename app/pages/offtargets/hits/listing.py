@@ -60,7 +60,7 @@ SHORTENED = ("Contig", GENE)
 """Columns that become narrower where there is little room."""
 LONG_NAME, BASE = 64, 6.8
 """Pixels that a name of a guide may take, and that a base of a site takes."""
-LEAST_WIDTHS = {column.title: column.share for column in COLUMNS if column.title not in SHORTENED}
+MIN_WIDTHS = {column.title: column.share for column in COLUMNS if column.title not in SHORTENED}
 TABLE, DIFFERENCES, HAPLOTYPES = "Hits", "Differences", "Haplotypes"
 ICON: dict[str, Any] = {"size": "16px", "margin": 0}
 STYLE = """
@@ -97,8 +97,8 @@ def hit_rows(found: FoundHits, first: int) -> TableRows:
     hidden = _hidden(found)
     words, of_rows = np.empty(0, np.str_), np.zeros(len(rows), np.int64)
     n_bases = query.lengths[-1] + query.dna_bulge + 1 + len(query.pam.letters)
-    site = min(PADDING + round(BASE * n_bases), LEAST_WIDTHS["Site"])
-    widths = LEAST_WIDTHS | {"Guide": min(guide_width(query), LONG_NAME), "Site": site}
+    site = min(PADDING + round(BASE * n_bases), MIN_WIDTHS["Site"])
+    widths = MIN_WIDTHS | {"Guide": min(guide_width(query), LONG_NAME), "Site": site}
     return TableRows(frame, words, of_rows, "", hidden, tuple(widths.items()))
 
 

@@ -12,7 +12,7 @@ from genoviz_app.pages.offtargets.hits.filter import HitFilter
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.session.lit_sets import Highlight
 
-MOST_PLACES = 20_000_000
+MAX_PLACES = 20_000_000
 _POSITION = re.compile(r"[0-9]{1,15}")
 
 
@@ -72,7 +72,7 @@ def highlight_of(result: SearchResult, rows: np.ndarray) -> Highlight:
         title = f"{guide.name} {guide.letters}"
     lengths = hits.lengths[rows].astype(np.int64)
     sites = result.sites
-    if sites is None or len(rows) * sites.n_haplotypes > MOST_PLACES:
+    if sites is None or len(rows) * sites.n_haplotypes > MAX_PLACES:
         starts = np.asarray(hits.starts[rows], np.int64)
         ids = hits.contig_ids[rows].astype(np.int32)
         return Highlight(title, "site", Intervals(names, ids, starts, starts + lengths))

@@ -49,7 +49,7 @@ def find_shapes(
 ) -> tuple[Detail | None, bool]:
     """Return the nodes and edges of a view, or None while it has too many.
 
-    The second value tells whether there would be some, once the edges of the graph are indexed.
+    The second value says whether there would be some, once the edges of the graph are indexed.
     """
     nodes = drawing.visible_nodes(view, limit=MAX_SHAPES + 1, fold=fold)
     if len(nodes) > MAX_SHAPES:

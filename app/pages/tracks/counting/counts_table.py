@@ -282,7 +282,7 @@ def table_rows(found: RegionCounts) -> TableRows:
     hidden = () if any(names) else ("Name",)
     unique, word_of_row = np.unique(words.to_numpy(str), return_inverse=True)
     return TableRows(
-        frame, unique, word_of_row, note=note, hidden=hidden, least_widths=_min_widths(frame)
+        frame, unique, word_of_row, note=note, hidden=hidden, min_widths=_min_widths(frame)
     )
 
 
