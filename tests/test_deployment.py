@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
+import shutil
+import socket
+import ssl
 import subprocess
 import sys
 from fnmatch import fnmatch
+from urllib.parse import urlencode
 
 import pytest
 
+from tests.browser.conftest import served
 from tests.conftest import ROOT
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 DOCKERFILE = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
 STEPS = re.findall(r"^([A-Z]+) (.*)$", DOCKERFILE, re.MULTILINE)
@@ -88,3 +94,107 @@ def test_the_service_may_write_where_it_has_to():
     for name in ("GENOVIZ_CACHE_DIR", "NUMBA_CACHE_DIR"):
         assert re.search(rf"{name}=/var/cache/genoviz", SERVICE)
         assert re.search(rf"{name}=/cache", dict(STEPS)["ENV"])
+
+
+# Behind nginx.
+
+PROXY = re.search(
+    r"( {4}server \{\n(?: {8}.*\n|\n)+ {4}\}\n)", (ROOT / "docs/server.md").read_text()
+)[1]
+AROUND = """
+daemon off;
+pid {folder}/pid;
+error_log {folder}/log;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+{server}}}
+"""
+LAB = """
+[server]
+port = 0
+prefix = "/genoviz"
+https = true
+hosts = ["lab.example.org"]
+[files]
+folders = ["."]
+[people]
+passwords = "people.txt"
+secret_file = "cookies.key"
+"""
+
+
+@pytest.fixture
+def proxy(tmp_path):
+    """The port at which nginx speaks HTTPS for a server, and the certificate."""
+    if shutil.which("nginx") is None or shutil.which("openssl") is None:
+        pytest.skip("no nginx or no openssl here")
+    from genoviz_app.server.people import add_person
+
+    certificate, key = tmp_path / "lab.pem", tmp_path / "lab.key"
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=lab.example.org"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*make.split(), *names, *files], check=True, capture_output=True)
+    add_person(tmp_path / "people.txt", "ada", "correct horse")
+    (tmp_path / "lab.toml").write_text(LAB)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lab = str(tmp_path / "lab.toml")
+    with served("-m", "genoviz", "serve", "--no-browser", "--lab", lab) as (url, _):
+        server = PROXY.replace("listen 443", f"listen 127.0.0.1:{port}")
+        server = server.replace("127.0.0.1:5006", re.search(r"[\d.]+:\d+", url)[0])
+        server = re.sub(r"(ssl_certificate )\S+;", rf"\g<1>{certificate};", server)
+        server = re.sub(r"(ssl_certificate_key )\S+;", rf"\g<1>{key};", server)
+        settings = tmp_path / "nginx.conf"
+        settings.write_text(AROUND.format(folder=tmp_path, server=server))
+        command = ["nginx", "-p", str(tmp_path), "-c", str(settings), "-e", str(tmp_path / "log")]
+        nginx = subprocess.Popen(command)
+        try:
+            wait_until(lambda: (tmp_path / "pid").exists() or nginx.poll() is not None)
+            assert nginx.poll() is None, (tmp_path / "log").read_text()
+            yield port, certificate
+        finally:
+            nginx.terminate()
+            nginx.wait(PATIENCE)
+
+
+def test_a_tab_is_opened_by_https_through_nginx_as_documented(proxy):
+    port, certificate = proxy
+    host = f"lab.example.org:{port}"
+
+    def ask(method, path, body=None, **headers):
+        context = ssl.create_default_context(cafile=certificate)
+        asked = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=PATIENCE)
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        asked.request(method, path, body, {"Host": host, "Origin": f"https://{host}", **more})
+        answer = asked.getresponse()
+        text = "" if answer.status == 101 else answer.read().decode()
+        asked.close()
+        return answer, text
+
+    answer, _ = ask("GET", "/genoviz/")
+    assert answer.status == 302
+    assert answer.getheader("Location").startswith("./login?")
+    form = urlencode({"name": "ada", "password": "correct horse"})
+    kind = "application/x-www-form-urlencoded"
+    answer, _ = ask("POST", "/genoviz/login", form, Content_Type=kind)
+    assert answer.status == 302
+    cookie, *marks = answer.getheader("Set-Cookie").split("; ")
+    assert "Secure" in marks
+    answer, page = ask("GET", "/genoviz/", Cookie=cookie)
+    assert answer.status == 200
+    token = re.search(r'"token":"([^"]+)"', page)[1]
+    answer, _ = ask(
+        "GET", "/genoviz/ws", Cookie=cookie, Upgrade="websocket", Connection="Upgrade",
+        Sec_WebSocket_Version="13", Sec_WebSocket_Key="dGhlIHNhbXBsZSBub25jZQ==",
+        Sec_WebSocket_Protocol=f"bokeh, {token}",
+    )  # fmt: skip
+    assert answer.status == 101
+    assert ask("GET", "/genoviz/", Cookie=cookie, Host="evil.example")[0].status == 403

@@ -6,10 +6,13 @@ import asyncio
 import json
 import logging
 import random
+import subprocess
+import sys
 import threading
 from functools import cached_property
 from hashlib import sha256
 from html import unescape
+from textwrap import dedent
 from types import SimpleNamespace
 
 import panel as pn
@@ -37,6 +40,7 @@ from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.serving import serve
 from genoviz_app.server.setup import keep_styles_here, prepare_server, send_small_frames_at_once
+from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -293,3 +297,12 @@ def test_a_property_of_a_small_graph_does_not_wait_for_that_of_a_large_one():
         thread.join(PATIENCE)
     assert (small.n_steps, large.n_steps) == (id(small), id(large))
     assert Graph.n_steps.attrname == "n_steps"
+
+
+def test_the_script_for_panel_shows_the_lost_message_and_the_mend():
+    """Once Panel loses none any more, `keep_no_message_back` can go, and the script too."""
+    script = ROOT / "docs/lost_message.py"
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    told = script.read_text().partition("It prints\n\n")[2].partition("\n\n")[0]
+    assert done.stdout == dedent(told) + "\n"
