@@ -22,6 +22,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 PATIENCE = 240.0
 MAX_MESSAGE = 1 << 30
 MAX_SHOWN = 200
+UPLOAD_PIECE = 10_000_000
 SAMPLE_NODES = "3,500"
 CANVAS = (1200, 700)
 NO_VALUES = {"type": "map", "entries": []}
@@ -124,6 +125,18 @@ class Tab:
         values = [["model", {"id": component}], ["node", "click"], ["data", data]]
         return await self._tell_event("dom_event", {"type": "map", "entries": values})
 
+    async def upload(self, field: str, name: str, content: bytes) -> None:
+        """Drop a file on a field, which sends it in pieces as a browser does."""
+        n_pieces = -(-len(content) // UPLOAD_PIECE)
+        for number in range(n_pieces):
+            piece = content[number * UPLOAD_PIECE : (number + 1) * UPLOAD_PIECE]
+            data = {
+                "name": name, "type": "", "chunk": number + 1, "total_chunks": n_pieces,
+                "data": {"type": "bytes", "data": {"id": "piece"}},
+            }  # fmt: skip
+            values = [["model", {"id": field}], ["data", _as_map(data)]]
+            await self._tell_event("upload_event", {"type": "map", "entries": values}, piece)
+
     async def answer(self, canvas: str, message: dict[str, Any]) -> float:
         """Send what a canvas tells."""
         self._n_answers += 1
@@ -144,24 +157,27 @@ class Tab:
         """Whether the server still talks to the tab."""
         return not self._reading.done()
 
-    async def _tell_event(self, name: str, values: dict[str, Any]) -> float:
+    async def _tell_event(self, name: str, values: dict[str, Any], piece: bytes = b"") -> float:
         event = {"type": "event", "name": name, "values": values}
-        return await self._patch(
-            [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]
-        )
+        message = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}
+        return await self._patch([message], piece)
 
-    async def _patch(self, events: list[dict[str, Any]]) -> float:
+    async def _patch(self, events: list[dict[str, Any]], piece: bytes = b"") -> float:
         start = time.perf_counter()
-        await self._ask("PATCH-DOC", {"events": events})
+        await self._ask("PATCH-DOC", {"events": events}, piece)
         return time.perf_counter() - start
 
-    async def _ask(self, kind: str, content: dict[str, Any]) -> Any:
+    async def _ask(self, kind: str, content: dict[str, Any], piece: bytes = b"") -> Any:
         self._n_sent += 1
         message = str(self._n_sent)
         reply = self._replies[message] = asyncio.get_running_loop().create_future()
-        # The three parts of a message follow each other: nothing is awaited between them.
-        for part in ({"msgid": message, "msgtype": kind}, {}, content):
+        head = {"msgid": message, "msgtype": kind, **({"num_buffers": 1} if piece else {})}
+        # The parts of a message follow each other: nothing is awaited between them.
+        for part in (head, {}, content):
             self._socket.write_message(json.dumps(part))
+        if piece:
+            self._socket.write_message(json.dumps({"id": "piece"}))
+            self._socket.write_message(piece, binary=True)
         await asyncio.wait({reply, self._reading}, timeout=PATIENCE, return_when=FIRST_COMPLETED)
         if not reply.done():
             has_closed = self._reading.done()

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.soak.day import live_a_day
+from tests.soak.heavy import Sizes
 
 
 def main() -> None:
@@ -16,6 +17,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10, help="how long [%(default)s]")
     parser.add_argument("--people", type=int, default=20, help="how many tabs [%(default)s]")
     parser.add_argument("--bases", type=int, default=2_000_000, help="of each genome [%(default)s]")
+    parser.add_argument(
+        "--share", type=int, default=1, help="divides the sizes of what takes long [%(default)s]"
+    )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         day = asyncio.run(
@@ -24,6 +28,7 @@ def main() -> None:
                 seconds=60 * chosen.minutes,
                 n_people=chosen.people,
                 n_bases=chosen.bases,
+                sizes=Sizes().over(chosen.share),
             )
         )
     for line in day.lines():

@@ -16,16 +16,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 from tornado.httpclient import AsyncHTTPClient
 
 from tests.conftest import ROOT
+from tests.soak.heavy import HEAVY, Sizes, befall
 from tests.soak.people import Designer, Diary, Person, Reader, Searcher, Wanderer
 from tests.waiting import PATIENCE
 
 STATUS_SECONDS = 0.1
 SETTLE_SECONDS = 40
+WARM_SHARE = 20
 TROUBLE = re.compile(r"^.*(?:Traceback.*(?:\n .*)*\n.*|ERROR.*|CRITICAL.*)", re.MULTILINE)
 
 
@@ -39,6 +42,8 @@ class Day:
         How long each kind of act took, in s.
     status_seconds
         How long ``/status`` took to answer, ten times a second: the event loop's lag.
+    lag
+        What the server itself says of it: how late its loop came, in ms.
     megabytes
         Memory of the server and its children after all first tabs were closed once, at most, and
         after all were closed at the end.
@@ -50,6 +55,7 @@ class Day:
 
     seconds: dict[str, list[float]]
     status_seconds: list[float]
+    lag: dict[str, float]
     megabytes: tuple[float, float, float]
     errors: list[str]
     log: list[str]
@@ -65,7 +71,9 @@ class Day:
             if times:
                 shown = (share(times, 50), share(times, 95), share(times, 99), max(times))
                 yield f"{kind:28}{len(times):7}" + "".join(f"{1000 * s:6.0f} ms" for s in shown)
+        yield "loop lag: " + ", ".join(f"{name} {ms:.0f} ms" for name, ms in self.lag.items())
         yield "memory: first {:.0f} MB, most {:.0f} MB, last {:.0f} MB".format(*self.megabytes)
+        yield f"memory after closing: {self.megabytes[2] / self.megabytes[0] - 1:+.1%}"
         yield f"errors: {len(self.errors)}, in the log: {len(self.log)}"
         yield from self.errors
         yield from self.log
@@ -74,7 +82,7 @@ class Day:
 
 def is_click(kind: str) -> bool:
     """Return whether an act is a click, rather than to come for the first time."""
-    return kind not in ("open a tab", "see a page first")
+    return kind not in ("open a tab", "see a page first", *HEAVY)
 
 
 def share(values: list[float], percent: int) -> float:
@@ -137,7 +145,9 @@ def server(folder: Path) -> Iterator[tuple[subprocess.Popen, str, Path]]:
         process.wait(PATIENCE)
 
 
-async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: int) -> Day:
+async def live_a_day(
+    folder: Path, *, seconds: float, n_people: int, n_bases: int, sizes: Sizes
+) -> Day:
     """Let people work on a server while files change and browsers die; return what was measured."""
     write_files(folder, n_bases=n_bases, n_rows=3000)
     with server(folder) as (process, url, log):
@@ -146,6 +156,8 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
         first.end = 0.0  # everybody comes once and goes, so that what is made once is there
         everybody = people(url, folder, first, min(5, n_people))
         await asyncio.gather(*(person.live() for person in everybody))
+        if seconds > SETTLE_SECONDS:
+            await befall(url, process.pid, folder, first, sizes.over(WARM_SHARE), "first")
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
         memory = Memory(process.pid)
         before = memory.now()
@@ -154,10 +166,12 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
             asyncio.create_task(job)
             for job in (watch_status(url, diary), memory.watch(), rewrite(folder, seconds))
         ]
-        everybody = [
-            asyncio.create_task(person.live()) for person in people(url, folder, diary, n_people)
-        ]
-        await asyncio.gather(kill_a_browser(url, diary), *everybody)
+        everybody = people(url, folder, diary, n_people)
+        living = [asyncio.create_task(person.live()) for person in everybody]
+        await until_all_are_there(everybody, living)
+        heavy = befall(url, process.pid, folder, diary, sizes, "large")
+        await asyncio.gather(kill_a_browser(url, diary), heavy, *living)
+        lag = (await ask_status(url))["loop_lag"]
         for task in watching:
             task.cancel()
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
@@ -166,14 +180,16 @@ async def live_a_day(folder: Path, *, seconds: float, n_people: int, n_bases: in
     status = diary.seconds.pop("/status", [])
     trouble = [found[0] for found in TROUBLE.finditer(log.read_text())]
     errors = [*first.errors, *diary.errors]
-    return Day(
-        dict(diary.seconds),
-        status,
-        (before, memory.most, after),
-        errors,
-        trouble,
-        inquiry.lines,
-    )
+    megabytes = (before, memory.most, after)
+    return Day(dict(diary.seconds), status, lag, megabytes, errors, trouble, inquiry.lines)
+
+
+async def until_all_are_there(everybody: list[Person], living: list[asyncio.Task]) -> None:
+    """Wait until nobody opens a file any more."""
+    while not all(
+        person.has_begun or task.done() for person, task in zip(everybody, living, strict=True)
+    ):
+        await asyncio.sleep(STATUS_SECONDS)
 
 
 def people(url: str, folder: Path, diary: Diary, n_people: int) -> list[Person]:
@@ -235,15 +251,20 @@ class Memory:
             await asyncio.sleep(1)
 
 
+async def ask_status(url: str) -> dict[str, Any]:
+    """Return what a server says of itself."""
+    answer = await AsyncHTTPClient().fetch(
+        f"{url}status", connect_timeout=PATIENCE, request_timeout=PATIENCE
+    )
+    return json.loads(answer.body)
+
+
 async def watch_status(url: str, diary: Diary) -> None:
     """Ask for the status ten times a second."""
     while True:
         start = time.perf_counter()
         try:
-            answer = await AsyncHTTPClient().fetch(
-                f"{url}status", connect_timeout=PATIENCE, request_timeout=PATIENCE
-            )
-            json.loads(answer.body)
+            await ask_status(url)
         except Exception as error:
             diary.errors.append(f"/status: {error}")
         diary.seconds["/status"].append(time.perf_counter() - start)

@@ -63,12 +63,20 @@ class Person:
         Where acts are noted.
     seed
         Of the person's whims.
+
+    Attributes
+    ----------
+    stays
+        Whether the person acts until the day is over, or once.
     """
+
+    stays = True
 
     def __init__(self, url: str, query: dict[str, Any], diary: Diary, seed: int) -> None:
         self.url, self.query, self.diary = url, "?" + urlencode(query, doseq=True), diary
         self.whim = random.Random(seed)
         self.tab: Tab | None = None
+        self.has_begun = False
         self.name, self.doing = f"{type(self).__name__} {seed}", "open a tab"
 
     async def live(self) -> None:
@@ -78,8 +86,9 @@ class Person:
             self.tab = await Tab.open(self.url, self.query)
             await self.begin()
             self.diary.seconds["open a tab"].append(time.perf_counter() - start)
+            self.has_begun = True
             await self.act()
-            while self.diary.goes_on:
+            while self.stays and self.diary.goes_on:
                 await asyncio.sleep(THINKING_SECONDS * (0.5 + self.whim.random()))
                 await self.act()
         except Exception as error:

@@ -1,0 +1,223 @@
+"""What comes seldom and takes long: indexes, a large upload, millions of hits, a killed reader."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tests.soak.people import Diary, Person, Searcher
+from tests.waiting import PATIENCE
+
+BUILD, UPLOAD, FIND = "build an index", "upload a file", "find many sites"
+KILLED, AGAIN = "hear of a killed reader", "open a file after that"
+HEAVY = (BUILD, UPLOAD, FIND, KILLED, AGAIN)
+UNIT, GUIDE_LENGTH, LINE = "ACGTT", 20, 80
+NODE_BASES = 10_000
+LOOK_SECONDS = 0.001
+FIELD = "panel.models.file_dropper.FileDropper"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything.
+
+    Attributes
+    ----------
+    bases
+        Of each genome of which an index is built.
+    upload
+        Bytes of the graph that is uploaded.
+    rows
+        Hits of the search.
+    nodes
+        Of the graph whose reader is killed.
+    """
+
+    bases: int = 20_000_000
+    upload: int = 200_000_000
+    rows: int = 10_000_000
+    nodes: int = 200_000
+
+    def over(self, divisor: int) -> Sizes:
+        """Return sizes that are so many times smaller, but time enough to kill a reader."""
+        smaller = (size // divisor for size in (self.bases, self.upload, self.rows))
+        return Sizes(*smaller, self.nodes)
+
+
+class Guest(Person):
+    """Somebody who comes for one thing, and goes."""
+
+    stays = False
+
+    def says(self, words: str) -> Callable[[], bool]:
+        """Return whether the page says something."""
+        return lambda: any(words in text for text in self.tab.texts())
+
+
+class Builder(Guest, Searcher):
+    """Has an index built, and asks it."""
+
+    async def begin(self) -> None:
+        """Leave the waiting to the act."""
+
+    async def act(self) -> None:
+        await self.measure(BUILD, super().begin(), lambda: True)
+        await super().act()
+
+
+class Uploader(Guest):
+    """Drops a graph on the page."""
+
+    def __init__(self, url: str, diary: Diary, content: bytes) -> None:
+        super().__init__(url, {"file": "simulated"}, diary, 0)
+        self.content = content
+
+    async def act(self) -> None:
+        ways = await self.tab.wait_for("Tabs", _names=["Samples", "Server", "Upload"])
+        await self.tab.set(ways, active=2)
+        field = await self.tab.wait_for(FIELD)
+        hand = self.tab.upload(field, "uploaded.gfa", self.content)
+        await self.measure(UPLOAD, hand, self.says(shown_title("uploaded.gfa")))
+
+
+class Finder(Guest):
+    """Searches for guides that a genome is made of."""
+
+    def __init__(self, url: str, diary: Diary, genome: Path, n_rows: int) -> None:
+        text = UNIT * (GUIDE_LENGTH // len(UNIT) + 1)
+        guides = [text[at : at + GUIDE_LENGTH] for at in range(len(UNIT))]
+        link = {"genome": genome, "guides": ";".join(guides), "pam": "none", "limits": "0,0,0"}
+        super().__init__(url, {"page": "offtargets", **link}, diary, 0)
+        self.n_rows = n_rows
+
+    async def act(self) -> None:
+        words = f"{self.n_rows:,} hits of {len(UNIT)} guides, found in"
+        await self.measure(FIND, asyncio.sleep(0), self.says(words))
+
+
+class Opener(Guest):
+    """Opens a graph."""
+
+    kind = AGAIN
+
+    def __init__(self, url: str, diary: Diary, graph: Path) -> None:
+        super().__init__(url, {"file": graph}, diary, 0)
+        self.graph = graph
+
+    @property
+    def words(self) -> str:
+        """What the page says in the end."""
+        return shown_title(self.graph.name)
+
+    async def act(self) -> None:
+        await self.measure(self.kind, asyncio.sleep(0), self.says(self.words))
+
+
+class Victim(Opener):
+    """Opens a graph whose reader is killed."""
+
+    kind = KILLED
+
+    @property
+    def words(self) -> str:
+        """What the page says in the end."""
+        return f"{self.graph.name}: the process that read it was ended by SIGKILL"
+
+
+async def befall(url: str, pid: int, folder: Path, diary: Diary, sizes: Sizes, name: str) -> None:
+    """Let all of it come about; nobody else may open a file before the readers are killed.
+
+    Parameters
+    ----------
+    url, pid
+        Address and process of the server.
+    folder, name
+        Where files are written, and what their names begin with: no file is opened twice.
+    diary
+        Where acts are noted.
+    sizes
+        How large everything is.
+    """
+    begin = str(folder / name)
+    graph = Path(f"{begin}.gfa")
+    graph.write_text("".join(f"S\t{n}\tACGT\n" for n in range(sizes.nodes)))
+    killing = asyncio.create_task(asyncio.to_thread(kill_reader, pid))
+    await Victim(url, diary, graph).live()
+    await killing
+    kill(fork_servers(pid))
+    await Opener(url, diary, graph).live()
+    genomes = [Path(f"{begin}-{number}.fa") for number in range(2)]
+    for genome in genomes:
+        write_genome(genome, "".join(random.Random(str(genome)).choices("ACGT", k=sizes.bases)))
+    builders = [
+        Builder(url, {"page": "kmers", "sequences": genome}, diary, 0) for genome in genomes
+    ]
+    uploader = Uploader(url, diary, graph_of(sizes.upload))
+    await asyncio.gather(*(person.live() for person in (*builders, uploader)))
+    repeats = Path(f"{begin}-repeats.fa")
+    n_bases = sizes.rows + GUIDE_LENGTH - 1
+    write_genome(repeats, (UNIT * (n_bases // len(UNIT) + 1))[:n_bases])
+    await Finder(url, diary, repeats, sizes.rows).live()
+
+
+def shown_title(name: str) -> str:
+    """Return how a page's title has the name of a file."""
+    return f"object: &lt;p&gt;{name}&lt;/p&gt;"
+
+
+def write_genome(path: Path, bases: str) -> None:
+    """Write a genome of one contig."""
+    lines = (bases[at : at + LINE] for at in range(0, len(bases), LINE))
+    path.write_text(f">{path.stem}\n" + "\n".join(lines) + "\n")
+
+
+def graph_of(n_bytes: int) -> bytes:
+    """Return a GFA file of about so many bytes: a chain of long nodes."""
+    n_nodes = max(n_bytes // NODE_BASES, 1)
+    bases = "".join(random.Random(n_bytes).choices("ACGT", k=NODE_BASES))
+    nodes = "".join(f"S\t{n}\t{bases}\n" for n in range(n_nodes))
+    links = "".join(f"L\t{n - 1}\t+\t{n}\t+\t0M\n" for n in range(1, n_nodes))
+    steps = ",".join(f"{n}+" for n in range(n_nodes))
+    return f"{nodes}{links}P\tall\t{steps}\t*\n".encode()
+
+
+def kill_reader(pid: int) -> None:
+    """Wait for the next process that a server reads a file in, and kill it."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        readers = [each for server in fork_servers(pid) for each in children(server)]
+        if readers:
+            kill(readers)
+            return
+        time.sleep(LOOK_SECONDS)
+
+
+def fork_servers(pid: int) -> list[psutil.Process]:
+    """Return the processes that a server's readers are forked from."""
+    found = []
+    for each in children(psutil.Process(pid)):
+        with suppress(psutil.Error):
+            if "forkserver" in " ".join(each.cmdline()):
+                found.append(each)
+    return found
+
+
+def children(process: psutil.Process) -> list[psutil.Process]:
+    """Return the children of a process, none if it has ended."""
+    with suppress(psutil.Error):
+        return process.children()
+    return []
+
+
+def kill(processes: Sequence[psutil.Process]) -> None:
+    """Kill processes as a system without memory does."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
