@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import errno
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import util
 from pathlib import Path
@@ -23,7 +25,7 @@ import pytest
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 from tornado.web import create_signed_value
 
-from benchmarks.tab_client import Tab
+from benchmarks.tab_client import Tab, ask
 from genoviz import backend
 from genoviz.errors import BackendError, GenovizError
 from genoviz.io.graph.gfa import read_gfa
@@ -33,6 +35,7 @@ from genoviz_app.opening.apart import READERS, iter_apart
 from genoviz_app.opening.files import _iter_graph
 from genoviz_app.server.jobs import JobPool, describe_problem
 from genoviz_app.server.people import COOKIE, People
+from genoviz_app.server.serving import STOPPING
 from genoviz_app.session import layout_run
 from genoviz_app.session.layout_run import LayoutRun, RunState
 from genoviz_app.session.layout_settings import LayoutSettings
@@ -240,6 +243,25 @@ async def _open_graph(url, path):
         await tab.close()
 
 
+@contextmanager
+def server(folder, **variables):
+    """Serve the dashboard; give its process and address. It is gone in the end."""
+    log = folder / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "genoviz", "serve", "--no-browser", "--port", "0"],
+            cwd=ROOT, stdout=file, stderr=file, start_new_session=True,
+            env={**os.environ, **variables},
+        )  # fmt: skip
+    try:
+        wait_until(lambda: re.search(r"http://\S+:\d+", log.read_text()) or process.poll())
+        yield process, re.search(r"http://\S+:\d+", log.read_text())[0] + "/"
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 def test_a_server_goes_on_without_its_cache_and_its_temporary_files(tmp_path):
     folders = {"GENOVIZ_CACHE_DIR": tmp_path / "cache", "TMPDIR": tmp_path / "tmp"}
     for folder in folders.values():
@@ -247,16 +269,8 @@ def test_a_server_goes_on_without_its_cache_and_its_temporary_files(tmp_path):
     graphs = [tmp_path / f"{number}.gfa" for number in range(2)]
     for graph in graphs:  # large enough to be kept in the cache
         graph.write_text("".join(f"S\t{n}\t{'ACGT' * 20}\n" for n in range(20_000)))
-    log = tmp_path / "log"
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "genoviz", "serve", "--no-browser", "--port", "0"],
-            cwd=ROOT, stdout=file, stderr=file, start_new_session=True,
-            env={**os.environ, **{name: str(folder) for name, folder in folders.items()}},
-        )  # fmt: skip
-    try:
-        wait_until(lambda: re.search(r"http://\S+:\d+", log.read_text()) or process.poll())
-        url = re.search(r"http://\S+:\d+", log.read_text())[0] + "/"
+    variables = {name: str(folder) for name, folder in folders.items()}
+    with server(tmp_path, **variables) as (process, url):
         for graph in graphs:
             said, errors = asyncio.run(_open_graph(url, graph))
             assert errors == []
@@ -266,9 +280,38 @@ def test_a_server_goes_on_without_its_cache_and_its_temporary_files(tmp_path):
         process.send_signal(signal.SIGTERM)
         wait_until(lambda: process.poll() is not None)
         assert process.returncode == 0
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+
+
+# The server is told to stop while it computes.
+
+
+async def _stop_in_a_layout(process, url, graph):
+    """Lay a graph out, and end the server meanwhile; return what was computed then."""
+    tab = await Tab.open(url, "?" + urlencode({"file": str(graph)}))
+    run = await tab.wait_for("Button", label="Run")
+    await tab.until(lambda: graph.name in str(tab.texts()))
+    await tab.until(lambda: not tab.parts[run].get("disabled"))
+    await tab.click(run)
+
+    def running():
+        return [job for job in json.loads(ask(url, "status"))["jobs"] if "layout" in job["title"]]
+
+    jobs = await tab.until(running)
+    process.send_signal(signal.SIGTERM)
+    await tab.until(lambda: STOPPING in str(tab.parts))
+    return jobs
+
+
+def test_a_server_that_is_told_to_stop_in_a_job_tells_the_tab_and_ends(tmp_path):
+    nodes = range(200_000)
+    graph = tmp_path / "long.gfa"
+    lines = [*(f"S\t{n}\tACGT" for n in nodes), "P\tp\t" + ",".join(f"{n}+" for n in nodes) + "\t*"]
+    graph.write_text("\n".join(lines) + "\n")
+    with server(tmp_path) as (process, url):
+        assert asyncio.run(_stop_in_a_layout(process, url, graph))
+        wait_until(lambda: process.poll() is not None)
+        assert process.returncode == 0
+        assert "Traceback" not in (tmp_path / "log").read_text()
 
 
 # The clock is set back.
