@@ -17,6 +17,7 @@ from typing import Any, TextIO
 from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
+from genoviz_app.opening.memory import MEMORY
 from genoviz_app.server.jobs import POOLS
 
 EVENTS = logging.getLogger("genoviz.events")
@@ -171,6 +172,11 @@ class Health:
         for event in sorted({"error", "opened", "refused", *COUNTS}):
             events.add_metric([event], COUNTS[event])
         yield events
+        yield GaugeMetricFamily(
+            "genoviz_file_bytes",
+            "Memory of the files that are open, or kept for who opens them again, estimated",
+            value=MEMORY.taken,
+        )
         used = gpu_bytes()
         if used is not None:
             gpu = GaugeMetricFamily("genoviz_gpu_bytes", "Memory of the GPU", labels=["state"])

@@ -47,6 +47,9 @@ class Day:
     megabytes
         Memory of the server and its children after all first tabs were closed once, at most, and
         after all were closed at the end.
+    kept
+        What of the first and the last is of files that are kept for who opens them again, as the
+        server estimates it, in MB.
     errors, log
         What went wrong, and what the server's log tells of trouble, whole tracebacks too.
     inquiries
@@ -57,6 +60,7 @@ class Day:
     status_seconds: list[float]
     lag: dict[str, float]
     megabytes: tuple[float, float, float]
+    kept: tuple[float, float]
     errors: list[str]
     log: list[str]
     inquiries: list[str]
@@ -73,7 +77,9 @@ class Day:
                 yield f"{kind:28}{len(times):7}" + "".join(f"{1000 * s:6.0f} ms" for s in shown)
         yield "loop lag: " + ", ".join(f"{name} {ms:.0f} ms" for name, ms in self.lag.items())
         yield "memory: first {:.0f} MB, most {:.0f} MB, last {:.0f} MB".format(*self.megabytes)
-        yield f"memory after closing: {self.megabytes[2] / self.megabytes[0] - 1:+.1%}"
+        first, _, last = self.megabytes
+        yield f"memory after closing: {last / first - 1:+.1%}"
+        yield "files that are kept, estimated: first {:.0f} MB, last {:.0f} MB".format(*self.kept)
         yield f"errors: {len(self.errors)}, in the log: {len(self.log)}"
         yield from self.errors
         yield from self.log
@@ -160,7 +166,7 @@ async def live_a_day(
             await befall(url, process.pid, folder, first, sizes.over(WARM_SHARE), "first")
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
         memory = Memory(process.pid)
-        before = memory.now()
+        before, kept = memory.now(), [await ask_for_kept(url)]
         diary.end = time.monotonic() + seconds
         watching = [
             asyncio.create_task(job)
@@ -177,11 +183,14 @@ async def live_a_day(
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
         assert process.poll() is None, f"the server ended with {process.poll()}"
         after = memory.now()
+        kept.append(await ask_for_kept(url))
     status = diary.seconds.pop("/status", [])
     trouble = [found[0] for found in TROUBLE.finditer(log.read_text())]
     errors = [*first.errors, *diary.errors]
     megabytes = (before, memory.most, after)
-    return Day(dict(diary.seconds), status, lag, megabytes, errors, trouble, inquiry.lines)
+    return Day(
+        dict(diary.seconds), status, lag, megabytes, tuple(kept), errors, trouble, inquiry.lines
+    )
 
 
 async def until_all_are_there(everybody: list[Person], living: list[asyncio.Task]) -> None:
@@ -257,6 +266,12 @@ async def ask_status(url: str) -> dict[str, Any]:
         f"{url}status", connect_timeout=PATIENCE, request_timeout=PATIENCE
     )
     return json.loads(answer.body)
+
+
+async def ask_for_kept(url: str) -> float:
+    """Return how many MB a server's files take, as it estimates it."""
+    numbers = (await AsyncHTTPClient().fetch(f"{url}metrics")).body.decode()
+    return float(re.search(r"^genoviz_file_bytes (\S+)", numbers, re.MULTILINE)[1]) / 1e6
 
 
 async def watch_status(url: str, diary: Diary) -> None:

@@ -40,7 +40,7 @@ class Sizes:
         Of the graph whose reader is killed.
     """
 
-    bases: int = 20_000_000
+    bases: int = 5_000_000
     upload: int = 200_000_000
     rows: int = 10_000_000
     nodes: int = 200_000

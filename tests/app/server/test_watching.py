@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from genoviz_app.opening.memory import MEMORY
 from genoviz_app.server import watching
 from genoviz_app.server.people import add_person
 from tests.app.conftest import GFA
@@ -84,6 +85,21 @@ def test_the_numbers_are_those_of_the_server(lab):
     assert after[name, "refused"] == before[name, "refused"] + 1
     assert after["genoviz_tabs",] >= 0
     assert before[name, "error"] == 0
+
+
+def test_the_memory_of_open_files_is_one_of_the_numbers(monkeypatch):
+    pytest.importorskip("prometheus_client")
+    monkeypatch.setattr(MEMORY, "total", None)
+    health, before = watching.Health(), MEMORY.taken
+
+    def shown():
+        families = {family.name: family for family in health.collect()}
+        return families["genoviz_file_bytes"].samples[0].value
+
+    claim = MEMORY.claim(Path("a.gfa"), 123_456, lambda: None)
+    assert shown() == before + 123_456
+    claim.release()
+    assert shown() == before
 
 
 def test_events_are_lines_of_json_that_say_who_and_not_what(lab, folder):
