@@ -80,6 +80,7 @@ class Dashboard:
         self.finder = Finder(
             self.session,
             self._go_to,
+            lambda: [page.help.message(page.title) for page in self.deck.in_sight],
             sizing_mode="stretch_width",
             styles={"flex": "1 1 0", "min-width": "140px"},
         )

@@ -130,6 +130,9 @@ class PageDeck:
             align="center",
             sx={
                 "& .MuiToggleButton-root": {"whiteSpace": "nowrap"},
+                "@media (min-width: 900px) and (max-width: 1150px)": {
+                    "& .MuiToggleButton-root": {"padding": "5px 5px", "fontSize": "12px"}
+                },
                 "& .MuiToggleButton-root:not(.Mui-selected)": {"color": "#e3eaf3"},
                 "&& .MuiToggleButton-root.Mui-selected": {
                     "color": "#06121c",

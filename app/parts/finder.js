@@ -1,4 +1,6 @@
-// The header's field: suggestions as one types, what was found below it, and the way back.
+// The header's field: suggestions as one types, what was found below it, the way back, and help.
+
+import { HELP_STYLE, PageHelp } from "./page_help.js";
 
 const STYLE = `
 :host { display: block; }
@@ -15,7 +17,8 @@ input { font: 14px system-ui, sans-serif; color: #f2f6fb; background: rgba(160, 
   box-sizing: border-box; }
 input::placeholder { color: #b3c0d2; opacity: 1; }
 @media (max-width: 1150px) {
-  form { justify-content: flex-end; }
+  form { justify-content: flex-end; gap: 0; }
+  .way { padding: 4px; }
   form:has(input:focus) .way { display: none; }
   input:focus { flex: none; width: 270px; position: relative; z-index: 5; background: #1d2937; }
 }
@@ -42,6 +45,7 @@ li span { color: #a9b8cc; flex: none; }
 .acts .light { border-color: #4fb3e8; color: #7cc8f2; font-weight: 600; }
 `;
 const BACK = "M20 11H7.8l5.6-5.6L12 4l-8 8 8 8 1.4-1.4L7.8 13H20z";
+const HELP = "M11 18h2v-2h-2zm1-16a10 10 0 1 0 0 20 10 10 0 0 0 0-20zm0 18a8 8 0 1 1 0-16 8 8 0 0 1 0 16zm0-14a4 4 0 0 0-4 4h2a2 2 0 1 1 4 0c0 2-3 1.75-3 5h2c0-2.25 3-2.5 3-5a4 4 0 0 0-4-4z";
 const FORWARD = "M4 11h12.2l-5.6-5.6L12 4l8 8-8 8-1.4-1.4L16.2 13H4z";
 const WAIT_MILLISECONDS = 120;
 const HINT = "Find a node, place, gene, k-mer, SNP or guide";
@@ -113,7 +117,11 @@ class Field {
     this.card = make("div", "found");
     this.card.setAttribute("role", "status");
     this.below.append(this.list, this.card);
-    this.form.append(this.back, this.forward, input, this.below);
+    this.help = new PageHelp(model, this.form);
+    const ask = makeWay("Help: what this page shows, its steps, keys and mouse (?)", HELP, () =>
+      this.help.turn(),
+    );
+    this.form.append(this.back, this.forward, input, ask, this.below);
     this.listen();
     this.showNames([]);
     this.showWays();
@@ -310,7 +318,7 @@ class Field {
 
 export function render({ model }) {
   const style = document.createElement("style");
-  style.textContent = STYLE;
+  style.textContent = STYLE + HELP_STYLE;
   const field = new Field(model);
   const place = document.createElement("div");
   place.append(style, field.form);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import panel as pn
@@ -9,6 +10,20 @@ import panel_material_ui as pmui
 
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
+
+
+@dataclass(frozen=True)
+class PageHelp:
+    """What a page says of itself when a person asks: what it shows, its steps, keys and mouse."""
+
+    shows: str
+    steps: tuple[str, ...]
+    keys: tuple[tuple[str, str], ...] = ()
+
+    def message(self, title: str) -> dict[str, Any]:
+        """Return it as the browser takes it, under the title of the page."""
+        keys = [list(pair) for pair in self.keys]
+        return {"title": title, "shows": self.shows, "steps": list(self.steps), "keys": keys}
 
 
 class Page:
@@ -20,9 +35,12 @@ class Page:
         Name in links, and on the screen.
     narrow_height
         CSS height of the content in a narrow window, where it is scrolled.
+    help
+        What it says of itself.
     """
 
     slug = title = ""
+    help = PageHelp("", ())
     narrow_height = "1100px"
 
     def __init__(self, session: Session) -> None:

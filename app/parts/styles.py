@@ -42,9 +42,13 @@ NARROW_HEADER: dict[str, Any] = {
         },
         "& .main > .MuiBox-root > .MuiToolbar-root": {"height": "132px", "flex": "none"},
         "& .main-content": {"overflowY": "auto !important"},
-    }
+    },
+    "@media (min-width: 900px) and (max-width: 1150px)": {
+        "& .header .MuiToolbar-root > .MuiBox-root:first-of-type": {"display": "none"},
+    },
 }  # fmt: skip
-"""Of the page: in a narrow window its header has rows, and what is below it can be scrolled."""
+"""Of the page: in a narrow window its header has rows, and what is below it can be scrolled; in
+one that is not much wider the header has pages and the field alone."""
 
 
 def in_narrow_window(height: str) -> list[str]:

@@ -15,6 +15,7 @@ import param
 from panel.custom import JSComponent
 
 from genoviz_app.opening.files import MAX_SHOWN
+from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.questions import Question
 from genoviz_app.session.address import Address
 from genoviz_app.session.finding import Found, Openings, also_here, find_everywhere, suggest
@@ -35,16 +36,24 @@ class Finder(JSComponent):
         What is searched.
     on_go
         Called with what a person wants to see.
+    get_help
+        Returns what is said of each page in sight: the fields of `PageHelp`, and its title.
     """
 
     suggestions = param.Dict({}, doc="The text, and names that begin so with their kinds.")
     found = param.Dict({}, doc="What was found: title, kind, place, what else is here, choices.")
 
-    _esm = (SCRIPTS / "finder.js").read_text()
+    _esm = join_scripts([SCRIPTS / "page_help.js", SCRIPTS / "finder.js"])
 
-    def __init__(self, session: Session, on_go: Callable[[Found], None], **params: Any) -> None:
+    def __init__(
+        self,
+        session: Session,
+        on_go: Callable[[Found], None],
+        get_help: Callable[[], list[dict[str, Any]]],
+        **params: Any,
+    ) -> None:
         super().__init__(margin=(0, 8), align="center", **params)
-        self._session, self._on_go = session, on_go
+        self._session, self._on_go, self._get_help = session, on_go, get_help
         self._text = ""
         self._n_answers = 0
         self._results: tuple[Found, ...] = ()
@@ -76,6 +85,8 @@ class Finder(JSComponent):
             self._go(int(data["row"]))
         elif act == "light" and self._results:
             self._light_up(self._results[0])
+        elif act == "help":
+            self._send_msg({"help": self._get_help()})
         elif act == "close":
             self.clear()
 

@@ -41,6 +41,13 @@ PAGES = {
     "Genotypes": "No genotypes are open",
     "Quality": "There is no layout to measure yet",
 }
+HELP = {
+    "Tracks": "zoom to a stretch",
+    "K-mers": "counted as you type",
+    "Off-targets": "without their PAM",
+    "Genotypes": "drag the thresholds",
+    "Quality": "path stress",
+}
 
 
 @pytest.fixture
@@ -119,6 +126,11 @@ def test_a_press_on_a_page_is_answered_before_the_server_hears_of_it(fresh):
         fresh.until(lambda words=words: words in page.evaluate(WORDS))
         fresh.until(lambda: page.locator(".page-is-coming").count() == 0)
         assert not fresh.canvas.is_visible()
+        explained = page.get_by_role("dialog", name=f"Help: {title}")
+        fresh.insist(lambda: page.keyboard.press("?"), explained.is_visible)
+        assert HELP[title] in explained.inner_text()
+        page.keyboard.press("?")
+        fresh.until(lambda explained=explained: explained.count() == 0)
     button = page.get_by_role("button", name="Pangenome", exact=True)
     assert button.evaluate(PRESSED) == ["true", ""], "it is there already"
     fresh.until(fresh.canvas.is_visible)

@@ -91,10 +91,12 @@ def test_keys_move_zoom_fit_and_open_the_help(canvas):
     page.keyboard.press("0")
     canvas.until(lambda: canvas.view == pytest.approx(fitted))
     page.keyboard.press("?")
-    help_list = page.get_by_role("dialog", name="Mouse and keys")
-    canvas.until(help_list.is_visible)
+    explained = page.get_by_role("dialog", name="Help: Pangenome")
+    canvas.until(explained.is_visible)
+    assert "choose the nodes in a box" in explained.inner_text()
     page.keyboard.press("Escape")
-    canvas.until(lambda: not help_list.is_visible())
+    canvas.until(lambda: explained.count() == 0)
+    assert canvas.canvas.evaluate("canvas => canvas.getRootNode().activeElement === canvas")
 
 
 def test_a_double_click_zooms(canvas):

@@ -25,7 +25,7 @@ from genoviz_app.pages.genotypes.quality.panel import QualityPanel
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import OpeningBar
-from genoviz_app.parts.page import Page, side_column, words_and_buttons
+from genoviz_app.parts.page import Page, PageHelp, side_column, words_and_buttons
 from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
     UploadField,
@@ -56,6 +56,21 @@ class GenotypesPage(Page):
 
     slug = "genotypes"
     title = "Genotypes"
+    help = PageHelp(
+        "Variants and samples: their quality, populations and relatives, association with a trait, "
+        "and breeding values.",
+        (
+            "Open genotypes at the left, with a table of traits.",
+            "Quality: drag the thresholds and apply them.",
+            "Samples: compute components and relationships; Association: scan a trait.",
+            "Click a variant for its card; Layout leads to its node.",
+        ),
+        (
+            ("Lasso", "choose samples in the scatter"),
+            ("Click a point", "the card of a variant, and what is around it"),
+            ("Drag, wheel", "move and zoom a figure"),
+        ),
+    )
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -19,7 +19,7 @@ from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
 from genoviz_app.pages.kmers.search_panel import SearchPanel
 from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
-from genoviz_app.parts.page import Page, side_column, words_and_buttons
+from genoviz_app.parts.page import Page, PageHelp, side_column, words_and_buttons
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.views import Views, slug_of
 from genoviz_app.parts.words import notices_html
@@ -38,6 +38,20 @@ class KmersPage(Page):
 
     slug = "kmers"
     title = "K-mers"
+    help = PageHelp(
+        "How often any k-mer occurs, and where: in a genome, or on the paths of the open graph.",
+        (
+            "Open a genome at the left, or index the open graph.",
+            "Write k-mers of any length, counted as you type; Example takes one by chance.",
+            "Look at hits, along the genome, at the spectrum, or at the search step by step.",
+            "Light up shows all hits on the layout and in the tracks.",
+        ),
+        (
+            ("Click a hit", "go to its place on all pages"),
+            ("Drag, wheel", "move and zoom along the genome"),
+            ("Click a bar of the spectrum", "list the k-mers that occur so often"),
+        ),
+    )
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

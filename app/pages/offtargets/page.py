@@ -21,7 +21,7 @@ from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 from genoviz_app.pages.offtargets.search.sources import GenePicker, GraphSource
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.file_picker import SequencePicker
-from genoviz_app.parts.page import Page, side_column
+from genoviz_app.parts.page import Page, PageHelp, side_column
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
@@ -45,6 +45,22 @@ class OffTargetsPage(Page):
 
     slug = "offtargets"
     title = "Off-targets"
+    help = PageHelp(
+        "Where else CRISPR guides fit: all sites with mismatches and bulges, on both strands, in a "
+        "genome or on all paths of the open graph.",
+        (
+            "Open a genome at the left, or search the open graph.",
+            "Write guides without their PAM, one a line, or take the example; then Search.",
+            "Choose a guide, filter and sort its hits, and click one for its alignment.",
+            "Light up shows the hits on the layout and in the tracks; Export saves them.",
+        ),
+        (
+            ("Ctrl + Enter", "search, from the field of guides"),
+            ("Click a bin or a cell", "list its hits"),
+            ("Double click", "show all of the figure"),
+            ("Drag, wheel", "move and zoom along the genome"),
+        ),
+    )
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

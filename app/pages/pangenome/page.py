@@ -33,7 +33,7 @@ from genoviz_app.parts.dock import Dock
 from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.opening_bar import OpeningBar
-from genoviz_app.parts.page import Page, side_column
+from genoviz_app.parts.page import Page, PageHelp, side_column
 from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html
@@ -63,6 +63,28 @@ class PangenomePage(Page):
 
     slug = "pangenome"
     title = "Pangenome"
+    help = PageHelp(
+        "A pangenome graph, laid out by its paths before your eyes: nodes that follow each other "
+        "on many paths lie side by side.",
+        (
+            "Open a graph at the left, or take a sample.",
+            "Run lays it out; Pause, Re-heat and Parameters change how.",
+            "Zoom in, and click a node: below stands what it is and which paths visit it.",
+            "Colour by position, path, depth or stress; save the picture under Save.",
+        ),
+        (
+            ("Drag", "move the picture"),
+            ("Wheel, pinch", "zoom at the pointer"),
+            ("Double click", "zoom in; with Shift out"),
+            ("Click", "choose the node"),
+            ("Shift + drag", "choose the nodes in a box"),
+            ("Small map", "click or drag to go there"),
+            ("Arrow keys", "move; with Shift further"),
+            ("+  −", "zoom"),
+            ("0, Home", "show everything"),
+            ("Esc", "choose nothing"),
+        ),
+    )
     narrow_height = "auto"
 
     def __init__(self, session: Session) -> None:

@@ -25,7 +25,7 @@ from genoviz_app.pages.quality.runs import (
     say_stress,
 )
 from genoviz_app.parts.opening_bar import TaskBar
-from genoviz_app.parts.page import Page, side_column, words_and_buttons
+from genoviz_app.parts.page import Page, PageHelp, side_column, words_and_buttons
 from genoviz_app.parts.styles import PICTURE_CARD
 from genoviz_app.parts.views import LateView, Views
 from genoviz_app.session.address import Address
@@ -46,6 +46,16 @@ class QualityPage(Page):
 
     slug = "quality"
     title = "Quality"
+    help = PageHelp(
+        "How well the layout keeps distances along the paths: its path stress, where it is bad, "
+        "and runs and layouts compared.",
+        (
+            "Lay a graph out on the Pangenome page; it is measured here once it has come to rest.",
+            "Exact takes all pairs of steps in the place of a sample.",
+            "Click one of the worst places to go there on the layout.",
+        ),
+        (("Click a row", "go to its place on the layout"),),
+    )
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -18,7 +18,7 @@ from genoviz_app.pages.tracks.places import region_around
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.pages.tracks.track_settings import TrackPicker, TrackSettings
 from genoviz_app.parts.dock import Dock
-from genoviz_app.parts.page import Page, side_column
+from genoviz_app.parts.page import Page, PageHelp, side_column
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.words import notices_html
@@ -37,6 +37,30 @@ class TracksPage(Page):
 
     slug = "tracks"
     title = "Tracks"
+    help = PageHelp(
+        "Reads, signals and features along a contig, or the depth of a graph's paths: means with "
+        "their range from afar, single steps near by.",
+        (
+            "Open files at the left, or choose a path of the open graph.",
+            "Write a region or the name of a feature above the tracks, or zoom and drag.",
+            "Click a track for its scale, height and colour; count reads of regions below.",
+        ),
+        (
+            ("Drag", "move along the contig"),
+            ("Wheel, pinch", "zoom at the pointer"),
+            ("Double click", "zoom in; with Shift out"),
+            ("Shift + drag", "zoom to a stretch"),
+            ("Click", "choose a track; say what a feature is"),
+            ("Strip above", "click or drag to go there"),
+            ("Names", "drag to another place, or onto a track for one lane"),
+            ("Lower edge of a name", "drag for another height"),
+            ("← →", "move; with Shift further"),
+            ("↑ ↓", "choose the track above or below"),
+            ("+  −", "zoom"),
+            ("0, Home", "the whole contig"),
+            ("Esc", "close what is open"),
+        ),
+    )
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

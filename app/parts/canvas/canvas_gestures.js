@@ -161,7 +161,6 @@ export class CanvasGestures {
       "-": () => this.zoom(1 / KEY_FACTOR),
       _: () => this.zoom(1 / KEY_FACTOR),
       Escape: () => this.picture.escape(),
-      "?": () => this.picture.toggleHelp(),
     };
     if (Object.hasOwn(actions, event.key)) {
       event.preventDefault();

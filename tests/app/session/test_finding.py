@@ -129,7 +129,7 @@ def test_what_else_is_at_a_place_is_counted_on_the_path_and_on_its_contig(there)
 def test_the_likeliest_is_gone_to_and_the_others_are_choices(session, there):
     session.opened = OpenGraph("two", "two", there.graph)
     gone = []
-    finder = Finder(session, gone.append)
+    finder = Finder(session, gone.append, list)
     finder.find("chr1:102-105")
     poll_until(session.poll, lambda: gone)
     assert str(gone[0].region) == f"{PATHS[0]}:1-5"

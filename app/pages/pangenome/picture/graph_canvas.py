@@ -19,7 +19,7 @@ from genoviz_app.parts.canvas_component import (
     join_scripts,
 )
 
-SHARED_NAMES = ("arrays", "canvas_gestures", "help")
+SHARED_NAMES = ("arrays", "canvas_gestures")
 SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "view", "frame", "detail", "labels", "furniture", "gestures", "picture", "main",

@@ -324,7 +324,7 @@ def describe_picture(run: LayoutRun, view: Viewport | None, fold: Fold | None) -
         )
     if snapshot is not None:
         parts.append(f"layout {run.state}, iteration {snapshot.iteration}")
-    return "; ".join(parts) + ". Press ? for the keys."
+    return "; ".join(parts) + ". Press ? for help."
 
 
 def _place(message: Message) -> tuple[float, float]:

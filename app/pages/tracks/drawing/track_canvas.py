@@ -29,7 +29,7 @@ from genoviz_app.parts.canvas_component import (
 from genoviz_app.plots.legend import length_text, short_number
 from genoviz_app.plots.lit_stretches import LitAlong
 
-SHARED_NAMES = ("arrays", "canvas_gestures", "help")
+SHARED_NAMES = ("arrays", "canvas_gestures")
 SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "span", "theme", "axis", "values", "features", "overview", "margin", "tip", "gestures",

@@ -1,22 +1,8 @@
 // Puts the picture into its place on the page and connects it with the server.
 
-import { makeHelp } from "../../../parts/canvas/help.js";
 import { Gestures } from "./gestures.js";
 import { Picture } from "./picture.js";
 
-const HELP = [
-  ["Drag", "move the picture"],
-  ["Wheel, pinch", "zoom at the pointer"],
-  ["Double click", "zoom in; with Shift out"],
-  ["Click", "choose the node"],
-  ["Shift + drag", "choose the nodes in a box"],
-  ["Small map", "click or drag to go there"],
-  ["Arrow keys", "move; with Shift further"],
-  ["+  −", "zoom"],
-  ["0, Home", "show everything"],
-  ["Esc", "choose nothing"],
-  ["?", "open and close this list"],
-];
 const STYLE = `
 .picture { position: absolute; inset: 0; overflow: hidden; background: #0b1018; }
 .picture canvas { width: 100%; height: 100%; display: block; touch-action: none; outline: none; }
@@ -46,19 +32,18 @@ export function render({ model }) {
   canvas.setAttribute("role", "img");
   const ring = document.createElement("div");
   ring.className = "ring";
-  const help = makeHelp(HELP);
   const wayBack = document.createElement("button");
   wayBack.type = "button";
   wayBack.className = "way-back";
   wayBack.textContent = LOST;
   wayBack.hidden = true;
-  frame.append(style, canvas, ring, wayBack, help);
+  frame.append(style, canvas, ring, wayBack);
 
   const send = (message) => {
     nSent += 1;
     model.answer = { ...message, message: nSent };
   };
-  const picture = new Picture(canvas, help, wayBack, send);
+  const picture = new Picture(canvas, wayBack, send);
   new Gestures(canvas, picture);
   wayBack.addEventListener("click", () => {
     picture.fit();

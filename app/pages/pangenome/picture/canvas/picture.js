@@ -16,8 +16,8 @@ const GROUND = "#0b1018";
 const NODE_NAME_COLOUR = "#b7c4d6";
 
 export class Picture {
-  constructor(canvas, help, wayBack, send) {
-    Object.assign(this, { canvas, help, wayBack, send });
+  constructor(canvas, wayBack, send) {
+    Object.assign(this, { canvas, wayBack, send });
     this.context = canvas.getContext("2d", { alpha: false });
     this.view = null;
     this.ratio = 1;
@@ -95,17 +95,8 @@ export class Picture {
   }
 
   escape() {
-    if (this.help.hidden) {
-      this.showBox(null);
-      this.send({ kind: "escape" });
-    } else {
-      this.toggleHelp();
-    }
-  }
-
-  toggleHelp() {
-    this.help.hidden = !this.help.hidden;
-    this.help.style.display = this.help.hidden ? "none" : "block";
+    this.showBox(null);
+    this.send({ kind: "escape" });
   }
 
   click(px, py) {

@@ -1,6 +1,5 @@
 // Puts the tracks into their place on the page and connects them with the server.
 
-import { makeHelp } from "../../../parts/canvas/help.js";
 import { Gestures, listenToOverview } from "./gestures.js";
 import { Margin } from "./margin.js";
 import { Overview } from "./overview.js";
@@ -8,22 +7,6 @@ import { Picture } from "./picture.js";
 import { Tip } from "./tip.js";
 
 const OVERVIEW_PIXELS = 46;
-const HELP = [
-  ["Drag", "move along the contig"],
-  ["Wheel, pinch", "zoom at the pointer"],
-  ["Double click", "zoom in; with Shift out"],
-  ["Shift + drag", "zoom to a stretch"],
-  ["Click", "choose a track; say what a feature is"],
-  ["Strip above", "click or drag to go there"],
-  ["Names", "drag to another place, or onto a track for one lane"],
-  ["Lower edge of a name", "drag for another height"],
-  ["← →", "move; with Shift further"],
-  ["↑ ↓", "choose the track above or below"],
-  ["+  −", "zoom"],
-  ["0, Home", "the whole contig"],
-  ["Esc", "close what is open"],
-  ["?", "open and close this list"],
-];
 const STYLE = `
 .tracks { position: absolute; inset: 0; display: flex; flex-direction: column; overflow: hidden;
   transition: color 10ms; --line: #d6dde7; --value: #8a4b00; --card: #ffffff; }
@@ -102,17 +85,16 @@ export function render({ model }) {
   canvas.setAttribute("role", "img");
   head.setAttribute("role", "img");
   head.setAttribute("aria-label", "The whole contig, with the stretch that is shown");
-  const help = makeHelp(HELP);
   top.append(corner, head);
   lanes.append(canvas, card);
   body.append(margin, lanes);
-  root.append(style, top, body, help);
+  root.append(style, top, body);
 
   const send = (message) => {
     nSent += 1;
     model.answer = { ...message, message: nSent };
   };
-  const parts = { root, head, canvas, help, said, margin: new Margin(margin, send), tip: new Tip(card, send) };
+  const parts = { root, head, canvas, said, margin: new Margin(margin, send), tip: new Tip(card, send) };
   const picture = new Picture({ ...parts, overview: new Overview(OVERVIEW_PIXELS) }, send);
   new Gestures(canvas, picture);
   listenToOverview(head, picture);

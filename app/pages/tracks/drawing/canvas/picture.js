@@ -93,16 +93,7 @@ export class Picture {
   }
 
   escape() {
-    if (this.help.hidden) {
-      this.tip.close();
-    } else {
-      this.toggleHelp();
-    }
-  }
-
-  toggleHelp() {
-    this.help.hidden = !this.help.hidden;
-    this.help.style.display = this.help.hidden ? "none" : "block";
+    this.tip.close();
   }
 
   click(x, y) {
