@@ -19,6 +19,7 @@ from panel.custom import JSComponent
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.page import Page
 from genoviz_app.parts.styles import in_narrow_window
+from genoviz_app.server.event_loop import TURNS
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from genoviz_app.session.split import BELOW, BESIDE, Split, within
@@ -219,7 +220,8 @@ class PageDeck:
         shown, now = self.in_sight, time.monotonic()
         for page in shown:
             page.poll()
-            page.make_ready()
+            if not TURNS.is_awaited:  # what nobody sees yet comes after the pages of new tabs
+                page.make_ready()
         if now < self._next_hidden_poll:
             return
         self._next_hidden_poll = now + HIDDEN_POLL_SECONDS

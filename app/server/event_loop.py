@@ -16,6 +16,8 @@ from typing import Any
 from bokeh.application.handlers.handler import Handler
 from tornado.ioloop import IOLoop, PeriodicCallback
 
+from genoviz_app.server.class_facts import PLAIN, ClassFacts
+
 TICK_SECONDS = 0.1
 REMEMBERED_SECONDS = 300.0
 BETWEEN_TURNS_SECONDS = 0.005
@@ -96,6 +98,11 @@ class Turns:
         self._waiting: deque[Callable[[], object]] = deque()
         self._is_set = False
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for a turn."""
+        return bool(self._waiting)
+
     def take(self, piece: Callable[[], object]) -> None:
         """Have a piece of work that holds the loop done in a turn of its own."""
         self._waiting.append(piece)
@@ -170,6 +177,57 @@ def look_references_up() -> None:
     Deserializer.__init__ = init_received
     Serializer.__init__, Serializer.get_ref = init, get_ref
     DocumentModelManager.synced_references = property(Synced)
+
+
+def find_parts_quickly() -> None:
+    """Let the walk through all models of a page, at each change of parts, ask for no defaults."""
+    from bokeh.core.has_props import HasProps
+    from bokeh.model import Model, util
+
+    plain = frozenset(PLAIN)
+
+    def look(value, queue):
+        kind = type(value)
+        if kind in plain:
+            return
+        if issubclass(kind, (list, tuple)):
+            for item in value:
+                look(item, queue)
+        elif issubclass(kind, dict):
+            for item in value.items():
+                look(item, queue)
+        elif issubclass(kind, Model):
+            queue(value)
+        elif issubclass(kind, HasProps):
+            look_below(value, queue)
+
+    def look_below(parent, queue):
+        own, made = parent._property_values, parent._unstable_default_values
+        themed = parent.themed_values() or ()
+        for name, holds in ClassFacts.of(parent).holders:
+            if name in own:
+                look(own[name], queue)
+            elif holds or name in made or name in themed:
+                look(getattr(parent, name), queue)
+
+    def collect_filtered_models(discard, *input_values):
+        collected: dict[str, Any] = {}
+        waiting: deque[Any] = deque()
+
+        def queue(model):
+            if model._id not in collected and not (discard is not None and discard(model)):
+                waiting.append(model)
+
+        look(input_values, queue)
+        while waiting:
+            model = waiting.popleft()
+            if model._id not in collected:
+                collected[model._id] = model
+                look_below(model, queue)
+        return list(collected.values())
+
+    util.collect_filtered_models  # noqa: B018
+    util.collect_filtered_models = collect_filtered_models
 
 
 def collect_seldom() -> None:

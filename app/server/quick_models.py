@@ -13,13 +13,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import copy
 from functools import cache, partial, wraps
-from typing import Any, ClassVar
+from typing import Any
+
+from genoviz_app.server.class_facts import ClassFacts
+from genoviz_app.server.event_loop import find_parts_quickly
 
 log = logging.getLogger(__name__)
-
-PLAIN = (type(None), bool, int, float, str)
 
 
 @cache
@@ -36,8 +37,10 @@ def make_models_quickly() -> None:
         _remember_properties,
         _remember_files,
         _remember_styles,
+        _copy_parameters_quickly,
         _list_parameters_once,
         _read_without_copies,
+        find_parts_quickly,
         _tag_data_once,
     ):
         try:
@@ -142,54 +145,6 @@ def _list_what_differs() -> None:
     HasProps.query_properties_with_values = query
 
 
-@dataclass(frozen=True)
-class ClassFacts:
-    """What is the same for all models of a class.
-
-    Attributes
-    ----------
-    plain
-        Defaults that are numbers, texts or truth values.
-    parts
-        Descriptors of what each model has a new one of: a model, or a value of a function. Empty
-        lists and dicts are none of them, for a model gets these when it is asked for them.
-    required
-        Names of what has no default.
-    """
-
-    plain: dict[str, Any]
-    parts: tuple[Any, ...]
-    required: frozenset[str]
-
-    known: ClassVar[dict[type, ClassFacts]] = {}
-
-    @classmethod
-    def of(cls, model: Any) -> ClassFacts:
-        """Return the facts of a model's class, found once."""
-        kind = type(model)
-        if kind not in cls.known:
-            cls.known[kind] = cls._find(model)
-        return cls.known[kind]
-
-    @classmethod
-    def _find(cls, model: Any) -> ClassFacts:
-        from bokeh.core.property.singletons import Undefined
-        from bokeh.core.property.wrappers import PropertyValueContainer
-
-        plain, parts, required = {}, [], []
-        for name in model.properties(_with_props=True):
-            descriptor = model.lookup(name)
-            default = descriptor.class_default(type(model))
-            if default is Undefined:
-                required.append(name)
-            elif descriptor.has_unstable_default(model):
-                if not isinstance(default, PropertyValueContainer):
-                    parts.append(descriptor)
-            elif type(default) in PLAIN:
-                plain[name] = default
-        return cls(plain, tuple(parts), frozenset(required))
-
-
 def _count_arguments_once() -> None:
     """Let it be counted once for each method how many arguments a callback of it takes."""
     from bokeh.util import callback_manager
@@ -278,6 +233,43 @@ def _once(
     return answer
 
 
+def _copy_parameters_quickly() -> None:
+    """Let a component's own copy of a parameter be made without looking each of its values up.
+
+    Param asks for each value whether the parameter belongs to a class yet, and sets it as one that
+    may be watched: a quarter of a million such steps in each tab.
+    """
+    from param import parameterized
+    from param.parameterized import Parameter, Undefined
+
+    get, put = object.__getattribute__, object.__setattr__
+    find, copy_slots = vars(Parameter)["__getattribute__"], vars(Parameter)["__copy__"]
+    make_copy, is_container = (
+        parameterized._instantiate_param_obj,
+        parameterized._is_mutable_container,
+    )
+
+    def getattribute(self, key, get=get, unknown=Undefined):
+        value = get(self, key)
+        return find(self, key) if value is unknown else value
+
+    def instantiate_param_obj(paramobj, owner=None):
+        kind = type(paramobj)
+        if kind.__copy__ is not copy_slots:
+            return make_copy(paramobj, owner)
+        made = kind.__new__(kind)
+        for slot in kind._all_slots_:
+            value = get(paramobj, slot)
+            is_copied = slot != "default" and is_container(value)
+            put(made, slot, copy(value) if is_copied else value)
+        put(made, "owner", owner)
+        put(made, "watchers", {})
+        return made
+
+    Parameter.__getattribute__ = getattribute
+    parameterized._instantiate_param_obj = instantiate_param_obj
+
+
 def _list_parameters_once() -> None:
     """Let a component list its synced parameters once, rather than once for each of them."""
     from panel.reactive import Syncable
@@ -298,13 +290,13 @@ def _read_without_copies() -> None:
     from param import parameterized
 
     reading = threading.local()
-    copy = parameterized._instantiated_parameter
+    find = parameterized._instantiated_parameter
 
     def instantiated_parameter(owner, parameter):
         is_read = getattr(reading, "is_on", False)
         if is_read and parameter.name not in owner._param__private.params:
             return parameter
-        return copy(owner, parameter)
+        return find(owner, parameter)
 
     @contextmanager
     def turned(is_on: bool) -> Iterator[None]:

@@ -11,6 +11,7 @@ from panel.io.state import set_curdoc, state
 from genoviz_app.dashboard import POLL_MILLISECONDS, Dashboard, make_tab
 from genoviz_app.pages import PAGES
 from genoviz_app.plots.track_figure import TRACK_NAME
+from genoviz_app.server.event_loop import TURNS
 
 MAX_MODELS = {
     "pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110,
@@ -40,6 +41,21 @@ def test_a_page_is_not_kept_up_to_date_before_its_browser_comes(document):
         assert POLL_MILLISECONDS in [
             getattr(callback, "period", None) for callback in document.session_callbacks
         ]
+
+
+def test_what_nobody_sees_waits_until_nobody_waits_for_a_page(document, monkeypatch):
+    ready = []
+    with set_curdoc(document):
+        dashboard = Dashboard()
+        monkeypatch.setattr(dashboard.page, "make_ready", lambda: ready.append(None))
+        waiting = [lambda: None]
+        monkeypatch.setattr(TURNS, "_waiting", waiting)
+        dashboard.poll()
+        assert ready == []
+        waiting.clear()
+        dashboard.poll()
+        assert ready == [None]
+        dashboard.close()
 
 
 def shown_labels(document):

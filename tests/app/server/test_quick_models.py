@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import re
 import subprocess
 import sys
+from copy import copy
 
+import param
 import pytest
+from bokeh.model import util
+from bokeh.models import ColumnDataSource
+from bokeh.plotting import figure
+from param import parameterized
 
 from genoviz_app.pages import PAGES
+from genoviz_app.server.quick_models import make_models_quickly
 
 MAKE = """
 import cProfile, json, sys
@@ -78,3 +87,74 @@ def test_a_page_is_the_same(made, number):
 def test_a_page_takes_half_the_calls(made):
     plain, quick = (int(pages[-1]) for pages in made)
     assert quick < plain / 2
+
+
+@pytest.fixture
+def slow_walk():
+    """Bokeh's own walk through the models below one, which `make_models_quickly` has replaced."""
+    specification = importlib.util.find_spec("bokeh.model.util")
+    own = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(own)
+    make_models_quickly()
+    assert util.collect_filtered_models.__code__ != own.collect_filtered_models.__code__
+    return own.collect_filtered_models
+
+
+def test_the_models_below_one_are_found_in_their_order(slow_walk):
+    plot = figure(x_range=["a", "b"], title="c")
+    source = ColumnDataSource({"x": ["a"], "y": [1]})
+    plot.vbar("x", top="y", source=source)
+    plot.tags = [{"held": (plot.yaxis[0].ticker, {"deep": [source]})}]
+    found = util.collect_filtered_models(None, plot, [source])
+    assert len(found) > 30
+    assert found == slow_walk(None, plot, [source])
+    no_axes = lambda model: model is plot.yaxis[0]  # noqa: E731
+    fewer = util.collect_filtered_models(no_axes, plot)
+    assert plot.yaxis[0] not in fewer
+    assert fewer == slow_walk(no_axes, plot)
+
+
+PARAMETERS = {
+    "x": param.Selector(default=1, objects=[1, 2]),
+    "named": param.Selector(objects={"a": 1, "b": 2}),
+    "number": param.Number(default=2, bounds=(0, 9), constant=True),
+    "items": param.List(default=[1], item_type=int),
+    "text": param.String(default="x", regex="x*", label="Text"),
+}
+
+
+@pytest.fixture
+def own_copy():
+    """Param's own way to copy a parameter for one component."""
+    specification = importlib.util.find_spec("param.parameterized")
+    source = inspect.getsource(sys.modules["param.parameterized"])
+    body = re.search(r"def _instantiate_param_obj\(.*?\n    return p\n", source, re.DOTALL)[0]
+    names = vars(sys.modules["param.parameterized"]).copy()
+    make_models_quickly()
+    exec(
+        compile("from __future__ import annotations\n" + body, specification.origin, "exec"), names
+    )
+    return names["_instantiate_param_obj"]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_parameter_is_copied_with_all_that_it_has(own_copy, name):
+    kind = type(
+        "Kind", (param.Parameterized,), {each: copy(PARAMETERS[each]) for each in PARAMETERS}
+    )
+    owner, parameter = kind(), kind.param[name]
+    parameter.watchers = {"value": ["of the class"]}
+    slow, quick = own_copy(parameter, owner), parameterized._instantiate_param_obj(parameter, owner)
+    for slot in parameter._all_slots_:
+        assert getattr(quick, slot) == getattr(slow, slot), slot
+        is_shared = getattr(slow, slot) is getattr(parameter, slot)
+        assert (getattr(quick, slot) is getattr(parameter, slot)) == is_shared, slot
+    assert quick.owner is owner
+    assert quick.watchers == {}
+
+
+def test_a_parameter_of_no_class_yet_has_what_its_kind_has():
+    make_models_quickly()
+    assert param.Number(default=2).bounds is None
+    assert param.List().default == []
+    assert param.Parameter().constant is False
