@@ -37,6 +37,10 @@ document.addEventListener("DOMContentLoaded", () => {
     paint.call(this)
   }
 
+  // Bokeh looks for variables of style sheets (--bk-...) wherever it draws or measures, and each time
+  // the browser has to bring all styles up to date. Nothing here sets any.
+  Bokeh.require("core/visuals/visual").VisualProperties.prototype._get_css_value = () => ""
+
   // A style sheet that is written anew, though nothing in it is new, has the browser begin anew.
   let written = null
   const sheet = Bokeh.require("core/dom").InlineStyleSheet.prototype

@@ -102,3 +102,32 @@ def test_a_saved_page_zooms_and_names_nodes_without_a_server(tabs, saved_page):
     wait_in(page, lambda: float(bar.inner_text().split()[0]) < float(before.split()[0]))
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert errors == []
+
+
+# Names of MUI's styles that stand on something, each with whether its shadow root has rules of it.
+STYLES = """() => {
+  const found = []
+  const look = (root) => {
+    const rules = [...root.querySelectorAll("style")].flatMap((style) => [...style.sheet.cssRules])
+    const texts = rules.map((rule) => rule.cssText).join(" ")
+    for (const each of root.querySelectorAll("*")) {
+      for (const name of each.classList) {
+        if (name.startsWith("css-of-")) found.push([name, texts.includes("." + name)])
+      }
+      if (each.shadowRoot) look(each.shadowRoot)
+    }
+  }
+  look(document)
+  return found
+}"""
+
+
+def test_a_style_that_is_made_once_stands_wherever_it_is_used(visit):
+    visit.until(lambda: visit.n_painted > 0)
+    found = visit.page.evaluate(STYLES)
+    names = [name for name, _ in found]
+    assert len(set(names)) > 30
+    assert len(names) > 2 * len(set(names))
+    n_missing = sum(not has_rules for _, has_rules in found)
+    assert n_missing < len(found) / 10, [name for name, has_rules in found if not has_rules]
+    assert visit.errors == []
