@@ -45,7 +45,7 @@ export class PageHelp {
       }
     };
     window.addEventListener("keydown", this.onKey);
-    model.on("msg:custom", ({ help }) => this.show(help));
+    model.on("msg:custom", ({ help }) => help && this.show(help));
     model.on("remove", () => window.removeEventListener("keydown", this.onKey));
   }
 
