@@ -21,6 +21,7 @@ from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.files import OpenGraph
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.server.setup import prepare_server
+from genoviz_app.theme import UNFINISHED_VIEWS
 
 N_PATHS = 12
 SLICE_SECONDS = 0.025
@@ -55,8 +56,9 @@ def main() -> None:
 
 def dashboard_page(graph: PangenomeGraph) -> Any:
     """Return the dashboard with the graph open."""
-    pn.extension("filedropper", "tabulator", notifications=True)
+    pn.extension("filedropper", "tabulator", notifications=True, js_files=UNFINISHED_VIEWS)
     dashboard = Dashboard("")
+    dashboard.session.runs.run.settings.method = "path_sgd"  # as versions that had no other one
     opened = OpenGraph("", "Simulated", graph)
     pn.state.onload(lambda: setattr(dashboard.session, "opened", opened))
     pn.state.on_session_destroyed(dashboard.close)
