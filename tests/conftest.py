@@ -109,8 +109,8 @@ def place_in_order(file: str) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Return two processes more than cores: two drive a browser each, and wait half of the time."""
-    return 2 + min(os.cpu_count() or 1, MAX_CORES)
+    """Return a process more than cores, for what waits."""
+    return 1 + min(os.cpu_count() or 1, MAX_CORES)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,12 +10,19 @@ from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout, path_sg
 from genoviz.analyses.graph.layout.run import learning_rates
 from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
+from genoviz.backend import cuda_is_available
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.layout_files import read_layout
 from genoviz.model import GraphLayout
 from tests.conftest import real_data
 from tests.graphs import make_graph, random_graph
+
+
+def on_a_gpu(test):
+    """Skip a test of what is on a GPU alone, visibly, where there is none."""
+    is_here = cuda_is_available()
+    return pytest.mark.gpu(pytest.mark.skipif(not is_here, reason="no GPU can be used here")(test))
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +251,7 @@ def test_reduced_steps_are_fewer_updates(graph):
     assert fewer_made == pytest.approx(made / 2.5, rel=0.02)
 
 
-@pytest.mark.gpu
+@on_a_gpu
 @pytest.mark.parametrize("window", [1, 8])
 @pytest.mark.parametrize(
     "design",
@@ -273,7 +280,7 @@ def test_designs_of_the_kernel_have_the_same_stress(graph, design, window):
     assert designed == pytest.approx(plain, rel=0.25)
 
 
-@pytest.mark.gpu
+@on_a_gpu
 def test_reused_pairs_are_more_updates_of_as_many_reads(graph):
     def lay_out(**options):
         *_, last = iter_path_sgd_layout(graph, window=8, backend="cuda", **options)

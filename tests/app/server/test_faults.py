@@ -299,6 +299,7 @@ async def _stop_in_a_layout(process, url, graph):
     jobs = await tab.until(running)
     process.send_signal(signal.SIGTERM)
     await tab.until(lambda: STOPPING in str(tab.parts))
+    await tab.close()
     return jobs
 
 
