@@ -129,8 +129,7 @@ class LitSet:
         """Return which samples, by their names, it has itself or by a haplotype; bool."""
         names = self.highlight.samples
         wanted = {*names, *(name.split("#")[0] for name in names)}
-        is_lit = (name in wanted for name in samples.tolist()) if wanted else ()
-        return np.fromiter(is_lit, bool) if wanted else np.zeros(len(samples), bool)
+        return np.fromiter((name in wanted for name in samples.tolist()), bool, len(samples))
 
     def stretches(self, contig: str) -> np.ndarray:
         """Return where it is on a contig or path; int64, shape (n, 2), in order of the starts."""
