@@ -75,6 +75,16 @@ def test_ctrl_c_is_heard_after_polars_took_it():
     assert ended.returncode == 7, ended.stderr.decode()
 
 
+def run_module(folder, source):
+    """Run a program by ``python -m``, as `genoviz` is; return how it ended."""
+    (folder / "program.py").write_text(source)
+    command = [sys.executable, "-m", "program"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=folder, env=environment, timeout=PATIENCE, check=False, capture_output=True
+    )
+
+
 INTERRUPTED = """
 from genoviz.cli import main as program
 
@@ -90,12 +100,7 @@ program.main([])
 
 
 def test_the_exit_code_stays_whatever_was_interrupted(tmp_path):
-    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
-    command = [sys.executable, "-m", "interrupted"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(
-        command, cwd=tmp_path, env=environment, timeout=PATIENCE, check=False, capture_output=True
-    )
+    ended = run_module(tmp_path, INTERRUPTED)
     assert ended.returncode == 130, ended.stderr.decode()
 
 
@@ -117,10 +122,5 @@ program.main([])
 
 
 def test_the_second_signal_of_timeout_may_come_late(tmp_path):
-    (tmp_path / "late.py").write_text(LATE)
-    command = [sys.executable, "-m", "late"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(
-        command, cwd=tmp_path, env=environment, timeout=PATIENCE, check=False, capture_output=True
-    )
+    ended = run_module(tmp_path, LATE)
     assert ended.returncode == 143, ended.stderr.decode()
