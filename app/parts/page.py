@@ -37,14 +37,18 @@ class Page:
         CSS height of the content in a narrow window, where it is scrolled.
     help
         What it says of itself.
+    example
+        What the button of the empty page opens: samples, and a view of them worth looking at.
     """
 
     slug = title = ""
     help = PageHelp("", ())
+    example = Address()
     narrow_height = "1100px"
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.is_complete = False
 
     @property
     def sidebar(self) -> list[Any]:
@@ -65,6 +69,19 @@ class Page:
         """Show what a link asks for, once its files are open."""
         raise NotImplementedError
 
+    def try_example(self) -> None:
+        """Open the samples of the example, and show what is worth looking at."""
+        session, link = self._session, self.example
+        if link.file:
+            session.open(link.file)
+        for track in link.tracks:
+            session.tracks.open(track)
+        if link.sequences:
+            session.indexes.open(link.sequences)
+        if link.genotypes:
+            session.genotypes.open(link.genotypes)
+        self.follow(link)
+
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
         raise NotImplementedError
@@ -75,6 +92,7 @@ class Page:
 
     def complete(self) -> None:
         """Make what the page is sent without, now that the browser has it; most are whole."""
+        self.is_complete = True
 
     def make_ready(self) -> None:
         """Make what is not shown yet, bit by bit; most pages are made at once."""
@@ -91,12 +109,41 @@ def side_column(*panels: Any) -> list[Any]:
     return [pmui.Column(*panels, sizing_mode="stretch_width", margin=(4, 10, 0, 10))]
 
 
-def words_and_buttons(words: str, *buttons: Any) -> pmui.Column:
-    """Return what stands where nothing is open: HTML, and buttons in a row below."""
-    space = pn.layout.HSpacer
-    return pmui.Column(
-        pn.pane.HTML(words, sizing_mode="stretch_width"),
-        pmui.Row(space(), *buttons, space(), sizing_mode="stretch_width", margin=0),
-        sizing_mode="stretch_width",
-        margin=0,
-    )
+class EmptyState(pmui.Column):
+    """What stands on a page while nothing is open: words, and buttons with that of its example.
+
+    It is made when it is first shown, for many a page is never empty.
+
+    Parameters
+    ----------
+    page
+        The page, which has an example.
+    words
+        HTML.
+    others
+        Other buttons beside that of the example.
+    """
+
+    def __init__(self, page: Page, words: str, *others: pmui.Button) -> None:
+        super().__init__(visible=False, sizing_mode="stretch_width", margin=0)
+        self._page, self._words, self._others = page, words, others
+
+    def show(self, is_empty: bool, words: str = "") -> None:
+        """Show it while the page is empty, with other words where there are some."""
+        self._words = words or self._words
+        if is_empty and not len(self):
+            self.objects = self._make()
+        if is_empty and self[0].object != self._words:
+            self[0].object = self._words
+        if self.visible != is_empty:
+            self.visible = is_empty
+
+    def _make(self) -> list[Any]:
+        example = pmui.Button(label="Try the example", icon="science", variant="outlined", margin=8)
+        example.on_click(lambda _: self._page.try_example())
+        space = pn.layout.HSpacer
+        buttons = (space(), example, *self._others, space())
+        return [
+            pn.pane.HTML(self._words, sizing_mode="stretch_width"),
+            pmui.Row(*buttons, sizing_mode="stretch_width", margin=0),
+        ]

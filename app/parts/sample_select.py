@@ -61,12 +61,6 @@ class SampleSelect:
         session.param.watch(lambda event: event.new and self._show_opened(), "problem")
         self._show_opened()
 
-    def open_first(self) -> None:
-        """Open the first bundled sample."""
-        bundled = self._groups().get("Bundled", {})
-        if bundled:
-            self._files.open(next(iter(bundled.values())))
-
     def _open(self, event: Any) -> None:
         if event.new and event.new != self._shown:
             self._shown = event.new

@@ -57,6 +57,7 @@ class LayoutRuns:
         self.choose_colour: Callable[[Any], None] | None = None
         self._session = session
         self._seen_error: Exception | None = None
+        self._unfolds_next = False
         session.param.watch(self._on_opened, "opened")
         session.param.watch(self._on_layout, "layout")
 
@@ -66,6 +67,10 @@ class LayoutRuns:
         run = LayoutRun(LayoutSettings(), self._session.submit)
         self._begin(run)
         return run
+
+    def unfold_next(self) -> None:
+        """Lay out the graph that is opened next without being asked, as far as it is small."""
+        self._unfolds_next = True
 
     def poll(self) -> None:
         """Take over what the layout has come to; called some twenty times a second."""
@@ -82,10 +87,13 @@ class LayoutRuns:
 
     def _begin(self, run: LayoutRun) -> None:
         opened, layout = self._session.opened, self._session.layout
+        unfolds = SETTINGS.unfolds or self._unfolds_next
+        if opened is not None:
+            self._unfolds_next = False
         run.set_graph(None if opened is None else opened.graph)
         if layout is not None:
             run.load(layout.layout)
-        elif SETTINGS.unfolds:
+        elif unfolds:
             run.unfold()
 
     def _on_layout(self, event: Any) -> None:

@@ -24,7 +24,7 @@ class GenotypesVisit(Visit):
     """The Genotypes page."""
 
     def is_ready(self):
-        return self.button("Open sample").is_enabled()
+        return self.button("Try the example").is_enabled()
 
     def rows(self):
         return self.page.locator(".tabulator-row:visible")
@@ -39,7 +39,7 @@ def sample(shared_tabs, dashboard_url):
 
     def open_tab(page):
         visit = GenotypesVisit(page, dashboard_url, "?page=genotypes")
-        visit.insist(visit.button("Open sample").click, lambda: visit.says("2,000 variants"))
+        visit.insist(visit.button("Try the example").click, lambda: visit.says("2,000 variants"))
         visit.until(lambda: visit.rows().count() > 2)
         return visit
 

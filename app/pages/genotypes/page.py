@@ -25,7 +25,7 @@ from genoviz_app.pages.genotypes.quality.panel import QualityPanel
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import OpeningBar
-from genoviz_app.parts.page import Page, PageHelp, side_column, words_and_buttons
+from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
     UploadField,
@@ -71,6 +71,7 @@ class GenotypesPage(Page):
             ("Drag, wheel", "move and zoom a figure"),
         ),
     )
+    example = Address(genotypes="genotypes")
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -86,9 +87,7 @@ class GenotypesPage(Page):
         self.views = Views([quality, samples, self.association, prediction])
         self._linked = LinkedPanels(samples, self.association, self.views)
         self.follower = LinkFollower(self.state, self._linked)
-        sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
-        sample.on_click(lambda _: self.picker.samples.open_first())
-        self.nothing = words_and_buttons(NOTHING, sample)
+        self.nothing = EmptyState(self, NOTHING)
         self.state.param.watch(self._follow, ["opened", "table", "kept", "only"])
         self._follow()
 
@@ -141,7 +140,7 @@ class GenotypesPage(Page):
         sex = () if subject is None else _say_chromosomes(subject)
         kept = () if self.state.kept is None else (self.state.kept.sentence,)
         with pn.io.hold():
-            self.nothing.visible = opened is None
+            self.nothing.show(opened is None)
             self.views.panel.visible = opened is not None
             self.notices.object = notices_html(
                 (*kept, *self._unlinked(), *notes, *sex, *(table.notes if table else ()))

@@ -19,7 +19,7 @@ from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
 from genoviz_app.pages.kmers.search_panel import SearchPanel
 from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
-from genoviz_app.parts.page import Page, PageHelp, side_column, words_and_buttons
+from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.views import Views, slug_of
 from genoviz_app.parts.words import notices_html
@@ -52,6 +52,7 @@ class KmersPage(Page):
             ("Click a bar of the spectrum", "list the k-mers that occur so often"),
         ),
     )
+    example = Address(sequences="genome", kmers="GATTACA")
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -75,11 +76,9 @@ class KmersPage(Page):
             ]
         )
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
-        sample = pmui.Button(label="Open sample", icon="science", variant="outlined", margin=8)
-        sample.on_click(lambda _: self.picker.samples.open_first())
         graph = pmui.Button(label="Index the open graph", icon="hub", variant="outlined", margin=8)
         graph.on_click(lambda _: self.picker.open_graph())
-        self.nothing = words_and_buttons(NOTHING, sample, graph)
+        self.nothing = EmptyState(self, NOTHING, graph)
         self.state.param.watch(self._follow_index, "index")
         session.indexes.param.watch(self._follow_index, "opening")
         self._follow_index()
@@ -186,7 +185,7 @@ class KmersPage(Page):
         index = self.state.index
         is_there = index is not None or self._session.indexes.opening is not None
         with pn.io.hold():
-            self.nothing.visible = not is_there
+            self.nothing.show(not is_there)
             self.views.panel.visible = is_there
             if index is not None and self._sent_from:
                 self._send_back()

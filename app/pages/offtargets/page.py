@@ -21,7 +21,7 @@ from genoviz_app.pages.offtargets.search.query import OffTargetQuery
 from genoviz_app.pages.offtargets.search.sources import GenePicker, GraphSource
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.file_picker import SequencePicker
-from genoviz_app.parts.page import Page, PageHelp, side_column
+from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
@@ -30,6 +30,9 @@ from genoviz_app.session.session import Session
 FORMATS = "FASTA (.fa, .fna, also .gz) or .2bit"
 LONGEST_RUN = 2e10
 """Bases times guides up to which the search of a link begins by itself."""
+EXAMPLE_GUIDES = (
+    "one_exact ACTTCAAATCCTATGCCACC;few ACCTCAGCAAGGATTGATTT;repeat GCCATTTTAGCTGCGCAGGT"
+)
 SAID = ("guides", "pam", "limits", "genes", "hits")
 NO_GENOME = (
     "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. Then write guides, and "
@@ -61,6 +64,7 @@ class OffTargetsPage(Page):
             ("Drag, wheel", "move and zoom along the genome"),
         ),
     )
+    example = Address(genome="genome", guides=EXAMPLE_GUIDES, pam="-NGG", limits="4,0,0")
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -79,7 +83,7 @@ class OffTargetsPage(Page):
         self.hits = HitTable(self.state)
         self.card = HitCard(self.state, lambda: self.places.view)
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
-        self.nothing = pn.pane.HTML("", sizing_mode="stretch_width")
+        self.nothing = EmptyState(self, "")
         self.panel = arrange(
             self.guides.panel, self.places.panel, self.kinds.panel, self.hits.panel, self.card.panel
         )
@@ -141,6 +145,13 @@ class OffTargetsPage(Page):
             self._linked = query, LinkedHits(link.hits)
             self._asked = Address(**{name: getattr(link, name) for name in SAID})
 
+    def try_example(self) -> None:
+        """Search guides of the genome that is open, or of the sample."""
+        if self.state.genome is None:
+            super().try_example()
+        else:
+            self.form.write_example(then_search=True)
+
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
         self.graph.poll()
@@ -188,8 +199,8 @@ class OffTargetsPage(Page):
         elif result is None:
             self._linked_hits = hits
         with pn.io.hold():
-            self.nothing.visible, self.panel.visible = result is None, result is not None
-            self.nothing.object = nothing_html(genome is not None)
+            self.nothing.show(result is None, nothing_html(genome is not None))
+            self.panel.visible = result is not None
             self.notices.object = notices_html(() if genome is None else genome.genome.notes)
 
 

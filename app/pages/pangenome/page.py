@@ -33,7 +33,7 @@ from genoviz_app.parts.dock import Dock
 from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.opening_bar import OpeningBar
-from genoviz_app.parts.page import Page, PageHelp, side_column
+from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html
@@ -55,6 +55,8 @@ FORMATS = (
     "a graph (.gfa, .gfa.gz, .gbz) that the server can read; or, for the open graph, "
     "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
 )
+NOTHING = """<p style="margin: 16px auto 0; max-width: 40em; text-align: center; opacity: 0.85">
+No graph is open. Open one (GFA, GBZ) at the left, or take the example, which is laid out.</p>"""
 UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"
 
 
@@ -85,11 +87,13 @@ class PangenomePage(Page):
             ("Esc", "choose nothing"),
         ),
     )
+    example = Address(file="simulated")
     narrow_height = "auto"
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._seen_notices: tuple = ()
+        self.nothing = EmptyState(self, NOTHING)
         self.view = LayoutView(run=session.runs.run, height="100%")
         self.picker = SourcePicker(session)
         self._follower = LinkFollower(session, self.view)
@@ -153,6 +157,7 @@ class PangenomePage(Page):
     def content(self) -> Any:
         """What stands in the main area."""
         return pmui.Column(
+            self.nothing,
             self.view.panel,
             self.dock.panel,
             sizing_mode="stretch_both",
@@ -171,10 +176,24 @@ class PangenomePage(Page):
         if "downloads" in vars(self):
             self.downloads.offer()
         self._show_notices()
+        self._show_nothing()
+
+    def try_example(self) -> None:
+        """Open the sample, and lay it out at once."""
+        self._session.runs.unfold_next()
+        super().try_example()
 
     def complete(self) -> None:
         """Make what the page is sent without."""
+        super().complete()
         self.dock.show_first()
+
+    def _show_nothing(self) -> None:
+        """Say what to do while no graph is open, nor on its way."""
+        session = self._session
+        is_empty = self.is_complete and session.opened is None and not session.is_opening
+        if self.nothing.visible != is_empty:
+            self.nothing.show(is_empty)
 
     def make_ready(self) -> None:
         """Make what is not shown yet, bit by bit."""

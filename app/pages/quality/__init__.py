@@ -25,7 +25,7 @@ from genoviz_app.pages.quality.runs import (
     say_stress,
 )
 from genoviz_app.parts.opening_bar import TaskBar
-from genoviz_app.parts.page import Page, PageHelp, side_column, words_and_buttons
+from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.styles import PICTURE_CARD
 from genoviz_app.parts.views import LateView, Views
 from genoviz_app.session.address import Address
@@ -38,7 +38,8 @@ far apart they are along a genome. 0 is perfect. 0.01 means that distances are w
 tenth, 1 that they are wrong by as much as they are long.</p><p>Compare layouts of the same graph
 only: a repeat that a genome runs through several times cannot be right everywhere.</p>"""
 NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: center; opacity: 0.85">
-There is no layout to measure yet. Press Run on the Pangenome page, or open a layout there.</p>"""
+There is no layout to measure yet. Press Run on the Pangenome page, or open a layout there; or let
+the example be laid out, which is the open graph, if there is one.</p>"""
 
 
 class QualityPage(Page):
@@ -56,6 +57,7 @@ class QualityPage(Page):
         ),
         (("Click a row", "go to its place on the layout"),),
     )
+    example = Address(file="simulated")
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -87,7 +89,7 @@ class QualityPage(Page):
         self.said = pn.pane.HTML("", stylesheets=[WORDS], sizing_mode="stretch_width")
         go = pmui.Button(label="Go to the layout", icon="hub", variant="outlined", margin=8)
         go.on_click(lambda _: setattr(session, "wanted_page", LAYOUT_PAGE))
-        self.nothing = words_and_buttons(NOTHING, go)
+        self.nothing = EmptyState(self, NOTHING, go)
         state.param.watch(self._show, ["measured", "exact"])
         self._show()
 
@@ -124,12 +126,20 @@ class QualityPage(Page):
         if link.tab:
             self.views.show(link.tab)
 
+    def try_example(self) -> None:
+        """Lay out the graph that is open, or the sample."""
+        session = self._session
+        if session.opened is None:
+            session.runs.unfold_next()
+            super().try_example()
+        elif not session.runs.is_moving:
+            session.runs.run.run()
+
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
         state = self.state
         has_layout = state.has_layout
-        if self.nothing.visible == has_layout:
-            self.nothing.visible = not has_layout
+        self.nothing.show(not has_layout)
         self.measure.disabled = not has_layout or state.measuring.is_open
         self.exact.disabled = state.measured is None or state.exacting.is_open
         if not self.views.is_settled:

@@ -18,18 +18,18 @@ from genoviz_app.pages.tracks.places import region_around
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.pages.tracks.track_settings import TrackPicker, TrackSettings
 from genoviz_app.parts.dock import Dock
-from genoviz_app.parts.page import Page, PageHelp, side_column
+from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
 from genoviz_app.parts.words import notices_html
 from genoviz_app.plots.lit_stretches import lit_along
-from genoviz_app.session.address import Address
+from genoviz_app.session.address import Address, Region
 from genoviz_app.session.session import Session
 
 MAX_CONTIGS = 1000
-NOTHING = """<p style="margin: 60px auto; max-width: 36em; text-align: center; opacity: 0.8">
+NOTHING = """<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; opacity: 0.8">
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
-at the left, or a graph on the other page: its paths can be looked at here, too.</p>"""
+at the left, or a graph on the page Pangenome: its paths can be looked at here, too.</p>"""
 
 
 class TracksPage(Page):
@@ -61,6 +61,7 @@ class TracksPage(Page):
             ("Esc", "close what is open"),
         ),
     )
+    example = Address(tracks=("exons", "reads"), region=Region("chr1", 5_000, 24_000))
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -82,7 +83,7 @@ class TracksPage(Page):
         self.dock.show_first()
         self.dock.panel.styles = {"flex": "0 0 auto"}
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
-        self.nothing = pn.pane.HTML(NOTHING, sizing_mode="stretch_width")
+        self.nothing = EmptyState(self, NOTHING)
         session.param.watch(lambda _: self._follow_region(), "region")
         session.highlights.param.watch(self._go_to_lit, "wanted")
         self._region_waits = session.region is not None
@@ -145,6 +146,11 @@ class TracksPage(Page):
         self.navigation.poll()
         self.browser.flush()
 
+    def complete(self) -> None:
+        """Say what to do, where nothing is open."""
+        super().complete()
+        self._is_changed = True
+
     def _show_lit(self) -> None:
         """Have what is lit up found on the contig, when either is another."""
         seen = (self._session.highlights.shown, self.browser.contig)
@@ -171,7 +177,7 @@ class TracksPage(Page):
             self.depth_picker.follow()
             self.counts.follow()
             self.exports.follow()
-            self.nothing.visible = not contigs
+            self.nothing.show(self.is_complete and not contigs)
             self.browser.panel.visible = bool(contigs)
             self.browser.refresh()
         self._show_notes()

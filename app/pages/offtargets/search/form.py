@@ -123,7 +123,8 @@ class SearchForm:
         self._state, self._search_for = state, search_for
         self._random = np.random.default_rng()
         self._files = Question(state.session, "guides of a file", self._on_file)
-        self._picks = Question(state.session, "example guides", self._write_guides)
+        self._picks = Question(state.session, "example guides", self._on_picks)
+        self._then_search = False
         self.guides = pmui.TextAreaInput(
             label="Guides",
             placeholder="One a line, with or without a name",
@@ -218,9 +219,9 @@ class SearchForm:
         if not self.run_button.disabled:
             self.search()
 
-    def write_example(self) -> None:
-        """Write some protospacers of the genome."""
-        genome = self._state.genome
+    def write_example(self, *, then_search: bool = False) -> None:
+        """Write some protospacers of the genome, and search for them if that is asked for."""
+        genome, self._then_search = self._state.genome, then_search
         if genome is None:
             self._say("open a genome first")
             return
@@ -228,6 +229,11 @@ class SearchForm:
             self._picks.ask(pick_guides, genome.planes, self.pam.value, self._random)
         except GenovizError as error:
             self._say(str(error))
+
+    def _on_picks(self, guides: list[tuple[str, str]]) -> None:
+        self._write_guides(guides)
+        if self._then_search:
+            self.search()
 
     def _on_upload(self, event: Any) -> None:
         if event.new:
