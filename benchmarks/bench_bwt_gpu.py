@@ -10,6 +10,8 @@ whole program on an old card, so that its rate stands beside ours without a rati
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -137,12 +139,12 @@ class TextOnGpu:
         self.exception_ids = cupy.empty(len(self.exceptions), np.int64)
         self.start_table = cupy.empty((4**12, 2), np.uint32)
 
-    def sort(self) -> list[tuple[str, int, int, int]]:
+    def sort(self, **options: Any) -> list[tuple[str, int, int, int]]:
         """Sort the suffixes, and return the steps."""
         from genoviz.kernels.suffix_sort.cuda import iter_sort_suffixes
 
-        steps = iter_sort_suffixes(self.packed, self.n, self.exceptions, self.suffix_array)
-        return list(steps)
+        source = (self.packed, self.n, self.exceptions, self.suffix_array)
+        return list(iter_sort_suffixes(*source, **options))
 
     def build_lines(self) -> None:
         """Build the lines of the BWT."""
@@ -217,23 +219,18 @@ class TextOnGpu:
         """Return the milliseconds of each kernel of one sort, the longest first."""
         import cupy
 
-        from genoviz.kernels.suffix_sort import cuda_sort
+        events = []
 
-        run, events = cuda_sort.Text.run, []
-
-        def timed_run(text, name, *arguments):
+        @contextmanager
+        def watch(name: str) -> Iterator[None]:
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
             start.record()
-            run(text, name, *arguments)
+            yield
             end.record()
             events.append((name, start, end))
 
-        cuda_sort.Text.run = timed_run
-        try:
-            self.sort()
-            cupy.cuda.Device().synchronize()
-        finally:
-            cuda_sort.Text.run = run
+        self.sort(watch=watch)
+        cupy.cuda.Device().synchronize()
         totals: dict[str, float] = {}
         for name, start, end in events:
             totals[name] = totals.get(name, 0.0) + cupy.cuda.get_elapsed_time(start, end)

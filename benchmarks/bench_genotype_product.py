@@ -21,13 +21,12 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.kernels.genotype_product import cpu
+from genoviz.backend import load_kernel
 from genoviz.model.genotypes.genotypes import DOSAGES, Genotypes, SampleTable, VariantTable
 
 N_SAMPLES, N_VARIANTS = 20_000, 50_000
@@ -47,10 +46,10 @@ def measure(backend: str) -> list[Row]:
     if backend != "cpu":
         return []
     genotypes = make_genotypes()
-    matrices = {
-        packing: GenotypeMatrix(genotypes, packing=packing, backend="cpu")
-        for packing in ("2bit", "5codes")
-    }
+    make = partial(GenotypeMatrix, genotypes, backend="cpu")
+    matrices = {"2bit": make(), "5codes": make(packing="5codes")}
+    if load_kernel("genotype_product", "cpu").has_amx():
+        matrices["tables"] = make(matrix_unit=False)
     peers = dict(_iter_peers(genotypes))
     rows = []
     for k in COLUMNS:
@@ -85,10 +84,6 @@ def _measure_product(
         packing: 1e3 * median_seconds(partial(_multiply, matrix, direction, dense), n_runs=7)
         for packing, matrix in matrices.items()
     }
-    if cpu.has_amx():
-        with patch.object(cpu, "has_amx", return_value=False):
-            product = partial(_multiply, matrices["2bit"], direction, dense)
-            ours["tables"] = 1e3 * median_seconds(product, n_runs=3)
     figures = {"miraculix, quoted": MIRACULIX.get((k, direction))}
     for name, peer in peers.items():
         share = RESIDENT_SHARE if name.startswith("resident") else 1

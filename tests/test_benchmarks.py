@@ -108,3 +108,61 @@ def test_every_benchmark_has_the_function_that_is_called(path):
         if isinstance(node, ast.FunctionDef)
     }
     assert functions["measure"] == ["backend"]
+
+
+def _root(node):
+    """Return the name that an expression of attributes begins with; None for any other one."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def find_patches(source):
+    """Return the lines that change what a module has, or take what a module of ours hides."""
+    tree = ast.parse(source)
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {(alias.asname or alias.name).split(".")[0] for node in imports for alias in node.names}
+    names = {name for name in names if not name.isupper()}  # An object that is there to be set.
+    lines = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            is_ours = (node.module or "").split(".")[0] in ("genoviz", "genoviz_app")
+            found = is_ours and any(alias.name.startswith("_") for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            is_changed = not isinstance(node.ctx, ast.Load)
+            found = _root(node) in names and (is_changed or node.attr == "_" + node.attr.strip("_"))
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            patches = called in ("patch", "mock.patch") or called.endswith((".object", ".multiple"))
+            sets = called.endswith(("setattr", "delattr")) and _root(node.args[0]) in names
+            found = patches or sets
+        else:
+            found = False
+        if found:
+            lines.add(node.lineno)
+    return sorted(lines)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in (ROOT / "benchmarks").glob("*.py")), ids=str
+)
+def test_no_benchmark_patches_a_module(name):
+    """What a benchmark compares are options that anybody has."""
+    assert find_patches((ROOT / "benchmarks" / name).read_text()) == []
+
+
+def test_patches_are_found():
+    source = """from unittest.mock import patch
+from genoviz.kernels.path_sgd import cpu
+import numba
+with patch.object(cpu, "run"), patch("genoviz.errors.x"), patch.dict("os.environ", A="b"):
+    cpu.WINDOW = 3
+setattr(cpu, "WINDOW", 3)
+numba.config.NUMBA_NUM_THREADS = 1
+cpu._hidden()
+from genoviz.io.graph.gbz import _parse
+own = object()
+own.value = cpu.run(cpu.WINDOW)
+setattr(own, "value", 3)
+"""
+    assert find_patches(source) == [4, 5, 6, 7, 8, 9]

@@ -182,8 +182,17 @@ def offer_files(lab: Lab) -> None:
     SETTINGS.tab, SETTINGS.quotas = lab.tab, lab.quotas
 
 
-def make_server(lab: Lab, health: Health, *, show: bool) -> Any:
-    """Return Panel's server, which listens already and answers nobody yet."""
+def make_server(
+    lab: Lab,
+    health: Health,
+    *,
+    show: bool,
+    unused_milliseconds: int = UNUSED_SESSION_MILLISECONDS,
+) -> Any:
+    """Return Panel's server, which listens already and answers nobody yet.
+
+    A session is closed when it has had no connection for ``unused_milliseconds``.
+    """
     import panel as pn
 
     from genoviz_app.dashboard import make_tab
@@ -212,7 +221,7 @@ def make_server(lab: Lab, health: Health, *, show: bool) -> Any:
             extra_patterns=[("/status", StatusHandler), *health.patterns],
             ico_path=str(FAVICON),
             websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
-            unused_session_lifetime_milliseconds=UNUSED_SESSION_MILLISECONDS,
+            unused_session_lifetime_milliseconds=unused_milliseconds,
             check_unused_sessions_milliseconds=CHECK_SESSIONS_MILLISECONDS,
             websocket_origin="*",
             sign_sessions=True,

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genoviz.analyses.genotypes.products import GenotypeMatrix
+from genoviz.analyses.simulation.genotypes import simulate_genotypes
 from genoviz.backend import array_module, cuda_is_available, load_kernel
 from genoviz.kernels.genotype_product import cpu, cpu_integers
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
@@ -268,6 +270,25 @@ def emulate_integers_transposed(packed, n_samples, values, left):
     for code in (1, 2, 3):
         out += (values[:, code] - values[:, 0])[:, None] * ((codes == code).T @ rows)
     return out
+
+
+def test_tables_make_products_where_the_matrix_unit_may_not(monkeypatch):
+    """Products of integers are not those of numbers here, so that one sees who made them."""
+    genotypes = simulate_genotypes(70, 40, missing_rate=0.1, seed=3)
+    rng = np.random.default_rng(4)
+    right, left = rng.normal(size=(40, 3)), rng.normal(size=(70, 3))
+    monkeypatch.setattr(cpu, "has_amx", lambda: True)
+    for name, n_rows in (("multiply", 70), ("multiply_transposed", 40)):
+        result = np.full((n_rows, 3), -1.0)
+        monkeypatch.setattr(cpu_integers, name, lambda *_, result=result: result)
+    with_unit, without = (
+        GenotypeMatrix(genotypes, matrix_unit=flag, backend="cpu") for flag in (True, False)
+    )
+    assert (with_unit @ right == -1.0).all()
+    assert (with_unit.T @ left == -1.0).all()
+    matrix = dense(genotypes.packed, 70, without.values)
+    np.testing.assert_allclose(without @ right, matrix @ right, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(without.T @ left, matrix.T @ left, rtol=1e-11, atol=1e-12)
 
 
 def test_wide_columns_never_become_integers(monkeypatch):

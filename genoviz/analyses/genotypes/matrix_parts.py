@@ -61,17 +61,23 @@ class MatrixPart:
         Which of them.
     device
         Number of a GPU, or None for the current one or the CPU.
-    backend
+    matrix_unit, backend
         As in `GenotypeMatrix`.
     """
 
     def __init__(
-        self, genotypes: Genotypes, variants: slice, device: int | None, backend: Backend
+        self,
+        genotypes: Genotypes,
+        variants: slice,
+        device: int | None,
+        matrix_unit: bool,
+        backend: Backend,
     ) -> None:
         self.variants = variants
         self._n_samples, self._device = genotypes.n_samples, device
         self._kernel, self._module = load_kernel(KERNEL, backend), array_module(backend)
         self._packed = np.ascontiguousarray(genotypes.packed[variants])
+        self._options = {"matrix_unit": matrix_unit} if self._module is np else {}
         if self._module is not np:
             with self._on_device():
                 self._packed = _sent_where_it_fits(self._packed)
@@ -99,7 +105,7 @@ class MatrixPart:
         with self._on_device():
             if module_of(dense) is not np:
                 dense = self._module.asarray(dense)
-            product = multiply(self._packed, self._n_samples, self._values, dense)
+            product = multiply(self._packed, self._n_samples, self._values, dense, **self._options)
             if self._device is not None:
                 self._module.cuda.get_current_stream().synchronize()
         return product
@@ -122,7 +128,7 @@ class FiveCodesPart(MatrixPart):
     def __init__(self, genotypes: Genotypes, backend: Backend) -> None:
         if resolve_backend(backend) != "cpu":
             raise ParameterError("packing '5codes' needs backend 'cpu', and the backend is 'cuda'")
-        super().__init__(genotypes, slice(0, genotypes.n_variants), None, "cpu")
+        super().__init__(genotypes, slice(0, genotypes.n_variants), None, False, "cpu")
         self._counts = super().count_codes()
         self._five_codes = self._kernel.pack_five_codes(self._packed, self._n_samples)
         self._packed = None

@@ -84,6 +84,9 @@ class GenotypeMatrix:
         missing where these do not count as ``"zero"``.
     dtype
         float64 or float32: of dense matrices, sums and products.
+    matrix_unit
+        Whether a processor's matrix unit (AMX), where it has one, makes the products of packing
+        ``"2bit"`` as sums of integers; else tables do. GPUs have a way of their own.
     devices
         Numbers of GPUs that have a part of the variants each; the current one alone if None.
     backend
@@ -120,6 +123,7 @@ class GenotypeMatrix:
         counts: np.ndarray | None = None,
         packing: Literal["2bit", "5codes"] = "2bit",
         dtype: DTypeLike = np.float64,
+        matrix_unit: bool = True,
         devices: Sequence[int] | None = None,
         backend: Backend = "auto",
     ) -> None:
@@ -131,7 +135,7 @@ class GenotypeMatrix:
         if self.dtype not in (np.float64, np.float32):
             raise ParameterError(f"dtype is {self.dtype}, needs float64 or float32")
         self.shape = genotypes.n_samples, genotypes.n_variants
-        self._parts = _make_parts(genotypes, packing, missing, devices, backend)
+        self._parts = _make_parts(genotypes, packing, missing, matrix_unit, devices, backend)
         self._threads = [ThreadPoolExecutor(1) for _ in self._parts[1:] and self._parts]
         if counts is None:
             counts = np.concatenate(self._run(lambda part: part.count_codes()))
@@ -260,12 +264,16 @@ def _make_parts(
     genotypes: Genotypes,
     packing: str,
     missing: str,
+    matrix_unit: bool,
     devices: Sequence[int] | None,
     backend: Backend,
 ) -> list[MatrixPart]:
     splits = split_variants(genotypes.n_variants, devices, backend)
     if packing == "2bit":
-        return [MatrixPart(genotypes, variants, device, backend) for variants, device in splits]
+        return [
+            MatrixPart(genotypes, variants, device, matrix_unit, backend)
+            for variants, device in splits
+        ]
     part = FiveCodesPart(genotypes, backend)
     n_missing = part.count_codes()[:, MISSING_CODE].sum()
     if n_missing and missing != "zero":

@@ -8,13 +8,13 @@ SERIALIZATION.md of jltsiren/gbwtgraph and of jltsiren/gbwt.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
+from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.errors import FileFormatError
 from genoviz.generators import in_one_go, report
 from genoviz.io.files.content import open_content
@@ -53,7 +53,7 @@ def iter_read_gbz(
     sequences: bool = True,
     segments: bool = True,
     cache: bool = True,
-    kernel: ModuleType | None = None,
+    backend: Backend = "cpu",
 ) -> Iterator[GfaProgress]:
     """Yield how far the reading of a GBZ file is; the last report has the graph.
 
@@ -75,20 +75,22 @@ def iter_read_gbz(
     cache
         Whether to keep the graph in the user's cache folder, and to use it when the file has not
         changed.
-    kernel
-        What decodes the paths, ``cpu`` or ``cuda`` of `genoviz.kernels.gbwt`; by default ``cpu``.
+    backend
+        Where the paths are decoded: ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     FileFormatError
         If the file cannot be read, does not follow the format, or is damaged.
+    BackendError
+        If the backend is unknown or cannot be used.
 
     References
     ----------
     Sirén, Paten 2022: GBZ file format for pangenome graphs.
     https://doi.org/10.1093/bioinformatics/btac656
     """
-    path = Path(path)
+    path, kernel = Path(path), load_kernel("gbwt", backend)
     source = find_source(path) if cache and segments else None
     if source:
         loading = load_graph(source, sequences=sequences)
@@ -99,7 +101,6 @@ def iter_read_gbz(
             yield GfaProgress("Done", source.size, source.size, graph)
             return
     content = yield from report(open_content(path), lambda step: GfaProgress("Copying", *step))
-    kernel = kernel or import_module("genoviz.kernels.gbwt.cpu")
     try:
         graph = yield from report(
             _parse(path, content, sequences, segments, kernel), lambda step: GfaProgress(*step)
@@ -299,6 +300,9 @@ def _build(
     if decoded.fault:
         raise reader.refuse(f"is damaged: {FAULTS[decoded.fault]}")
     del handles, record_starts
+    decoded = decoded._replace(
+        path_offsets=to_host(decoded.path_offsets), steps=to_host(decoded.steps)
+    )
     path_names, walks = name_paths(reader, names, decoded, lengths)
     references = index.tags.get("reference_samples", "").split()
     if references:

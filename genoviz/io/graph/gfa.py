@@ -15,7 +15,7 @@ from typing import TypeVar
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import in_one_go, report
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gfa_lines, gfa_parser
@@ -54,7 +54,11 @@ class GfaProgress:
 
 
 def iter_read_gfa(
-    path: str | PathLike[str], *, sequences: bool = True, cache: bool = True
+    path: str | PathLike[str],
+    *,
+    sequences: bool = True,
+    cache: bool = True,
+    n_threads: int | None = None,
 ) -> Iterator[GfaProgress]:
     """Yield how far the reading of a GFA file is; the last report has the graph.
 
@@ -77,17 +81,25 @@ def iter_read_gfa(
     cache
         Whether to keep the parsed graph in the user's cache folder, and to use it when the file
         has not changed.
+    n_threads
+        How many threads read the text; as many as Numba has if None.
 
     Raises
     ------
     FileFormatError
         If the file cannot be read or does not follow the format; says where and why.
+    ParameterError
+        If ``n_threads`` is less than 1.
 
     References
     ----------
     GFA specification, https://gfa-spec.github.io/GFA-spec/GFA1.html
     """
     path = Path(path)
+    if n_threads is None:
+        n_threads = numba.config.NUMBA_NUM_THREADS
+    if n_threads < 1:
+        raise ParameterError(f"n_threads is {n_threads}, needs at least 1")
     source = find_source(path) if cache else None
     if source:
         stage = "Opening the saved graph"
@@ -95,8 +107,9 @@ def iter_read_gfa(
         if graph:
             yield GfaProgress("Done", source.size, source.size, graph)
             return
-    data = yield from _report("Decompressing", open_text(path))
-    graph = yield from _report(None, parse_gfa(path, data, sequences=sequences))
+    data = yield from _report("Decompressing", open_text(path, n_threads=n_threads))
+    parsing = parse_gfa(path, data, sequences=sequences, n_threads=n_threads)
+    graph = yield from _report(None, parsing)
     n_bytes = len(data)
     del data
     if source:
@@ -117,10 +130,9 @@ def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[Gf
 
 
 def parse_gfa(
-    path: Path, data: np.ndarray, *, sequences: bool
+    path: Path, data: np.ndarray, *, sequences: bool, n_threads: int
 ) -> Generator[Progress, None, PangenomeGraph]:
     """Return the graph of a GFA text; yields stage, bytes done and bytes in all on the way."""
-    n_threads = numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
         text = TextTasks(path, data, pool, n_threads)
         _check_version(text)

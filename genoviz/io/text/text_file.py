@@ -53,12 +53,13 @@ _LEVEL = 6
 
 
 def open_text(
-    path: Path, *, may_be_empty: bool = False
+    path: Path, *, may_be_empty: bool = False, n_threads: int | None = None
 ) -> Generator[tuple[int, int], None, np.ndarray]:
     """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
 
     A generator: yields bytes done and bytes in all of the file while it copies or decompresses. A
-    text of more than 256 MB is decompressed into an unnamed file in the temporary folder.
+    text of more than 256 MB is decompressed into an unnamed file in the temporary folder. All of
+    Numba's threads decompress, or ``n_threads``.
 
     Raises
     ------
@@ -71,7 +72,7 @@ def open_text(
         return content
     sink = _Sink()
     try:
-        yield from decompress(path, content, sink.write)
+        yield from decompress(path, content, sink.write, n_threads)
         text = sink.to_array()
     except OSError as error:
         reason = error.strerror or error
@@ -119,14 +120,17 @@ class _Sink:
 
 
 def decompress(
-    path: Path, content: np.ndarray, write: Callable[[bytes], object]
+    path: Path,
+    content: np.ndarray,
+    write: Callable[[bytes], object],
+    n_threads: int | None = None,
 ) -> Generator[tuple[int, int], None, None]:
     """Write the text of gzip-compressed content part by part; yields bytes done and in all."""
     n = len(content)
     position = 0
     lacks_end_mark = False
     gauge = _Gauge(path, n)
-    n_threads = numba.config.NUMBA_NUM_THREADS
+    n_threads = n_threads or numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
         while position < n:
             blocks = find_blocks(content, position, n_threads * _BLOCKS_PER_THREAD)

@@ -38,6 +38,8 @@ backends: each product is within 1e-12 of the sum of magnitudes of its own terms
 genotype counts 0 adds no error, and infinities and NaN come out as of NumPy's ``Z @ right`` (0
 times infinity is NaN). For float32, read 2^-30 and 1e-5.
 
+On a CPU, ``matrix_unit=False`` has tables make the products where integers would.
+
 ``count_codes`` returns int64 (m, 4): how many samples have each code at each variant.
 
 References

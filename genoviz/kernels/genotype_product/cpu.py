@@ -46,20 +46,23 @@ BYTES = 64
 """Bytes of packed samples that a thread sums up at a time."""
 
 
-def multiply(packed, n_samples, values, right):
+def multiply(packed, n_samples, values, right, *, matrix_unit=True):
     """Return Z @ right."""
     if not (n_samples and right.size):
         return np.zeros((n_samples, right.shape[1]), right.dtype)
     is_wide = _find_wide(right, np.abs(values).max(1))
-    ways = _multiply_narrow, _multiply_wide
+    narrow = cpu_integers.multiply if matrix_unit and has_amx() else _multiply_narrow
+    ways = narrow, _multiply_wide
     return _by_width(ways, is_wide, packed, n_samples, values, right)
 
 
-def multiply_transposed(packed, n_samples, values, left):
+def multiply_transposed(packed, n_samples, values, left, *, matrix_unit=True):
     """Return Z.T @ left."""
     if not (len(packed) and left.size):
         return np.zeros((len(packed), left.shape[1]), left.dtype)
-    ways = _multiply_narrow_transposed, _multiply_wide_transposed
+    uses_unit = matrix_unit and has_amx()
+    narrow = cpu_integers.multiply_transposed if uses_unit else _multiply_narrow_transposed
+    ways = narrow, _multiply_wide_transposed
     return _by_width(ways, _find_wide(left, np.ones(len(left))), packed, n_samples, values, left)
 
 
@@ -83,8 +86,6 @@ def _by_width(ways, is_wide, packed, n_samples, values, dense):
 
 
 def _multiply_narrow(packed, n_samples, values, right):
-    if has_amx():
-        return cpu_integers.multiply(packed, n_samples, values, right)
     product = BlockedProduct(packed, n_samples, True, right)
     weights, errors = values[:, [0, 2, 3]], values[:, 1] - values[:, 2]
     if not errors.any():
@@ -103,8 +104,6 @@ def _multiply_narrow_transposed(packed, n_samples, values, left):
     The tables are those of dosages, for all variants: their sums are scaled for each variant. What
     is not linear in the dosage, such as codes of dominance, takes a product more.
     """
-    if has_amx():
-        return cpu_integers.multiply_transposed(packed, n_samples, values, left)
     base, slopes = values[:, 3], (values[:, 0] - values[:, 3]) / 2
     curves, errors = values[:, 2] - base - slopes, values[:, 1] - base - slopes
     is_linear = (np.abs(curves) <= ROUNDING * np.abs(values).max(1)).all()

@@ -11,6 +11,7 @@ are long, and about 50 for each tied suffix in place of those for sorting. From 
 array on the host is filled block by block; only text, ranks and ties are on the GPU whole.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import cupy
@@ -48,16 +49,17 @@ def iter_sort_suffixes(
     width=None,
     small_size=SMALL_SIZE,
     few_tied=FEW_TIED,
+    watch=nullcontext,
 ):
     """Fill the suffix array, and give a step of the work at a time.
 
     ``max_block``: suffixes that are sorted together, unless more have the same first 29 bases;
     by default as many as fit in the free memory. ``width``: bases of the first key of a text that
-    is one block.
+    is one block. ``watch(name)``: a context in which each kernel is launched.
     """
     if n_symbols == 0:
         return np.empty(0, np.int64)
-    text = Text(packed, n_symbols, exceptions, suffix_array.dtype)
+    text = Text(packed, n_symbols, exceptions, suffix_array.dtype, watch)
     sorter = PairSorter(text)
     breaker = TieBreaker(text, sorter, small_size, few_tied)
     is_on_host = not isinstance(suffix_array, cupy.ndarray)

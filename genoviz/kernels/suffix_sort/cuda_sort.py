@@ -32,8 +32,9 @@ def compile_options(index_dtype):
 class Text:
     """A text on the GPU, and a bit for each symbol that tells whether it is an exception."""
 
-    def __init__(self, packed, n_symbols, exceptions, index_dtype):
+    def __init__(self, packed, n_symbols, exceptions, index_dtype, watch):
         self.packed = cupy.asarray(packed)
+        self._watch = watch
         self.n_symbols = n_symbols
         self.index_dtype = np.dtype(index_dtype)
         options = compile_options(self.index_dtype.name)
@@ -57,7 +58,8 @@ class Text:
     def run(self, name, n_blocks, n_threads, arguments):
         """Run a kernel on so many blocks; none is no work."""
         if n_blocks > 0:
-            self._module.get_function(name)((n_blocks,), (n_threads,), arguments)
+            with self._watch(name):
+                self._module.get_function(name)((n_blocks,), (n_threads,), arguments)
 
     def sum_chunks(self, counts, total):
         """Replace pairs of counts by the sums of those before; ``total`` becomes their sum."""

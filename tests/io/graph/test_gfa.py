@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import threading
 
 import numpy as np
 import pytest
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
 from genoviz.io.text import text_file
 from genoviz.io.text.text_file import BGZF_END, compress_blocks, find_blocks
@@ -180,6 +181,19 @@ def test_large_texts_are_decompressed_in_memory_or_on_disk(tmp_path, monkeypatch
     graph = read_gfa(path, cache=False)
     assert (graph.n_nodes, graph.total_length) == (300_001, 21_200_000)
     assert graph.node_sequences.data.tobytes() == b"ACGT" * 300_000 + b"A" * 20_000_000
+
+
+@pytest.mark.parametrize("compress", [bytes, lambda text: compress_blocks(text) + BGZF_END])
+def test_as_many_threads_read_as_one_asks_for(tmp_path, compress):
+    path = tmp_path / "graph.gfa"
+    path.write_bytes(compress(b"".join(b"S\t%d\tACGT\n" % k for k in range(300_000))))
+    others, found = set(threading.enumerate()), []
+    for _ in iter_read_gfa(path, cache=False, n_threads=1):
+        found.append(len(set(threading.enumerate()) - others))
+    assert max(found) == 1
+    assert read_gfa(path, cache=False, n_threads=5).n_nodes == 300_000
+    with pytest.raises(ParameterError, match="n_threads is 0, needs at least 1"):
+        read_gfa(path, n_threads=0)
 
 
 def test_bgzf_is_gzip_to_every_tool():
