@@ -17,6 +17,7 @@ import param
 from panel.custom import JSComponent
 
 from genoviz_app.pages import PAGES
+from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.page import Page
 from genoviz_app.parts.styles import in_narrow_window
 from genoviz_app.server.event_loop import TURNS
@@ -24,6 +25,7 @@ from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from genoviz_app.session.split import BELOW, BESIDE, Split, within
 
+SCRIPTS = Path(__file__).parent / "parts"
 HIDDEN_POLL_SECONDS = 1.0
 MAIN_HEIGHT = "calc(100vh - 54px)"
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
@@ -66,7 +68,7 @@ class PageDivider(JSComponent):
     split = param.Dict({}, doc="Page, side and share; empty where nothing is docked.")
     pages = param.List([], doc="Slug and title of each page that can be docked.")
 
-    _esm = (Path(__file__).parent / "parts" / "page_divider.js").read_text()
+    _esm = join_scripts([SCRIPTS / "separator.js", SCRIPTS / "page_divider.js"])
 
     def __init__(self, on_act: Callable[[dict[str, Any]], None], **params: Any) -> None:
         super().__init__(css_classes=["page-divider"], **FILL, **params)

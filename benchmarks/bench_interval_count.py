@@ -21,7 +21,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from benchmarks.rows import Row, make_row, median_seconds
+from benchmarks.rows import Row, make_row, median_seconds, threads
 from genoviz.analyses.intervals.coverage_index import CoverageIndex
 from genoviz.kernels.interval_count import METHODS, cpu
 from genoviz.model.intervals.intervals import Intervals
@@ -253,17 +253,6 @@ def measure_views() -> list[Row]:
             )
         )
     return rows
-
-
-@contextmanager
-def threads(n: int) -> Iterator[None]:
-    """Let kernels use some threads for a while."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(n)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 @contextmanager

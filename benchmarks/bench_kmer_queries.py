@@ -10,15 +10,14 @@ from __future__ import annotations
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 import numba
 import numpy as np
 
 from benchmarks.human_like import make_human_like
-from benchmarks.rows import Row, make_row, median_seconds
+from benchmarks.rows import Row, make_row, median_seconds, threads
 from genoviz import (
     FMIndex,
     PackedKmers,
@@ -207,14 +206,3 @@ def with_samples(index: FMIndex, rate: int) -> FMIndex:
         np.ascontiguousarray(index.samples[::rate]),
         rate,
     )
-
-
-@contextmanager
-def threads(n: int) -> Iterator[None]:
-    """Let kernels use some threads for a while."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(n)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NotRequired, TypedDict
+
+import numba
 
 
 class Row(TypedDict):
@@ -77,3 +80,14 @@ def median_seconds(function: Callable[[], Any], *, n_runs: int = 5, n_warm_ups: 
         function()
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
+
+
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Let kernels use some threads for a while."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(n)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -13,8 +13,10 @@ import param
 from panel.custom import JSComponent
 
 from genoviz.model import PangenomeGraph
+from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.styles import CARD
 
+SCRIPTS = Path(__file__).parent
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
 FOLDED = "folded"
 HEIGHTS = f"""
@@ -49,7 +51,7 @@ class DockGrip(JSComponent):
     height_of_panels = param.Integer(OPEN_HEIGHT, doc="How high the panels are, px.")
     usual = param.Integer(OPEN_HEIGHT, doc="How high they are unless a person chose, px.")
 
-    _esm = (Path(__file__).parent / "dock_grip.js").read_text()
+    _esm = join_scripts([SCRIPTS / "separator.js", SCRIPTS / "dock_grip.js"])
 
     def __init__(self, on_height: Callable[[int], None], **params: Any) -> None:
         super().__init__(

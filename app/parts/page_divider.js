@@ -1,20 +1,18 @@
 // Between the layout and the page that is docked: a divider to drag or to move by keys, and above
 // that page the names of those that could be there, with buttons to see it full and to close it.
 
+import { SEPARATOR_STYLE, makeSeparator } from "./separator.js";
+
 const STYLE = `
 :host { pointer-events: none; color: inherit; }
-.bar, .head { position: absolute; pointer-events: auto; box-sizing: border-box; }
-.bar { display: grid; place-content: center; touch-action: none; }
-.bar::after { content: ""; border-radius: 3px; background: rgba(128, 145, 170, 0.55); }
-.bar:hover::after, .bar:focus-visible::after, .bar.moves::after { background: #3f9fd6; }
-.bar:focus-visible { outline: 2px solid #3f9fd6; outline-offset: -2px; }
+.separator, .head { position: absolute; pointer-events: auto; box-sizing: border-box; }
 .head { display: flex; align-items: center; gap: 2px; overflow: hidden; height: 38px;
   padding: 0 4px; font: 13px/1.3 system-ui, sans-serif; }
-.beside .bar { left: 0; top: 0; bottom: 0; width: 9px; cursor: col-resize; }
-.beside .bar::after { width: 3px; height: 56px; }
+.beside .separator { left: 0; top: 0; bottom: 0; width: 9px; cursor: col-resize; }
+.beside .separator::after { width: 3px; height: 56px; }
 .beside .head { left: 9px; right: 0; top: 0; }
-.below .bar { left: 0; right: 0; top: 0; height: 9px; cursor: row-resize; }
-.below .bar::after { width: 56px; height: 3px; }
+.below .separator { left: 0; right: 0; top: 0; height: 9px; cursor: row-resize; }
+.below .separator::after { width: 56px; height: 3px; }
 .below .head { left: 0; right: 0; top: 7px; height: 36px; }
 .names { display: flex; min-width: 0; overflow-x: auto; scrollbar-width: none; margin-right: auto; }
 button { font: inherit; color: inherit; background: none; border: none; border-radius: 6px;
@@ -29,7 +27,7 @@ svg { width: 18px; height: 18px; fill: currentColor; display: block; }
 const FULL = "M7 14H5v5h5v-2H7v-3zM5 10h2V7h3V5H5v5zm12 7h-3v2h5v-5h-2v3zM14 5v2h3v3h2V5h-5z";
 const CLOSE =
   "M18.3 5.7 12 12l6.3 6.3-1.4 1.4L10.6 13.4 4.3 19.7 2.9 18.3 9.2 12 2.9 5.7 4.3 4.3l6.3 6.3 6.3-6.3z";
-const LEAST = 20, USUAL = 45, LARGEST = 75;
+const MIN_SHARE = 20, USUAL = 45, MAX_SHARE = 75;
 
 function make(tag, className, label) {
   const element = document.createElement(tag);
@@ -58,13 +56,8 @@ function makeIcon(label, shape, act) {
 
 export function render({ model, el }) {
   const style = document.createElement("style");
-  style.textContent = STYLE;
+  style.textContent = SEPARATOR_STYLE + STYLE;
   const all = make("div", "");
-  const bar = make("div", "bar", "Size of the page beside the layout: drag, or use the arrow keys");
-  bar.tabIndex = 0;
-  bar.setAttribute("role", "separator");
-  bar.setAttribute("aria-valuemin", LEAST);
-  bar.setAttribute("aria-valuemax", LARGEST);
   const head = make("div", "head");
   const names = make("div", "names");
   names.setAttribute("role", "group");
@@ -74,12 +67,10 @@ export function render({ model, el }) {
     makeIcon("Show this page full", FULL, () => model.send_msg({ act: "full" })),
     makeIcon("Close: the layout alone again", CLOSE, () => model.send_msg({ act: "close" })),
   );
-  all.append(bar, head);
-
   const place = () => el.getRootNode().host?.getRootNode().host;
   let share = USUAL, side = "beside";
   const setShare = (wanted) => {
-    share = Math.min(Math.max(Math.round(wanted), LEAST), LARGEST);
+    share = Math.min(Math.max(Math.round(wanted), MIN_SHARE), MAX_SHARE);
     place()?.style.setProperty("--dock", `${share}%`);
     bar.setAttribute("aria-valuenow", share);
     bar.setAttribute("aria-valuetext", `${share} per cent`);
@@ -107,46 +98,27 @@ export function render({ model, el }) {
     );
   };
 
-  bar.addEventListener("pointerdown", (event) => {
-    bar.setPointerCapture(event.pointerId);
-    bar.classList.add("moves");
-    event.preventDefault();
-    bar.focus();
-  });
-  bar.addEventListener("pointermove", (event) => {
-    if (!bar.classList.contains("moves")) return;
+  const follow = (event) => {
     const { right, bottom, width, height } = place().getBoundingClientRect();
-    setShare(
-      side === "beside"
-        ? (100 * (right - event.clientX)) / width
-        : (100 * (bottom - event.clientY)) / height,
-    );
+    return side === "beside"
+      ? (100 * (right - event.clientX)) / width
+      : (100 * (bottom - event.clientY)) / height;
+  };
+  const findByKey = ({ key, shiftKey }) => {
+    const [larger, smaller] =
+      side === "beside" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
+    const step = shiftKey ? 10 : 2;
+    return {
+      [larger]: share + step, [smaller]: share - step, Home: MIN_SHARE, End: MAX_SHARE,
+    }[key];
+  };
+  const label = "Size of the page beside the layout: drag, or use the arrow keys";
+  const bar = makeSeparator(label, {
+    usual: () => USUAL, follow, findByKey, show: setShare, tell,
   });
-  for (const end of ["pointerup", "pointercancel"]) {
-    bar.addEventListener(end, () => {
-      bar.classList.remove("moves");
-      tell();
-    });
-  }
-  bar.addEventListener("dblclick", () => {
-    setShare(USUAL);
-    tell();
-  });
-  bar.addEventListener("keydown", (event) => {
-    const larger = side === "beside" ? "ArrowLeft" : "ArrowUp";
-    const smaller = side === "beside" ? "ArrowRight" : "ArrowDown";
-    const step = event.shiftKey ? 10 : 2;
-    const wanted = {
-      [larger]: share + step,
-      [smaller]: share - step,
-      Home: LEAST,
-      End: LARGEST,
-    }[event.key];
-    if (wanted === undefined || event.altKey) return;
-    event.preventDefault();
-    setShare(wanted);
-    tell();
-  });
+  bar.setAttribute("aria-valuemin", MIN_SHARE);
+  bar.setAttribute("aria-valuemax", MAX_SHARE);
+  all.append(bar, head);
   model.on("split", show);
   queueMicrotask(show);
   const root = document.createElement("div");

@@ -2,8 +2,8 @@
 // in the part of the address behind #, which no server sees; pictures stay in the browser.
 
 const KEY = "#story=";
-const MOST_VIEWS = 100;
-const MOST_LETTERS = 5000;
+const MAX_VIEWS = 100;
+const MAX_LETTERS = 5000;
 const STYLE = `
 :host { width: 100%; }
 section { box-sizing: border-box; width: calc(100% - 8px); display: grid; grid-template-columns: auto 1fr auto; gap: 6px 10px; align-items: center;
@@ -48,9 +48,9 @@ export async function decodeStory(hash) {
     const text = await through(new DecompressionStream("deflate-raw"), bytes);
     const views = JSON.parse(new TextDecoder().decode(text))
       .filter(([query]) => typeof query === "string" && /^(\?|$)/.test(query))
-      .slice(0, MOST_VIEWS)
+      .slice(0, MAX_VIEWS)
       .map(([query, caption]) => ({
-        query, caption: String(caption).slice(0, MOST_LETTERS), picture: "",
+        query, caption: String(caption).slice(0, MAX_LETTERS), picture: "",
       }));
     const at = Math.min(Math.max((parseInt(number, 10) || 1) - 1, 0), Math.max(views.length - 1, 0));
     return { views, at };
@@ -220,7 +220,7 @@ export function render({ model, el }) {
   const place = document.createElement("span");
   const caption = document.createElement("textarea");
   caption.rows = 2;
-  caption.maxLength = MOST_LETTERS;
+  caption.maxLength = MAX_LETTERS;
   caption.setAttribute("aria-label", "Caption");
   const make = (label, title, act) => {
     const button = document.createElement("button");

@@ -43,10 +43,6 @@ class Views:
     ----------
     shown
         Number of the view that is shown.
-    is_settled
-        Whether the browser has that view; until then `settle` is to be called again and again.
-    poll
-        Brings that view up to date; called some twenty times a second.
     panel
         The Panel object.
     """
@@ -115,7 +111,13 @@ class Views:
         if event.new is not None:
             self._show(event.new)
 
-    def settle(self) -> None:
+    def poll(self) -> None:
+        """Bring the view that is shown up to date; called some twenty times a second."""
+        if not self._is_settled:
+            self._settle()
+        self._poll_shown()
+
+    def _settle(self) -> None:
         """Have the browser make the view that is shown, unless it has it.
 
         A table that is made before its place is there finds no width; and a figure that is made
@@ -126,13 +128,13 @@ class Views:
             self._waiting += 1
             if self._waiting > PATIENCE:
                 place.append(self._make(self._views[self.shown]).panel)
-        self.is_settled = bool(len(place))
+        self._is_settled = bool(len(place))
 
     def _show(self, shown: int) -> None:
         """Show one view; it is made in the browser when it is first shown, and then kept."""
-        self.shown, self._waiting, self.is_settled = shown, 0, False
+        self.shown, self._waiting, self._is_settled = shown, 0, False
         chosen = self._make(self._views[shown])
-        self.poll: Callable[[], None] = getattr(chosen, "poll", _rest)
+        self._poll_shown: Callable[[], None] = getattr(chosen, "poll", _rest)
         with pn.io.hold():
             for place, (column, view) in enumerate(zip(self._places, self._views, strict=True)):
                 made = view.view if isinstance(view, LateView) else view

@@ -1,9 +1,14 @@
-"""What is the same for all models of a class, found once for each class."""
+"""What is the same for all models of a class, and how models are found without asking them all.
+
+Bokeh walks through a page's models at each change of parts, and lists them for each message.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sized
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 PLAIN = (type(None), bool, int, float, str)
@@ -63,3 +68,95 @@ class ClassFacts:
             elif type(default) in PLAIN:
                 plain[name] = default
         return cls(plain, tuple(parts), frozenset(required), tuple(holders))
+
+
+def find_parts_quickly() -> None:
+    """Let the walk through all models of a page, at each change of parts, ask for no defaults."""
+    from bokeh.core.has_props import HasProps
+    from bokeh.model import Model, util
+
+    plain = frozenset(PLAIN)
+
+    def look(value, queue):
+        kind = type(value)
+        if kind in plain:
+            return
+        if issubclass(kind, (list, tuple)):
+            for item in value:
+                look(item, queue)
+        elif issubclass(kind, dict):
+            for item in value.items():
+                look(item, queue)
+        elif issubclass(kind, Model):
+            queue(value)
+        elif issubclass(kind, HasProps):
+            look_below(value, queue)
+
+    def look_below(parent, queue):
+        own, made = parent._property_values, parent._unstable_default_values
+        themed = parent.themed_values() or ()
+        for name, holds in ClassFacts.of(parent).holders:
+            if name in own:
+                look(own[name], queue)
+            elif holds or name in made or name in themed:
+                look(getattr(parent, name), queue)
+
+    def collect_filtered_models(discard, *input_values):
+        collected: dict[str, Any] = {}
+        waiting: deque[Any] = deque()
+
+        def queue(model):
+            if model._id not in collected and not (discard is not None and discard(model)):
+                waiting.append(model)
+
+        look(input_values, queue)
+        while waiting:
+            model = waiting.popleft()
+            if model._id not in collected:
+                collected[model._id] = model
+                look_below(model, queue)
+        return list(collected.values())
+
+    util.collect_filtered_models  # noqa: B018
+    util.collect_filtered_models = collect_filtered_models
+
+
+class Synced:
+    """The models of a page that its browser has; one is looked up rather than all listed."""
+
+    def __init__(self, manager: Any) -> None:
+        self._models, self._new = manager._models, manager._new_models
+
+    def __contains__(self, model: Any) -> bool:
+        return self._models.get(model._id) is model and model not in self._new
+
+
+@cache
+def look_references_up() -> None:
+    """Have a message look up the models that it names; calling it again does nothing.
+
+    Bokeh asks all models of a tab, some thousand, for each message, most of whose time that takes.
+    """
+    from bokeh.core.serialization import Deserializer, Serializer
+    from bokeh.document.models import DocumentModelManager
+    from bokeh.model import Model
+
+    begin, find, receive = Serializer.__init__, Serializer.get_ref, Deserializer.__init__
+
+    def init(self, *, references=(), **options):
+        self._synced = references if isinstance(references, Synced) else ()
+        begin(self, references=() if self._synced else references, **options)
+
+    def get_ref(self, obj):
+        ref = find(self, obj)
+        if ref is None and isinstance(obj, Model) and obj in self._synced:
+            return obj.ref
+        return ref
+
+    def init_received(self, references=None, **options):
+        receive(self, **options)
+        self._references = {model._id: model for model in references or ()}
+
+    Deserializer.__init__ = init_received
+    Serializer.__init__, Serializer.get_ref = init, get_ref
+    DocumentModelManager.synced_references = property(Synced)

@@ -17,8 +17,7 @@ from copy import copy
 from functools import cache, partial, wraps
 from typing import Any
 
-from genoviz_app.server.class_facts import ClassFacts
-from genoviz_app.server.event_loop import find_parts_quickly
+from genoviz_app.server.class_facts import ClassFacts, find_parts_quickly
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,9 @@ from bokeh.util.warnings import BokehUserWarning
 from genoviz.backend import limit_gpu_memory
 from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
+from genoviz_app.server.class_facts import look_references_up
 from genoviz_app.server.doors import Doors, TabOwner
-from genoviz_app.server.event_loop import LOOP_LAG, TabByTab, look_references_up
+from genoviz_app.server.event_loop import LOOP_LAG, TabByTab
 from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.server.settings import SETTINGS
 

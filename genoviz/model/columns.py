@@ -20,6 +20,18 @@ def freeze_arrays(record: Any) -> None:
             object.__setattr__(record, field.name, view)
 
 
+def expand_counts(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each item of rows with so many items its row, and its rank in it; int64.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in expand_counts(np.array([2, 0, 3]))]
+    [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
+    """
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
 def check_arrays(record: Any, expected: dict[str, tuple[Any, tuple[int, ...]]]) -> None:
     """Check dtypes and shapes of arrays, by name.
 

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genoviz.analyses.sequences.suffix_array import is_suffix_array
 from genoviz.backend import array_module, load_kernel
 from genoviz.kernels.suffix_sort import STAGES, cpu, row_dtype
 from genoviz.kernels.suffix_sort.cpu_blocks import _is_checked
 from tests.conftest import real_data
 from tests.kernels.texts import TEXTS, make_text, mutated, random_letters
-from tests.oracles.suffix_array import sort_suffixes
+from tests.oracles.suffix_array import is_suffix_array, sort_suffixes
 
 
 def sort_text(text, backend="cpu", dtype=np.uint32):

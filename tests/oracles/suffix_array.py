@@ -1,8 +1,10 @@
-"""Suffix arrays and common prefixes by comparing suffixes, symbol by symbol."""
+"""Suffix arrays and common prefixes by comparing suffixes, symbol by symbol; and what is one."""
 
 from __future__ import annotations
 
 import numpy as np
+
+from genoviz.model.sequences.index_text import EXCEPTION, IndexText
 
 
 def sort_suffixes(symbols: np.ndarray) -> list[int]:
@@ -35,3 +37,33 @@ def sort_by_prefix(symbols: np.ndarray, length: int = 18) -> np.ndarray:
     for offset in range(min(length, n)):
         columns[offset, : n - offset] = keys[offset:]
     return np.lexsort(columns[::-1])
+
+
+def is_suffix_array(text: IndexText, suffix_array: np.ndarray) -> bool:
+    """Return in O(n) whether an array has all suffixes of a text in their order.
+
+    It has each position once, and of two neighbours the first has the smaller symbol, or the same
+    one and what follows is in an earlier row.
+    """
+    n = text.n_symbols
+    if suffix_array.shape != (n,):
+        return False
+    rows = np.full(n + 1, -1, np.int64)
+    positions = suffix_array.astype(np.int64)
+    if n == 0:
+        return True
+    if positions.min() < 0 or positions.max() >= n:
+        return False
+    rows[positions] = np.arange(n)
+    if (rows[:n] < 0).any():
+        return False
+    symbols = text.symbols().astype(np.int64) + 1
+    is_exception = symbols == EXCEPTION + 1
+    symbols[is_exception] = 0
+    # Exceptions are all different, the last one the smallest.
+    following = rows[1:]
+    following[text.exceptions] = -text.exceptions - 1
+    symbols, following = symbols[positions], following[positions]
+    is_less = symbols[:-1] < symbols[1:]
+    is_less |= (symbols[:-1] == symbols[1:]) & (following[:-1] < following[1:])
+    return bool(is_less.all())

@@ -129,8 +129,6 @@ class GenotypesPage(Page):
     def poll(self) -> None:
         """Bring the page up to date; called some twenty times a second."""
         self.follower.poll()
-        if not self.views.is_settled:
-            self.views.settle()
         self.views.poll()
 
     def _follow(self, *_events: Any) -> None:

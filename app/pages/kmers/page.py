@@ -137,8 +137,6 @@ class KmersPage(Page):
         self._watch_building()
         self.query.poll()
         self.state.poll()
-        if not self.views.is_settled:
-            self.views.settle()
         self.views.poll()
 
     def write_example(self) -> None:

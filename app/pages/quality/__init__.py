@@ -142,8 +142,6 @@ class QualityPage(Page):
         self.nothing.show(not has_layout)
         self.measure.disabled = not has_layout or state.measuring.is_open
         self.exact.disabled = state.measured is None or state.exacting.is_open
-        if not self.views.is_settled:
-            self.views.settle()
         self.views.poll()
 
     def make_ready(self) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from genoviz.analyses.genotypes.matrix_parts import to_host
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.backend import Backend, array_module, load_kernel, resolve_backend, to_host
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import (
     HETEROZYGOUS_CODE,

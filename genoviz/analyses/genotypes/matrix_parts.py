@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.backend import Backend, array_module, check_devices, load_kernel, resolve_backend
+from genoviz.backend import (
+    Backend,
+    array_module,
+    check_devices,
+    load_kernel,
+    resolve_backend,
+    to_host,
+)
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -43,11 +50,6 @@ def module_of(array: Any) -> Any:
     import cupy
 
     return cupy
-
-
-def to_host(array: Any) -> np.ndarray:
-    """Return a NumPy array of what may lie on a GPU."""
-    return array if isinstance(array, np.ndarray) else array.get()
 
 
 class MatrixPart:

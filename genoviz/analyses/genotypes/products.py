@@ -20,11 +20,10 @@ from genoviz.analyses.genotypes.matrix_parts import (
     MatrixPart,
     module_of,
     split_variants,
-    to_host,
 )
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
-from genoviz.backend import Backend, load_kernel
+from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import iter_slices, last_of
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes

@@ -10,13 +10,12 @@ import numpy as np
 
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.hardy_weinberg import iter_hardy_weinberg_p
-from genoviz.analyses.genotypes.matrix_parts import to_host
 from genoviz.analyses.genotypes.products import allele_counts, iter_allele_counts
 from genoviz.analyses.genotypes.progress import Progress, report_last
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, variants_of
 from genoviz.analyses.genotypes.variant_blocks import product_blocks, variants_at_a_time
-from genoviz.backend import Backend, load_kernel
+from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import iter_slices, last_of
 from genoviz.model.genotypes.chromosomes import DIPLOID, Kind
 from genoviz.model.genotypes.genotypes import Genotypes

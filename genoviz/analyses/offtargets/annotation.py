@@ -11,6 +11,7 @@ import numpy as np
 from genoviz.analyses.intervals.count import count_overlaps
 from genoviz.analyses.intervals.pairs import nearest_intervals
 from genoviz.model import Annotations, ByteStrings, Intervals
+from genoviz.model.columns import expand_counts
 from genoviz.model.intervals.intervals import map_contigs
 from genoviz.model.offtargets.hits import OffTargetHits
 
@@ -68,8 +69,8 @@ def _blocks(annotations: Annotations, rows: np.ndarray) -> list[np.ndarray]:
     offsets = annotations.block_offsets
     counts = offsets[rows + 1] - offsets[rows]
     whole = _columns(annotations, rows[counts == 0])
-    owners = np.repeat(rows, counts)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    places, within = expand_counts(counts)
+    owners = rows[places]
     blocks = annotations.blocks[offsets[owners] + within]
     parts = [annotations.contigs.codes[owners], blocks[:, 0], blocks[:, 1]]
     return [np.concatenate(pair) for pair in zip(parts, whole, strict=True)]

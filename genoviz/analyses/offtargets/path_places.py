@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.model.columns import expand_counts
+
 
 @dataclass(frozen=True, eq=False)
 class PathPlaces:
@@ -50,7 +52,5 @@ class SiteMembers:
 
 def expand_rows(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the items of rows, and which of the rows each is of; int64."""
-    counts = offsets[rows + 1] - offsets[rows]
-    owners = np.repeat(np.arange(len(rows)), counts)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    owners, within = expand_counts(offsets[rows + 1] - offsets[rows])
     return offsets[rows][owners] + within, owners

@@ -118,15 +118,6 @@ def bwt_window(index: FMIndex, first: int, last: int, *, backend: Backend = "aut
     )
 
 
-def suffix_beginnings(index: FMIndex, positions: np.ndarray, length: int) -> np.ndarray:
-    """Return how suffixes begin; uint8, shape (n, length), and 255 beyond the end of the text."""
-    beginnings = np.full((len(positions), length), 255, np.uint8)
-    for row, position in zip(beginnings, positions.tolist(), strict=True):
-        symbols = index.text.symbols(position, position + length)
-        row[: len(symbols)] = symbols
-    return beginnings
-
-
 def _first_column(index: FMIndex, rows: np.ndarray) -> np.ndarray:
     symbols = np.searchsorted(index.symbol_starts[:4], rows, side="right") - 1
     return np.where(symbols < 0, EXCEPTION, symbols).astype(np.uint8)

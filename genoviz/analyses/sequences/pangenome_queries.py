@@ -20,6 +20,7 @@ from genoviz.analyses.sequences.pangenome_index import PangenomeIndex
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
+from genoviz.model.columns import expand_counts
 from genoviz.model.sequences.bases import reverse_complement
 
 _ROWS_PER_BATCH = 1 << 22
@@ -117,9 +118,7 @@ def _check_lengths(queries: PackedQueries, max_k: int) -> None:
 def _locate(
     pangenome: PangenomeIndex, searcher: Searcher, ranges: _Ranges, part: slice
 ) -> UnitHits:
-    counts = ranges.counts[part]
-    owners = np.repeat(np.arange(len(counts)), counts)
-    within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    owners, within = expand_counts(ranges.counts[part])
     positions = searcher.locate(ranges.firsts[part][owners] + within)
     text = pangenome.index.text
     places = text.locate(positions)
@@ -321,8 +320,7 @@ def _fill_places(
         if strand != "forward" and at + int(n_steps.sum()) <= 0:
             at += int(n_steps.sum())
             continue
-        rows = np.repeat(np.arange(len(units)), n_steps)
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(n_steps) - n_steps, n_steps)
+        rows, within = expand_counts(n_steps)
         steps = shared.stand_steps[shared.stand_offsets[units][rows] + within]
         step_paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
         is_turned, sides = shared.is_turned[step_paths], hits.sides[batch][rows]

@@ -1,4 +1,4 @@
-"""The suffix array of a text, its common prefixes, and a check that it is one."""
+"""The suffix array of a text, and its common prefixes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.kernels.suffix_sort import row_dtype
-from genoviz.model.sequences.index_text import EXCEPTION, IndexText
+from genoviz.model.sequences.index_text import IndexText
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,10 @@ def common_prefixes(
     >>> common_prefixes(text, suffix_array(text, backend="cpu"), backend="cpu").tolist()
     [0, 0, 1, 0, 0, 1]
     """
-    _check_length(text, suffix_array)
+    if suffix_array.shape != (text.n_symbols,):
+        raise ParameterError(
+            f"the suffix array is {suffix_array.shape}, needs ({text.n_symbols},) as the text"
+        )
     kernel, arrays = load_kernel("common_prefix", backend), array_module(backend)
     lengths = kernel.longest_common_prefixes(
         arrays.asarray(text.packed),
@@ -138,44 +141,3 @@ def common_prefixes(
         suffix_array,
     )
     return lengths if isinstance(lengths, np.ndarray) else lengths.get()
-
-
-def is_suffix_array(text: IndexText, suffix_array: np.ndarray) -> bool:
-    """Return in O(n) whether an array has all suffixes of a text in their order.
-
-    It has each position once, and of two neighbours the first has the smaller symbol, or the same
-    one and what follows is in an earlier row.
-
-    Raises
-    ------
-    ParameterError
-        If the array is of another length than the text.
-    """
-    _check_length(text, suffix_array)
-    n = text.n_symbols
-    rows = np.full(n + 1, -1, np.int64)
-    positions = suffix_array.astype(np.int64)
-    if n == 0:
-        return True
-    if positions.min() < 0 or positions.max() >= n:
-        return False
-    rows[positions] = np.arange(n)
-    if (rows[:n] < 0).any():
-        return False
-    symbols = text.symbols().astype(np.int64) + 1
-    is_exception = symbols == EXCEPTION + 1
-    symbols[is_exception] = 0
-    # Exceptions are all different, the last one the smallest.
-    following = rows[1:]
-    following[text.exceptions] = -text.exceptions - 1
-    symbols, following = symbols[positions], following[positions]
-    is_less = symbols[:-1] < symbols[1:]
-    is_less |= (symbols[:-1] == symbols[1:]) & (following[:-1] < following[1:])
-    return bool(is_less.all())
-
-
-def _check_length(text: IndexText, suffix_array: np.ndarray) -> None:
-    if suffix_array.shape != (text.n_symbols,):
-        raise ParameterError(
-            f"the suffix array is {suffix_array.shape}, needs ({text.n_symbols},) as the text"
-        )

@@ -38,8 +38,9 @@ from genoviz.io.graph.gbz_parts import (
 from genoviz.io.graph.gfa import GfaProgress
 from genoviz.io.graph.gfa_names import RepeatedNameError, build_node_table
 from genoviz.io.graph.simple_sds import ElementReader
-from genoviz.kernels.gbwt import FAULTS, NO_STEP
+from genoviz.kernels.gbwt import FAULTS, NO_STEP, DecodedPaths
 from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz.model.columns import expand_counts
 from genoviz.model.graph.pangenome import MAX_NODES
 
 _LETTERS = ord("A"), ord("z")
@@ -268,10 +269,8 @@ def _build(
         is_there[slots] = True
         kept = np.flatnonzero(is_there[translation.bounds[:-1]])
         first, last = translation.bounds[:-1][kept], translation.bounds[1:][kept] - 1
-        counts = last - first + 1
-        ranks[np.repeat(first, counts) + _within(counts)] = np.repeat(
-            np.arange(len(kept), dtype=np.uint32), counts
-        )
+        owners, within = expand_counts(last - first + 1)
+        ranks[first[owners] + within] = owners
         node_names = translation.names.take(kept)
         yield from _check_segment_names(reader, node_names)
         is_inner = (ranks[edges[:, 0] >> 1] == ranks[edges[:, 1] >> 1]) & (
@@ -300,9 +299,7 @@ def _build(
     if decoded.fault:
         raise reader.refuse(f"is damaged: {FAULTS[decoded.fault]}")
     del handles, record_starts
-    decoded = decoded._replace(
-        path_offsets=to_host(decoded.path_offsets), steps=to_host(decoded.steps)
-    )
+    decoded = DecodedPaths(*map(to_host, decoded))
     path_names, walks = name_paths(reader, names, decoded, lengths)
     references = index.tags.get("reference_samples", "").split()
     if references:
@@ -329,11 +326,6 @@ def _check_segment_names(
         yield from report(indexing, lambda share: ("Indexing names", int(share * n_bytes), n_bytes))
     except RepeatedNameError as error:
         raise reader.refuse(f"has two segments of the name {names[error.node]!r}") from None
-
-
-def _within(counts: np.ndarray) -> np.ndarray:
-    """Return 0 to count - 1 for each count."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _integer_names(first: int, n: int, slots: np.ndarray) -> ByteStrings:

@@ -11,6 +11,7 @@ from genoviz.io.graph import gfa_lines, gfa_parser
 from genoviz.io.graph.gfa_threads import Progress, TextTasks
 from genoviz.io.text import line_errors
 from genoviz.model import ByteStrings
+from genoviz.model.columns import expand_counts
 
 NO_PATHS_NOTE = (
     "The file has no paths (P or W lines): reference tags or walks along links guide its layout."
@@ -65,8 +66,7 @@ def _cut_paths(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the pieces that :func:`gfa_parser.parse_steps` takes, and the path of each."""
     n_pieces = -(-(fields[:, 1] - fields[:, 0]) // _PIECE)
-    owners = np.repeat(np.arange(len(lines)), n_pieces)
-    ranks = np.arange(len(owners)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    owners, ranks = expand_counts(n_pieces)
     pieces = np.empty((len(owners), 5), np.int64)
     pieces[:, 0] = fields[owners, 0] + ranks * _PIECE
     pieces[:, 1] = np.minimum(pieces[:, 0] + _PIECE, fields[owners, 1])

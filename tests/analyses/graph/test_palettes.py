@@ -7,10 +7,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from genoviz.analyses.graph.picture.palettes import ALL, OTHER, SOME, THEMES, blend, ramp_palette
+from genoviz.analyses.graph.picture.palettes import (
+    ALL,
+    DARK,
+    LIGHT,
+    OTHER,
+    SOME,
+    blend,
+    ramp_palette,
+)
 from tests.oracles.colours import VISION, colour_distance, lab
 
-BOTH = pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
+BOTH = pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 EVERYBODY = pytest.mark.parametrize("vision", VISION)
 
 

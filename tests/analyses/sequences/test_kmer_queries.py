@@ -9,7 +9,7 @@ from genoviz.analyses.sequences import kmer_branches, kmer_hits
 from genoviz.analyses.sequences.fm_index import build_fm_index
 from genoviz.analyses.sequences.kmer_hits import hit_contexts, locate_kmer, locate_kmers
 from genoviz.analyses.sequences.kmer_queries import count_kmers, iter_count_kmers, kmer_rows
-from genoviz.analyses.sequences.kmer_trace import bwt_window, suffix_beginnings, trace_kmer
+from genoviz.analyses.sequences.kmer_trace import bwt_window, trace_kmer
 from genoviz.analyses.sequences.kmers import MAX_LETTERS, Kmer, PackedKmers, are_few, count_few
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.reader import read_sequences
@@ -295,8 +295,6 @@ def test_a_window_has_the_columns_of_the_sorted_suffixes(backend, sample_rate):
         assert window.next_rows.tolist() == rank[positions - 1].tolist()
     with pytest.raises(ParameterError, match="not within"):
         bwt_window(index, 2, n + 1, backend=backend)
-    shown = suffix_beginnings(index, np.array([0, n - 2]), 4).tolist()
-    assert shown == [[2, 0, 3, 3], [0, 4, 255, 255]]
 
 
 def test_counts_of_ecoli_are_those_of_jellyfish():

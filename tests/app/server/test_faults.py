@@ -287,19 +287,21 @@ def test_a_server_goes_on_without_its_cache_and_its_temporary_files(tmp_path):
 
 async def _stop_in_a_layout(process, url, graph):
     """Lay a graph out, and end the server meanwhile; return what was computed then."""
-    tab = await Tab.open(url, "?" + urlencode({"file": str(graph)}))
-    run = await tab.wait_for("Button", label="Run")
-    await tab.until(lambda: graph.name in str(tab.texts()))
-    await tab.until(lambda: not tab.parts[run].get("disabled"))
-    await tab.click(run)
 
     def running():
         return [job for job in json.loads(ask(url, "status"))["jobs"] if "layout" in job["title"]]
 
-    jobs = await tab.until(running)
-    process.send_signal(signal.SIGTERM)
-    await tab.until(lambda: STOPPING in str(tab.parts))
-    await tab.close()
+    tab = await Tab.open(url, "?" + urlencode({"file": str(graph)}))
+    try:
+        run = await tab.wait_for("Button", label="Run")
+        await tab.until(lambda: graph.name in str(tab.texts()))
+        await tab.until(lambda: not tab.parts[run].get("disabled"))
+        await tab.click(run)
+        jobs = await tab.until(running)
+        process.send_signal(signal.SIGTERM)
+        await tab.until(lambda: STOPPING in str(tab.parts))
+    finally:
+        await tab.close()
     return jobs
 
 

@@ -104,7 +104,6 @@ LIGHT = Theme(
         "share": ("#1f6fb4", "#7fb0d8", "#c9c5bd", "#e89a50", "#b8500c"),
     },
 )
-THEMES = {theme.name: theme for theme in (DARK, LIGHT)}
 
 
 def ramp_palette(

@@ -5,8 +5,8 @@ import { shade } from "./theme.js";
 const FONT = "11px system-ui, sans-serif";
 const ARROW_PIXELS = 3;
 const ARROW_STEP = 14;
-const LEAST_PIXELS = 1;
-const LEAST_ARROWED = 12;
+const MIN_PIXELS = 1;
+const MIN_ARROWED = 12;
 
 export class Features {
   constructor(part, arrays, origin) {
@@ -39,7 +39,7 @@ export class Features {
       const left = Math.max(toPixel(this.lefts[i]), -ARROW_STEP);
       const right = Math.min(toPixel(this.rights[i]), span.width + ARROW_STEP);
       const strand = this.strands[i] - 1;
-      if (right - left < LEAST_ARROWED || left > span.width || right < 0) {
+      if (right - left < MIN_ARROWED || left > span.width || right < 0) {
         continue;
       }
       const y = Math.round(lane.top + this.tops[i] + half) + 0.5;
@@ -67,7 +67,7 @@ export class Features {
   _drawBoxes(context, span, lane, toPixel, colours) {
     for (let k = 0; k < this.begins.length; k += 1) {
       const left = toPixel(this.begins[k]);
-      const right = Math.max(toPixel(this.stops[k]), left + LEAST_PIXELS);
+      const right = Math.max(toPixel(this.stops[k]), left + MIN_PIXELS);
       if (left > span.width || right < 0) {
         continue;
       }

@@ -2,7 +2,7 @@
 
 import { CanvasGestures, placeIn } from "../../../parts/canvas/canvas_gestures.js";
 
-const LEAST_PINCH_PIXELS = 8;
+const MIN_PINCH_PIXELS = 8;
 const KEY_SHARE = 0.1;
 const FAR_KEY_SHARE = 0.8;
 
@@ -24,8 +24,8 @@ export class Gestures extends CanvasGestures {
   }
 
   pinch(last, place, other) {
-    const before = Math.max(Math.abs(last[0] - other[0]), LEAST_PINCH_PIXELS);
-    const after = Math.max(Math.abs(place[0] - other[0]), LEAST_PINCH_PIXELS);
+    const before = Math.max(Math.abs(last[0] - other[0]), MIN_PINCH_PIXELS);
+    const after = Math.max(Math.abs(place[0] - other[0]), MIN_PINCH_PIXELS);
     const moved = this.picture.span.panned((place[0] - last[0]) / 2);
     this.picture.zoom(after / before, (place[0] + other[0]) / 2, moved);
   }

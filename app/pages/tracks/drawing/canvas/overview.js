@@ -4,7 +4,7 @@ import { drawAxis } from "./axis.js";
 import { Span } from "./span.js";
 
 const FONT = "10px system-ui, sans-serif";
-const LEAST_WINDOW = 5;
+const MIN_WINDOW = 5;
 
 export class Overview {
   constructor(height) {
@@ -44,7 +44,7 @@ export class Overview {
   window(span) {
     const whole = this.whole(span.width);
     const [left, right] = [whole.toPixel(span.start), whole.toPixel(span.end)];
-    const more = Math.max(LEAST_WINDOW - (right - left), 0) / 2;
+    const more = Math.max(MIN_WINDOW - (right - left), 0) / 2;
     return [left - more, right + more];
   }
 }

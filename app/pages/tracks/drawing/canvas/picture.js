@@ -10,9 +10,9 @@ import { Steps, drawScale, drawSteps } from "./values.js";
 
 const TELL_MILLISECONDS = 16;
 const POINT_MILLISECONDS = 40;
-const LEAST_BASES = 20;
+const MIN_BASES = 20;
 const MAX_DEVICE_PIXELS = 8e6;
-const LEAST_LIT = 2;
+const MIN_LIT = 2;
 const WIDE_LIT = 8;
 const LIT_TOP = 5;
 
@@ -42,7 +42,7 @@ export class Picture {
   }
 
   get least() {
-    return Math.min(LEAST_BASES, this.length);
+    return Math.min(MIN_BASES, this.length);
   }
 
   // The lanes have a width, at first or another one.
@@ -270,7 +270,7 @@ export class Picture {
         if (right < -1 || left > span.width + 1) {
           continue;
         }
-        const wide = Math.max(right - left, LEAST_LIT);
+        const wide = Math.max(right - left, MIN_LIT);
         const from = Math.max((left + right - wide) / 2, -2);
         const to = Math.min((left + right + wide) / 2, span.width + 2);
         context.globalAlpha = to - from > WIDE_LIT ? 0.25 : 0.75;
