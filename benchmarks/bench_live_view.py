@@ -7,6 +7,9 @@ the width and of the height, into the middle of the layout.
 ``python -m benchmarks.bench_live_view --against FOLDER`` compares this version with that of another
 checkout, such as ``git worktree add FOLDER COMMIT`` makes it: both are served at the same time, and
 looked at in turns, so that what else the machine does meets both alike.
+
+``python -m benchmarks.bench_live_view --method multilevel`` looks at the whole of one layout by a
+method, in full view, which ends before others have been watched for long enough.
 """
 
 from __future__ import annotations
@@ -132,10 +135,26 @@ def commit_of(folder: Path) -> str:
     ).stdout.strip()
 
 
+def watch(method: str, n_nodes: int) -> str:
+    """Measure a layout by a method from Run to its end; return a line."""
+    from playwright.sync_api import sync_playwright
+
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    with served(n_nodes, method=method) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=BROWSER_FLAGS)
+        page, painted = open_canvas(browser, url)
+        start_layout(page, painted)
+        first, began = painted(), time.perf_counter()
+        wait_until(page, lambda: page.get_by_text("Running").count() == 0)
+        n_frames, seconds = painted() - first, time.perf_counter() - began
+        browser.close()
+    return f"{n_nodes:,} nodes, {method}: {n_frames / seconds:.1f} frames/s of {seconds:.1f} s"
+
+
 @contextmanager
-def served(n_nodes: int, folder: Path = ROOT) -> Iterator[str]:
+def served(n_nodes: int, folder: Path = ROOT, *, method: str = "path_sgd") -> Iterator[str]:
     """Serve a simulated graph by the version of a checkout; give the address."""
-    command = [sys.executable, "-m", "benchmarks.live_server", str(n_nodes)]
+    command = [sys.executable, "-m", "benchmarks.live_server", str(n_nodes), method]
     with TemporaryDirectory() as beside:  # a checkout has no package of that name
         Path(beside, "genoviz_app").symlink_to(folder.resolve() / "app")
         path = os.pathsep.join([beside, str(folder.resolve())])
@@ -173,20 +192,9 @@ def measure_canvas(
     browser: Any, url: str, *, seconds: float = MEASURED_SECONDS
 ) -> dict[str, float]:
     """Return painted frames per second of the dashboard, by view."""
-    page = browser.new_page(viewport={"width": 1366, "height": 768})
-    page.goto(url)
+    page, painted = open_canvas(browser, url)
     canvas = page.locator(CANVAS)
-
-    def painted() -> int:
-        return int(canvas.get_attribute("data-painted") or 0)
-
-    run = page.get_by_role("button", name=RUN)
-    run.wait_for(timeout=OPENING_MILLISECONDS)
-    wait_until(page, lambda: painted() > 0 and run.is_enabled())
-    run.click()
-    wait_until(page, lambda: page.get_by_text("Running").count() > 0)
-    at_start = painted()
-    wait_until(page, lambda: painted() > at_start + FIRST_FRAMES)
+    start_layout(page, painted)
     full = frames_per_second(page, painted, seconds)
     box = canvas.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -197,6 +205,25 @@ def measure_canvas(
     zoomed = frames_per_second(page, painted, seconds)
     page.close()
     return {"full view": full, "zoomed to 1 %": zoomed}
+
+
+def open_canvas(browser: Any, url: str) -> tuple[Any, Callable[[], int]]:
+    """Return a page with the dashboard, and what counts its frames."""
+    page = browser.new_page(viewport={"width": 1366, "height": 768})
+    page.goto(url)
+    canvas = page.locator(CANVAS)
+    return page, lambda: int(canvas.get_attribute("data-painted") or 0)
+
+
+def start_layout(page: Any, painted: Callable[[], int]) -> None:
+    """Click Run once the graph is shown, and wait until the picture moves."""
+    run = page.get_by_role("button", name=RUN)
+    run.wait_for(timeout=OPENING_MILLISECONDS)
+    wait_until(page, lambda: painted() > 0 and run.is_enabled())
+    run.click()
+    wait_until(page, lambda: page.get_by_text("Running").count() > 0)
+    at_start = painted()
+    wait_until(page, lambda: painted() > at_start + FIRST_FRAMES)
 
 
 def measure_stock(browser: Any, url: str) -> dict[str, float]:
@@ -249,13 +276,18 @@ def frames_per_second(
 def main() -> None:
     """Print what two versions paint."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_live_view")
-    parser.add_argument("--against", type=Path, required=True, help="a checkout to compare with")
+    parser.add_argument("--against", type=Path, help="a checkout to compare with")
+    parser.add_argument("--method", help="of a layout to watch to its end")
     parser.add_argument("--nodes", type=int, default=N_NODES[0], help="[%(default)s]")
     parser.add_argument("--turns", type=int, default=2, help="of each version [%(default)s]")
     parser.add_argument(
         "--seconds", type=float, default=MEASURED_SECONDS, help="of each view [%(default)s]"
     )
     given = parser.parse_args()
+    if given.method:
+        print(watch(given.method, given.nodes), flush=True)
+    if not given.against:
+        return
     for line in compare((given.against, ROOT), given.nodes, given.turns, given.seconds):
         print(line, flush=True)
 

@@ -1,7 +1,8 @@
 """A server for `bench_live_view`: one simulated graph, in the dashboard and in stock HoloViews.
 
-``python -m benchmarks.live_server N_NODES`` prints its address; ``/`` is the dashboard with the
-graph open, ``/stock`` shows the same layout as ``rasterize(hv.Segments)`` with a Pipe.
+``python -m benchmarks.live_server N_NODES METHOD`` prints its address; ``/`` is the dashboard with
+the graph open, ``/stock`` shows a layout as ``rasterize(hv.Segments)`` with a Pipe. The method is
+that of the dashboard, path-guided SGD unless it is named.
 """
 
 from __future__ import annotations
@@ -40,10 +41,11 @@ requestAnimationFrame(() => {
 
 def main() -> None:
     """Serve until terminated."""
-    graph = simulate_pangenome(int(sys.argv[1]), N_PATHS)
+    n_nodes, method = [*sys.argv[1:], "path_sgd"][:2]
+    graph = simulate_pangenome(int(n_nodes), N_PATHS)
     prepare_server()
     server = pn.serve(
-        {"/": lambda: dashboard_page(graph), "/stock": lambda: StockPage(graph).pane},
+        {"/": lambda: dashboard_page(graph, method), "/stock": lambda: StockPage(graph).pane},
         port=0,
         show=False,
         start=False,
@@ -54,11 +56,11 @@ def main() -> None:
     server.io_loop.start()
 
 
-def dashboard_page(graph: PangenomeGraph) -> Any:
+def dashboard_page(graph: PangenomeGraph, method: str) -> Any:
     """Return the dashboard with the graph open."""
     pn.extension("filedropper", "tabulator", notifications=True, js_files=UNFINISHED_VIEWS)
     dashboard = Dashboard("")
-    dashboard.session.runs.run.settings.method = "path_sgd"  # as versions that had no other one
+    dashboard.session.runs.run.settings.method = method
     opened = OpenGraph("", "Simulated", graph)
     pn.state.onload(lambda: setattr(dashboard.session, "opened", opened))
     pn.state.on_session_destroyed(dashboard.close)

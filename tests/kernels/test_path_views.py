@@ -174,3 +174,34 @@ def test_points_lie_so_far_from_the_line_as_the_noise_says(backend):
     width = 0.05 * 60 * np.sqrt(share * (1 - share))
     assert (np.abs(found - straight) <= width[:, None]).all()
     assert (np.abs(found - straight).max(axis=1)[1:5] > 0).all()
+
+
+@pytest.mark.parametrize("at_once", [3000, 700])
+def test_followers_lie_where_place_would_put_them(backend, at_once):
+    """Also once the points between which they lie have moved."""
+    chain = make_graph(np.arange(1, 3001), [list(range(1, 1001)), list(range(1001, 3001))])
+    xp, view, kernel = (
+        array_module(backend),
+        on_backend(backend, chain),
+        load_kernel("path_views", backend),
+    )
+    levels = np.random.default_rng(5).integers(0, 2, 6000).astype(np.int8)
+    levels[[0, 1999, 2000, 5999]] = 1
+    on_device = xp.asarray(levels)
+    how = view, on_device, 0, True, 0.05, np.uint64(1)
+    links, shares = xp.full((6000, 2), -1, np.int32), xp.zeros((6000, 3), np.float32)
+    is_linked = xp.zeros(6000, np.int32)
+    for first in range(0, 3002, at_once):
+        kernel.link(links, shares, is_linked, *how, first, min(first + at_once, 3002), 2)
+    assert (to_host(is_linked) == (levels == 0)).all()
+    assert (to_host(links)[levels == 1] == -1).all()
+    followers = xp.asarray(np.flatnonzero(levels == 0).astype(np.int32))
+    for seed in range(2):
+        start = np.random.default_rng(seed).normal(0, 1000, (6000, 2))
+        placed, followed = xp.asarray(start.copy()), xp.asarray(start.copy())
+        kernel.place(placed, xp.zeros(6000, np.int32), *how, 0, 3002, 1)
+        for first in range(0, len(followers), at_once):
+            stop = min(first + at_once, len(followers))
+            kernel.follow(followed, followers, links, shares, first, stop, 2)
+        np.testing.assert_allclose(to_host(followed), to_host(placed), atol=0.01)
+        assert (to_host(followed)[levels == 0] != start[levels == 0]).all()

@@ -8,6 +8,7 @@ their node, and those of *points*. Work is shared out by blocks of 1024 records:
     choose           o   o     o    o    o    o    o       o    o        one in each ``spacing`` bp
     count, fill      o o o o | o o o | o o                               a view, path by path
     place              ^   ^     ^    by bp between its neighbours       what the view left out
+    link, follow       ^   ^     ^    the same again and again, from a list of neighbours
 
 ``choose`` gives points a level on every path: its first, its last, and one in each ``spacing`` bp
 since the one before or since the block began; what another path has chosen already serves too.
@@ -40,12 +41,19 @@ noise        float                    how far from the line between its neighbou
                                       lie, as a share of their distance along the path; so
                                       alleles do not cover each other
 seed         uint64                   names the noise
-first, stop  int                      records whose points are placed
+links        int32 (n_points, 2)      ``link`` writes, where a point is placed: its neighbours
+shares       float32 (n_points, 3)    likewise: how far it is from the first to the second, and
+                                      what is added to x and y (noise), bp
+followers    int32 (n_followers,)     points with links; none follows another one of them
+first, stop  int                      records whose points are placed, or followers
 n_workers    int                      threads of the CPU
 ============ ======================== ==========================================================
 
 ``place`` puts points of exactly ``level`` between those above it; the first and the last point of
-every path lie above it. With one worker on a CPU all results are the same bits each time.
+every path lie above it. ``link`` takes ``is_placed`` as ``place`` does, and ``follow`` then puts
+points where ``place`` would, but for rounding. Where workers of a CPU meet at a point that two
+paths have, its links may be one of each: they are for pictures. With one worker on a CPU all
+results are the same bits each time.
 
 References
 ----------

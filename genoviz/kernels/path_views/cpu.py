@@ -131,7 +131,39 @@ def place(
     n = stop - first
     for worker in prange(n_workers):
         _place_part(
-            points,
+            (points, points[:0], points[:0]),
+            is_placed,
+            paths,
+            levels,
+            level,
+            2 if has_ends else 1,
+            noise,
+            seed,
+            first + n * worker // n_workers,
+            first + n * (worker + 1) // n_workers,
+        )
+
+
+@njit(nogil=True, cache=True, parallel=True, error_model="numpy")
+def link(
+    links,
+    shares,
+    is_placed,
+    paths,
+    levels,
+    level,
+    has_ends,
+    noise,
+    seed,
+    first,
+    stop,
+    n_workers,
+):
+    """Write where `place` would put the points of a level, for `follow`."""
+    n = stop - first
+    for worker in prange(n_workers):
+        _place_part(
+            (shares[:0], links, shares),
             is_placed,
             paths,
             levels,
@@ -145,7 +177,7 @@ def place(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _place_part(points, is_placed, paths, levels, level, n_ends, noise, seed, first, stop):
+def _place_part(found, is_placed, paths, levels, level, n_ends, noise, seed, first, stop):
     if first >= stop:
         return
     records, path_starts, block_paths = paths
@@ -165,7 +197,7 @@ def _place_part(points, is_placed, paths, levels, level, n_ends, noise, seed, fi
                 after += 1
             if after - k > 1:
                 _place_between(
-                    points, is_placed, records, levels, level, n_ends, noise, seed, k, after
+                    found, is_placed, records, levels, level, n_ends, noise, seed, k, after
                 )
             k = after
         k = last + 1 + n_ends  # behind the closing record
@@ -178,7 +210,8 @@ def _is_above(records, levels, level, n_ends, k):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _place_between(points, is_placed, records, levels, level, n_ends, noise, seed, before, after):
+def _place_between(found, is_placed, records, levels, level, n_ends, noise, seed, before, after):
+    points, links, shares = found
     a = np.int64(records[before // n_ends, 0]) ^ (before % n_ends)
     b = np.int64(records[after // n_ends, 0]) ^ (after % n_ends)
     begin = position(records, before // n_ends + before % n_ends)
@@ -194,8 +227,29 @@ def _place_between(points, is_placed, records, levels, level, n_ends, noise, see
         more = mix(bits + GOLDEN)
         across = 2.0 * fraction(bits) - 1.0
         along = 2.0 * fraction(more) - 1.0
+        if len(points) == 0:
+            links[point, 0], links[point, 1] = a, b
+            shares[point, 0] = share
+            shares[point, 1], shares[point, 2] = width * across, width * along
+            continue
         points[point, 0] = (1.0 - share) * points[a, 0] + share * points[b, 0] + width * across
         points[point, 1] = (1.0 - share) * points[a, 1] + share * points[b, 1] + width * along
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def follow(points, followers, links, shares, first, stop, n_workers):
+    """Put points where they lie between those that they are linked to."""
+    n = stop - first
+    for worker in prange(n_workers):
+        for k in range(
+            first + n * worker // n_workers,
+            first + n * (worker + 1) // n_workers,
+        ):
+            point = followers[k]
+            a, b, share = links[point, 0], links[point, 1], shares[point, 0]
+            for axis in range(2):
+                between = points[a, axis] + share * (points[b, axis] - points[a, axis])
+                points[point, axis] = between + shares[point, 1 + axis]
 
 
 # Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c

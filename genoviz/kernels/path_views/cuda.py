@@ -136,16 +136,38 @@ def place(
     n_workers,  # noqa: ARG001 - the CPU's
 ):
     """Put the points of a level between their neighbours of the levels above."""
-    records, path_starts, block_paths = paths
-    n_multiprocessors = card_attribute("MultiProcessorCount")
-    n_blocks = min(
-        -(-2 * (stop - first) // THREADS_PER_BLOCK), n_multiprocessors * BLOCKS_PER_MULTIPROCESSOR
+    _go_along(
+        "place", (points,), is_placed, paths, levels, level, has_ends, noise, seed, first, stop
     )
-    _kernel("place", records)(
-        (max(n_blocks, 1),),
+
+
+def link(
+    links,
+    shares,
+    is_placed,
+    paths,
+    levels,
+    level,
+    has_ends,
+    noise,
+    seed,
+    first,
+    stop,
+    n_workers,  # noqa: ARG001 - the CPU's
+):
+    """Write where `place` would put the points of a level, for `follow`."""
+    _go_along(
+        "link", (links, shares), is_placed, paths, levels, level, has_ends, noise, seed, first, stop
+    )
+
+
+def _go_along(name, found, is_placed, paths, levels, level, has_ends, noise, seed, first, stop):
+    records, path_starts, block_paths = paths
+    _kernel(name, records)(
+        (_n_striding_blocks(2 * (stop - first)),),
         (THREADS_PER_BLOCK,),
         (
-            points,
+            *found,
             is_placed,
             records,
             path_starts,
@@ -160,3 +182,27 @@ def place(
         ),
     )
     cupy.cuda.get_current_stream().synchronize()
+
+
+def follow(
+    points,
+    followers,
+    links,
+    shares,
+    first,
+    stop,
+    n_workers,  # noqa: ARG001 - the CPU's
+):
+    """Put points where they lie between those that they are linked to."""
+    module = load_module(__package__, "path_views.cu", options=COMPILE_OPTIONS[0])
+    module.get_function("follow")(
+        (_n_striding_blocks(stop - first),),
+        (THREADS_PER_BLOCK,),
+        (points, followers, links, shares, np.int64(first), np.int64(stop)),
+    )
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def _n_striding_blocks(n_items):
+    n_most = card_attribute("MultiProcessorCount") * BLOCKS_PER_MULTIPROCESSOR
+    return max(min(-(-n_items // THREADS_PER_BLOCK), n_most), 1)

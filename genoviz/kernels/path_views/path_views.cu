@@ -133,6 +133,44 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
+// Where a point lies: between which two others, how far from the first, and what is added.
+struct Place {
+    long long point, a, b;
+    double share, across, along;
+};
+
+// Tells whether entry k, an end of a step or a point, is to be placed by who asks; and where.
+__device__ __forceinline__ bool find_place(Place& found, int* is_placed,
+                                           const Record* __restrict__ records,
+                                           const signed char* __restrict__ levels, int level,
+                                           int n_ends, double noise, u64 seed, long long k) {
+    const long long record = k / n_ends;
+    const POSITION handle = records[record].handle;
+    if (handle == (POSITION)CLOSING) return false;
+    const long long point = (long long)(handle ^ (POSITION)(k % n_ends));
+    if (levels[point] != level || atomicExch(is_placed + point, 1)) return false;
+    // The path's ends lie above the level, so that both ways end.
+    long long before = k, after = k, a = point, b = point;
+    while (levels[a] <= level) {
+        before--;
+        a = (long long)(records[before / n_ends].handle ^ (POSITION)(before % n_ends));
+    }
+    while (levels[b] <= level) {
+        after++;
+        b = (long long)(records[after / n_ends].handle ^ (POSITION)(after % n_ends));
+    }
+    const double begin = (double)records[before / n_ends + before % n_ends].position;
+    const double length = (double)records[after / n_ends + after % n_ends].position - begin;
+    const double here = (double)records[record + k % n_ends].position - begin;
+    const double share = here / fmax(length, 1.0);
+    const double width = noise * length * sqrt(share * (1.0 - share));
+    const u64 bits = mix((u64)point * GOLDEN + seed);
+    const u64 more = mix(bits + GOLDEN);
+    found = Place{
+        point, a, b, share, width * (2.0 * unit(bits) - 1.0), width * (2.0 * unit(more) - 1.0)};
+    return true;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
     place(double* points, int* is_placed, const Record* __restrict__ records,
           const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
@@ -140,33 +178,46 @@ extern "C" __global__ void __launch_bounds__(256)
           const double noise, const u64 seed, const long long first, const long long stop) {
     const long long n_threads = gridDim.x * (long long)blockDim.x;
     const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    Place at;
     for (long long k = first * n_ends + thread; k < stop * n_ends; k += n_threads) {
-        const long long record = k / n_ends;
-        const POSITION handle = records[record].handle;
-        if (handle == (POSITION)CLOSING) continue;
-        const long long point = (long long)(handle ^ (POSITION)(k % n_ends));
-        if (levels[point] != level || atomicExch(is_placed + point, 1)) continue;
-        // The path's ends lie above the level, so that both ways end.
-        long long before = k, after = k, a = point, b = point;
-        while (levels[a] <= level) {
-            before--;
-            a = (long long)(records[before / n_ends].handle ^ (POSITION)(before % n_ends));
-        }
-        while (levels[b] <= level) {
-            after++;
-            b = (long long)(records[after / n_ends].handle ^ (POSITION)(after % n_ends));
-        }
-        const double begin = (double)records[before / n_ends + before % n_ends].position;
-        const double length = (double)records[after / n_ends + after % n_ends].position - begin;
-        const double here = (double)records[record + k % n_ends].position - begin;
-        const double share = here / fmax(length, 1.0);
-        const double width = noise * length * sqrt(share * (1.0 - share));
-        const u64 bits = mix((u64)point * GOLDEN + seed);
-        const u64 more = mix(bits + GOLDEN);
-        const double2 p = ((const double2*)points)[a];
-        const double2 q = ((const double2*)points)[b];
-        ((double2*)points)[point] =
-            double2{(1.0 - share) * p.x + share * q.x + width * (2.0 * unit(bits) - 1.0),
-                    (1.0 - share) * p.y + share * q.y + width * (2.0 * unit(more) - 1.0)};
+        if (!find_place(at, is_placed, records, levels, level, n_ends, noise, seed, k)) continue;
+        const double2 p = ((const double2*)points)[at.a];
+        const double2 q = ((const double2*)points)[at.b];
+        ((double2*)points)[at.point] =
+            double2{(1.0 - at.share) * p.x + at.share * q.x + at.across,
+                    (1.0 - at.share) * p.y + at.share * q.y + at.along};
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    link(int2* __restrict__ links, float* __restrict__ shares, int* is_placed,
+         const Record* __restrict__ records, const long long* __restrict__ path_starts,
+         const int* __restrict__ block_paths, const signed char* __restrict__ levels,
+         const int level, const int n_ends, const double noise, const u64 seed,
+         const long long first, const long long stop) {
+    const long long n_threads = gridDim.x * (long long)blockDim.x;
+    const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    Place at;
+    for (long long k = first * n_ends + thread; k < stop * n_ends; k += n_threads) {
+        if (!find_place(at, is_placed, records, levels, level, n_ends, noise, seed, k)) continue;
+        links[at.point] = int2{(int)at.a, (int)at.b};
+        shares[3 * at.point] = (float)at.share;
+        shares[3 * at.point + 1] = (float)at.across;
+        shares[3 * at.point + 2] = (float)at.along;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    follow(double2* points, const int* __restrict__ followers, const int2* __restrict__ links,
+           const float* __restrict__ shares, const long long first, const long long stop) {
+    const long long n_threads = gridDim.x * (long long)blockDim.x;
+    const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    for (long long k = first + thread; k < stop; k += n_threads) {
+        const long long point = followers[k];
+        const int2 link = links[point];
+        const double2 p = points[link.x], q = points[link.y];
+        const double share = shares[3 * point];
+        points[point] = double2{p.x + share * (q.x - p.x) + shares[3 * point + 1],
+                                p.y + share * (q.y - p.y) + shares[3 * point + 2]};
     }
 }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.graph.layout import levels as levels_module
+from genoviz.analyses.graph.layout import multilevel as multilevel_module
 from genoviz.analyses.graph.layout.levels import (
     iter_levels,
     level_spacings,
@@ -17,6 +18,7 @@ from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.kernels.path_records import CLOSING
@@ -142,6 +144,34 @@ def test_all_nodes_can_be_drawn_from_the_first_view_on(backend, graph):
     coordinates = first_round[0].layout.coordinates
     drawn = np.linalg.norm(coordinates[:, 1] - coordinates[:, 0], axis=1)
     assert drawn.sum() == pytest.approx(graph.total_length, rel=0.5)
+
+
+def test_a_picture_of_a_coarse_view_goes_along_the_paths_once(graph, monkeypatch):
+    """Which takes ten times as long as to move what lies between."""
+    kernel, linked = load_kernel("path_views", "cpu"), []
+    link = kernel.link
+
+    def count_link(*arguments):
+        level, stop = arguments[5], arguments[-2]
+        linked.extend([level] * (stop > 0))  # the first call compiles
+        link(*arguments)
+
+    monkeypatch.setattr(kernel, "link", count_link)
+    snapshots = list(iter_multilevel_layout(graph, slice_seconds=0.0, backend="cpu"))
+    lengths = path_lengths(build_path_records(graph))
+    n_levels = len(level_spacings(lengths, len(graph.steps)))
+    assert n_levels > 1
+    assert len(snapshots) > 40
+    assert linked == list(range(n_levels - 1))
+
+
+def test_stress_is_sampled_for_a_share_of_the_time_where_that_takes_long(graph, monkeypatch):
+    monkeypatch.setattr(multilevel_module, "QUICK_RECORDS", 0)
+    monkeypatch.setattr(multilevel_module, "SAMPLING_SHARE", 0.0)
+    options = {"stress_samples": 20_000, "slice_seconds": 0.0, "backend": "cpu"}
+    snapshots = list(iter_multilevel_layout(graph, **options))
+    sampled = [snapshot.iteration for snapshot in snapshots if snapshot.stress]
+    assert sampled == [0, snapshots[-1].n_iterations]
 
 
 def test_snapshots_do_not_change_afterwards_unless_they_are_live(backend, graph):

@@ -28,6 +28,7 @@ from genoviz.analyses.graph.layout.run import (
     first_coordinates,
     iter_run,
 )
+from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
@@ -37,6 +38,8 @@ MIN_SLICE = 512  # records, and slices are whole multiples of it
 FIRST_SLICE_RECORDS = 400 * MIN_SLICE
 
 QUICK_RECORDS = 1_000_000
+
+SAMPLING_SHARE = 0.2
 
 NOISE = 0.05
 
@@ -143,8 +146,9 @@ def iter_multilevel_layout(
         About how long to compute between two snapshots (of small graphs, at least one ends each
         round); None yields the finished layout alone.
     stress_samples
-        Terms of the sampled path stress of each snapshot at the end of a round; 0 for none. They
-        are of the same pairs of steps each time, so that what changes is the layout.
+        Terms of the sampled path stress of snapshots at the end of a round; 0 for none. They are of
+        the same pairs of steps each time, so that what changes is the layout. Where to sample takes
+        longer than a round, as with millions of steps, it is done after some rounds only.
     copies
         As for `iter_path_sgd_layout`.
     options
@@ -193,6 +197,8 @@ class MultilevelRun(LayoutRun):
         self.levels: list[PathLevel] = []
         self._pairs: dict[tuple[int, int], int] = {}
         self._slice = FIRST_SLICE_RECORDS
+        self._links: tuple[Any, Any, list[Any]] | None = None
+        self._sampling_seconds = 0.0
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Run all rounds, and yield snapshots in between."""
@@ -204,7 +210,7 @@ class MultilevelRun(LayoutRun):
         level = self.rounds[0].level
         if slice_seconds is not None:
             self._place_below(level)
-            yield self.snapshot(0, self.rounds[0].eta, self.sample_stress())
+            yield self.snapshot(0, self.rounds[0].eta, self._sample_stress())
         is_quick = sum(len(level.records) for level in self.levels) < QUICK_RECORDS
         shown, number = self.seconds, 0
         for rounds in self._together(slice_seconds):
@@ -216,14 +222,27 @@ class MultilevelRun(LayoutRun):
                 if slice_seconds is None or n_ended == self.n_iterations:
                     continue
                 # To place all points takes longer than a round over the few of a coarse view.
-                if self.seconds - shown < slice_seconds and not (is_end and is_quick):
+                is_early = self.seconds - shown < slice_seconds / 2
+                if is_early and not (is_end and is_quick):
                     continue
                 shown = self.seconds
                 self._place_below(level)
-                stress = self.sample_stress() if is_end else None
-                yield self.snapshot(n_ended, rounds[0].eta, stress)
+                samples = is_end and (is_quick or self._may_sample())
+                yield self.snapshot(
+                    n_ended, rounds[0].eta, self._sample_stress() if samples else None
+                )
             number += len(rounds)
         yield self.final_snapshot(self.rounds[-1].eta)
+
+    def _sample_stress(self) -> PathStress | None:
+        began = time.perf_counter()
+        stress = self.sample_stress()
+        self._sampling_seconds += time.perf_counter() - began
+        return stress
+
+    def _may_sample(self) -> bool:
+        """Return whether sampling has taken no more than its share of the time."""
+        return self._sampling_seconds <= SAMPLING_SHARE * self.seconds
 
     def _iter_views(self) -> Iterator[None]:
         """Make the views of the paths; yield after each piece of the work."""
@@ -266,8 +285,12 @@ class MultilevelRun(LayoutRun):
         self.views.choose(paths, True, 1.0, levels, 1, 0, 0, 1)
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
         self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
-        nowhere = self.xp.zeros(0, np.int32), paths, levels, 0, True, NOISE, np.uint64(0), 0, 0, 1
+        claims = self.xp.zeros(0, np.int32)
+        nowhere = claims, paths, levels, 0, True, NOISE, np.uint64(0), 0, 0, 1
         self.views.place(self.points, *nowhere)
+        links, shares = self.xp.zeros((0, 2), np.int32), self.xp.zeros((0, 3), np.float32)
+        self.views.link(links, shares, *nowhere)
+        self.views.follow(self.points, claims, links, shares, 0, 0, 1)
 
     def _count_workers(self, n_points: int) -> int:
         n_workers = self.kernel.count_workers(n_points)
@@ -351,8 +374,7 @@ class MultilevelRun(LayoutRun):
         began = time.perf_counter()
         level = self.levels[number]
         is_placed = self.xp.zeros(len(self.points), np.int32)
-        n_records, at_once = len(level.records), self.kernel.RECORDS_AT_ONCE
-        for first in range(0, n_records, at_once):
+        for first, stop in self._parts(level):
             self.views.place(
                 self.points,
                 is_placed,
@@ -363,12 +385,60 @@ class MultilevelRun(LayoutRun):
                 NOISE,
                 np.uint64(self.seed),
                 first,
-                min(first + at_once, n_records),
+                stop,
                 self._n_workers[number],
             )
         self.seconds += time.perf_counter() - began
 
+    def _parts(self, level: PathLevel) -> Iterator[tuple[int, int]]:
+        """Yield which records of a level are gone along at once."""
+        n_records, at_once = len(level.records), self.kernel.RECORDS_AT_ONCE
+        for first in range(0, n_records, at_once):
+            yield first, min(first + at_once, n_records)
+
     def _place_below(self, number: int) -> None:
-        """Put all points of finer levels where they would lie now, so that they can be drawn."""
+        """Put all points of finer levels where they would lie now, so that they can be drawn.
+
+        Nothing else reads them before `_place` has put them there for good.
+        """
+        if number == 0:
+            self._links = None
+            return
+        if self._links is None:
+            self._links = self._find_links()
+        links, shares, followers = self._links
+        n_workers = self._n_workers[0]
         for level in range(number - 1, -1, -1):
-            self._place(level)
+            moved = followers[level]
+            self.views.follow(self.points, moved, links, shares, 0, len(moved), n_workers)
+
+    def _find_links(self) -> tuple[Any, Any, list[Any]]:
+        """Return between which others each point lies, as `link` writes it, and those of levels.
+
+        The paths are gone along once, rather than for each picture.
+        """
+        n_points, xp = len(self.points), self.xp
+        links, shares = xp.empty((n_points, 2), np.int32), xp.empty((n_points, 3), np.float32)
+        is_linked = xp.zeros(n_points, np.int32)
+        for number, level in enumerate(self.levels[:-1]):
+            for first, stop in self._parts(level):
+                self.views.link(
+                    links,
+                    shares,
+                    is_linked,
+                    level.paths,
+                    self.point_levels,
+                    number,
+                    level.has_ends,
+                    NOISE,
+                    np.uint64(self.seed),
+                    first,
+                    stop,
+                    self._n_workers[number],
+                )
+        at_levels = self.point_levels * is_linked.astype(bool) - (is_linked == 0)
+        followers = [
+            xp.flatnonzero(at_levels == number).astype(np.int32)
+            for number in range(len(self.levels) - 1)
+        ]
+        return links, shares, followers
