@@ -40,7 +40,7 @@ class LayoutSettings(param.Parameterized):
         objects={text.capitalize(): text for text in QUALITIES},
         label="Quality",
         doc="How many rounds: a draft takes half the time of normal and has about the stress of "
-        "path-guided SGD; converged takes twice the time, and more rounds change hardly anything.",
+        "path-guided SGD; converged goes on until neither stress nor torn joints fall.",
     )
     n_iterations = param.Integer(
         30,
@@ -126,7 +126,7 @@ class LayoutSettings(param.Parameterized):
         names = OF_BOTH if method == "multilevel" else OF_BOTH + OF_SGD
         values = {name: getattr(self, name) for name in names}
         if method == "multilevel":
-            values["n_rounds"] = QUALITIES[self.quality]
+            values |= QUALITIES[self.quality]
         known = set(graph.path_names)
         values["paths"] = [name for name in self.paths if name in known] or None
         return values

@@ -239,8 +239,8 @@ def iter_try(
     """Lay a graph out by several options, and note the time and the stress of each."""
     measured = graph_to_measure(graph)
     methods: list[tuple[str, Any, Mapping[str, int]]] = [
-        (f"{name}, coarse to fine", iter_multilevel_layout, {"n_rounds": n_rounds})
-        for name, n_rounds in QUALITIES.items()
+        (f"{name}, coarse to fine", iter_multilevel_layout, options)
+        for name, options in QUALITIES.items()
     ]
     methods += [
         (f"SGD, {n} iterations", iter_path_sgd_layout, {"n_iterations": n}) for n in SGD_ITERATIONS

@@ -190,7 +190,7 @@ class Quality(StrEnum):
 QualityOption = Annotated[
     Quality | None,
     option(
-        "draft: half the time of normal; converged: twice, and more changes hardly anything.",
+        "draft: half the time of normal; converged: on until neither stress nor torn joints fall.",
         "--quality",
         show_default="normal",
         panel=_SCHEDULE,
@@ -283,7 +283,7 @@ def layout(
         for name, value in asdict(sgd).items()
     }
     method = _find_method(method, of_sgd, {"--quality": quality, "--rounds": rounds})
-    options |= of_sgd if method is Method.path_sgd else {"n_rounds": _n_rounds(quality, rounds)}
+    options |= of_sgd if method is Method.path_sgd else _find_rounds(quality, rounds)
     began = time.perf_counter()
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
@@ -336,12 +336,13 @@ def _find_method(
     raise typer.BadParameter(f"{wrong[0]} needs --method path-sgd; see --quality")
 
 
-def _n_rounds(quality: Quality | None, rounds: int | None) -> int:
+def _find_rounds(quality: Quality | None, rounds: int | None) -> dict[str, int]:
+    """Return the options of a quality, or of a number of rounds."""
     from genoviz.analyses.graph.layout.multilevel import QUALITIES
 
     if quality is not None and rounds is not None:
         raise typer.BadParameter("give --quality or --rounds, not both")
-    return rounds or QUALITIES[quality or Quality.normal]
+    return QUALITIES[quality or Quality.normal] if rounds is None else {"n_rounds": rounds}
 
 
 def _run(

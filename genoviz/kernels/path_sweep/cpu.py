@@ -9,7 +9,7 @@ from genoviz.kernels.splitmix import GOLDEN, fraction, mix
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 _JOINT = 1e-9
-POINTS_PER_WORKER = 2048
+POINTS_PER_WORKER = 256
 RECORDS_AT_ONCE = 1 << 23  # a tenth of a second
 _BITS_OF_ONE = np.int64(0x3FF << 52)
 

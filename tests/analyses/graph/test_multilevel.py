@@ -1,10 +1,12 @@
 """Layouts from coarse to fine: their views of the paths, their stress, and odd graphs."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from genoviz import near_stress
 from genoviz.analyses.graph.layout import levels as levels_module
 from genoviz.analyses.graph.layout import multilevel as multilevel_module
 from genoviz.analyses.graph.layout.levels import (
@@ -13,12 +15,18 @@ from genoviz.analyses.graph.layout.levels import (
     path_lengths,
     plan_rounds,
 )
-from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout, multilevel_layout
+from genoviz.analyses.graph.layout.multilevel import (
+    QUALITIES,
+    MultilevelRun,
+    iter_multilevel_layout,
+    multilevel_layout,
+)
+from genoviz.analyses.graph.layout.near_stress import count_torn
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
 from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
-from genoviz.backend import load_kernel
+from genoviz.backend import array_module, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.kernels.path_records import CLOSING
@@ -108,6 +116,70 @@ def test_real_graphs_come_below_the_stress_of_path_sgd(backend, name, stress):
     found = sampled_path_stress(graph, last.layout, backend=backend)
     assert found.mean < stress
     assert last.n_updates < 70 * len(graph.steps)
+
+
+@pytest.mark.parametrize(
+    ("name", "floor"), [("DRB1-3123", 0.0607), ("chr5.yeast", 0.000315), ("chr6.C4", 0.3325)]
+)
+def test_converged_layouts_reach_what_ten_times_the_updates_of_path_sgd_reach(backend, name, floor):
+    graph = read_gfa(real_data(f"gfa/{name}.gfa.gz"), cache=False)
+    layout = multilevel_layout(graph, seed=1, backend=backend, **QUALITIES["converged"])
+    assert sampled_path_stress(graph, layout, backend=backend).mean < floor
+    n_torn = near_stress(graph, layout, backend=backend).n_torn
+    assert layout.note.endswith(f"then {n_torn:,}.")
+
+
+@pytest.mark.parametrize(
+    ("estimates", "n_passes"),
+    [
+        ([(0.5, 0), (0.499, 0)], 1),
+        ([(0.5, 0), (0.49, 0), (0.489, 0)], 2),
+        ([(0.5, 300), (0.499, 269), (0.498, 244)], 2),
+        ([(0.5, 12), (0.499, 3)], 1),
+        ([(0.5, 0), (0.4, 0), (0.3, 0), (0.2, 0)], 3),
+    ],
+)
+def test_passes_go_on_until_neither_stress_nor_torn_joints_fall(
+    backend, graph, monkeypatch, estimates, n_passes
+):
+    given = iter(estimates)
+    monkeypatch.setattr(MultilevelRun, "_estimate", lambda *_: next(given))
+    snapshots = list(
+        iter_multilevel_layout(graph, n_rounds=4, max_passes=3, slice_seconds=0.0, backend=backend)
+    )
+    last = snapshots[-1]
+    n_planned = snapshots[0].n_iterations
+    assert last.iteration == last.n_iterations == n_planned + 8 * n_passes
+    assert last.n_updates == last.n_updates_total
+    passes = "1 pass" if n_passes == 1 else f"{n_passes} passes"
+    (before, torn_before), (after, torn) = estimates[0], estimates[n_passes]
+    assert last.note == (
+        f"Stopped after {passes} more: sampled stress {before:.4g}, then {after:.4g}; "
+        f"torn joints {torn_before}, then {torn}."
+    )
+
+
+def test_a_pass_that_raises_the_stress_is_undone(graph, monkeypatch):
+    options = {"n_threads": 1, "n_rounds": 4, "backend": "cpu"}
+    without = multilevel_layout(graph, **options)
+    given = iter([(0.5, 3), (0.51, 0)])
+    monkeypatch.setattr(MultilevelRun, "_estimate", lambda *_: next(given))
+    undone = multilevel_layout(graph, max_passes=5, **options)
+    assert undone.coordinates.tobytes() == without.coordinates.tobytes()
+    assert undone.note.endswith("sampled stress 0.5, then 0.5; torn joints 3, then 3.")
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_torn_joints_of_a_run_are_those_of_the_layout(backend, is_long):
+    graph = make_graph([2**31, 3, 2**31], [[1, 2, 3, -2, 1]]) if is_long else random_graph(5)
+    ends = np.random.default_rng(5).normal(0, 80, (graph.n_nodes, 2, 2))
+    xp, records = array_module(backend), build_path_records(graph)
+    assert (records.records.shape[1] == 4) == is_long
+    moved = replace(records, records=xp.asarray(records.records))
+    points, lengths = xp.asarray(ends.reshape(-1, 2)), xp.asarray(graph.node_lengths)
+    found = near_stress(graph, GraphLayout(ends), backend=backend)
+    assert count_torn(moved, lengths, points, backend) == found.n_torn
+    assert 0 < found.n_torn or is_long
 
 
 def test_one_thread_and_one_seed_give_the_same_bits_in_any_slices(graph):
@@ -238,6 +310,7 @@ def test_a_subset_of_paths_guides_alone():
     ("options", "message"),
     [
         ({"n_rounds": 1}, "n_rounds is 1, needs a value from 2"),
+        ({"max_passes": -1}, "max_passes is -1, needs a value from 0"),
         ({"eps": 0.0}, "eps is 0.0, needs"),
         ({"seed": -1}, "seed is -1"),
         ({"n_threads": 0}, "n_threads is 0"),

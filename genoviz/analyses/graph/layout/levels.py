@@ -20,6 +20,7 @@ VISITS_THAT_TELL = 1 << 20
 COARSEST_JUMPS = (1, 2, 4, 8, 0, 0, 0, 0, 0, 0)
 COARSE_JUMPS = (1, 2, 4, 8, 0, 0, 0)
 FINEST_JUMPS = (1, 2)
+PASS_JUMPS = (1, 2, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,3 +215,20 @@ def plan_rounds(
         etas = learning_rates(n, eta_max=max(eta_max, eta_min), eps=eta_min)
         rounds += [Round(level, float(eta), jumps) for eta in etas]
     return rounds
+
+
+def plan_pass(spacing: float, n_rounds: int, eps: float) -> list[Round]:
+    """Return the rounds of one more pass over all steps, twice as many as the finest view had.
+
+    They have a drawn jump too: without, each pass would move loops towards what near steps want.
+
+    Parameters
+    ----------
+    spacing
+        Of the finest level, bp.
+    n_rounds, eps
+        See `MultilevelOptions`.
+    """
+    eta_max = max(0.5 * FACTOR * spacing, eps)
+    etas = learning_rates(2 * n_rounds, eta_max=eta_max, eps=eps)
+    return [Round(0, float(eta), PASS_JUMPS) for eta in etas]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
-from genoviz.analyses.graph.layout.path_records import build_path_records
+from genoviz.analyses.graph.layout.path_records import PathRecords, build_path_records
 from genoviz.analyses.graph.layout.stress import check_layout
 from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.generators import iter_slices
+from genoviz.kernels.path_records import CLOSING
 from genoviz.model import GraphLayout, PangenomeGraph
 
 REACH = 8
+RECORDS_AT_ONCE = 1 << 22
 TORN = 10.0
 FIRST_ROWS = 100_000
 
@@ -37,7 +40,7 @@ class NearStress:
         one, where no gap would be right, bp.
     is_torn
         bool, shape (n_steps,): whether a gap is more than ten times as long as both steps' nodes
-        on average, and than 1 bp.
+        on average, and than 10 bp.
     reach
         Steps.
     """
@@ -144,6 +147,27 @@ def measure_joints(steps, path_offsets, node_lengths, coordinates):
             length = 0.5 * (node_lengths[before >> 1] + node_lengths[after >> 1])
             is_torn[step] = gaps[step] > TORN * max(length, 1.0)
     return gaps, is_torn
+
+
+def count_torn(records: PathRecords, node_lengths: Any, points: Any, backend: Backend) -> int:
+    """Return how many joints are torn, as `NearStress` has them, of a layout under way.
+
+    Parameters
+    ----------
+    records
+        Of the paths, where the backend has its arrays, as ``node_lengths`` (n_nodes,) and
+        ``points`` (2 n_nodes, 2) are; bp.
+    """
+    xp, n_torn = array_module(backend), 0
+    for first in range(0, len(records.records), RECORDS_AT_ONCE):
+        handles = records.records[first : first + RECORDS_AT_ONCE + 1, 0]
+        before, after = handles[:-1], handles[1:]
+        is_joint = (before != CLOSING) & (after != CLOSING)
+        before, after = before[is_joint], after[is_joint]
+        gaps = xp.hypot(*(points[before ^ 1] - points[after]).T)
+        lengths = 0.5 * (node_lengths[before >> 1] + node_lengths[after >> 1])
+        n_torn += int((gaps > TORN * xp.maximum(lengths, 1.0)).sum())
+    return n_torn
 
 
 @dataclass(frozen=True, eq=False)
