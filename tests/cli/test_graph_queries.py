@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -189,6 +191,12 @@ def test_extracted_nodes_are_listed_and_taken_again(run, c4_path, tmp_path):
         (["extract", "GRAPH", "--nodes", "1", "-o", "no/x.gfa"], "there is no folder no"),
         (["extract", "GRAPH", "--nodes", "1", "-o", "x.gfa", "--fasta", "nodes"], "--fasta needs"),
         (["extract", "GRAPH", "--nodes", "1", "-o", "x.fa", "--fasta", "region"], "needs --region"),
+        (["extract", "GRAPH", "--nodes", "1", "-o", "x.gfa", "--split"], "--split needs --region"),
+        (["extract", "GRAPH", "--region", C4A, "-o", "-", "--split"], "writes several files"),
+        (
+            ["extract", "GRAPH", "--region", C4A, "--nodes", "1", "-o", "x.gfa", "--split"],
+            "by regi",
+        ),
         (["extract", "GRAPH", "--nodes", "1", "-o", "x.gfa", "--context-bp", "-1"], "Input should"),
     ],
 )
@@ -258,6 +266,27 @@ def test_regions_come_from_bed_and_can_be_left_out(run, small, tmp_path, more, n
     code, _, err = run("extract", small, "--bed", tmp_path / "regions.bed", "-o", out, *more)
     assert (code, err) == (0, "")
     assert list(read_gfa(out, cache=False).node_names) == names
+
+
+@pytest.mark.parametrize("more", [[], ["--inverse"], ["--context-steps", "1"]])
+def test_split_writes_for_each_region_what_it_alone_would_give(run, small, tmp_path, more):
+    (tmp_path / "regions.bed").write_text("a#1#c\t115\t121\nb#1#c\t30\t35\na#1#c\t115\t121\n")
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    options = ["--bed", tmp_path / "regions.bed", "--split", "--json"]
+    code, out, err = run("extract", small, "-o", folder / "x.y.gfa.gz", *options, *more)
+    assert (code, err) == (0, "")
+    regions = {
+        "x.y.a_1_c_115-121.gfa.gz": "a#1#c:115-121",
+        "x.y.b_1_c_30-35.gfa.gz": "b#1#c:30-35",
+        "x.y.a_1_c_115-121.2.gfa.gz": "a#1#c:115-121",
+    }
+    assert [Path(file).name for file in json.loads(out)["files"]] == list(regions)
+    assert {file.name for file in folder.iterdir()} == set(regions)
+    for name, region in regions.items():
+        alone = tmp_path / "alone.gfa"
+        run("extract", small, "--region", region, "-o", alone, *more)
+        assert gzip.decompress((folder / name).read_bytes()) == alone.read_bytes()
 
 
 def test_what_bed_and_inverse_cannot_do_is_said(run, small, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +28,7 @@ from genoviz.cli.results import (
     is_standard_output,
     name_of_output,
     print_results,
+    refuse_standard_output,
     show_progress,
 )
 
@@ -55,6 +57,7 @@ class FastaOf(StrEnum):
     "genoviz extract graph.gfa.gz --region 'GRCh38#0#chr6:31982057-32002681' -o c4a.gfa",
     "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 --detour-bp 10000 -o c4a.gfa.gz",
     "genoviz extract graph.gfa.gz --bed genes.bed --inverse -o without_genes.gfa",
+    "genoviz extract graph.gfa.gz --bed genes.bed --split -o genes.gfa.gz",
     "genoviz extract graph.gfa.gz --nodes 17,18,40 --context-steps 2 -o around.gfa",
     "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 -o c4a.fa",
     "genoviz extract graph.gfa.gz --nodes picked.txt --fasta paths -o haplotypes.fa.gz",
@@ -97,6 +100,10 @@ def extract(
     inverse: Annotated[
         bool, option("All nodes but these; all of the graph without others.", "--inverse")
     ] = False,
+    split: Annotated[
+        bool,
+        option("A file for each region: -o x.gfa gives x.PATH_START-END.gfa.", "--split"),
+    ] = False,
     fasta: Annotated[
         FastaOf | None,
         option(
@@ -114,6 +121,8 @@ def extract(
     (0-based half-open).
     """
     kind = _choose_kind(output, region or bed or inverse, nodes, fasta)
+    if split:
+        _check_split(output, region or bed, nodes)
     if inverse and kind == "fasta" and fasta in (None, FastaOf.region):
         raise typer.BadParameter("--inverse with -o .fa needs --fasta nodes or --fasta paths")
     if nodes is not None and is_dash(nodes):
@@ -125,17 +134,50 @@ def extract(
         bar.update("Extracting", 0, None, "")
         regions = _find_regions(pangenome, region or [])
         regions += [] if bed is None else _read_regions(pangenome, bed)
-        picked = _find_nodes(pangenome, regions, nodes, (detour_bp, context_steps, context_bp))
-        picked = _other_nodes(pangenome, picked) if inverse else picked
-        bar.update("Writing", 0, None, "")
         if kind == "fasta" and fasta is None:
             fasta = FastaOf.region if regions else FastaOf.nodes
-        results, words = _write(pangenome, picked, regions, output, kind, fasta)
-    print_results(
-        results | {"files": [str(output)]},
-        [words, f"wrote {name_of_output(output)}"],
-        as_json=as_json,
-    )
+        around = (detour_bp, context_steps, context_bp)
+        outputs, results, words = {output: regions}, {}, ""
+        if split:
+            outputs = _name_parts(pangenome, output, regions)
+        for number, (file, part) in enumerate(outputs.items()):
+            bar.update("Writing", number, len(outputs), "files")
+            picked = _find_nodes(pangenome, part, nodes, around)
+            picked = _other_nodes(pangenome, picked) if inverse else picked
+            results, words = _write(pangenome, picked, part, file, kind, fasta)
+    files = [str(file) for file in outputs]
+    if split:
+        results, words = {"n_regions": len(files)}, f"{len(files):,} regions"
+    sentences = [words, *(f"wrote {name_of_output(file)}" for file in outputs)]
+    print_results(results | {"files": files}, sentences, as_json=as_json)
+
+
+def _check_split(output: Path, has_regions: object, nodes: str | None) -> None:
+    """Refuse what cannot be split."""
+    if not has_regions:
+        raise typer.BadParameter("--split needs --region or --bed")
+    if nodes is not None:
+        raise typer.BadParameter("--split is by region, but --nodes gives nodes; leave out one")
+    refuse_standard_output("-o", output, "--split writes several files")
+
+
+def _name_parts(
+    graph: PangenomeGraph, output: Path, regions: list[PathRegion]
+) -> dict[Path, list[PathRegion]]:
+    """Return the regions by the file for each; two of one name are told apart by a number."""
+    ending = Path(output.name.removesuffix(".gz")).suffix
+    ending += ".gz" if output.name.endswith(".gz") else ""
+    stem = output.name.removesuffix(ending)
+    found: dict[Path, list[PathRegion]] = {}
+    for region in regions:
+        (path,) = graph.path_directory.exact(region.path)
+        name = re.sub(r"[^\w.+-]", "_", graph.cut_path_name(path, region.start, region.end))
+        file, number = output.with_name(f"{stem}.{name}{ending}"), 1
+        while file in found:
+            number += 1
+            file = output.with_name(f"{stem}.{name}.{number}{ending}")
+        found[file] = [region]
+    return found
 
 
 def _choose_kind(output: Path, chosen: object, nodes: str | None, fasta: FastaOf | None) -> str:
