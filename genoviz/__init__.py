@@ -149,6 +149,7 @@ _MODULES = {
         "pangenome_growth",
         "path_similarity",
     ),
+    "genoviz.analyses.graph.layout.defects": ("LayoutDefects", "count_defects"),
     "genoviz.analyses.graph.layout.near_stress": (
         "DistanceStress",
         "NearStress",

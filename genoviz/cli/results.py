@@ -25,6 +25,7 @@ import typer
 from genoviz.cli.stopping import tidied
 
 if TYPE_CHECKING:
+    from genoviz.analyses.graph.layout.defects import LayoutDefects
     from genoviz.analyses.graph.layout.stress import PathStress
     from genoviz.model import PangenomeGraph
 
@@ -169,6 +170,15 @@ def describe_stress(stress: PathStress) -> str:
     return (
         f"{name} {stress.mean:.4g}, 95 % interval {stress.ci_low:.4g} to "
         f"{stress.ci_high:.4g}, median {stress.median:.4g} ({stress.n_terms:,} samples)"
+    )
+
+
+def describe_defects(defects: LayoutDefects) -> str:
+    """Return torn joints, folds and crossings in words."""
+    crossings = "not counted" if defects.n_crossings is None else f"{defects.n_crossings:,}"
+    return (
+        f"torn joints {defects.n_torn:,} of {defects.n_joints:,}, "
+        f"folds {defects.n_folds:,} of {defects.n_turns:,} turns, crossings {crossings}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -186,3 +187,36 @@ def coarser_points(paths: list[list[tuple[int, int]]], spacing: float, n_ends: i
                 last = position
         record += len(path) // n_ends + 1
     return kept
+
+
+def folds_and_turns(graph: PangenomeGraph, coordinates: np.ndarray, chord_bp: int) -> tuple:
+    """Return how often a path points back from one chord to the next, and how many nexts are."""
+    n_folds = n_turns = 0
+    for path in range(graph.n_paths):
+        steps = steps_with_positions(graph, path)
+        if not steps:
+            continue
+        corners, last = [point_of(steps[0], False, graph)[0]], 0
+        for step in steps:
+            point, position = point_of(step, True, graph)
+            if position - last >= chord_bp:
+                corners.append(point)
+                last = position
+        chords = np.diff([coordinates[corner] for corner in corners], axis=0)
+        n_turns += max(len(chords) - 1, 0)
+        n_folds += sum(float(a @ b) < 0 for a, b in pairwise(chords))
+    return n_folds, n_turns
+
+
+def crossings(graph: PangenomeGraph, coordinates: np.ndarray) -> int:
+    """Return how many pairs of nodes that no link joins have a point in common within both."""
+    links = {frozenset((a >> 1, b >> 1)) for a, b in graph.edges.tolist()}
+    found = 0
+    for i, j in combinations(range(graph.n_nodes), 2):
+        (a, b), (c, d) = coordinates[i], coordinates[j]
+        ways = np.array([b - a, c - d]).T
+        if frozenset((i, j)) in links or np.linalg.det(ways) == 0:
+            continue
+        shares = np.linalg.solve(ways, c - a)
+        found += bool((shares > 0).all() and (shares < 1).all())
+    return found

@@ -25,6 +25,7 @@ from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import (
     ProgressBar,
+    describe_defects,
     describe_graph,
     describe_stress,
     name_of_output,
@@ -431,6 +432,7 @@ def _add_stress(
     backend: BackendName,
     bar: ProgressBar,
 ) -> None:
+    from genoviz.analyses.graph.layout.defects import count_defects
     from genoviz.analyses.graph.layout.guides import graph_to_measure
     from genoviz.analyses.graph.layout.stress import iter_sampled_path_stress
 
@@ -439,5 +441,6 @@ def _add_stress(
         graph, final.layout, n_samples=n_samples, seed=options["seed"], backend=backend.value
     ):
         bar.update("Path stress", progress.n_done, progress.n_total, "pairs")
-    results["stress"] = progress.stress
-    sentences.append(describe_stress(progress.stress))
+    bar.update("Folds and crossings", 0, None, "")
+    results |= {"stress": progress.stress, "defects": count_defects(graph, final.layout)}
+    sentences += [describe_stress(progress.stress), describe_defects(results["defects"])]

@@ -23,6 +23,7 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.results import (
+    describe_defects,
     describe_graph,
     describe_stress,
     print_notes,
@@ -100,6 +101,9 @@ def stress(
     the sampled one; --weighting gives either form of both. A graph without paths is measured along
     the guides of its layout and along its links, each as a path of two steps.
 
+    Beside it stand torn joints; folds, where a path turns back by more than 90 degrees from 100 bp
+    to the next; and crossings, pairs of nodes without a link whose lines cross.
+
     --worst and --by-path print a table in place of the mean: the exact stress of pairs up to 8
     steps apart, which tells torn places. A joint is torn where the ends of neighbouring steps lie
     farther apart than ten times both nodes' mean length.
@@ -123,6 +127,7 @@ def stress(
         pangenome = read_graph(graph, bar, cache=cache)
         bar.update("Reading the layout", 0, None, "")
         placed = read_layout(layout, pangenome)
+        from genoviz.analyses.graph.layout.defects import count_defects
         from genoviz.analyses.graph.layout.guides import graph_to_measure
         from genoviz.analyses.graph.layout.stress import (
             iter_path_stress,
@@ -141,9 +146,12 @@ def stress(
         if measured is not pangenome:
             links = link_stress(pangenome, placed, backend=backend.value)
         seconds = time.perf_counter() - began
+        bar.update("Folds and crossings", 0, None, "")
+        defects = count_defects(measured, placed)
     print_notes(placed.note)
     results = {"graph": describe_graph(pangenome)[0], "stress": found, "seconds": seconds}
-    sentences = [describe_stress(found)]
+    results["defects"] = defects
+    sentences = [describe_stress(found), describe_defects(defects)]
     if links is not None:
         results["link_stress"] = links
         sentences.append(f"no paths: measured along {measured.n_paths:,} guides")
