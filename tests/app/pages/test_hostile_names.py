@@ -222,10 +222,10 @@ HTML_PANES = Counter(
     {
         "pages/genotypes": 13,
         "pages/kmers": 12,
-        "pages/offtargets": 6,
+        "pages/offtargets": 5,
         "pages/pangenome": 13,
         "pages/quality": 10,
-        "pages/tracks": 3,
+        "pages/tracks": 2,
         "parts/page.py": 1,
         "parts/remote_table.py": 1,
     }
