@@ -10,6 +10,7 @@ from genoviz import near_stress
 from genoviz.analyses.graph.layout import levels as levels_module
 from genoviz.analyses.graph.layout import multilevel as multilevel_module
 from genoviz.analyses.graph.layout.levels import (
+    Design,
     iter_levels,
     level_spacings,
     path_lengths,
@@ -83,6 +84,22 @@ def test_rounds_go_from_coarse_to_fine_and_from_far_to_near():
     assert etas[[0, 29, 30, 35, 36, 47]] == pytest.approx([20000, 32, 80, 8, 20, 0.1])
     assert {found.jumps for found in rounds if found.level == 0} == {(1, 2)}
     assert all(found.jumps.count(0) >= 3 for found in rounds if found.level)
+
+
+def test_a_design_leaves_views_rounds_or_jumps_out(graph):
+    given = [10.0, 40.0, 160.0], 5000.0, 12, 0.1
+    without = plan_rounds(*given, Design(rounds_between=False))
+    assert [found.level for found in without] == [2] * 30 + [0] * 12
+    drawn = plan_rounds(*given, Design(finest_jumps=(0, 0)))
+    assert {found.jumps for found in drawn if found.level == 0} == {(0, 0)}
+    alone = multilevel_layout(graph, design=Design(max_levels=1), n_threads=1, backend="cpu")
+    placed, not_placed = (
+        multilevel_layout(graph, design=Design(places_points=places), backend="cpu")
+        for places in (True, False)
+    )
+    stress = [path_stress(graph, found, backend="cpu").mean for found in (placed, not_placed)]
+    assert 10 * stress[0] < stress[1]
+    assert np.isfinite(alone.coordinates).all()
 
 
 def test_the_stress_is_not_above_that_of_path_sgd(backend):

@@ -17,10 +17,40 @@ FACTOR = 4
 MIN_POINTS = 500
 MIN_SPACINGS = 8
 VISITS_THAT_TELL = 1 << 20
-COARSEST_JUMPS = (1, 2, 4, 8, 0, 0, 0, 0, 0, 0)
-COARSE_JUMPS = (1, 2, 4, 8, 0, 0, 0)
-FINEST_JUMPS = (1, 2)
 PASS_JUMPS = (1, 2, 0)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What views and rounds are made of; other values than these show what each part is for.
+
+    Attributes
+    ----------
+    max_levels
+        Views at most, with the finest.
+    coarsest_jumps, coarse_jumps, finest_jumps
+        Sweeps of a round of the coarsest view, of those between and of the finest; 0 draws jumps.
+    rounds_between
+        Whether the views between the coarsest and the finest have rounds.
+    places_points
+        Whether points that a finer view has more are put between their neighbours.
+    noise
+        How far off the line they are put, of their neighbours' distance.
+    visits
+        A sweep of a coarse view goes over about so many records for each point, if it has more.
+    """
+
+    max_levels: int = 100
+    coarsest_jumps: tuple[int, ...] = (1, 2, 4, 8, 0, 0, 0, 0, 0, 0)
+    coarse_jumps: tuple[int, ...] = (1, 2, 4, 8, 0, 0, 0)
+    finest_jumps: tuple[int, ...] = (1, 2)
+    rounds_between: bool = True
+    places_points: bool = True
+    noise: float = 0.05
+    visits: int = 32
+
+
+WHOLE = Design()
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,29 +219,39 @@ class Round:
 
 
 def plan_rounds(
-    spacings: Sequence[float], longest_bp: float, n_rounds: int, eps: float
+    spacings: Sequence[float],
+    longest_bp: float,
+    n_rounds: int,
+    eps: float,
+    design: Design = WHOLE,
 ) -> list[Round]:
     """Return all rounds of a layout from coarse to fine.
 
     Parameters
     ----------
     spacings
-        How far apart the points of each level lie, bp; of the finest first, and at least two.
+        How far apart the points of each level lie, bp; of the finest first.
     longest_bp
         Length of the longest path.
-    n_rounds, eps
+    n_rounds, eps, design
         See `MultilevelOptions`.
     """
     coarsest = len(spacings) - 1
     rounds = []
     for level in range(coarsest, -1, -1):
+        if not design.rounds_between and 0 < level < coarsest:
+            continue
         if level == coarsest:
-            jumps, n, eta_max = COARSEST_JUMPS, round(2.5 * n_rounds), 4.0 * longest_bp
+            jumps, n, eta_max = design.coarsest_jumps, round(2.5 * n_rounds), 4.0 * longest_bp
         else:
-            jumps, n, eta_max = COARSE_JUMPS, max(n_rounds // 2, 1), 0.5 * spacings[level + 1]
+            jumps, n, eta_max = (
+                design.coarse_jumps,
+                max(n_rounds // 2, 1),
+                0.5 * spacings[level + 1],
+            )
         eta_min = 0.2 * spacings[level]
         if level == 0:
-            jumps, n, eta_min = FINEST_JUMPS, n_rounds, eps
+            jumps, n, eta_min = design.finest_jumps, n_rounds, eps
         etas = learning_rates(n, eta_max=max(eta_max, eta_min), eps=eta_min)
         rounds += [Round(level, float(eta), jumps) for eta in etas]
     return rounds

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.levels import (
-    FINEST_JUMPS,
+    WHOLE,
+    Design,
     PathLevel,
     Round,
     evenness,
@@ -43,10 +44,6 @@ FIRST_SLICE_RECORDS = 400 * MIN_SLICE
 QUICK_RECORDS = 1_000_000
 
 SAMPLING_SHARE = 0.2
-
-NOISE = 0.05
-
-VISITS = 32
 
 QUALITIES = {
     "draft": {"n_rounds": 6},
@@ -81,6 +78,8 @@ class MultilevelOptions:
         Names all random numbers. The same seed on one CPU thread gives the same bits.
     n_threads
         CPU threads; all by default.
+    design
+        What views and rounds are made of.
     """
 
     n_rounds: int = QUALITIES["normal"]["n_rounds"]
@@ -89,6 +88,7 @@ class MultilevelOptions:
     initialisation: str = "d"
     seed: int = 0
     n_threads: int | None = None
+    design: Design = WHOLE
 
     def __post_init__(self) -> None:
         check_range("n_rounds", self.n_rounds, 2, 10**6)
@@ -202,15 +202,17 @@ class MultilevelRun(LayoutRun):
         self.views = load_kernel("path_views", backend)
         self._max_workers = options.n_threads if self.xp is np else None
         lengths = path_lengths(records)
-        self.spacings = level_spacings(lengths, records.n_steps)
+        self.spacings = level_spacings(lengths, records.n_steps)[: options.design.max_levels]
         longest_bp = float(lengths.max())
-        self.rounds = plan_rounds(self.spacings, longest_bp, options.n_rounds, options.eps)
+        self.rounds = plan_rounds(
+            self.spacings, longest_bp, options.n_rounds, options.eps, options.design
+        )
         if start is not None:
             self.rounds = [found for found in self.rounds if found.level == 0]
             self.spacings = self.spacings[:1]
         self.n_iterations = len(self.rounds)
         # Those of the last rounds, until it is known how many points the others have.
-        self.n_updates_total = records.n_steps * options.n_rounds * len(FINEST_JUMPS)
+        self.n_updates_total = records.n_steps * options.n_rounds * len(options.design.finest_jumps)
         self.levels: list[PathLevel] = []
         self._pairs: dict[tuple[int, int], int] = {}
         self._slice = FIRST_SLICE_RECORDS
@@ -231,8 +233,8 @@ class MultilevelRun(LayoutRun):
         is_quick = sum(len(level.records) for level in self.levels) < QUICK_RECORDS
         shown, number = self.seconds, 0
         for rounds in self._iter_rounds(slice_seconds):
-            if rounds[0].level != level:
-                level = rounds[0].level
+            while level > rounds[0].level:
+                level -= 1
                 self._place(level)
             for is_end in self._iter_sweeps(number, rounds, slice_seconds):
                 n_ended = number + is_end * len(rounds)
@@ -279,7 +281,7 @@ class MultilevelRun(LayoutRun):
             began = time.perf_counter()
         n_points = [int((self.point_levels >= k).sum()) for k in range(len(self.levels))]
         self._every = [
-            max(len(level.records) // (VISITS * n), 1) if number else 1
+            max(len(level.records) // (self.options.design.visits * n), 1) if number else 1
             for number, (level, n) in enumerate(zip(self.levels, n_points, strict=True))
         ]
         self._n_workers = [
@@ -303,7 +305,7 @@ class MultilevelRun(LayoutRun):
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
         self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
         claims = self.xp.zeros(0, np.int32)
-        nowhere = claims, paths, levels, 0, True, NOISE, np.uint64(0), 0, 0, 1
+        nowhere = claims, paths, levels, 0, True, self.options.design.noise, np.uint64(0), 0, 0, 1
         self.views.place(self.points, *nowhere)
         links, shares = self.xp.zeros((0, 2), np.int32), self.xp.zeros((0, 3), np.float32)
         self.views.link(links, shares, *nowhere)
@@ -426,6 +428,8 @@ class MultilevelRun(LayoutRun):
 
     def _place(self, number: int) -> None:
         """Put the points of a level between those above it."""
+        if not self.options.design.places_points:
+            return
         began = time.perf_counter()
         level = self.levels[number]
         is_placed = self.xp.zeros(len(self.points), np.int32)
@@ -437,7 +441,7 @@ class MultilevelRun(LayoutRun):
                 self.point_levels,
                 number,
                 level.has_ends,
-                NOISE,
+                self.options.design.noise,
                 np.uint64(self.seed),
                 first,
                 stop,
@@ -485,7 +489,7 @@ class MultilevelRun(LayoutRun):
                     self.point_levels,
                     number,
                     level.has_ends,
-                    NOISE,
+                    self.options.design.noise,
                     np.uint64(self.seed),
                     first,
                     stop,
