@@ -13,7 +13,7 @@ from genoviz.io.graph.gfa_lines import MAX_NODE_LENGTH
 
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 _NOT_BASES = re.compile(rb"[^A-Za-z=.]")
-_SLICE = 64 << 20
+_SLICE, _FIRST_SLICE = 64 << 20, 4 << 10
 
 
 def show(text: bytes, length: int = 40) -> str:
@@ -33,13 +33,13 @@ def line_number(data: np.ndarray, position: int) -> int:
 
 def line_at(data: np.ndarray, position: int) -> bytes:
     """Return the line that begins at ``position``, without its end."""
-    end = position
+    end, n_bytes = position, _FIRST_SLICE  # most lines are short
     while end < len(data):
-        newlines = np.flatnonzero(data[end : end + _SLICE] == ord("\n"))
+        newlines = np.flatnonzero(data[end : end + n_bytes] == ord("\n"))
         if len(newlines):
             end += int(newlines[0])
             break
-        end = min(end + _SLICE, len(data))
+        end, n_bytes = min(end + n_bytes, len(data)), min(2 * n_bytes, _SLICE)
     return data[position:end].tobytes().removesuffix(b"\r")
 
 

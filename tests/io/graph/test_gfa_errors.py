@@ -12,6 +12,7 @@ import pytest
 from genoviz.errors import FileFormatError
 from genoviz.io.graph import gfa_lines
 from genoviz.io.graph.gfa import read_gfa
+from genoviz.io.text import line_errors
 from genoviz.io.text.text_file import compress_blocks
 from tests.io.graph.test_gfa import gfa
 from tests.oracles.gfa import RefusedError, read_gfa_text
@@ -293,3 +294,10 @@ def test_lines_that_came_after_the_count_are_written_nowhere(record):
     expected[kind, :2] = 0, len(record)
     assert lines.tolist() == expected.tolist()
     assert ranks[kind] == 2
+
+
+@pytest.mark.parametrize("length", [0, 1, 4095, 4096, 4097, 12_287, 12_288, 50_000])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\nmore\n"])
+def test_a_line_is_found_whatever_its_length(length, end):
+    data = np.frombuffer(b"first\n" + b"A" * length + end, np.uint8)
+    assert line_errors.line_at(data, 6) == b"A" * length
