@@ -27,7 +27,6 @@ from genoviz_app.server.watching import record
 N_KEPT_GRAPHS = 4
 OPENING = "open a file"
 """What everybody may know of the job."""
-
 MAX_SHOWN = 200
 
 
@@ -73,7 +72,7 @@ class FileCache:
     """Contents of files: who opens a file that is open elsewhere gets the same object.
 
     A file is known by its path, time of change and size, so an edited file is read anew. The
-    last few contents are kept, others for as long as a tab has them open.
+    last few contents are kept for a while, others for as long as a tab has them open.
 
     Parameters
     ----------
@@ -158,6 +157,11 @@ class FileCache:
         for cache in tuple(cls._all):
             with cache._lock:
                 cache._kept.clear()
+
+    @classmethod
+    def all_kept(cls) -> list[tuple[OrderedDict[tuple, Any], threading.RLock]]:
+        """Return the contents that each cache keeps, and its lock."""
+        return [(cache._kept, cache._lock) for cache in tuple(cls._all)]
 
     @classmethod
     def forget_below(cls, folder: Path) -> None:

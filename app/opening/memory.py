@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -32,11 +33,15 @@ SERVER_SHARE = 0.6
 FILE_SHARE = 0.5
 """Share of that which one file may take."""
 
+KEPT_SHARE = 0.125
+"""Share of that which files may take that nobody has open."""
+
 _CGROUPS = ("memory.max", "memory/memory.limit_in_bytes", "memory.limit_in_bytes")
 _SAMPLE_BYTES = 1 << 20
 _N_PARTS, _PART_BYTES = 64, 16 << 10
 _COMPRESSED_SAMPLE_BYTES = 1 << 16
 _MAX_RATIO = 1_032  # of gzip
+_N_OWN_REFERENCES = 3  # to a kept content: of the cache, of a local name, of who counts them
 
 
 class Claim:
@@ -48,10 +53,12 @@ class Claim:
         self._budget, self.n_bytes, self.max_bytes = budget, n_bytes, max_bytes
         self.tab: Any = None if tab is None else weakref.ref(tab)
         self.content = 0
+        self.used = 0.0
 
     def keep(self, content: Any) -> None:
         """Have it be that of a content, until nobody has the content."""
         self.content, self.tab = id(content), None
+        self.used = time.monotonic()
         weakref.finalize(content, self.release)
 
     def is_of(self, tabs: Iterable[Any], contents: set[int]) -> bool:
@@ -167,6 +174,44 @@ class MemoryBudget:
             claim = Claim(self, needed, max(needed, min(most, free)), tab)
             self._claims.add(claim)
         return claim
+
+    def forget_idle(
+        self, caches: Iterable[tuple[dict[tuple, Any], Any]], seconds: float, now: float
+    ) -> int:
+        """Forget what nobody has had open for so long, and what is too much; return how many.
+
+        Called now and then, for what is open is seen then. Of what is too much, that goes which
+        nobody has had open for longest.
+
+        Parameters
+        ----------
+        caches
+            The contents that each keeps, and its lock.
+        seconds
+            How long they are kept.
+        now
+            The time, as `time.monotonic` tells it.
+        """
+        with self._lock:
+            claims = {claim.content: claim for claim in self._claims}
+        idle = []
+        for kept, lock in caches:
+            with lock:
+                for key in kept:
+                    content = kept[key]
+                    claim = claims.get(id(content))
+                    if claim is not None and sys.getrefcount(content) > _N_OWN_REFERENCES:
+                        claim.used = now
+                    elif claim is not None:
+                        idle.append((claim.used, claim.n_bytes, key, kept, lock))
+                    del content
+        n_forgotten, n_bytes_left = 0, KEPT_SHARE * (self.total or float("inf"))
+        for used, n_bytes, key, kept, lock in sorted(idle, key=lambda found: -found[0]):
+            n_bytes_left -= n_bytes
+            if now - used >= seconds or n_bytes_left < 0:
+                with lock:
+                    n_forgotten += kept.pop(key, None) is not None
+        return n_forgotten
 
     def give_back(self, claim: Claim) -> None:
         """Take the memory of a claim back."""

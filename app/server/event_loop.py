@@ -153,8 +153,13 @@ def collect_seldom() -> None:
 def give_back_memory(phase: str, found: dict[str, int]) -> None:
     """Return free pages to the system after a whole collection: glibc keeps most of them."""
     if phase == "stop" and found["generation"] == 2:
-        with suppress(AttributeError, OSError):  # another libc
-            ctypes.CDLL(None).malloc_trim(0)
+        trim()
+
+
+def trim() -> None:
+    """Return free pages to the system."""
+    with suppress(AttributeError, OSError):  # another libc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def collect_if_due() -> None:

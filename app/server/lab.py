@@ -12,7 +12,7 @@ from typing import Any
 
 from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz_app.server.doors import LOOPBACK, Doors
-from genoviz_app.server.limits import TAB, Limits, Quota
+from genoviz_app.server.limits import KEPT_MINUTES, TAB, Limits, Quota
 from genoviz_app.server.people import OAuth, People, read_passwords
 
 ADDRESS, PORT = "127.0.0.1", 5006
@@ -43,6 +43,7 @@ TEXTS = (_is_texts, 'a list of texts, as ["a", "b"]')
 YES_NO = (lambda value: isinstance(value, bool), "true or false")
 MEGABYTES = (_is_number(0, 10**6), "a whole number from 0 to 1000000")
 GIGABYTES = (_is_number(1, 10**5), "a whole number from 1 to 100000")
+MINUTES = (_is_number(0, 10**5), "a whole number from 0 to 100000")
 SOME = (_is_number(1, 10**5), "a whole number from 1 to 100000")
 ROWS = (_is_number(1, 10**9), "a whole number from 1 to 1000000000")
 OF_GROUPS = "upload_megabytes", "memory_gigabytes", "jobs", "job_minutes", "rows"
@@ -79,6 +80,7 @@ KEYS: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
         "memory_gigabytes": GIGABYTES,
         "tab_gigabytes": GIGABYTES,
         "gpu_gigabytes": GIGABYTES,
+        "kept_minutes": MINUTES,
         "job_minutes": SOME,
         "rows": ROWS,
     },
@@ -115,6 +117,8 @@ class Lab:
         How much memory open files may take together; None for a share of the machine's.
     gpu_gigabytes
         How much memory the server may take on the GPU; None for all of it.
+    kept_minutes
+        How long a file is kept that nobody has open.
     tab
         What one tab may take.
     quotas
@@ -135,6 +139,7 @@ class Lab:
     secret: str = ""
     memory_gigabytes: int | None = None
     gpu_gigabytes: int | None = None
+    kept_minutes: int = KEPT_MINUTES
     tab: Limits = TAB
     quotas: tuple[Quota, ...] = ()
 
@@ -224,6 +229,7 @@ class _Reader:
             secret=self._secret(people.get("secret_file")),
             memory_gigabytes=limits.get("memory_gigabytes"),
             gpu_gigabytes=limits.get("gpu_gigabytes"),
+            kept_minutes=limits.get("kept_minutes", KEPT_MINUTES),
             tab=Limits(
                 limits.get("upload_megabytes", TAB.upload_megabytes),
                 limits.get("tab_gigabytes"),

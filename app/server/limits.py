@@ -12,6 +12,8 @@ from typing import Any
 
 GB = 10**9
 UPLOAD_MEGABYTES = 500
+KEPT_MINUTES = 10
+"""A reload, or another person who comes soon, finds a file open; then its memory is free."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import secrets
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -21,7 +22,7 @@ from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
-from genoviz_app.server.event_loop import collect_seldom, loop_lag
+from genoviz_app.server.event_loop import collect_seldom, loop_lag, trim
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 from genoviz_app.server.limits import GB, Limits
@@ -56,6 +57,8 @@ UNUSED_SESSION_MILLISECONDS = 15_000
 CHECK_SESSIONS_MILLISECONDS = 1000
 
 INTERRUPT_MILLISECONDS = 1000
+
+FORGET_SECONDS = 30
 
 STOP_SECONDS, TELL_SECONDS = 5.0, 0.5
 
@@ -156,7 +159,18 @@ def serve(
         )
     PeriodicCallback(take_back_interrupts, INTERRUPT_MILLISECONDS).start()
     collect_seldom()
+    forget = partial(forget_idle, 60 * given.kept_minutes)
+    PeriodicCallback(forget, 1000 * FORGET_SECONDS).start()
     server.io_loop.start()
+
+
+def forget_idle(seconds: float) -> None:
+    """Forget files that nobody has had open for so long, and return their memory."""
+    from genoviz_app.opening.files import FileCache
+    from genoviz_app.opening.memory import MEMORY
+
+    if MEMORY.forget_idle(FileCache.all_kept(), seconds, time.monotonic()):
+        trim()
 
 
 def offer_files(lab: Lab) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import gzip
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -186,3 +188,38 @@ def test_genotypes_that_are_mapped_take_little(tmp_path):
         with (tmp_path / f"a{ending}").open("wb") as file:
             file.truncate(n_bytes)
     assert genotypes_bytes(tmp_path / "a.bim") < 80 * MB
+
+
+def forget_idle(now):
+    return MEMORY.forget_idle(FileCache.all_kept(), 600, now)
+
+
+def kept_by(cache):
+    return [Path(key[0]).name for key in cache._kept]
+
+
+def test_a_file_that_nobody_has_had_open_for_a_while_is_forgotten(cache, open_file):
+    held = open_file("1.a")
+    open_file("2.b")
+    now = time.monotonic()
+    assert forget_idle(now + 599) == 0
+    assert kept_by(cache) == ["1.a", "2.b"]
+    assert forget_idle(now + 601) == 1
+    assert kept_by(cache) == ["1.a"]
+    assert MEMORY.taken == 1 * MB
+    assert forget_idle(now + 5000) == 0  # still open
+    del held
+    assert forget_idle(now + 5599) == 0  # counted from when it was closed
+    assert forget_idle(now + 5601) == 1
+    assert MEMORY.taken == 0
+
+
+def test_files_that_nobody_has_open_take_an_eighth_of_the_memory_at_most(cache, open_file):
+    """Of 100 MB; those that were opened first go, and those that are open do not count."""
+    held = open_file("40.a")
+    for name in ("5.b", "4.c", "3.d", "5.e"):
+        open_file(name)
+    assert forget_idle(time.monotonic()) == 1
+    assert kept_by(cache) == ["40.a", "4.c", "3.d", "5.e"]
+    assert MEMORY.taken == 52 * MB
+    assert open_file("40.a") is held

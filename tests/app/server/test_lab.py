@@ -57,6 +57,7 @@ def test_the_example_of_the_documents_is_read(folder):
     assert lab.groups == ((frozenset({"ada", "grace"}), (folder / "plants",)),)
     assert lab.folders == (folder / "graphs",)
     assert len(lab.secret) == 64
+    assert lab.kept_minutes == 10
 
 
 def test_an_empty_file_says_nothing(folder):
@@ -96,6 +97,7 @@ WRONG = [
     ("[oauth]\nprovider = 'github'", "[oauth] needs key"),
     ("[limits]\nupload_megabytes = -1", "[limits] upload_megabytes is -1"),
     ("[limits]\nmemory_gigabytes = 0", "[limits] memory_gigabytes is 0"),
+    ("[limits]\nkept_minutes = -1", "[limits] kept_minutes is -1"),
     (
         "[oauth]\nprovider = 'x'\nkey = 'k'\nsecret_file = 'oauth.key'\nredirect = 'r'\nallow = []",
         "[oauth] provider is 'x'; one of",
