@@ -22,7 +22,11 @@ document.addEventListener("DOMContentLoaded", () => {
       data.setv({dark_theme: isDark()}, HERE)
     }
     if (class_name === "Page") {
-      if (matchMedia(NARROW).matches) data.setv({sidebar_open: false}, HERE)
+      const narrow = matchMedia(NARROW)
+      if (narrow.matches) data.setv({sidebar_open: false}, HERE)
+      narrow.addEventListener("change", () => {
+        if (narrow.matches) data.setv({sidebar_open: false})
+      })
       this.connect(data.properties.dark_theme.change, () => {
         if (!isFollowing) remember(data.dark_theme ? "dark" : "light")
       })

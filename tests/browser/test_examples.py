@@ -46,8 +46,12 @@ def test_the_example_leads_to_something_to_look_at(shared_tabs, dashboard_url, t
     visit.until(lambda: link in visit.page.url)
 
 
-def test_the_example_of_the_first_page_is_laid_out(tabs, dashboard_url):
+def test_the_example_of_the_first_page_is_laid_out_and_the_drawer_closes(tabs, dashboard_url):
     visit = EmptyVisit(tabs.new_page(), dashboard_url, "pangenome")
     visit.try_it("3,500")
     visit.until(lambda: visit.number("State") == "Finished")
     visit.until(lambda: visit.stress < 1)
+    samples = visit.page.get_by_role("tab", name="Samples").locator("visible=true")
+    assert samples.count() == 1
+    visit.page.set_viewport_size({"width": 820, "height": 768})
+    visit.until(lambda: samples.count() == 0)  # the drawer would cover what it belongs to

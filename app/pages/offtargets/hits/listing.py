@@ -202,7 +202,10 @@ class HitTable:
         state.param.watch(self._show_view, "result")
         self.light = light_button(
             state.session, self._lit, "all hits that are listed", icon=None, margin=0,
-            disabled=True, sx={"padding": "0 7px", "fontSize": "12px", "lineHeight": "20px"},
+            disabled=True, sx={
+                "fontSize": "12px", "lineHeight": "20px",
+                "&.MuiButton-sizeSmall": {"padding": "0 7px"},
+            },
         )  # fmt: skip
         count = pmui.Row(
             self.view, self.said, self.before, self.after, self.light,
