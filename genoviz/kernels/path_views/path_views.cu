@@ -183,9 +183,8 @@ extern "C" __global__ void __launch_bounds__(256)
         if (!find_place(at, is_placed, records, levels, level, n_ends, noise, seed, k)) continue;
         const double2 p = ((const double2*)points)[at.a];
         const double2 q = ((const double2*)points)[at.b];
-        ((double2*)points)[at.point] =
-            double2{(1.0 - at.share) * p.x + at.share * q.x + at.across,
-                    (1.0 - at.share) * p.y + at.share * q.y + at.along};
+        ((double2*)points)[at.point] = double2{(1.0 - at.share) * p.x + at.share * q.x + at.across,
+                                               (1.0 - at.share) * p.y + at.share * q.y + at.along};
     }
 }
 
