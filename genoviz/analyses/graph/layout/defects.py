@@ -9,10 +9,12 @@ from numba import njit, prange
 
 from genoviz.analyses.graph.layout.near_stress import measure_joints
 from genoviz.analyses.graph.layout.stress import check_layout
+from genoviz.generators import iter_slices
 from genoviz.model import GraphLayout, PangenomeGraph
 
 CHORD_BP = 100
 MAX_PAIRS = 10**10
+FIRST_SEGMENTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,12 @@ def _count_crossings(graph: PangenomeGraph, coordinates: np.ndarray) -> int | No
         return None
     nodes = np.sort(graph.edges.astype(np.int64) >> 1, axis=1)
     links = np.unique((nodes[:, 0] << 32) | nodes[:, 1])
-    return int(count_crossings(ends[order], drawn[order], lasts, links).sum())
+    ends, nodes = ends[order], drawn[order]
+
+    def run(first: int, stop: int) -> int:
+        return int(count_crossings(ends, nodes, lasts, links, first, stop).sum())
+
+    return sum(found for _, found in iter_slices(run, len(order), first_size=FIRST_SEGMENTS))
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -118,8 +125,8 @@ def _side(a, b, c):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def count_crossings(ends, nodes, lasts, links):
-    """Return how many later segments each one crosses; int64, shape (n_segments,).
+def count_crossings(ends, nodes, lasts, links, first, stop):
+    """Return how many later segments each of some crosses; int64, shape (stop - first,).
 
     Parameters
     ----------
@@ -131,9 +138,12 @@ def count_crossings(ends, nodes, lasts, links):
         int64, shape (n_segments,): behind the last segment that begins before this one ends.
     links
         int64, sorted: pairs of nodes that a link joins, the lesser in the upper 32 bits.
+    first, stop
+        Which segments.
     """
-    counts = np.zeros(len(ends), np.int64)
-    for i in prange(len(ends)):
+    counts = np.zeros(stop - first, np.int64)
+    for row in prange(stop - first):
+        i = first + row
         a, b = ends[i, 0], ends[i, 1]
         low, high = min(a[1], b[1]), max(a[1], b[1])
         left, right = min(a[0], b[0]), max(a[0], b[0])
@@ -147,5 +157,5 @@ def count_crossings(ends, nodes, lasts, links):
                 continue
             key = min(nodes[i], nodes[j]) << 32 | max(nodes[i], nodes[j])
             place = np.searchsorted(links, key)
-            counts[i] += place == len(links) or links[place] != key
+            counts[row] += place == len(links) or links[place] != key
     return counts
