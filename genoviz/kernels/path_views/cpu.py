@@ -113,7 +113,7 @@ def fill(
                     found_starts[path + 1] = n
 
 
-@njit(nogil=True, cache=True, parallel=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def place(
     points,
     is_placed,
@@ -128,23 +128,11 @@ def place(
     n_workers,
 ):
     """Put the points of a level between their neighbours of the levels above."""
-    n = stop - first
-    for worker in prange(n_workers):
-        _place_part(
-            (points, points[:0], points[:0]),
-            is_placed,
-            paths,
-            levels,
-            level,
-            2 if has_ends else 1,
-            noise,
-            seed,
-            first + n * worker // n_workers,
-            first + n * (worker + 1) // n_workers,
-        )
+    found = points, points[:0], points[:0]
+    _go_along(found, is_placed, paths, levels, level, has_ends, noise, seed, first, stop, n_workers)
 
 
-@njit(nogil=True, cache=True, parallel=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy")
 def link(
     links,
     shares,
@@ -160,10 +148,28 @@ def link(
     n_workers,
 ):
     """Write where `place` would put the points of a level, for `follow`."""
+    found = shares[:0], links, shares
+    _go_along(found, is_placed, paths, levels, level, has_ends, noise, seed, first, stop, n_workers)
+
+
+@njit(nogil=True, cache=True, parallel=True, error_model="numpy")
+def _go_along(
+    found,
+    is_placed,
+    paths,
+    levels,
+    level,
+    has_ends,
+    noise,
+    seed,
+    first,
+    stop,
+    n_workers,
+):
     n = stop - first
     for worker in prange(n_workers):
         _place_part(
-            (shares[:0], links, shares),
+            found,
             is_placed,
             paths,
             levels,

@@ -53,7 +53,7 @@ QUALITIES = {
 
 ESTIMATE_PER_STEP, MAX_ESTIMATE = 20, 10**7
 
-LEAST_FALL, LEAST_TORN = 0.01, 10
+MIN_FALL, MIN_TORN = 0.01, 10
 
 
 @dataclass(frozen=True)
@@ -337,8 +337,8 @@ class MultilevelRun(LayoutRun):
             if not after[0] < before[0]:
                 self.coordinates[...] = kept
                 break
-            torn_at_rest = before[1] - max(before[1] // 10, LEAST_TORN)
-            is_at_rest = after[0] > (1.0 - LEAST_FALL) * before[0] and after[1] > torn_at_rest
+            torn_at_rest = before[1] - max(before[1] // 10, MIN_TORN)
+            is_at_rest = after[0] > (1.0 - MIN_FALL) * before[0] and after[1] > torn_at_rest
             before = after
             if is_at_rest:
                 break
@@ -431,12 +431,17 @@ class MultilevelRun(LayoutRun):
         if not self.options.design.places_points:
             return
         began = time.perf_counter()
-        level = self.levels[number]
         is_placed = self.xp.zeros(len(self.points), np.int32)
-        for first, stop in self._parts(level):
-            self.views.place(
-                self.points,
-                is_placed,
+        for part in self._parts(number):
+            self.views.place(self.points, is_placed, *part)
+        self.seconds += time.perf_counter() - began
+
+    def _parts(self, number: int) -> Iterator[tuple]:
+        """Yield what `place` and `link` take to go along the records of a level, part by part."""
+        level = self.levels[number]
+        n_records, at_once = len(level.records), self.kernel.RECORDS_AT_ONCE
+        for first in range(0, n_records, at_once):
+            yield (
                 level.paths,
                 self.point_levels,
                 number,
@@ -444,16 +449,9 @@ class MultilevelRun(LayoutRun):
                 self.options.design.noise,
                 np.uint64(self.seed),
                 first,
-                stop,
+                min(first + at_once, n_records),
                 self._n_workers[number],
             )
-        self.seconds += time.perf_counter() - began
-
-    def _parts(self, level: PathLevel) -> Iterator[tuple[int, int]]:
-        """Yield which records of a level are gone along at once."""
-        n_records, at_once = len(level.records), self.kernel.RECORDS_AT_ONCE
-        for first in range(0, n_records, at_once):
-            yield first, min(first + at_once, n_records)
 
     def _place_below(self, number: int) -> None:
         """Put all points of finer levels where they would lie now, so that they can be drawn.
@@ -479,22 +477,9 @@ class MultilevelRun(LayoutRun):
         n_points, xp = len(self.points), self.xp
         links, shares = xp.empty((n_points, 2), np.int32), xp.empty((n_points, 3), np.float32)
         is_linked = xp.zeros(n_points, np.int32)
-        for number, level in enumerate(self.levels[:-1]):
-            for first, stop in self._parts(level):
-                self.views.link(
-                    links,
-                    shares,
-                    is_linked,
-                    level.paths,
-                    self.point_levels,
-                    number,
-                    level.has_ends,
-                    self.options.design.noise,
-                    np.uint64(self.seed),
-                    first,
-                    stop,
-                    self._n_workers[number],
-                )
+        for number in range(len(self.levels) - 1):
+            for part in self._parts(number):
+                self.views.link(links, shares, is_linked, *part)
         at_levels = self.point_levels * is_linked.astype(bool) - (is_linked == 0)
         followers = [
             xp.flatnonzero(at_levels == number).astype(np.int32)
