@@ -204,7 +204,7 @@ def _follow(path: Path, process: Any, receiver: Connection, file: io.FileIO) -> 
             continue
         try:
             progress, found, problem = receiver.recv()
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):  # the latter in the midst of a message
             process.join()
             raise _ended(path, process.exitcode) from None
         if problem is not None:

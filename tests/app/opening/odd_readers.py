@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+from multiprocessing.connection import Connection
 
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.reading_rules import RULES
-from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.files import OpeningProgress, _iter_graph
 
 
 def die(path):
@@ -40,3 +42,23 @@ def go_on(path):
 
 def rules(path):
     yield OpeningProgress("Ready", 1.0, np.array([RULES.snapshots, RULES.max_ratio == 77]))
+
+
+def die_while_saving(path):
+    for progress in _iter_graph(path):
+        yield progress
+        if progress.text.startswith("Saving"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at_the_end(path):
+    """Be killed before, in the midst of or after the sending of what was opened."""
+    yield OpeningProgress("Reading", 0.5)
+    share = {"before": 0.0, "amid": 0.5, "after": 1.0}[path.name]
+
+    def send(self, message):
+        os.write(self._handle, message[: int(share * len(message))])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Connection._send = send
+    yield OpeningProgress("Ready", 1.0, np.arange(10))

@@ -19,12 +19,20 @@ from genoviz.io.files.reading_rules import RULES
 from genoviz.samples import get_sample
 from genoviz_app.opening import apart
 from genoviz_app.opening.apart import READERS, iter_apart
-from genoviz_app.opening.files import FileCache, _iter_graph
+from genoviz_app.opening.files import GRAPHS, FileCache, _iter_graph
 from genoviz_app.opening.genome_files import iter_read_genome
 from genoviz_app.opening.genotype_files import _iter_genotypes
 from genoviz_app.opening.track_data import iter_read_track
 from genoviz_app.session.session import Session
-from tests.app.opening.odd_readers import die, fail, go_on, rules, take_memory
+from tests.app.opening.odd_readers import (
+    die,
+    die_at_the_end,
+    die_while_saving,
+    fail,
+    go_on,
+    rules,
+    take_memory,
+)
 from tests.conftest import ROOT
 from tests.waiting import wait_until
 
@@ -115,6 +123,37 @@ def test_a_process_that_dies_is_told_of_in_a_sentence(number):
         finish(iter_apart(die, Path(str(int(number)) if number else "none")))
     opened, _ = finish(iter_apart(_iter_graph, get_sample("simulated")))
     assert opened.n_nodes > 0
+
+
+@pytest.mark.parametrize("moment", ["before", "amid"])
+def test_what_was_not_sent_whole_is_not_opened(moment):
+    with pytest.raises(FileFormatError, match=r"the process that read it was ended by SIGKILL"):
+        finish(iter_apart(die_at_the_end, Path(moment)))
+
+
+def test_what_was_sent_is_opened_though_its_process_is_killed_before_it_ends():
+    opened, _ = finish(iter_apart(die_at_the_end, Path("after")))
+    assert opened.tolist() == list(range(10))
+
+
+def test_a_tab_hears_of_a_reader_that_is_killed_while_it_saves(monkeypatch, tmp_path):
+    path = tmp_path / "a.gfa"
+    path.write_text("".join(f"S\t{k}\tACGTACGTAC\n" for k in range(70_000)))
+    with monkeypatch.context() as patch:
+        patch.setattr(GRAPHS, "_iter_content", die_while_saving)
+        one = Session()
+        one.open(str(path))
+        said = []
+        one.param.watch(lambda event: said.append(event.new and event.new.text), "opening")
+        wait_until(lambda: not one.is_opening, one.poll)
+    assert "a.gfa: the process that read it was ended by SIGKILL" in one.problem
+    assert said[-1] is None
+    assert one.opened is None
+    one.open(str(path))
+    wait_until(lambda: not one.is_opening, one.poll)
+    assert one.problem == ""
+    assert one.opened.graph.n_nodes == 70_000
+    one.close()
 
 
 def test_a_process_takes_no_more_memory_than_it_may():
