@@ -33,6 +33,7 @@ from genoviz.cli.graph import layout as layout_command
 from genoviz.cli.main import main
 from genoviz.cli.results import describe_stress, print_results, quantity
 from tests.conftest import ROOT, real_data
+from tests.signals import hear_signals
 from tests.waiting import PATIENCE
 
 COMMANDS = [
@@ -387,6 +388,7 @@ def test_progress_shows_rate_and_time_left_and_ctrl_c_leaves_nothing(graph_path,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "100", "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=slave,
+        preexec_fn=hear_signals,
     )
     os.close(slave)
     is_complete = re.compile(r"Layout .* 0 % .*M updates/s \d+:\d\d:\d\d")

@@ -18,6 +18,7 @@ import pytest
 
 from genoviz.cli.main import main
 from tests.conftest import ROOT
+from tests.signals import hear_signals
 from tests.waiting import PATIENCE, wait_until
 
 PROGRAM = [sys.executable, "-m", "genoviz"]
@@ -62,6 +63,7 @@ def start(folder: Path, command: str, **options) -> subprocess.Popen:
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
+            "preexec_fn": hear_signals,
             **options,
         },
     )
@@ -148,6 +150,7 @@ def test_a_command_is_stopped_in_the_longest_kernel(tmp_path, number, code, word
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=hear_signals,
     )
     process.stdin.write(b"chr1\t1\t5\n")
     process.stdin.close()

@@ -12,6 +12,7 @@ import pytest
 from genoviz.cli import stopping
 from genoviz.cli.stopping import Terminated, end_on_signals
 from tests.conftest import ROOT
+from tests.signals import hear_signals
 from tests.waiting import PATIENCE
 
 
@@ -69,10 +70,44 @@ except KeyboardInterrupt:
 """
 
 
+def run_source(source, before):
+    """Run a program in which ``before`` has said what signals do; return how it ended."""
+    return subprocess.run(
+        [sys.executable, "-c", source],
+        timeout=PATIENCE,
+        check=False,
+        capture_output=True,
+        preexec_fn=before,
+    )
+
+
 def test_ctrl_c_is_heard_after_polars_took_it():
-    command = [sys.executable, "-c", TAKEN]
-    ended = subprocess.run(command, timeout=PATIENCE, check=False, capture_output=True)
+    ended = run_source(TAKEN, hear_signals)
     assert ended.returncode == 7, ended.stderr.decode()
+
+
+IGNORED = """
+import os, signal, sys
+import polars
+from genoviz.io.files.compiled_errors import take_back_interrupts
+
+def work():
+    return polars.DataFrame({"a": [1, 2]}).lazy().select("a").collect()["a"].sum()
+
+work()
+take_back_interrupts()
+os.kill(os.getpid(), signal.SIGINT)
+from pathlib import Path
+ignored = int(Path("/proc/self/status").read_text().split("SigIgn:")[1].split()[0], 16)
+assert ignored >> signal.SIGINT - 1 & 1, "as it was when the program was started"
+sys.exit(work())
+"""
+
+
+def test_ctrl_c_that_is_ignored_stays_so_after_polars_took_it():
+    """A program in the background of a script is not for the Ctrl-C that ends another one."""
+    ended = run_source(IGNORED, lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    assert ended.returncode == 3, ended.stderr.decode()
 
 
 def run_module(folder, source):

@@ -22,10 +22,11 @@ def is_failure(error: BaseException) -> bool:
 def take_back_interrupts() -> None:
     """Give SIGINT to Python again, from the main thread: Polars takes it when it is first used.
 
-    Python does not know that its handler is no longer the system's, and Ctrl-C does nothing.
+    Python does not know that its handler is no longer the system's, and Ctrl-C does nothing. One
+    that is to be ignored, as in the background of a script, is ignored again.
     """
     handler = signal.getsignal(signal.SIGINT)
-    if callable(handler):
+    if handler is not None:
         signal.signal(signal.SIGINT, handler)
 
 
