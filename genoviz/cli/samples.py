@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,12 +20,17 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import (
+    ProgressBar,
     describe_graph,
     name_of_output,
     print_results,
     quantity,
+    refuse_standard_output,
     show_progress,
 )
+
+if TYPE_CHECKING:
+    from genoviz.model import PangenomeGraph
 
 EXAMPLES = examples(
     "genoviz samples",
@@ -100,14 +106,28 @@ class Preset(StrEnum):
     chr1 = "chr1"
 
 
+class Genome(StrEnum):
+    """Whole genomes by name."""
+
+    hprc_v10_pggb = "hprc-v1.0-pggb"
+    hprc_v11_mc = "hprc-v1.1-mc"
+    hprc_v2_mc = "hprc-v2-mc"
+
+
 @with_examples(
     "genoviz simulate -n 100000 -p 40 -o graph.gfa.gz",
     "genoviz simulate --preset mhc -o mhc.gfa --seed 7",
     "genoviz simulate -n 5000 -p 12 --sequences -o small.gfa",
+    "genoviz simulate --genome hprc-v1.1-mc --scale 0.001 -o genome",
 )
 def simulate(
     output: Annotated[
-        Path, option("Graph to write: .gfa, or .gfa.gz to gzip it.", "-o", "--output")
+        Path,
+        option(
+            "Graph to write: .gfa, or .gfa.gz to gzip it; or the folder of a --genome.",
+            "-o",
+            "--output",
+        ),
     ],
     nodes: Annotated[int | None, option("Nodes.", "-n", "--nodes", within=(1, MAX_COUNT))] = None,
     paths: Annotated[int | None, option("Paths.", "-p", "--paths", within=(1, MAX_COUNT))] = None,
@@ -120,43 +140,100 @@ def simulate(
     preset: Annotated[
         Preset | None, option("Sizes of a known graph; chr1 has 1.1e7 nodes and 6e8 steps.")
     ] = None,
+    genome: Annotated[
+        Genome | None,
+        option(
+            "All 24 chromosomes of a graph of the Human Pangenome Reference Consortium, a file "
+            "each.",
+        ),
+    ] = None,
+    scale: Annotated[
+        float | None,
+        option("Share of the nodes and steps of a --genome.", within=(1e-9, 1), show_default="1"),
+    ] = None,
     sequences: Annotated[
         bool, option("Make up bases, or write lengths.", "--sequences/--no-sequences")
     ] = False,
-    contig: Annotated[str, option("Contig in the names of the paths.")] = "chr1",
+    contig: Annotated[
+        str | None, option("Contig in the names of the paths.", show_default="chr1")
+    ] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Make a random graph with the statistics of the human pangenome, and write it as GFA.
 
     It has SNPs, indels, nested structural variants, inversions and tandem duplications, and its
-    haplotypes share blocks.
+    haplotypes share blocks. A --genome is a graph for each chromosome, with as many nodes and
+    steps as its length in T2T-CHM13 has of the published ones.
     """
+    given = {"n_nodes": nodes, "n_paths": paths, "n_steps": steps}
+    given = {name: size for name, size in given.items() if size is not None}
+    if genome is not None:
+        if given or preset is not None or contig is not None:
+            raise typer.BadParameter(
+                "--genome has the sizes and contigs of its chromosomes; leave out -n, -p, --steps, "
+                "--preset and --contig"
+            )
+        refuse_standard_output("-o", output, "a genome is a folder of files")
+        _simulate_genome(genome, 1.0 if scale is None else scale, output, sequences, seed, as_json)
+        return
+    if scale is not None:
+        raise typer.BadParameter("--scale needs a --genome")
     if preset is None and (nodes is None or paths is None):
-        raise typer.BadParameter("give -n and -p, or a --preset")
+        raise typer.BadParameter("give -n and -p, a --preset or a --genome")
     check_output(output, {"graph": (".gfa",)}, default="graph")
-    from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, iter_simulate_pangenome
+    from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS
+
+    sizes = dict(SIMULATION_PRESETS[preset.value]) if preset else {}
+    with show_progress() as bar:
+        graph, seconds = _simulate(
+            sizes | given, {"seed": seed, "sequences": sequences, "contig": contig or "chr1"},
+            output, bar,
+        )  # fmt: skip
+    found, words = describe_graph(graph)
+    results = {"graph": found, "files": [str(output)], **seconds}
+    print_results(results, [words, f"wrote {name_of_output(output)}"], as_json=as_json)
+
+
+def _simulate(
+    sizes: Mapping[str, int], options: Mapping[str, Any], output: Path, bar: ProgressBar
+) -> tuple[PangenomeGraph, dict[str, float]]:
+    """Make and write a graph; return it, and how long both took."""
+    from genoviz.analyses.simulation.graphs import iter_simulate_pangenome
     from genoviz.io.graph.gfa_writer import iter_write_gfa
 
-    given = {"n_nodes": nodes, "n_paths": paths, "n_steps": steps}
-    sizes = dict(SIMULATION_PRESETS[preset.value]) if preset else {}
-    sizes |= {name: size for name, size in given.items() if size is not None}
     began = time.perf_counter()
+    for progress in iter_simulate_pangenome(**sizes, **options):
+        bar.update(progress.stage, progress.n_done, progress.n_total, "")
+    graph = progress.graph
+    simulated = time.perf_counter()
+    for progress in iter_write_gfa(graph, output):
+        bar.update("Writing", progress.n_done, progress.n_total, "")
+    seconds = {"seconds": simulated - began, "seconds_writing": time.perf_counter() - simulated}
+    return graph, seconds
+
+
+def _simulate_genome(
+    genome: Genome, scale: float, folder: Path, sequences: bool, seed: int, as_json: bool
+) -> None:
+    """Write the graph of each chromosome to a folder, one after the other."""
+    from genoviz.analyses.simulation.genomes import iter_chromosome_sizes
+
+    chromosomes = list(iter_chromosome_sizes(genome.value, scale=scale, seed=seed))
+    folder.mkdir(exist_ok=True)
+    results: dict[str, Any] = {"graphs": {}, "files": []}
+    sentences = []
     with show_progress() as bar:
-        for progress in iter_simulate_pangenome(
-            **sizes, seed=seed, sequences=sequences, contig=contig
-        ):
-            bar.update(progress.stage, progress.n_done, progress.n_total, "")
-        graph = progress.graph
-        simulated = time.perf_counter()
-        for progress in iter_write_gfa(graph, output):
-            bar.update("Writing", progress.n_done, progress.n_total, "")
-    written = time.perf_counter()
-    found, words = describe_graph(graph)
-    results = {
-        "graph": found,
-        "files": [str(output)],
-        "seconds": simulated - began,
-        "seconds_writing": written - simulated,
-    }
-    print_results(results, [words, f"wrote {name_of_output(output)}"], as_json=as_json)
+        for sizes in chromosomes:
+            output = folder / f"{sizes.name}.gfa.gz"
+            graph, seconds = _simulate(
+                {"n_nodes": sizes.n_nodes, "n_paths": sizes.n_paths, "n_steps": sizes.n_steps},
+                {"seed": sizes.seed, "sequences": sequences, "contig": sizes.name},
+                output,
+                bar,
+            )
+            found, words = describe_graph(graph)
+            results["graphs"][sizes.name] = found | seconds
+            results["files"].append(str(output))
+            sentences.append(f"wrote {output}: {words}")
+    print_results(results, sentences, as_json=as_json)

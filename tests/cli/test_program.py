@@ -158,6 +158,20 @@ def test_preset_gives_the_sizes_that_are_not_given(run, tmp_path):
     assert json.loads(out)["graph"]["n_paths"] == 4
 
 
+def test_a_genome_is_simulated_chromosome_by_chromosome(run, tmp_path):
+    folder = tmp_path / "genome"
+    code, out, err = run(
+        "simulate", "--genome", "hprc-v1.1-mc", "--scale", "1e-5", "-o", folder, "--json"
+    )
+    assert (code, err) == (0, "")
+    graphs = json.loads(out)["graphs"]
+    assert list(graphs) == [f"chr{k}" for k in (*range(1, 23), "X", "Y")]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{n}.gfa.gz" for n in graphs)
+    graph = genoviz.read_gfa(folder / "chrX.gfa.gz", cache=False)
+    assert graph.n_steps == graphs["chrX"]["n_steps"]
+    assert graph.path_names[0] == "REFA#0#chrX"
+
+
 def test_samples_are_listed_and_had(run):
     code, out, _ = run("samples")
     assert code == 0
@@ -227,7 +241,16 @@ def test_help_has_examples_and_exit_is_zero(run, command):
             ["stress", "GRAPH", "x.lay", "--samples-per-step", "9", "--samples", "9"],
             "give --samples or --samples-per-step",
         ),
-        (["simulate", "-n", "5", "-o", "x.gfa"], "give -n and -p, or a --preset"),
+        (["simulate", "-n", "5", "-o", "x.gfa"], "give -n and -p, a --preset or a --genome"),
+        (["simulate", "--scale", "0.1", "-o", "x.gfa"], "--scale needs a --genome"),
+        (
+            ["simulate", "--genome", "hprc-v2-mc", "-p", "9", "-o", "x"],
+            "--genome has the sizes and contigs of its chromosomes; leave out -n, -p",
+        ),
+        (
+            ["simulate", "--genome", "hprc-v2-mc", "-o", "-"],
+            "-o - is standard output, but a genome is a folder of files",
+        ),
         (["simulate", "-n", "5", "-p", "2", "-o", "no/x.gfa"], "there is no folder no"),
         (["paint"], "No such command 'paint'"),
     ],
