@@ -20,6 +20,7 @@ class OracleGraph:
     edges: list[tuple]
     paths: list[tuple]
     left_out: dict[str, int]
+    tags: list[bytes]
 
 
 def read_gfa_text(text: bytes) -> OracleGraph:
@@ -27,7 +28,7 @@ def read_gfa_text(text: bytes) -> OracleGraph:
     records = [_record(line) for line in text.split(b"\n")]
     records = [record for record in records if record is not None]
     _need(not re.match(rb"H\t([^\n]*\t)?VN:Z:(?!1)", text))
-    graph = OracleGraph([], [], [], [], [], {})
+    graph = OracleGraph([], [], [], [], [], {}, [])
     for fields in records:
         if fields[0] == b"S":
             _add_segment(graph, fields)
@@ -98,6 +99,7 @@ def _add_segment(graph: OracleGraph, fields: list[bytes]) -> None:
     graph.names.append(_name(fields[1]))
     graph.lengths.append(length)
     graph.sequences.append(sequence)
+    graph.tags.append(b"\t".join(t for t in fields[3:] if t and not t.startswith(b"LN:")))
 
 
 def _step(name: bytes, sign: bytes, known: set[str], signs=(b"+", b"-")) -> tuple[str, bool]:

@@ -231,7 +231,7 @@ def _read_segments(
     tags = np.zeros(tag_offsets[-1], np.uint8)
 
     def copy(first: int, last: int) -> None:
-        parts = name_offsets, names, sequence_offsets, bases, tag_offsets, tags
+        parts = name_offsets, names, lengths, sequence_offsets, bases, tag_offsets, tags
         gfa_lines.copy_segments(data, lines, first, last, *parts)
 
     yield from text.run("Reading segments", bounds, (positions + len(data)) // 2, copy)

@@ -177,7 +177,7 @@ def measure_segments(
     tabs between them and, unless ``sequence_lengths`` is empty, the bytes of each sequence
     (0 for ``*``), all int64. Returns the position of the first wrong line, or -1.
     """
-    data = borrow(data)
+    data, lines = borrow(data), borrow(lines)
     n = len(data)
     with_sequences = len(sequence_lengths) > 0
     for k in range(first, last):
@@ -224,12 +224,31 @@ def measure_segments(
 
 @njit(nogil=True, cache=True)
 def copy_segments(
-    data, lines, first, last, name_offsets, names, sequence_offsets, sequences, tag_offsets, tags
+    data,
+    lines,
+    first,
+    last,
+    name_offsets,
+    names,
+    node_lengths,
+    sequence_offsets,
+    sequences,
+    tag_offsets,
+    tags,
 ):
     """Copy names, tags but ``LN``, and sequences unless ``sequences`` is empty, to their offsets.
 
+    ``node_lengths`` are the bases of each node, where a sequence stands the bytes of it too.
     What does not fit, in a file that changes meanwhile, is left out.
     """
+    data, lines, names, node_lengths = (
+        borrow(data),
+        borrow(lines),
+        borrow(names),
+        borrow(node_lengths),
+    )
+    sequences, tags = borrow(sequences), borrow(tags)
+    n = len(data)
     with_sequences = len(sequences) > 0
     for k in range(first, last):
         source = lines[k] + 2
@@ -242,14 +261,22 @@ def copy_segments(
             start = sequence_offsets[k]
             for i in range(sequence_offsets[k + 1] - start):
                 sequences[start + i] = data[source + i]
-        if tag_offsets[k + 1] > tag_offsets[k]:
-            _copy_tags(data, source, tag_offsets[k], tag_offsets[k + 1], tags)
+        start, stop = tag_offsets[k], tag_offsets[k + 1]
+        if stop == start:
+            continue
+        # No second look for the end of a sequence that may have thousands of bases.
+        source += 1 if data[source] == STAR else node_lengths[k]
+        # Tags among which there is no LN, and none is empty, fill the line to its end.
+        if source + stop - start < n and is_line_end(data, source + 1 + stop - start):
+            for i in range(stop - start):
+                tags[start + i] = data[source + 1 + i]
+        else:
+            _copy_tags(data, source, start, stop, tags)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, inline="always")
 def _copy_tags(data, i, place, stop, tags):
-    """Copy the tags behind the field at ``i`` to ``tags[place:stop]``, with tabs between them."""
-    i = _find_tag_end(data, i)
+    """Copy the tags from the tab at ``i`` on to ``tags[place:stop]``, with tabs between them."""
     n = place
     while not is_line_end(data, i):
         tag = i + 1

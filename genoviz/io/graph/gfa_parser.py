@@ -282,4 +282,4 @@ def parse_steps(data, pieces, first, last, table, step_offsets, steps):
     return NOTHING_WRONG
 
 
-# Compiled with borrowed.py, gfa_lines.py, gfa_name_loops.py: 527c4ae92c583864
+# Compiled with borrowed.py, gfa_lines.py, gfa_name_loops.py: 60be82fa8cc29d32

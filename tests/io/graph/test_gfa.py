@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -43,9 +44,16 @@ def as_oracle(graph: PangenomeGraph) -> OracleGraph:
         for note in graph.notes
         if note.endswith("left out.")
     }
-    return OracleGraph(
-        names, graph.node_lengths.tolist(), list(graph.node_sequences), edges, paths, left_out
-    )
+    lengths, sequences = graph.node_lengths.tolist(), list(graph.node_sequences)
+    return OracleGraph(names, lengths, sequences, edges, paths, left_out, tags_of(graph))
+
+
+def tags_of(graph: PangenomeGraph) -> list[bytes]:
+    """Return the tags of each node; they may be in any encoding."""
+    if graph.node_tags is None:
+        return [b""] * graph.n_nodes
+    data, offsets = graph.node_tags.data.tobytes(), graph.node_tags.offsets.tolist()
+    return [data[a:b] for a, b in pairwise(offsets)]
 
 
 def read_text(tmp_path, text: bytes) -> PangenomeGraph:
@@ -140,6 +148,48 @@ def test_tags_of_segments_are_kept_but_their_lengths(tmp_path, sequences, end):
     graph = read_gfa(tmp_path / "graph.gfa", sequences=sequences, cache=False)
     assert list(graph.node_tags) == ["SN:Z:a\tSO:i:0", "", "x:y"]
     assert read_text(tmp_path, gfa("S 1 ACG LN:i:3", "S 2 A")).node_tags is None
+
+
+TAGGED = {
+    "one tag": "S 1 ACG SN:Z:a",
+    "LN before": "S 1 ACG LN:i:3 SN:Z:a SO:i:0",
+    "LN between": "S 1 ACG SN:Z:a LN:i:3 SO:i:0",
+    "LN behind": "S 1 ACG SN:Z:a SO:i:0 LN:i:3",
+    "LN alone": "S 1 ACG LN:i:3",
+    "LN twice": "S 1 ACG LN:i:3 x LN:i:3",
+    "LN in the value of a tag": "S 1 ACG SN:Z:LN:i:7 XLN:i:9",
+    "star": "S 1 *",
+    "star and a tag": "S 1 * SN:Z:a",
+    "star and LN before": "S 1 * LN:i:7 SN:Z:a",
+    "star and LN behind": "S 1 * SN:Z:a LN:i:1000000",
+    "tab behind": "S 1 ACG SN:Z:a ",
+    "tab alone": "S 1 ACG ",
+    "empty tag first": "S 1 ACG  SN:Z:a",
+    "empty tag between": "S 1 ACG SN:Z:a  SO:i:0",
+    "empty tags and LN": "S 1 *  SN:Z:a  LN:i:5  SO:i:0  ",
+    "return in a tag": "S 1 ACG SN:Z:a\rb SO:i:0",
+    "return at the end of a tag": "S 1 ACG SN:Z:a\r\r",
+    "long": f"S 1 {'ACGT' * 5000} SN:Z:{'x' * 300} SO:i:0",
+    "not UTF-8": "S 1 ACG CO:Z:\udcff\udc80",
+}
+
+
+@pytest.mark.parametrize("with_sequences", [False, True])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("line", TAGGED.values(), ids=TAGGED)
+def test_tags_are_those_of_the_slow_reader(tmp_path, line, end, with_sequences):
+    path, line = tmp_path / "graph.gfa", line.replace(" ", "\t")
+    plain = "S\t2\tA"
+    for lines in ([line], [line, plain], [plain, line], [line, plain, line.replace("1", "3", 1)]):
+        for last in ("", end, "\r"):
+            text = (end.join(lines) + last).encode(errors="surrogateescape")
+            path.write_bytes(text)
+            graph = read_gfa(path, sequences=with_sequences, cache=False)
+            expected = read_gfa_text(text)
+            assert tags_of(graph) == expected.tags
+            assert graph.node_lengths.tolist() == expected.lengths
+            if with_sequences:
+                assert list(graph.node_sequences) == expected.sequences
 
 
 def test_walks_are_known_from_paths(tmp_path):

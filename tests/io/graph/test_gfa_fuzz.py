@@ -54,7 +54,9 @@ NAMES = st.one_of(
     st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="<>,;"), min_size=1),
     st.text("a0,+:*#", min_size=1).filter(lambda name: "+," not in name),
 )
-TAGS = st.lists(st.sampled_from(["\tDP:i:3", "\tSN:Z:LN:i:7", "\tx"]), max_size=2).map("".join)
+TAGS = st.lists(st.sampled_from(["\tDP:i:3", "\tSN:Z:LN:i:7", "\tx", "\t"]), max_size=3).map(
+    "".join
+)
 
 
 @st.composite
@@ -67,7 +69,7 @@ def texts(draw) -> bytes:
         sequence = draw(st.text("ACGTNacgt", max_size=9))
         length = draw(st.integers(1, 10**6)) if not sequence else len(sequence)
         tag = f"\tLN:i:{length}" if draw(st.booleans()) else ""
-        lines.append(f"S\t{name}\t{sequence or '*'}{draw(TAGS)}{tag}")
+        lines.append(f"S\t{name}\t{sequence or '*'}{draw(TAGS)}{tag}{draw(TAGS)}")
     handles = st.tuples(st.sampled_from(names), st.sampled_from("+-"))
     for (a, sign_a), (b, sign_b) in draw(st.lists(st.tuples(handles, handles), max_size=9)):
         overlap = draw(st.sampled_from(["0M", "*", "12M"]))
