@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_a_region_gives_what_the_library_finds(run):
     letters = np.frombuffer(TEXT.encode(), np.uint8)
     found = find_guides(letters, "NGG", start=400, end=600)
     genome = Sequences.from_records([("c1", TEXT), ("c2", TEXT[300:500])])
-    wanted = design_guides(found, genome, max_mismatches=2, backend="cpu")
+    wanted = design_guides(found, genome, contig="c1", max_mismatches=2, backend="cpu")
     assert [row["guide"] for row in rows] == [found.guides[n] for n in wanted.order]
     assert [int(row["rank"]) for row in rows] == list(range(1, len(rows) + 1))
     for row, number in zip(rows, wanted.order, strict=True):
@@ -111,13 +112,36 @@ def test_sequences_limits_and_other_nucleases(run, tmp_path):
     assert code == 0, err
     result = json.loads(out)
     assert len(result["guides"]) == 3 < result["n_guides"]
-    assert {guide["contig"] for guide in result["guides"]} == {"insert"}
+    assert {guide["contig"] for guide in result["guides"]} == {"c1"}
+    assert "insert is c1:100-200; its guides have the coordinates of c1" in err
     options = ("--genome", "genome.fa", "--enzyme", "Cas12a", "--length", "23", "-m", "1")
     assert run("c1:0-900", *options, "-o", "guides.tsv")[:2] == (0, "")
     rows = table((tmp_path / "guides.tsv").read_text())
     assert rows
     assert {row["pam"][:3] for row in rows} == {"TTT"}
     assert {row["efficiency"] + row["worst_cfd"] + row["oligo_forward"] for row in rows} == {""}
+
+
+def test_sequences_are_looked_for_in_the_genome_and_foreign_ones_have_all_its_sites(run, tmp_path):
+    turned = TEXT[150:420][::-1].translate(TURN)
+    (tmp_path / "turned.fa").write_text(f">turned\n{turned.lower()}\n")
+    (tmp_path / "foreign.fa").write_text(f">foreign\nACGT{TEXT[150:200]}ACGT\n")
+    for genome, contig in (("genome.fa", "c1"), ("graph.gfa", "REF#0#c1")):
+        code, out, err = run("turned.fa", "--genome", genome, "-m", "0")
+        assert code == 0, err
+        assert f"turned is {contig}:150-420" in " ".join(err.split())
+        region = table(run(f"{contig}:150-420", "--genome", genome, "-m", "0")[1])
+        assert table(out) == region
+        code, out, err = run("foreign.fa", "--genome", genome, "-m", "0")
+        assert code == 0, err
+        assert "foreign is not in the genome as a whole" in " ".join(err.split())
+        rows = table(out)
+        assert {row["contig"] for row in rows} == {"foreign"}
+        both = TEXT + "-" + TEXT[::-1].translate(TURN)
+        n_found = [len(re.findall(f"(?={row['guide']}.GG)", both)) for row in rows]
+        assert [int(row["sites_0"]) for row in rows] == n_found
+        assert {*n_found} == {0, 1}
+        assert [float(row["worst_cfd"]) for row in rows] == n_found
 
 
 @pytest.mark.parametrize(

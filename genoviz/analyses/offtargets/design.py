@@ -14,15 +14,22 @@ from genoviz.analyses.offtargets.guide_properties import (
     FLANK,
     rule_set_1_scores,
 )
-from genoviz.analyses.offtargets.haplotype_risks import find_alleles, haplotype_risks
+from genoviz.analyses.offtargets.haplotype_risks import (
+    GROUP,
+    find_alleles,
+    haplotype_risks,
+    haplotype_specificities,
+)
 from genoviz.analyses.offtargets.pangenome import find_offtargets_on_graph
 from genoviz.analyses.offtargets.paths import PathOffTargets
-from genoviz.analyses.offtargets.reference import compare_with_reference
+from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
+from genoviz.analyses.offtargets.scores import has_scores
 from genoviz.analyses.offtargets.summaries import summarise_guides
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 from genoviz.model.offtargets.genome_planes import GenomePlanes
+from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.offtargets.letters import LETTER_MASKS
 from genoviz.model.sequences.bases import COMPLEMENTS
 from genoviz.model.sequences.sequences import Sequences
@@ -166,16 +173,19 @@ class GuideDesign:
         efficiency.
     counts
         int64, shape (n_guides, max_mismatches + 1): sites by mismatches, the target not counted.
-        Of a graph, sites that differ between haplotypes count each, also alleles of the target.
+        Of a graph, sites that differ between haplotypes count each, also alleles of the target;
+        what stands on the same nodes is one site, however often a haplotype visits them.
     worst_cfd
         float64: the highest CFD of a site but the target, and of a graph but its alleles, in any
-        haplotype; NaN of guides without scores, or without a site.
+        haplotype; a haplotype that has the target twice counts as cut elsewhere. 0 of guides
+        without such a site, NaN of those without scores.
     reference_worst_cfd
         float64: likewise of those sites that the reference has; NaN of a genome.
     cfd_specificity
-        float64: of a genome, see `GuideSummaries`; NaN of a graph.
+        float64: see `GuideSummaries`; of a graph, in the haplotype where it is lowest.
     n_haplotypes
-        int64: of a graph, haplotypes that read the target as the guide does; -1 of a genome.
+        int64: of a graph, haplotypes that read the target as the guide does; -1 of a genome, and
+        where the target is not in the graph.
     of_haplotypes
         How many haplotypes there are; 0 of a genome.
     efficiency
@@ -197,6 +207,7 @@ def design_guides(
     candidates: GuideCandidates,
     genome: Sequences | GenomePlanes | PangenomeGraph,
     *,
+    contig: str | None,
     max_mismatches: int = 3,
     reference: str | None = None,
     backend: Backend = "auto",
@@ -209,47 +220,56 @@ def design_guides(
         What `find_guides` returns.
     genome
         Where they are searched for: a genome, or a graph with sequences.
+    contig
+        The contig of the genome, or the path of the graph, whose letters the candidates are of.
+        None where they are of a sequence that is not in it, such as a transgene: then every site
+        is one elsewhere.
     max_mismatches
         Of sites that count.
     reference
-        Of a graph: the path or sample that the region is of.
+        Of a graph: the path or sample that sites are compared with; by default the contig.
 
     Raises
     ------
     ParameterError
-        As `find_offtargets`; or if a graph comes without a reference.
+        As `find_offtargets`; if the genome has no such contig or the candidates do not stand
+        there; or if a graph comes with neither contig nor reference.
     """
-    words = tuple(dict.fromkeys(candidates.guides))
     padded = [
-        guide_with_pam(word, candidates.pam, is_pam_first=candidates.is_pam_first) for word in words
+        guide_with_pam(word, candidates.pam, is_pam_first=candidates.is_pam_first)
+        for word in candidates.guides
     ]
     guides = [guide for guide, _ in padded]
     pattern = padded[0][1] if padded else "N" + candidates.pam
     options = {"max_mismatches": max_mismatches, "backend": backend}
-    nothing = np.full(len(words), np.nan)
-    n_with, n_haplotypes = np.full(len(words), -1, np.int64), 0
+    n_with, n_haplotypes = np.full(len(guides), -1, np.int64), 0
     if isinstance(genome, PangenomeGraph):
+        reference = reference or contig
         if reference is None:
-            raise ParameterError("a graph needs the path or sample that the region is of")
+            raise ParameterError("a graph needs the path or sample that sites are compared with")
         found = find_offtargets_on_graph(genome, guides, pattern, **options)
         hits, compared = found.hits, compare_with_reference(found, reference)
-        risks = haplotype_risks(found, compared)
-        worst, in_reference, specificity = risks.worst_cfd, risks.reference_cfd, nothing
-        is_target = find_alleles(compared, risks.on_targets[hits.guide_ids])
-        is_target |= risks.on_targets[hits.guide_ids] == np.arange(len(hits))
-        n_with, n_haplotypes = _count_haplotypes(found, is_target & (hits.mismatches == 0))
+        targets = _find_on_graph(candidates, found, contig)
+        risks = haplotype_risks(found, compared, on_targets=targets)
+        worst, in_reference = risks.worst_cfd, risks.reference_cfd
+        specificity = haplotype_specificities(found, compared, targets).cfd
+        n_haplotypes = len(found.groups(GROUP).names)
+        if contig is not None:
+            n_with = _count_haplotypes(found, compared, targets)
     else:
         hits = find_offtargets(guides, genome, pattern, **options)
-        summary = summarise_guides(hits)
-        worst, in_reference, specificity = summary.worst_cfd, nothing, summary.cfd_specificity
-    counts = np.zeros((len(words), max_mismatches + 1), np.int64)
+        targets = _find_in_genome(candidates, hits, contig)
+        summary = summarise_guides(hits, on_targets=targets)
+        worst, specificity = summary.worst_cfd, summary.cfd_specificity
+        in_reference = np.full(len(guides), np.nan)
+    if has_scores(pattern):
+        # Letters that stand nowhere do nothing.
+        is_lost = np.bincount(hits.guide_ids, minlength=len(guides)) == 0
+        worst, specificity = np.where(is_lost, 0.0, worst), np.where(is_lost, 1.0, specificity)
+    counts = np.zeros((len(guides), max_mismatches + 1), np.int64)
     by_mismatches = hits.count_by_mismatches()
     counts[:, : by_mismatches.shape[1]] = by_mismatches
-    counts[:, 0] = np.maximum(counts[:, 0] - 1, 0)
-    rows = {word: row for row, word in enumerate(words)}
-    of_word = np.array([rows[guide] for guide in candidates.guides], np.int64)
-    columns = counts, worst, in_reference, specificity, n_with
-    counts, worst, in_reference, specificity, n_with = (column[of_word] for column in columns)
+    counts[:, 0] -= targets >= 0
     efficiency = np.full(len(candidates), np.nan)
     if candidates.pam == "NGG":
         efficiency = rule_set_1_scores(candidates.contexts)
@@ -260,12 +280,60 @@ def design_guides(
     )  # fmt: skip
 
 
-def _count_haplotypes(found: PathOffTargets, is_target: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return how many haplotypes have any of the targets of each guide, and how many there are."""
-    names = found.groups("haplotype").names
-    presence = np.zeros((len(found.hits.guides), len(names)), bool)
-    rows = np.flatnonzero(is_target)
+def _find_in_genome(
+    candidates: GuideCandidates, hits: OffTargetHits, contig: str | None
+) -> np.ndarray:
+    """Return the row of the hit where each candidate stands; int64, -1 for those of no contig."""
+    if contig is None:
+        return np.full(len(candidates), -1, np.int64)
+    if contig not in hits.planes.names:
+        raise ParameterError(f"no contig is named {contig!r}")
+    owners = hits.guide_ids
+    is_there = hits.contig_ids == list(hits.planes.names).index(contig)
+    is_there &= (hits.starts == candidates.starts[owners]) & (hits.mismatches == 0)
+    rows = np.flatnonzero(is_there & (hits.strands == candidates.strands[owners]))
+    return _rows_of_all(candidates, owners[rows], rows, contig)
+
+
+def _find_on_graph(
+    candidates: GuideCandidates, found: PathOffTargets, contig: str | None
+) -> np.ndarray:
+    """Return the row of the site where each candidate stands; int64, -1 for those of no path."""
+    if contig is None:
+        return np.full(len(candidates), -1, np.int64)
+    path, owners = found.graph.find_path(contig), found.hits.guide_ids
+    perfect, rows = np.flatnonzero(found.hits.mismatches == 0), [np.empty(0, np.int64)]
+    for part in found.iter_batches(perfect):
+        places = found.places(perfect[part])
+        of = owners[places.sites]
+        is_there = (places.paths == path) & (places.starts == candidates.starts[of])
+        rows.append(places.sites[is_there & (places.strands == candidates.strands[of])])
+    sites = np.concatenate(rows)
+    return _rows_of_all(candidates, owners[sites], sites, contig)
+
+
+def _rows_of_all(
+    candidates: GuideCandidates, owners: np.ndarray, rows: np.ndarray, contig: str
+) -> np.ndarray:
+    targets = np.full(len(candidates), -1, np.int64)
+    targets[owners] = rows
+    if (targets < 0).any():
+        guide = candidates.guides[int(np.flatnonzero(targets < 0)[0])]
+        raise ParameterError(f"guide {guide} does not stand at its place on {contig}")
+    return targets
+
+
+def _count_haplotypes(
+    found: PathOffTargets, reference: ReferenceSites, targets: np.ndarray
+) -> np.ndarray:
+    """Return how many haplotypes read each target, or a site at its place, as the guide does."""
+    owners = found.hits.guide_ids
+    is_target = find_alleles(reference, targets[owners]) | (
+        targets[owners] == np.arange(len(owners))
+    )
+    rows = np.flatnonzero(is_target & (found.hits.mismatches == 0))
+    presence = np.zeros((len(targets), len(found.groups(GROUP).names)), bool)
     for part in found.iter_batches(rows):
-        some = found.presence(rows[part], by="haplotype")
-        np.logical_or.at(presence, found.hits.guide_ids[rows[part]], some)
-    return presence.sum(axis=1), len(names)
+        some = found.presence(rows[part], by=GROUP)
+        np.logical_or.at(presence, owners[rows[part]], some)
+    return presence.sum(axis=1)

@@ -1,20 +1,24 @@
-"""The worst off-target of each guide in any haplotype, beside the worst in the reference."""
+"""What guides do in the haplotype where they do worst, beside what they do in the reference."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.analyses.offtargets.reference import ReferenceSites
-from genoviz.analyses.offtargets.scores import cfd_scores
-from genoviz.analyses.offtargets.summaries import first_best
+from genoviz.analyses.offtargets.scores import cfd_scores, mit_scores
+from genoviz.analyses.offtargets.summaries import find_scored_guides, first_best
 
 DEFINITION = (
     "Risk is the highest CFD of a site in any haplotype, less the highest of those that the "
-    "reference has; the on-target and its alleles are left out of both."
+    "reference has; the on-target and its alleles are left out of both. A haplotype that has these "
+    "more than once is cut there too: all but the best of its copies count."
 )
+GROUP = "haplotype"
+_SUMS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +32,11 @@ class HaplotypeRisks:
         without any.
     worst_cfd, reference_cfd
         float64: the highest CFD score of other sites in any haplotype, and of those that the
-        reference has; 0 without any, and NaN of a guide that no path has a site of.
+        reference has; 0 without any. NaN of a guide that has no scores or that no path has a site
+        of; the second also where there is no reference.
     worst_sites, reference_sites
-        int64: rows of these sites, or -1.
+        int64: rows of these sites, or -1. It is the on-target or an allele of it where a haplotype
+        has this more than once.
     definition
         What a risk is, to be shown with it.
     """
@@ -48,40 +54,114 @@ class HaplotypeRisks:
         return self.worst_cfd - self.reference_cfd
 
 
+class HaplotypeSpecificities(NamedTuple):
+    """Specificities of guides in the haplotype where they are lowest; arrays of shape (n_guides,).
+
+    Attributes
+    ----------
+    cfd, mit
+        float64: 0 to 1, and 0 to 100; NaN of guides that have no scores, or no site.
+    """
+
+    cfd: np.ndarray
+    mit: np.ndarray
+
+
 def haplotype_risks(
-    found: PathOffTargets, reference: ReferenceSites, *, cfd: np.ndarray | None = None
+    found: PathOffTargets,
+    reference: ReferenceSites | None,
+    *,
+    cfd: np.ndarray | None = None,
+    on_targets: np.ndarray | None = None,
 ) -> HaplotypeRisks:
     """Return the worst site of each guide in any haplotype and in the reference.
 
-    Sites at the on-target's place on the reference are alleles of it and left out.
+    Sites at the on-target's place on the reference are alleles of it and left out. Of the copies
+    of both that one haplotype has, on the same nodes or not, only the best is left out.
 
     Parameters
     ----------
     found
         What `find_offtargets_on_graph` returns.
     reference
-        What `compare_with_reference` returns for it.
+        What `compare_with_reference` returns for it; None where there is none, and alleles of
+        the on-target then count as other sites do.
     cfd
         `cfd_scores` of ``found.hits`` where they are known already.
+    on_targets
+        Integers, shape (n_guides,): row of the site of each guide that is meant to be cut, or -1.
+        None takes the perfect one of the reference, or any, that has the highest CFD.
     """
     hits = found.hits
     cfd = cfd_scores(hits) if cfd is None else cfd
     n_guides, owners = len(hits.guides), hits.guide_ids
-    perfect = np.flatnonzero((hits.mismatches == 0) & (hits.bulge_sizes == 0))
-    # No CFD score is above 1.
-    preference = np.nan_to_num(cfd[perfect]) + 2 * reference.is_present[perfect]
-    on_targets = first_best(perfect, owners, preference, n_guides)
-    counts = ~np.isnan(cfd)
-    counts[on_targets[on_targets >= 0]] = False
-    counts &= ~find_alleles(reference, on_targets[owners])
-    is_found = np.bincount(owners, minlength=n_guides) > 0
+    is_there = np.zeros(len(hits), bool) if reference is None else reference.is_present
+    if on_targets is None:
+        perfect = np.flatnonzero((hits.mismatches == 0) & (hits.bulge_sizes == 0))
+        # No CFD score is above 1.
+        preference = np.nan_to_num(cfd[perfect]) + 2 * is_there[perfect]
+        on_targets = first_best(perfect, owners, preference, n_guides)
+    is_target = _find_targets(found, reference, on_targets)
+    again, again_there = _find_copies(found, reference, np.flatnonzero(is_target), cfd)
+    is_scored = find_scored_guides(hits)
+    counts = ~is_target & ~np.isnan(cfd)
     best = []
-    for rows in (np.flatnonzero(counts), np.flatnonzero(counts & reference.is_present)):
+    for rows, is_known in (
+        (np.append(np.flatnonzero(counts), again), is_scored),
+        (
+            np.append(np.flatnonzero(counts & is_there), again_there),
+            is_scored & (reference is not None),
+        ),
+    ):
         sites = first_best(rows, owners, cfd[rows], n_guides)
-        scores = np.where(is_found, 0.0, np.nan)
+        scores = np.where(is_known, 0.0, np.nan)
         scores[sites >= 0] = cfd[sites[sites >= 0]]
         best += [scores, sites]
     return HaplotypeRisks(on_targets, *best)
+
+
+def haplotype_specificities(
+    found: PathOffTargets, reference: ReferenceSites | None, on_targets: np.ndarray
+) -> HaplotypeSpecificities:
+    """Return the specificities of guides in the haplotype where each is lowest.
+
+    They are those of `GuideSummaries`, of the places of one haplotype: each counts, but the best
+    of those of the on-target and its alleles.
+
+    Parameters
+    ----------
+    found, reference
+        As for `haplotype_risks`.
+    on_targets
+        Those of its result.
+    """
+    hits, groups = found.hits, found.groups(GROUP)
+    n_guides, n_groups = len(hits.guides), len(groups.names)
+    scores = np.nan_to_num([cfd_scores(hits), mit_scores(hits)])
+    is_target = _find_targets(found, reference, on_targets)
+    highest = np.zeros((2, n_guides))
+    step = max(1, _SUMS_AT_ONCE // max(n_groups, 1))
+    bounds = np.searchsorted(hits.guide_ids, np.arange(n_guides + 1))
+    for first in range(0, n_guides, step):
+        stop = min(first + step, n_guides)
+        rows = np.arange(bounds[first], bounds[stop])
+        sums, best = np.zeros((2, 2, (stop - first) * n_groups))
+        for part in found.iter_batches(rows):
+            places = found.places(rows[part])
+            keys = (hits.guide_ids[places.sites].astype(np.int64) - first) * n_groups
+            keys += groups.of_path[places.paths]
+            of_target = np.flatnonzero(is_target[places.sites])
+            for kind, values in enumerate(scores):
+                values = values[places.sites]
+                sums[kind] += np.bincount(keys, values, sums.shape[1])
+                np.maximum.at(best[kind], keys[of_target], values[of_target])
+        others = np.maximum(sums - best, 0).reshape(2, stop - first, n_groups)
+        highest[:, first:stop] = others.max(axis=2, initial=0)
+    is_scored = find_scored_guides(hits)
+    return HaplotypeSpecificities(
+        np.where(is_scored, 1 / (1 + highest[0]), np.nan),
+        np.where(is_scored, 1e4 / (100 + highest[1]), np.nan),
+    )
 
 
 def find_alleles(reference: ReferenceSites, targets: np.ndarray) -> np.ndarray:
@@ -90,3 +170,52 @@ def find_alleles(reference: ReferenceSites, targets: np.ndarray) -> np.ndarray:
     for column in (reference.site_paths, reference.pam_ends, reference.strands):
         is_there &= column == column[targets]
     return is_there
+
+
+def _find_targets(
+    found: PathOffTargets, reference: ReferenceSites | None, on_targets: np.ndarray
+) -> np.ndarray:
+    """Return which sites are on-targets or alleles of them; bool, shape (n_sites,)."""
+    is_target = np.zeros(len(found), bool)
+    is_target[on_targets[on_targets >= 0]] = True
+    if reference is not None and len(found):
+        is_target |= find_alleles(reference, on_targets[found.hits.guide_ids])
+    return is_target
+
+
+def _find_copies(
+    found: PathOffTargets, reference: ReferenceSites | None, rows: np.ndarray, cfd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of the sites some haplotype has beside a better or equal one of a guide's.
+
+    Parameters
+    ----------
+    rows
+        Sites that are on-targets or alleles, ascending.
+
+    Returns
+    -------
+    copies, reference_copies
+        int64: those of all haplotypes, and those of the reference's.
+    """
+    groups, copies = found.groups(GROUP), [[np.empty(0, np.int64)] for _ in range(2)]
+    rows = rows[~np.isnan(cfd[rows])]
+    owners = found.hits.guide_ids[rows]
+    step = max(1, _SUMS_AT_ONCE // max(found.graph.n_paths, 1))
+    first = 0
+    while first < len(rows):
+        # All sites of a guide come at once.
+        stop = int(np.searchsorted(owners, owners[min(first + step, len(rows)) - 1], "right"))
+        places = found.places(rows[first:stop])
+        is_of_reference = np.zeros(len(places), bool)
+        if reference is not None:
+            is_of_reference = np.isin(places.paths, reference.paths)
+        for kind, taken in enumerate((slice(None), is_of_reference)):
+            sites, of = places.sites[taken], groups.of_path[places.paths[taken]]
+            order = np.lexsort([-cfd[sites], of, found.hits.guide_ids[sites]])
+            sites, of = sites[order], of[order]
+            of_guide = found.hits.guide_ids[sites]
+            is_next = (of[1:] == of[:-1]) & (of_guide[1:] == of_guide[:-1])
+            copies[kind].append(np.unique(sites[1:][is_next]))
+        first = stop
+    return np.concatenate(copies[0]), np.concatenate(copies[1])

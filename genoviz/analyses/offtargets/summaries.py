@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.offtargets.scores import cfd_scores, has_scores, mit_scores
+from genoviz.analyses.offtargets.scores import LENGTH, cfd_scores, has_scores, mit_scores
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import OffTargetHits
 
@@ -116,9 +116,7 @@ def summarise_guides(
     worst_hits = first_best(scored, owners, cfd[scored], n_guides)
     worst = np.zeros(n_guides)
     worst[worst_hits >= 0] = cfd[worst_hits[worst_hits >= 0]]
-    may_score = np.bincount(owners, minlength=n_guides) > 0
-    is_plain_guide = [{*guide[:20]} <= {*"ACGT"} for guide in hits.guides]
-    may_score &= has_scores(hits.pattern) & np.array(is_plain_guide, bool)
+    may_score = find_scored_guides(hits)
     sum_cfd, sum_mit = (
         np.bincount(owners, weights=scores, minlength=n_guides) for scores in (off_cfd, off_mit)
     )
@@ -134,6 +132,13 @@ def summarise_guides(
         worst_hits,
         np.bincount(owners[np.isnan(cfd)], minlength=n_guides),
     )
+
+
+def find_scored_guides(hits: OffTargetHits) -> np.ndarray:
+    """Return which guides have a hit, and are of those that scores are for; bool, (n_guides,)."""
+    is_plain = np.array([{*guide[:LENGTH]} <= {*"ACGT"} for guide in hits.guides], bool)
+    is_found = np.bincount(hits.guide_ids, minlength=len(hits.guides)) > 0
+    return is_found & is_plain & has_scores(hits.pattern)
 
 
 def first_best(

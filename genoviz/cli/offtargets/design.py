@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,18 +37,19 @@ if TYPE_CHECKING:
     from genoviz.model import Annotations
     from genoviz.model.offtargets.genome_planes import GenomePlanes
 
-_SHOWN = 10
+_LOOKED_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is to be cut: a part of a contig, of which a gene may be known."""
+    """What is to be cut: a part of a contig, which may be a gene, or a sequence of its own."""
 
     contig: str
     letters: np.ndarray
     start: int
     end: int
     gene: Gene | None = None
+    is_foreign: bool = False
 
 
 @with_examples(
@@ -90,9 +92,11 @@ def design(
     """Design guides for a gene, a region or a sequence, ranked by what they do elsewhere.
 
     First come guides whose target the most haplotypes of a graph have, then those whose worst site
-    elsewhere, in any haplotype, has the lowest CFD. A row has the target, its cut, sites by
-    mismatches, GC (%), TTTT (1 if there is some), the longest stem, efficiency (Rule Set 1),
-    microhomology and out-of-frame scores, what base editors change, and oligonucleotides.
+    elsewhere, in any haplotype, has the lowest CFD. A sequence of a FASTA file is looked for in the
+    genome; if it is not there as a whole, as a transgene, every site of the genome counts. A row
+    has the target, its cut, sites by mismatches, GC (%), TTTT (1 if there is some), the longest
+    stem, efficiency (Rule Set 1), microhomology and out-of-frame scores, what base editors change,
+    and oligonucleotides.
     """
     nuclease = ENZYMES[enzyme.value]
     graph = is_graph(genome)
@@ -117,6 +121,7 @@ def design(
             designed = design_guides(
                 found,
                 planes.graph if graph else planes,
+                contig=None if part.is_foreign else part.contig,
                 max_mismatches=mismatches,
                 reference=_reference_of(part, planes, reference) if graph else None,
                 backend=backend.value,
@@ -138,7 +143,7 @@ def design(
 
 def _reference_of(target: Target, planes: PathPlanes, reference: str | None) -> str:
     """Return the path of a target; of a sequence that is on none, the reference."""
-    if target.contig in planes.names:
+    if not target.is_foreign:
         return target.contig
     return reference or planes.usual_reference or planes.names[0]
 
@@ -155,8 +160,7 @@ def _find_targets(
         sequences = read_sequences(Path(text), bar)
         parts = zip(sequences.names, sequences.offsets[:-1], sequences.offsets[1:], strict=True)
         return [
-            Target(name, sequences.bases[first:last], 0, int(last - first))
-            for name, first, last in parts
+            _find_sequence(name, sequences.bases[first:last], planes) for name, first, last in parts
         ]
     region = _find_region(text, planes, reference)
     if region is not None:
@@ -168,6 +172,26 @@ def _find_targets(
         )
     gene = _find_gene(text, planes, genes, reference)
     return [Target(gene.contig, _letters_of(planes, gene.contig), gene.start, gene.end, gene)]
+
+
+def _find_sequence(name: str, letters: np.ndarray, planes: GenomePlanes | PathPlanes) -> Target:
+    """Return where a sequence stands in the genome, on any strand; as foreign if it does not."""
+    from genoviz.model.sequences.bases import COMPLEMENTS
+
+    n = len(letters)
+    words = [text.tobytes() for text in (letters, COMPLEMENTS[letters[::-1]])]
+    for contig, (first, last) in zip(planes.names, pairwise(planes.offsets.tolist()), strict=True):
+        for start in range(first, last - n + 1 if n else first, _LOOKED_AT_ONCE):
+            text = planes.cut(start, min(start + _LOOKED_AT_ONCE + n - 1, last)).tobytes()
+            found = [place for place in map(text.find, words) if place >= 0]
+            if found:
+                at = start - first + min(found)
+                print_notes(
+                    f"{name} is {contig}:{at}-{at + n}; its guides have the coordinates of {contig}"
+                )
+                return Target(contig, _letters_of(planes, contig), at, at + n)
+    print_notes(f"{name} is not in the genome as a whole: every site there counts as one elsewhere")
+    return Target(name, letters, 0, n, is_foreign=True)
 
 
 def _find_region(
@@ -285,4 +309,4 @@ def _rows(target: Target, found: GuideCandidates, designed: GuideDesign) -> Iter
 
 
 def _number(value: float) -> str:
-    return "" if value != value else f"{value:.4g}"
+    return "" if value != value else f"{value:.6g}"

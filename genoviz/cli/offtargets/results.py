@@ -232,20 +232,27 @@ def summary(
 
 def _specificities(answer: Answer) -> list[dict[str, Any]]:
     """Return how specific each guide is; None for those without scores or hits."""
-    from genoviz.analyses.offtargets.haplotype_risks import haplotype_risks
+    from genoviz.analyses.offtargets.haplotype_risks import (
+        haplotype_risks,
+        haplotype_specificities,
+    )
     from genoviz.analyses.offtargets.summaries import summarise_guides
 
     found = summarise_guides(answer.hits)
     columns = {
-        "n_perfect": found.n_perfect.tolist(),
-        "cfd_specificity": found.cfd_specificity.tolist(),
-        "mit_specificity": found.mit_specificity.tolist(),
-        "worst_cfd": found.worst_cfd.tolist(),
+        "n_perfect": found.n_perfect,
+        "cfd_specificity": found.cfd_specificity,
+        "mit_specificity": found.mit_specificity,
+        "worst_cfd": found.worst_cfd,
     }
-    if answer.reference is not None:
+    if answer.sites is not None:
         risks = haplotype_risks(answer.sites, answer.reference)
-        columns["worst_cfd"] = risks.worst_cfd.tolist()
-        columns["reference_worst_cfd"] = risks.reference_cfd.tolist()
+        lowest = haplotype_specificities(answer.sites, answer.reference, risks.on_targets)
+        columns |= {"cfd_specificity": lowest.cfd, "mit_specificity": lowest.mit}
+        columns["worst_cfd"] = risks.worst_cfd
+        if answer.reference is not None:
+            columns["reference_worst_cfd"] = risks.reference_cfd
+    columns = {name: values.tolist() for name, values in columns.items()}
     rows = zip(*columns.values(), strict=True)
     return [
         {name: None if value != value else value for name, value in zip(columns, row, strict=True)}

@@ -159,15 +159,15 @@ def cfd_of(guide, site):
     )
 
 
-def look_everywhere(texts, found, limit):
-    """Return counts, worst CFD and haplotypes of guides, from all windows of all texts.
+def look_everywhere(texts, found, limit, has_target=True):
+    """Return counts, worst CFD, lowest specificity and haplotypes of guides, from all windows.
 
     The texts differ by single bases alone, so that what is at one place in all is one locus.
     """
     results = []
     for row, guide in enumerate(found.guides):
-        locus = (int(found.starts[row]), int(found.strands[row]))
-        kinds, with_target, worst = defaultdict(set), set(), 0.0
+        locus = (int(found.starts[row]), int(found.strands[row])) if has_target else None
+        kinds, with_target, worst, sums = defaultdict(set), set(), 0.0, [0.0] * len(texts)
         for number, text in enumerate(texts):
             for start in range(len(text) - 22):
                 for strand in (1, -1):
@@ -179,10 +179,12 @@ def look_everywhere(texts, found, limit):
                     kinds[n].add((start, strand, site))
                     if (start, strand) != locus:
                         worst = max(worst, cfd_of(guide, site))
+                        sums[number] += cfd_of(guide, site)
                     elif n == 0:
                         with_target.add(number)
         counts = [len(kinds[n]) for n in range(limit + 1)]
-        results.append((counts, worst, len(with_target)))
+        counts[0] -= has_target
+        results.append((counts, worst, 1 / (1 + max(sums)), len(with_target)))
     return results
 
 
@@ -216,19 +218,16 @@ def test_a_design_on_haplotypes_is_that_of_looking_everywhere(seed):
     texts = ["".join(nodes[node - 1] for node in path) for path in paths]
     found = find_guides(letters_of(texts[0]), "NGG", start=60, end=200)
     designed = design_guides(
-        found, graph, max_mismatches=3, reference=graph.path_names[0], backend="cpu"
+        found, graph, contig=graph.path_names[0], max_mismatches=3, backend="cpu"
     )
     wanted = look_everywhere(texts, found, 3)
     assert len(found) >= 8
     assert designed.of_haplotypes == 4
-    is_single = [counts[0] == 1 for counts, _, _ in wanted]
-    assert any(is_single)
-    for row, (counts, worst, n_with) in enumerate(wanted):
-        counts[0] -= 1
+    for row, (counts, worst, specificity, n_with) in enumerate(wanted):
         assert designed.counts[row].tolist() == counts
-        if is_single[row]:  # of several perfect copies any may be called the target
-            assert designed.worst_cfd[row] == pytest.approx(worst)
-            assert designed.n_haplotypes[row] == n_with
+        assert designed.worst_cfd[row] == pytest.approx(worst)
+        assert designed.cfd_specificity[row] == pytest.approx(specificity)
+        assert designed.n_haplotypes[row] == n_with
     keys = [(-designed.n_haplotypes[row], designed.worst_cfd[row]) for row in designed.order]
     assert keys == sorted(keys)
     assert sorted(designed.order.tolist()) == list(range(len(found)))
@@ -239,18 +238,91 @@ def test_a_design_on_a_genome_is_that_of_looking_everywhere():
     text = unit + bases(9, 40) + unit[:50] + "A" + unit[51:80] + "T" + unit[81:] + bases(10, 50)
     found = find_guides(letters_of(text), "NGG", start=0, end=120)
     genome = Sequences.from_records([("c", text)])
-    designed = design_guides(found, genome, max_mismatches=3, backend="cpu")
-    for row, (counts, worst, _) in enumerate(look_everywhere([text], found, 3)):
-        counts[0] -= 1
+    designed = design_guides(found, genome, contig="c", max_mismatches=3, backend="cpu")
+    for row, (counts, worst, specificity, _) in enumerate(look_everywhere([text], found, 3)):
         assert designed.counts[row].tolist() == counts
         assert designed.worst_cfd[row] == pytest.approx(worst)
+        assert designed.cfd_specificity[row] == pytest.approx(specificity)
     assert {*designed.n_haplotypes.tolist()} == {-1}
     assert np.nanmax(designed.worst_cfd) == 1
     assert designed.efficiency.tolist() == pytest.approx(
         [oracle.rule_set_1(text) if text else np.nan for text in found.contexts], nan_ok=True
     )
     nothing = find_guides(letters_of("ACGT"), "NGG")
-    assert len(design_guides(nothing, genome, backend="cpu").order) == 0
+    assert len(design_guides(nothing, genome, contig="c", backend="cpu").order) == 0
     graph = make_spelled_graph([unit], [[1]])
     with pytest.raises(ParameterError, match="a graph needs the path or sample"):
-        design_guides(found, graph, backend="cpu")
+        design_guides(found, graph, contig=None, backend="cpu")
+    for wrong, words in (
+        ("d", "no contig is named 'd'"),
+        ("c", "does not stand at its place on c"),
+    ):
+        shifted = Sequences.from_records([("c", "A" + text)])
+        with pytest.raises(ParameterError, match=words):
+            design_guides(found, shifted, contig=wrong, backend="cpu")
+
+
+def test_a_copy_of_a_foreign_sequence_is_an_off_target():
+    """A transgene shares a stretch with the genome: guides there cut the genome too."""
+    shared = bases(21, 60)
+    text = bases(22, 90) + shared + bases(23, 90)
+    found = find_guides(letters_of(bases(24, 40) + shared + bases(25, 40)), "NGG")
+    wanted = look_everywhere([text], found, 3, has_target=False)
+    assert {counts[0] for counts, *_ in wanted} == {0, 1}
+    for genome in (Sequences.from_records([("c", text)]), make_spelled_graph([text], [[1]])):
+        reference = None if isinstance(genome, Sequences) else genome.path_names[0]
+        designed = design_guides(
+            found, genome, contig=None, reference=reference, max_mismatches=3, backend="cpu"
+        )
+        for row, (counts, worst, specificity, _) in enumerate(wanted):
+            assert designed.counts[row].tolist() == counts
+            assert designed.worst_cfd[row] == pytest.approx(worst)
+            assert designed.cfd_specificity[row] == pytest.approx(specificity)
+        assert {*designed.n_haplotypes.tolist()} == {-1}
+
+
+def test_a_target_that_a_haplotype_has_twice_is_cut_twice():
+    """One haplotype visits the target's nodes again, another has a copy with an allele."""
+    left, gene, middle, right = (bases(seed, 80) for seed in (31, 32, 33, 34))
+    nodes = [left, gene[:40], gene[40], gene[41:], middle, right]
+    other = next(letter for letter in "ACGT" if letter != gene[40])
+    nodes.append(other)
+    once, twice, allele = (
+        [1, 2, 3, 4, 5, 6],
+        [1, 2, 3, 4, 5, 2, 3, 4, 6],
+        [1, 2, 7, 4, 5, 2, 3, 4, 6],
+    )
+    for paths, n_copies in (([once, once], 1), ([once, twice], 2), ([once, allele], 2)):
+        graph = make_spelled_graph(nodes, paths)
+        texts = ["".join(nodes[node - 1] for node in path) for path in paths]
+        found = find_guides(letters_of(texts[0]), "NGG", start=80, end=160)
+        designed = design_guides(
+            found, graph, contig=graph.path_names[0], max_mismatches=0, backend="cpu"
+        )
+        assert len(found) >= 5
+        for row, guide in enumerate(found.guides):
+            sites = [
+                sum(
+                    text[start : start + 20] == guide and text[start + 21 : start + 23] == "GG"
+                    for text in (haplotype, reverse_complement(haplotype))
+                    for start in range(len(text) - 22)
+                )
+                for haplotype in texts
+            ]
+            assert sites[0] == 1
+            has_again = max(sites) > 1
+            assert designed.worst_cfd[row] == has_again
+            assert designed.reference_worst_cfd[row] == 0
+            assert designed.cfd_specificity[row] == pytest.approx(1 / max(sites))
+            assert designed.counts[row].tolist() == [0]
+        assert designed.worst_cfd.max() == (n_copies > 1)
+
+
+def test_guides_without_scores_have_none_on_a_graph():
+    text = bases(41, 400)
+    found = find_guides(letters_of(text), "NNGRRT", length=21)
+    graph = make_spelled_graph([text], [[1]])
+    assert len(found)
+    designed = design_guides(found, graph, contig=graph.path_names[0], backend="cpu")
+    for values in (designed.worst_cfd, designed.reference_worst_cfd, designed.cfd_specificity):
+        assert np.isnan(values).all()
