@@ -11,6 +11,7 @@ import importlib
 import re
 from functools import cache
 
+import numpy as np
 import pytest
 
 from genoviz.kernels.cuda_source import STANDARD
@@ -104,6 +105,33 @@ def test_contracts_agree_on_constants_of_one_name():
         for key, value in contract.items():
             values.setdefault(key, set()).add(value)
     assert [key for key, different in values.items() if len(different) > 1] == []
+
+
+SIZES = {"int": "i4", "i64": "i8", "long long": "i8", "u64": "u8", "double": "f8"}
+
+
+def read_struct(sources: list[str], name: str) -> list[tuple[str, str]]:
+    """Return name and NumPy type of each field; a pointer is an address."""
+    bodies = [re.search(rf"^struct {name} {{\n(.*?)^}};", s, re.M | re.S) for s in sources]
+    body = next(body[1] for body in bodies if body).partition("__device__")[0]
+    fields = re.findall(r"^    (?:const )?([\w ]+?)(\*?) (\w+);", body, re.M)
+    assert len(fields) == body.count(";")
+    return [(field, "u8" if star else SIZES[kind]) for kind, star, field in fields]
+
+
+def test_records_are_the_structs_of_their_sources():
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    n_records = 0
+    for path in sorted(KERNELS.glob("*/cuda*.py")):
+        sources = [source.read_text(encoding="utf-8") for source in path.parent.glob("*.cu")]
+        module = importlib.import_module(f"genoviz.kernels.{path.parent.name}.{path.stem}")
+        for name, record in vars(module).items():
+            if isinstance(record, np.dtype) and record.names:
+                fields = [(each, record[each].str[1:]) for each in record.names]
+                assert fields == read_struct(sources, name.title()), f"{name} in {path}"
+                assert record.isalignedstruct
+                n_records += 1
+    assert n_records >= 7
 
 
 @pytest.mark.parametrize("limit", [99, 163, 227])

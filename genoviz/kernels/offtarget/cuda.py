@@ -33,6 +33,14 @@ HITS = np.dtype(
     ],
     align=True,
 )
+WORDS = np.dtype([(name, np.int64) for name in ("first", "stop", "per_block")], align=True)
+ROWS = np.dtype(
+    [(name, np.int32) for name in ("first_place", "n_places", "n_masks", "n_rows")], align=True
+)
+PATTERN = np.dtype(
+    [("plain", np.uint64), ("out", np.uint64), ("n_plain", np.int32), ("length", np.int32)],
+    align=True,
+)
 COMPILE_OPTIONS = tuple((f"-DGROUPS={n}",) for n in range(1, MAX_GROUPS + 1))
 
 
@@ -41,7 +49,8 @@ def find_sites_popcount(planes, first_word, block_words, pattern, guides, max_mi
     low, high, other, valid = (cupy.asarray(plane) for plane in planes)
     stop_word = _stop_word(first_word, block_words, hits.n_found, valid)
     found = _DeviceHits(hits, len(guides))
-    pattern_plain, pattern_out, pattern_total = pack_masks(pattern[None])
+    *bits, n_plain = pack_masks(pattern[None])
+    bits = [cupy.asarray(each) for each in bits]
     plain, out, totals = pack_masks(guides)
     _launch(
         _module(1).get_function("find_by_popcount"),
@@ -51,13 +60,8 @@ def find_sites_popcount(planes, first_word, block_words, pattern, guides, max_mi
             high,
             other,
             valid,
-            np.int64(first_word),
-            np.int64(stop_word),
-            np.int64(block_words),
-            np.int32(len(pattern)),
-            cupy.asarray(pattern_plain),
-            cupy.asarray(pattern_out),
-            np.int32(pattern_total[0]),
+            np.array((first_word, stop_word, block_words), WORDS),
+            np.array((*(each.data.ptr for each in bits), n_plain[0], len(pattern)), PATTERN),
             cupy.asarray(plain),
             cupy.asarray(out),
             cupy.asarray(totals.astype(np.int32)),
@@ -86,9 +90,7 @@ def find_sites_dense(planes, first_word, block_words, pattern, guides, max_misma
             high,
             other,
             valid,
-            np.int64(first_word),
-            np.int64(stop_word),
-            np.int64(block_words),
+            np.array((first_word, stop_word, block_words), WORDS),
             _letters(plan.masks, plan.row_keys, len(pattern)),
             np.int32(len(plan.row_keys)),
             _row_offsets(plan, n_threads),
@@ -149,14 +151,10 @@ def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_m
             other,
             starts,
             np.int64(n_starts),
-            np.int64(first_word),
-            np.int64(block_words),
-            np.int32(span.start),
-            np.int32(n_span),
+            np.array((first_word, first_word + n_words, block_words), WORDS),
             cupy.asarray(plan.masks),
-            np.int32(len(plan.masks)),
             cupy.asarray(row_of),
-            np.int32(len(plan.row_keys)),
+            np.array((span.start, n_span, len(plan.masks), len(plan.row_keys)), ROWS),
             _row_offsets(plan, n_threads + 1),
             cupy.asarray(max_mismatches.astype(np.int32)),
             found.argument,

@@ -26,6 +26,13 @@ struct Hits {
     int n_levels;
 };
 
+// Words of the genome that are searched, and how many a block has.
+struct Words {
+    i64 first;
+    i64 stop;
+    i64 per_block;
+};
+
 __device__ void add_hit(const Hits& hits, i64 block, i64 position, int guide, int total) {
     const i64 place = static_cast<i64>(atomicAdd(&hits.n_found[block], 1ull));
     if (place < hits.capacity) {
@@ -247,28 +254,30 @@ __device__ void fill_rows(const u64* low, const u64* high, const u64* other, i64
     }
 }
 
-extern "C" __global__ void find_densely(
-    const u64* __restrict__ low, const u64* __restrict__ high, const u64* __restrict__ other,
-    const u64* __restrict__ valid, i64 first_word, i64 stop_word, i64 block_words,
-    const int* __restrict__ row_letters, int n_rows, const u32* __restrict__ guide_rows,
-    const int* __restrict__ pattern, int n_letters, const int* __restrict__ limits, Hits hits) {
+extern "C" __global__ void find_densely(const u64* __restrict__ low, const u64* __restrict__ high,
+                                        const u64* __restrict__ other,
+                                        const u64* __restrict__ valid, Words words,
+                                        const int* __restrict__ row_letters, int n_rows,
+                                        const u32* __restrict__ guide_rows,
+                                        const int* __restrict__ pattern, int n_letters,
+                                        const int* __restrict__ limits, Hits hits) {
     extern __shared__ Windows shared[];
     const int stride = blockDim.x;
     Windows* rows = shared + threadIdx.x;
     const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-    const i64 word = first_word + thread;
+    const i64 word = words.first + thread;
     u64 fits = 0;
-    if (word < stop_word) {
+    if (word < words.stop) {
         fits = find_fits(low, high, other, valid, word, pattern, n_letters);
     }
     if (!__syncthreads_or(fits != 0)) {
         return;
     }
-    if (word < stop_word) {
+    if (word < words.stop) {
         fill_rows(low, high, other, word, row_letters, n_rows, rows);
     }
     rows[n_rows * stride] = Windows{0, 0};
-    const Search search = {guide_rows, limits, nullptr, first_word << 6, block_words << 6};
+    const Search search = {guide_rows, limits, nullptr, words.first << 6, words.per_block << 6};
     u32* letters = skip_rows(shared, (n_rows + 1) * stride);
     search_rows(reinterpret_cast<const char*>(rows), fits, letters, word << 6, search, hits);
 }
@@ -306,12 +315,21 @@ __device__ u32 read_window(const u64* plane, i64 position) {
     return static_cast<u32>(shift_words(plane[word], plane[word + 1], position & 63));
 }
 
+// The letters of guides within a span of places, of which row_of tells the row, if there is one.
+struct Rows {
+    int first_place;
+    int n_places;
+    int n_masks;
+    int n_rows;
+};
+
 // Search the listed windows: a warp turns 32 of them into a half word of each row, by votes.
-extern "C" __global__ void find_listed(
-    const u64* __restrict__ low, const u64* __restrict__ high, const u64* __restrict__ other,
-    const i64* __restrict__ starts, i64 n_starts, i64 first_word, i64 block_words, int span_start,
-    int span, const u8* __restrict__ masks, int n_masks, const int* __restrict__ row_of, int n_rows,
-    const u32* __restrict__ guide_rows, const int* __restrict__ limits, Hits hits) {
+extern "C" __global__ void find_listed(const u64* __restrict__ low, const u64* __restrict__ high,
+                                       const u64* __restrict__ other,
+                                       const i64* __restrict__ starts, i64 n_starts, Words words,
+                                       const u8* __restrict__ masks, const int* __restrict__ row_of,
+                                       Rows rows, const u32* __restrict__ guide_rows,
+                                       const int* __restrict__ limits, Hits hits) {
     extern __shared__ Windows shared[];
     // One more than threads: lanes that write different rows meet fewer of the same bank.
     const int stride = blockDim.x + 1;
@@ -322,14 +340,14 @@ extern "C" __global__ void find_listed(
         const i64 i = first + static_cast<i64>(half) * WARP + lane;
         u32 a = 0, b = 0, c = 0;
         if (i < n_starts) {
-            const i64 position = starts[i] + span_start;
+            const i64 position = starts[i] + rows.first_place;
             a = read_window(low, position);
             b = read_window(high, position);
             c = read_window(other, position);
         }
         const bool has_other = __any_sync(ALL_LANES, c != 0);
         u32 lows = 0, highs = 0, others = 0;
-        for (int place = 0; place < span; place++) {
+        for (int place = 0; place < rows.n_places; place++) {
             const u32 low_vote = __ballot_sync(ALL_LANES, a >> place & 1);
             const u32 high_vote = __ballot_sync(ALL_LANES, b >> place & 1);
             const u32 vote = has_other ? __ballot_sync(ALL_LANES, c >> place & 1) : 0;
@@ -339,9 +357,9 @@ extern "C" __global__ void find_listed(
                 others = vote;
             }
         }
-        if (lane < span) {
-            for (int slot = 0; slot < n_masks; slot++) {
-                const int row = row_of[slot * span + lane];
+        if (lane < rows.n_places) {
+            for (int slot = 0; slot < rows.n_masks; slot++) {
+                const int row = row_of[slot * rows.n_places + lane];
                 if (row >= 0) {
                     reinterpret_cast<u32*>(shared + row * stride)[half] =
                         static_cast<u32>(find_misfits(masks[slot], lows, highs, others));
@@ -349,14 +367,14 @@ extern "C" __global__ void find_listed(
             }
         }
     }
-    shared[n_rows * stride + threadIdx.x] = Windows{0, 0};
+    shared[rows.n_rows * stride + threadIdx.x] = Windows{0, 0};
     __syncthreads();
     const i64 start = first + static_cast<i64>(threadIdx.x) * 64;
     const i64 n_own = min(max(n_starts - start, 0ll), 64ll);
     const u64 fits = n_own == 64 ? ~0ull : (1ull << n_own) - 1;
-    const Search search = {guide_rows, limits, starts, first_word << 6, block_words << 6};
+    const Search search = {guide_rows, limits, starts, words.first << 6, words.per_block << 6};
     search_rows(reinterpret_cast<const char*>(shared + threadIdx.x), fits,
-                skip_rows(shared, (n_rows + 1) * stride), start, search, hits);
+                skip_rows(shared, (rows.n_rows + 1) * stride), start, search, hits);
 }
 
 // Four bits a base, AND and the count of bits: a thread for each start.
@@ -371,21 +389,28 @@ __device__ int count_misfits(const u64* window, const u64* plain, const u64* out
 
 constexpr int MAX_NIBBLE_WORDS = 56;
 
+// A pattern as count_misfits takes it.
+struct Pattern {
+    const u64* plain;
+    const u64* out;
+    int n_plain;
+    int length;
+};
+
 extern "C" __global__ void find_by_popcount(
     const u64* __restrict__ low, const u64* __restrict__ high, const u64* __restrict__ other,
-    const u64* __restrict__ valid, i64 first_word, i64 stop_word, i64 block_words, int length,
-    const u64* __restrict__ pattern_plain, const u64* __restrict__ pattern_out, int pattern_total,
-    const u64* __restrict__ guide_plain, const u64* __restrict__ guide_out,
-    const int* __restrict__ guide_totals, const int* __restrict__ limits, Hits hits) {
-    const i64 start = (first_word << 6) + static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (start >= stop_word << 6 || !(valid[start >> 6] >> (start & 63) & 1)) {
+    const u64* __restrict__ valid, Words words, Pattern pattern, const u64* __restrict__ plain,
+    const u64* __restrict__ out, const int* __restrict__ totals, const int* __restrict__ limits,
+    Hits hits) {
+    const i64 start = (words.first << 6) + static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (start >= words.stop << 6 || !(valid[start >> 6] >> (start & 63) & 1)) {
         return;
     }
-    const int n_words = (length + 15) / 16;
+    const int n_words = (pattern.length + 15) / 16;
     u64 window[MAX_NIBBLE_WORDS];
     for (int k = 0; k < n_words; k++) {
         window[k] = 0;
-        for (int i = 0; i < min(16, length - 16 * k); i++) {
+        for (int i = 0; i < min(16, pattern.length - 16 * k); i++) {
             const i64 position = start + 16 * k + i;
             const i64 word = position >> 6;
             const int bit = position & 63;
@@ -394,15 +419,15 @@ extern "C" __global__ void find_by_popcount(
             window[k] |= nibble << (4 * i);
         }
     }
-    if (count_misfits(window, pattern_plain, pattern_out, n_words, pattern_total)) {
+    if (count_misfits(window, pattern.plain, pattern.out, n_words, pattern.n_plain)) {
         return;
     }
     for (int guide = 0; guide < hits.n_guides; guide++) {
         const i64 at = static_cast<i64>(guide) * n_words;
-        const int total =
-            count_misfits(window, guide_plain + at, guide_out + at, n_words, guide_totals[guide]);
+        const int total = count_misfits(window, plain + at, out + at, n_words, totals[guide]);
         if (total <= limits[guide]) {
-            add_hit(hits, (start - (first_word << 6)) / (block_words << 6), start, guide, total);
+            const i64 block = (start - (words.first << 6)) / (words.per_block << 6);
+            add_hit(hits, block, start, guide, total);
         }
     }
 }

@@ -19,6 +19,19 @@ NODES_PER_UPDATE_IN_FLIGHT = 4
 WINDOWS = (1, 2, 4, 8, 16, 32)
 STATE_WORDS = 12
 """Words of ``rng_states`` for each thread, of which half are used."""
+RUN = np.dtype(
+    [
+        ("n_points", np.int64),
+        ("n_records", np.int64),
+        ("n_updates", np.int64),
+        ("space", np.int64),
+        ("exact_space", np.int64),
+        ("theta", np.float64),
+        ("eta", np.float64),
+        ("is_cooling", np.int32),
+    ],
+    align=True,
+)
 
 
 @dataclass(frozen=True)
@@ -107,24 +120,18 @@ def make_updates(
     if variant.node_arrays:
         # The x of all left ends, their y, the x of all right ends, their y.
         arranged = cupy.ascontiguousarray(points.reshape(-1, 2, 2).transpose(1, 2, 0))
+    run = (points.size // 2, len(records), n_updates, space, exact_space, theta, eta, is_cooling)
     module.get_function("make_updates")(
         (n_threads // n_block,),
         (n_block,),
         (
             arranged,
-            np.int64(points.size // 2),
             records,
-            np.int64(len(records)),
             path_starts,
             block_paths,
             zeta,
             zipf_factor,
-            np.float64(theta),
-            np.int64(space),
-            np.int64(exact_space),
-            np.float64(eta),
-            np.int32(is_cooling),
-            np.int64(n_updates),
+            np.array(run, RUN),
             states,
             0 if rng_states is None else rng_states,
             n_done,

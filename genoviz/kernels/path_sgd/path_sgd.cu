@@ -64,6 +64,18 @@ struct Pair<double> {
     typedef double2 type;
 };
 
+// What all updates of a call have in common; lengths of paths and jumps are in steps.
+struct Run {
+    long long n_points;
+    long long n_records;
+    long long n_updates;
+    long long space;
+    long long exact_space;
+    double theta;
+    double eta;
+    int is_cooling;
+};
+
 struct Step {
     long long point;
     double position;
@@ -182,12 +194,10 @@ __device__ __forceinline__ Step read_step(const Record* __restrict__ records, lo
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    make_updates(REAL* points, const long long n_points, const Record* __restrict__ records,
-                 const long long n_records, const long long* __restrict__ path_starts,
-                 const int* __restrict__ block_paths, const double* __restrict__ zeta,
-                 const double* __restrict__ zipf_factor, const double theta, const long long space,
-                 const long long exact_space, const double eta, const int is_cooling,
-                 const long long n_updates, u64* states, u32* rng_states, u64* n_done_total) {
+    make_updates(REAL* points, const Record* __restrict__ records,
+                 const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
+                 const double* __restrict__ zeta, const double* __restrict__ zipf_factor,
+                 const Run run, u64* states, u32* rng_states, u64* n_done_total) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
     const u32 n_workers = gridDim.x * blockDim.x / WINDOW;
     const u32 worker = thread / WINDOW;
@@ -196,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const int lead = lane - place;
     const u32 group = WINDOW == WARP ? ALL_LANES : ((1u << (WINDOW % WARP)) - 1u) << lead;
     const long long share =
-        n_updates * (worker + 1ll) / n_workers - n_updates * (long long)worker / n_workers;
+        run.n_updates * (worker + 1ll) / n_workers - run.n_updates * (long long)worker / n_workers;
 #if RNG == 0
     Stream stream(states[worker], rng_states, worker, n_workers);
 #else
@@ -205,7 +215,8 @@ extern "C" __global__ void __launch_bounds__(256)
     u64 branch_state = mix(~states[thread / WARP * (WARP / WINDOW)]);
     long long n_done = 0;
     while (n_done < share) {
-        const long long drawn = (long long)(unit(draw(stream, group, lead)) * (double)n_records);
+        const long long drawn =
+            (long long)(unit(draw(stream, group, lead)) * (double)run.n_records);
         if (records[drawn].handle == (POSITION)CLOSING) continue;
         const u64 bits = draw(stream, group, lead);
         const u64 branch = WARP_MERGE && WINDOW < WARP ? mix(branch_state += GOLDEN) : bits;
@@ -216,11 +227,11 @@ extern "C" __global__ void __launch_bounds__(256)
         const double u = unit(bits);
         long long jump;
         bool forward;
-        if (is_cooling || (branch & 1)) {
+        if (run.is_cooling || (branch & 1)) {
             forward = drawn == first || (drawn != last && (bits & 2));
             const long long reach = forward ? last - drawn : drawn - first;
-            jump =
-                draw_zipf(u, reach < space ? reach : space, theta, zeta, zipf_factor, exact_space);
+            jump = draw_zipf(u, reach < run.space ? reach : run.space, run.theta, zeta, zipf_factor,
+                             run.exact_space);
         } else {
             const long long partner = first + (long long)(u * (double)(last - first + 1));
             if (partner == drawn) continue;
@@ -237,9 +248,9 @@ extern "C" __global__ void __launch_bounds__(256)
         if (!is_inside) continue;
         const Step step_a = read_step(records, a, coins & 1);
         Step step_b = read_step(records, forward ? a + jump : a - jump, coins >> 1 & 1);
-        Point p = load_point(points, step_a.point, n_points);
-        Point q = load_point(points, step_b.point, n_points);
-        move_apart(p, q, fabs(step_a.position - step_b.position), eta);
+        Point p = load_point(points, step_a.point, run.n_points);
+        Point q = load_point(points, step_b.point, run.n_points);
+        move_apart(p, q, fabs(step_a.position - step_b.position), run.eta);
 #if REUSE > 1
         // The b sides go round among the lanes; each carries its moved point along.
         const int n_active = __popc(active);
@@ -250,11 +261,11 @@ extern "C" __global__ void __launch_bounds__(256)
             q.x = __shfl_sync(active, q.x, from);
             q.y = __shfl_sync(active, q.y, from);
             if (step_a.point != step_b.point)
-                move_apart(p, q, fabs(step_a.position - step_b.position), eta);
+                move_apart(p, q, fabs(step_a.position - step_b.position), run.eta);
         }
 #endif
-        store_point(points, step_a.point, n_points, p);
-        store_point(points, step_b.point, n_points, q);
+        store_point(points, step_a.point, run.n_points, p);
+        store_point(points, step_b.point, run.n_points, q);
     }
     if (place == 0) {
         atomicAdd(n_done_total, (u64)n_done);

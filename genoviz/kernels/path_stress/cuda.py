@@ -11,6 +11,18 @@ from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 
 THREADS_PER_BLOCK = 256
 BLOCKS_PER_MULTIPROCESSOR = 8
+DRAWS = np.dtype(
+    [
+        ("n_paths", np.int64),
+        ("shortest", np.int64),
+        ("longest", np.int64),
+        ("first_sample", np.int64),
+        ("n_samples", np.int64),
+        ("n_values", np.int64),
+        ("key", np.uint64),
+    ],
+    align=True,
+)
 COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
 
 
@@ -65,6 +77,7 @@ def sum_samples(
     sums = cupy.zeros((n_chunks, 2))
     counts = cupy.zeros(n_chunks, np.int64)
     drawn = cupy.empty(len(values), np.float32)
+    draws = (len(shares), shortest, longest, first_sample, n_samples, len(values), key)
     kernel(
         (n_blocks,),
         (THREADS_PER_BLOCK,),
@@ -74,14 +87,8 @@ def sum_samples(
             cupy.asarray(path_starts),
             cupy.asarray(paths),
             cupy.asarray(shares),
-            np.int64(len(shares)),
-            np.int64(shortest),
-            np.int64(longest),
-            np.int64(first_sample),
-            np.int64(n_samples),
-            np.uint64(key),
+            np.array(draws, DRAWS),
             drawn,
-            np.int64(len(values)),
             sums,
             counts,
         ),

@@ -107,16 +107,26 @@ extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
     }
 }
 
+// What is drawn: from `n_paths` by their shares, pairs `shortest` to `longest` steps apart.
+struct Draws {
+    long long n_paths;
+    long long shortest;
+    long long longest;
+    long long first_sample;
+    long long n_samples;
+    long long n_values;
+    u64 key;
+};
+
 __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
                                             const Record* __restrict__ records,
                                             const long long* __restrict__ path_starts,
                                             const long long* __restrict__ paths,
-                                            const double* __restrict__ shares, long long n_paths,
-                                            long long shortest, long long longest, u64 key,
+                                            const double* __restrict__ shares, const Draws& draws,
                                             long long sample) {
-    u64 bits = mix(key + (u64)(2 * sample + 1) * GOLDEN);
+    u64 bits = mix(draws.key + (u64)(2 * (draws.first_sample + sample) + 1) * GOLDEN);
     const double chosen = unit(bits);
-    long long low = 0, high = n_paths - 1;
+    long long low = 0, high = draws.n_paths - 1;
     while (low < high) {
         const long long middle = (low + high) >> 1;
         if (shares[middle] > chosen)
@@ -127,13 +137,13 @@ __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
     const long long first = path_starts[paths[low]];
     const long long n_steps = path_starts[paths[low] + 1] - 1 - first;
     if (n_steps == 1) return term_of(points, records, first, first, 0, 1);
-    const long long n_jumps = min(longest, n_steps - 1) - shortest + 1;
+    const long long n_jumps = min(draws.longest, n_steps - 1) - draws.shortest + 1;
     long long jump, place;
     do {
         bits = mix(bits + GOLDEN);
-        jump = shortest + (long long)(unit(bits) * (double)n_jumps);
+        jump = draws.shortest + (long long)(unit(bits) * (double)n_jumps);
         bits = mix(bits + GOLDEN);
-        place = (long long)(unit(bits) * (double)(n_steps - shortest));
+        place = (long long)(unit(bits) * (double)(n_steps - draws.shortest));
     } while (place + jump >= n_steps);
     const long long s = first + place;
     return term_of(points, records, s, s + jump, bits & 1, bits >> 1 & 1);
@@ -143,20 +153,19 @@ __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
 extern "C" __global__ void __launch_bounds__(THREADS)
     sum_samples(const double2* __restrict__ points, const Record* __restrict__ records,
                 const long long* __restrict__ path_starts, const long long* __restrict__ paths,
-                const double* __restrict__ shares, long long n_paths, long long shortest,
-                long long longest, long long first_sample, long long n_samples, u64 key,
-                float* values, long long n_values, double* sums_out, long long* counts_out) {
+                const double* __restrict__ shares, const Draws draws, float* values,
+                double* sums_out, long long* counts_out) {
     __shared__ Sums of_warp[THREADS / WARP];
-    const long long n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) / SAMPLES_PER_CHUNK;
+    const long long n_chunks = (draws.n_samples + SAMPLES_PER_CHUNK - 1) / SAMPLES_PER_CHUNK;
     for (long long chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
         const long long start = chunk * SAMPLES_PER_CHUNK;
-        const long long stop = min(start + SAMPLES_PER_CHUNK, n_samples);
+        const long long stop = min(start + SAMPLES_PER_CHUNK, draws.n_samples);
         Sums sums = {0.0, 0.0, 0, 0};
         for (long long sample = start + threadIdx.x; sample < stop; sample += THREADS) {
-            const double term = draw_term(points, records, path_starts, paths, shares, n_paths,
-                                          shortest, longest, key, first_sample + sample);
+            const double term =
+                draw_term(points, records, path_starts, paths, shares, draws, sample);
             add_term(sums, term);
-            if (sample < n_values) values[sample] = term < 0.0 ? nanf("") : (float)term;
+            if (sample < draws.n_values) values[sample] = term < 0.0 ? nanf("") : (float)term;
         }
         sums = sum_warp(sums);
         if (threadIdx.x % WARP == 0) of_warp[threadIdx.x / WARP] = sums;
