@@ -16,6 +16,19 @@ _TYPE = {
 _SHAPE = {"borderRadius": 8}
 
 _BAR_HEIGHT = 48
+# disabled_buttons.js: the pointer and the focus come to what says why it cannot be pressed.
+_CALLED_DISABLED: dict[str, Any] = {
+    "styleOverrides": {
+        "root": {
+            "&.Mui-disabled": {
+                "pointerEvents": "auto",
+                "cursor": "default",
+                "&:hover": {"backgroundColor": "transparent"},
+                "&:focus-visible": {"outline": "2px solid #56b4e9", "outlineOffset": "1px"},
+            },
+        },
+    },
+}
 
 
 def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
@@ -34,6 +47,8 @@ def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
             }
         },
         "MuiToolbar": {"styleOverrides": {"root": toolbar, "regular": toolbar}},
+        "MuiButton": _CALLED_DISABLED,
+        "MuiIconButton": _CALLED_DISABLED,
         "MuiTooltip": {
             "defaultProps": {"disableInteractive": True},
             "styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": "280px"}},
@@ -80,11 +95,11 @@ UNFINISHED_VIEWS = {
     name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
     for name in (
         "native_modules", "calm_layouts", "unfinished_figures", "unfinished_tables",
-        "quick_uploads", "submit_keys", "page_switch", "window_ways",
+        "quick_uploads", "submit_keys", "page_switch", "window_ways", "disabled_buttons",
     )
     for script in [Path(__file__).parent / "parts" / f"{name}.js"]
 }  # fmt: skip
-"""What the browser's parts, tables and figures need while they are made; keys; pages; theme.
+"""What the browser's parts, tables, figures and buttons need; keys; pages; theme.
 
 The scripts have to run between BokehJS and the first document. They come as addresses that hold
 them, which every way of serving passes on.

@@ -3,7 +3,7 @@ button { font: 600 12px/1 inherit; font-family: inherit; color: inherit; cursor:
   background: none; border: 1px solid currentColor; border-radius: 6px; padding: 5px 9px;
   opacity: 0.75; }
 button:hover, button:focus-visible { opacity: 1; }
-button:disabled { opacity: 0.3; cursor: default; }
+button[aria-disabled="true"] { opacity: 0.3; cursor: default; }
 `
 
 async function copy(text) {
@@ -27,9 +27,12 @@ export function render({ model, el }) {
   button.type = "button"
   const show = () => {
     button.textContent = model.label
-    button.disabled = model.text === ""
+    const isEmpty = model.text === ""
+    button.setAttribute("aria-disabled", String(isEmpty))
+    button.title = isEmpty ? `${model.label}: ${model.why_not}` : ""
   }
   button.addEventListener("click", () => {
+    if (model.text === "") return
     copy(model.text).then(
       () => { button.textContent = "Copied" },
       () => { button.textContent = "Not copied" },
@@ -38,6 +41,7 @@ export function render({ model, el }) {
   })
   model.on("text", show)
   model.on("label", show)
+  model.on("why_not", show)
   show()
   el.append(style, button)
 }

@@ -79,7 +79,8 @@ class Dock:
     height
         How high the panels are while they are open, px; 0 for as high as usual.
     poll
-        Brings the panel that is shown up to date; called some twenty times a second.
+        Brings the panel that is shown up to date; called some twenty times a second. None where
+        it does not change by itself.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Dock:
             **{**CARD, "sizing_mode": "stretch_width"},
         )
         self.panel.sx = {"borderRadius": "8px", "padding": "0", "overflow": "hidden"}
-        self.poll: Callable[[], None] = _rest
+        self.poll: Callable[[], None] | None = None
 
     def fold(self, is_folded: bool) -> None:
         """Leave only the tabs' names, or open the panels again."""
@@ -163,7 +164,7 @@ class Dock:
                 self.panel.append(self._places[shown])
             for index, place in self._places.items():
                 place.visible = index == shown
-        self.poll = getattr(panel, "poll", _rest)
+        self.poll = getattr(panel, "poll", None)
 
     def _panel(self, index: int) -> DockPanel:
         if index not in self._panels:
@@ -184,7 +185,3 @@ class Dock:
         if now >= self._next_making and len(self._panels) < len(self._kinds):
             self._next_making = now + NEXT_WAIT_SECONDS
             self._panel(next(i for i in range(len(self._kinds)) if i not in self._panels))
-
-
-def _rest() -> None:
-    """Do nothing, for a panel that does not change by itself."""

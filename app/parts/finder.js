@@ -10,7 +10,7 @@ button { font: inherit; color: inherit; cursor: pointer; background: none; borde
 button:focus-visible, input:focus-visible { outline: 2px solid #56b4e9; outline-offset: 1px; }
 .way { display: inline-flex; padding: 6px; color: #e3eaf3; }
 .way:hover { background: rgba(160, 180, 210, 0.18); }
-.way:disabled { opacity: 0.35; cursor: default; background: none; }
+.way[aria-disabled="true"] { opacity: 0.35; cursor: default; background: none; }
 svg { width: 20px; height: 20px; fill: currentColor; display: block; }
 input { font: 14px system-ui, sans-serif; color: #f2f6fb; background: rgba(160, 180, 210, 0.12);
   border: 1px solid #5a6b84; border-radius: 8px; padding: 8px 10px; min-width: 0; width: 100%;
@@ -47,6 +47,8 @@ li span { color: #a9b8cc; flex: none; }
 const BACK = "M20 11H7.8l5.6-5.6L12 4l-8 8 8 8 1.4-1.4L7.8 13H20z";
 const HELP = "M11 18h2v-2h-2zm1-16a10 10 0 1 0 0 20 10 10 0 0 0 0-20zm0 18a8 8 0 1 1 0-16 8 8 0 0 1 0 16zm0-14a4 4 0 0 0-4 4h2a2 2 0 1 1 4 0c0 2-3 1.75-3 5h2c0-2.25 3-2.5 3-5a4 4 0 0 0-4-4z";
 const FORWARD = "M4 11h12.2l-5.6-5.6L12 4l8 8-8 8-1.4-1.4L16.2 13H4z";
+const BACK_WORDS = "Back to where you were (Alt+Left)";
+const FORWARD_WORDS = "Forward again (Alt+Right)";
 const WAIT_MILLISECONDS = 120;
 const HINT = "Find a node, place, gene, k-mer, SNP or guide";
 
@@ -73,6 +75,13 @@ function makeWay(label, shape, act) {
   return button;
 }
 
+// What a button does, or why it does nothing now.
+function tell(button, words, whyNot) {
+  button.setAttribute("aria-disabled", String(whyNot !== ""));
+  button.title = whyNot ? `${words}: ${whyNot}` : words;
+  button.setAttribute("aria-label", button.title);
+}
+
 // Where one is among the places that one was at; the address bar's script keeps count.
 function readPlace() {
   const at = window.history.state?.genoviz ?? 0;
@@ -91,8 +100,8 @@ class Field {
     this.input = make("input", "");
     this.below = make("div", "below");
     this.below.hidden = true;
-    this.back = makeWay("Back to where you were (Alt+Left)", BACK, () => this.walk(-1));
-    this.forward = makeWay("Forward again (Alt+Right)", FORWARD, () => this.walk(1));
+    this.back = makeWay(BACK_WORDS, BACK, () => this.walk(-1));
+    this.forward = makeWay(FORWARD_WORDS, FORWARD, () => this.walk(1));
     const { input } = this;
     input.type = "text";
     input.autocomplete = "off";
@@ -184,8 +193,8 @@ class Field {
 
   showWays() {
     const { at, top } = readPlace();
-    this.back.disabled = at <= 0;
-    this.forward.disabled = at >= top;
+    tell(this.back, BACK_WORDS, at <= 0 ? "this is where you began" : "");
+    tell(this.forward, FORWARD_WORDS, at >= top ? "you have not gone back" : "");
   }
 
   type() {

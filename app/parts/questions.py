@@ -1,18 +1,26 @@
-"""Answers that take a while: the latest question of a panel is worked on beside the page."""
+"""Answers that take a while, worked on beside the page; and buttons that cannot be pressed yet.
+
+Of the questions of a panel only the latest is worked on.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, MutableMapping
 from contextlib import closing
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import panel_material_ui as pmui
 import param
 
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_problem
 from genoviz_app.session.session import Session
+
+BUTTONS = (pmui.Button, pmui.IconButton, pmui.MenuButton)
+_DOES: MutableMapping[Any, str] = WeakKeyDictionary()
 
 
 class Question(param.Parameterized):
@@ -135,3 +143,31 @@ def _iter_wrapped(steps: Generator) -> Generator[tuple[Any] | None, None, Any]:
         except StopIteration as end:
             return end.value
         yield None if item is None else (item,)
+
+
+def allow(button: Any, why_not: str = "", *, does: str = "") -> None:
+    """Let a button be pressed; or disable it, and have its tooltip say why.
+
+    The tooltip is under the pointer and under the focus (disabled_buttons.js). It is never empty:
+    panel-material-ui makes a button anew where a description comes or goes, and a click is lost.
+
+    Parameters
+    ----------
+    button
+        A button with a description.
+    why_not
+        What has to be done or to end first, without its name and without a full stop; "" if it
+        can be pressed.
+    does
+        What it does now, where that has changed.
+    """
+    does = _DOES[button] = does or _DOES.get(button) or button.description
+    name = getattr(button, "label", "") or does.partition(":")[0]
+    button.param.update(
+        disabled=bool(why_not), description=f"{name}: {why_not}" if why_not else does
+    )
+
+
+def says_why_not(button: Any) -> bool:
+    """Return whether a disabled button has been given a reason."""
+    return button in _DOES and button.description not in ("", None, _DOES[button])

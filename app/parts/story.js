@@ -12,8 +12,8 @@ section { box-sizing: border-box; width: calc(100% - 8px); display: grid; grid-t
 div { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
 button { font: inherit; color: inherit; background: none; cursor: pointer; padding: 3px 8px;
   border: 1px solid rgba(128, 145, 170, 0.7); border-radius: 6px; min-height: 26px; }
-button:hover:enabled { background: rgba(128, 145, 170, 0.22); }
-button:disabled { opacity: 0.4; cursor: default; }
+button:hover:not([aria-disabled="true"]) { background: rgba(128, 145, 170, 0.22); }
+button[aria-disabled="true"] { opacity: 0.4; cursor: default; }
 button:focus-visible, textarea:focus-visible { outline: 2px solid #3f9fd6; outline-offset: 1px; }
 textarea { font: inherit; color: inherit; background: none; resize: vertical; min-width: 0;
   width: 100%; box-sizing: border-box; padding: 4px 8px; min-height: 44px;
@@ -227,17 +227,26 @@ export function render({ model, el }) {
     button.type = "button";
     button.textContent = label;
     button.title = title;
-    button.addEventListener("click", act);
+    button.addEventListener("click", () => {
+      if (button.getAttribute("aria-disabled") !== "true") act();
+    });
     return button;
+  };
+  // Let a button be pressed, or say why it cannot.
+  const allow = (button, whyNot) => {
+    button.dataset.does ??= button.title;
+    button.title = whyNot ? `${button.dataset.does}: ${whyNot}` : button.dataset.does;
+    button.setAttribute("aria-disabled", String(whyNot !== ""));
   };
   const show = () => {
     place.textContent = views.length ? `View ${at + 1} of ${views.length}` : "No view yet";
     caption.value = views[at]?.caption ?? "";
     caption.placeholder = views.length ? "Caption" : "Add this view, then write its caption";
-    caption.disabled = again.disabled = remove.disabled = !views.length;
-    link.disabled = page.disabled = !views.length;
-    back.disabled = at <= 0;
-    next.disabled = at + 1 >= views.length;
+    caption.disabled = !views.length;
+    const none = views.length ? "" : "add a view first";
+    for (const button of [again, remove, link, page]) allow(button, none);
+    allow(back, none || (at <= 0 ? "this is the first" : ""));
+    allow(next, none || (at + 1 >= views.length ? "this is the last" : ""));
   };
   // What was written later may be packed earlier: only the last is kept.
   let turn = 0;

@@ -41,6 +41,21 @@ def test_no_rule_of_wcag_is_broken(still_visit):
     assert breaches_at_rest(still_visit) == {}
 
 
+def test_a_button_that_cannot_be_pressed_says_why_to_the_keyboard_and_the_mouse(still_visit):
+    visit, page = still_visit, still_visit.page
+    why_not = page.get_by_role("tooltip", name="Pause: no layout is running")
+    visit.button("Run").focus()
+    visit.insist(lambda: page.keyboard.press("Tab"), why_not.is_visible)
+    page.keyboard.press("Enter")
+    assert visit.number("State") == "Ready to run"
+    page.mouse.move(5, 5)
+    visit.insist(visit.canvas.focus, why_not.is_hidden)
+    visit.insist(lambda: visit.button("Pause").hover(force=True), why_not.is_visible)
+    visit.button("Pause").click(force=True)
+    assert visit.number("State") == "Ready to run"
+    page.mouse.move(5, 5)
+
+
 def test_the_window_is_as_its_person_has_it(still_visit):
     visit, page = still_visit, still_visit.page
     light, dark = page.locator(".mui-light > .header"), page.locator(".mui-dark > .header")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -29,7 +30,7 @@ class OffTargetsVisit(Visit):
     @property
     def search(self):
         """The button that searches; another one takes the open graph."""
-        return self.page.get_by_role("button", name="Search", exact=True)
+        return self.page.get_by_role("button", name=re.compile("^Search: "))
 
     def rows(self, table):
         return self.page.locator(".tabulator").nth(table).locator(".tabulator-row:visible")

@@ -11,7 +11,7 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.session.session import Session
 
@@ -202,8 +202,9 @@ class LongTable:
         with pn.io.hold():
             self.table.show(TableRows(frame, *nothing, "", source.hidden))
             self.said.object = words
-            self.before.param.update(visible=n > BLOCK, disabled=self._first == 0)
-            self.after.param.update(visible=n > BLOCK, disabled=last >= n)
+            self.before.visible = self.after.visible = n > BLOCK
+            allow(self.before, "" if self._first else "these are the first")
+            allow(self.after, "" if last < n else "these are the last")
 
     def _on_row(self, row: int) -> None:
         if self.listed is not None and self._first + row < len(self.listed.rows):

@@ -27,7 +27,7 @@ from genoviz_app.pages.kmers.hits import (
 from genoviz_app.pages.kmers.state import LONG_SECONDS, KmerState
 from genoviz_app.parts.file_button import ExportMenu, file_stem
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.session.lit_sets import Highlight
 
@@ -185,7 +185,7 @@ class HitsPanel:
     def _clear(self, words: str) -> None:
         self._shown = None
         with pn.io.hold():
-            self.light.disabled = True
+            allow(self.light, "write a k-mer that has hits")
             self.table.clear()
             self.before.visible = self.after.visible = False
             self.said.object = words
@@ -199,10 +199,11 @@ class HitsPanel:
             return
         self._shown, last = hits, self._first + len(rows.frame)
         with pn.io.hold():
-            self.light.disabled = False
+            allow(self.light)
             self.table.show(rows)
-            self.before.param.update(visible=len(hits) > BLOCK, disabled=self._first == 0)
-            self.after.param.update(visible=len(hits) > BLOCK, disabled=last >= len(hits))
+            self.before.visible = self.after.visible = len(hits) > BLOCK
+            allow(self.before, "" if self._first else "these are the first")
+            allow(self.after, "" if last < len(hits) else "these are the last")
             if hits.n_hits > len(rows.frame):
                 words = f"showing {self._first + 1:,} to {last:,} of {hits.n_hits:,} hits"
             else:

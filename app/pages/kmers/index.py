@@ -25,7 +25,7 @@ from genoviz_app.pages.kmers.counting import say_seconds
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.file_picker import SequencePicker
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.session import Session
@@ -88,7 +88,8 @@ class IndexPicker(SequencePicker):
             self._session.indexes.open_graph(self._session.opened)
 
     def _show_graph(self, *_events: Any) -> None:
-        self.graph_button.disabled = self._session.opened is None
+        is_open = self._session.opened is not None
+        allow(self.graph_button, "" if is_open else "open a graph on the Pangenome page first")
 
 
 class SaveIndex:
@@ -98,7 +99,10 @@ class SaveIndex:
         self._state = state
         self._writing = Question(state.session, "saving an index", self._on_written)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
-        self.download = file_button(state.session, "Download", self._file, margin=(4, 6, 0, 0))
+        self.download = file_button(
+            state.session, "Download", self._file, margin=(4, 6, 0, 0),
+            description="Download: the index, which opens at once the next time",
+        )  # fmt: skip
         self.path = pmui.TextInput(
             label="Save on the server as", size="small", sizing_mode="stretch_width",
             margin=(12, 0, 2, 0),
@@ -136,7 +140,9 @@ class SaveIndex:
             self.path.value = self.path.value_input = (
                 f"{index.source}{INDEX_ENDING}" if is_file else ""
             )
-            self.download.disabled = index.built.n_bytes > LARGEST_DOWNLOAD
+            n_bytes = index.built.n_bytes
+            too_large = f"{n_bytes / 1e6:,.0f} MB are too many; save it on the server"
+            allow(self.download, too_large if n_bytes > LARGEST_DOWNLOAD else "")
 
     def _save(self, _event: Any) -> None:
         index, text = self._state.index, (self.path.value_input or self.path.value or "").strip()

@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 
 from genoviz_app.pages.kmers.counting import MAX_LETTERS, CountAnswer, say_seconds
 from genoviz_app.pages.kmers.state import STRANDS, KmerState
+from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import WRAPS
 
 REST_SECONDS = 0.12
@@ -122,7 +123,7 @@ class QueryBox:
         problem = state.answer.problem if state.answer is not None else ""
         with pn.io.hold():
             self.field.error_state = bool(problem)
-            self.example.disabled = not has_index
+            allow(self.example, "" if has_index else "open a genome or a graph first")
             if not has_index:
                 self.readout.object = NO_INDEX
             elif state.answer is None:

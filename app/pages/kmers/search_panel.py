@@ -11,7 +11,7 @@ import panel_material_ui as pmui
 from genoviz.analyses.sequences.kmer_trace import Row, SearchStep, find_step
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz_app.pages.kmers.state import KmerState
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 
 LONGEST = 2000
 NOTHING = """<div class="steps"><p>Write a k-mer above: its search is shown here, base by base.</p>
@@ -296,5 +296,6 @@ class SearchPanel:
         with pn.io.hold():
             self.drawing.object = step_html(step, kmer.letters)
             self.sizes.object = sizes_svg(step.sizes, step.step)
-            self.back.disabled = step.step <= 1
-            self.forward.disabled = step.step >= len(kmer.letters)
+            allow(self.back, "" if step.step > 1 else "this is the first base")
+            is_last = step.step >= len(kmer.letters)
+            allow(self.forward, "all bases are taken" if is_last else "")

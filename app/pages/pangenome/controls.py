@@ -12,6 +12,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz_app.pages.pangenome.paths.choice import choose_paths
+from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.plots.legend import short_number
 from genoviz_app.session.layout_run import LayoutRun, RunProgress, RunState
@@ -19,6 +20,7 @@ from genoviz_app.session.layout_settings import backend_options
 
 LOOK_SECONDS = 0.25
 STATE_NAME = "State"
+PAUSE = "hold the layout where it is"
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",
     RunState.READY: "Ready to run",
@@ -60,9 +62,9 @@ class RunControls:
         self._seen_version = -1
         self._seen_state: RunState | None = None
         self._next_look = 0.0
-        self.run_button = _button("Run", "play_arrow", color="primary")
-        self.pause_button = _button("Pause", "pause")
-        self.stop_button = _button("Stop", "stop")
+        self.run_button = _button("Run", "play_arrow", "lay the graph out", color="primary")
+        self.pause_button = _button("Pause", "pause", PAUSE)
+        self.stop_button = _button("Stop", "stop", "end the layout as it is now")
         self.reheat_button = _button(
             "Re-heat", "local_fire_department", "go on from here, late in the schedule"
         )
@@ -104,17 +106,19 @@ class RunControls:
         state, progress = run.state, run.progress
         has_graph, has_layout = run.graph is not None, run.snapshot is not None
         with pn.io.hold():
-            self.run_button.disabled = not has_graph or state.is_active
-            self.pause_button.disabled = not state.is_active
-            self.pause_button.param.update(
-                label="Resume" if state.can_resume else "Pause",
-                icon="play_arrow" if state.can_resume else "pause",
-            )
-            self.stop_button.disabled = not state.is_active
-            self.reheat_button.disabled = (
-                not has_layout or state.is_active or state is RunState.READY
-            )
-            self.reset_button.disabled = not has_graph or state is RunState.READY
+            no_graph = "" if has_graph else "open a graph first"
+            is_under_way = "a layout is under way" if state.is_active else ""
+            at_rest = no_graph or ("" if state.is_active else "no layout is running")
+            at_start = "run a layout first" if state is RunState.READY or not has_layout else ""
+            allow(self.run_button, no_graph or is_under_way)
+            word, icon = ("Resume", "play_arrow") if state.can_resume else ("Pause", "pause")
+            self.pause_button.param.update(label=word, icon=icon)
+            does = "go on from here" if state.can_resume else PAUSE
+            allow(self.pause_button, at_rest, does=f"{word}: {does}")
+            allow(self.stop_button, at_rest)
+            allow(self.reheat_button, no_graph or is_under_way or at_start)
+            is_at_start = "all nodes are where they start" if state is RunState.READY else ""
+            allow(self.reset_button, no_graph or is_at_start)
             self.bar.value = round(100 * progress.fraction) if progress else 0
             self.numbers.object = numbers_html(state, progress)
 
@@ -129,11 +133,11 @@ class RunControls:
             self._run.pause()
 
 
-def _button(label: str, icon: str, explanation: str = "", *, color: str = "default") -> pmui.Button:
+def _button(label: str, icon: str, explanation: str, *, color: str = "default") -> pmui.Button:
     return pmui.Button(
         label=label,
         icon=icon,
-        description=f"{label}: {explanation}" if explanation else None,
+        description=f"{label}: {explanation}",
         color=color,
         variant="contained" if color == "primary" else "outlined",
         size="small",

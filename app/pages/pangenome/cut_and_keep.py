@@ -28,7 +28,7 @@ from genoviz_app.pages.pangenome.nodes.facts import FACTS, empty_html
 from genoviz_app.pages.pangenome.paths.annotations import annotation_name
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
 from genoviz_app.parts.file_button import Writer, file_button, file_stem
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.session.session import Session
 
 MAX_COUNTED_VISITS = 5_000_000
@@ -205,8 +205,9 @@ class CutAndKeep:
         )
         self.pick_button.on_click(lambda _: self.pick())
         self.download = file_button(
-            session, "Download", self._prepare, margin=(12, 0, 0, 0), width=150
-        )
+            session, "Download", self._prepare, margin=(12, 0, 0, 0), width=150,
+            description="Download: these nodes, as the chosen kind of file",
+        )  # fmt: skip
         self.panel = self._arrange()
         self._question = Question(session, "size of a part of the graph", self._on_part)
         for field in (self.source, self.place, self.detour, self.steps, self.bp):
@@ -300,7 +301,8 @@ class CutAndKeep:
         self.part = part
         with pn.io.hold():
             self.size.object = empty_html(text)
-            self.pick_button.disabled = self.download.disabled = part is None
+            for button in (self.pick_button, self.download):
+                allow(button, "" if part is not None else "nothing would be kept; see above")
 
     def _prepare(self) -> tuple[str, Writer]:
         """Return name and writer of the file."""

@@ -24,6 +24,7 @@ from genoviz.errors import ParameterError
 from genoviz.io.graph.layout_files import write_layout
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.file_button import ExportMenu, Writer
+from genoviz_app.parts.questions import allow
 from genoviz_app.session.layout_run import LayoutRun
 from genoviz_app.session.session import Session
 
@@ -69,7 +70,8 @@ class Downloads:
             session,
             {label: partial(self._prepare, ending, makers[ending])
              for label, ending in (FIGURES | LAYOUTS).items()},
-            has_names=False, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+            has_names=False, description="Export: pictures, and the layout",
+            sizing_mode="stretch_width", margin=(0, 0, 8, 0),
         )  # fmt: skip
         self.panel = pmui.Column(
             self.size, self.ground, self.exports,
@@ -79,7 +81,7 @@ class Downloads:
 
     def offer(self) -> None:
         """Offer files only when there is something to save."""
-        self.exports.disabled = self._run.snapshot is None
+        allow(self.exports, "there is no layout yet" if self._run.snapshot is None else "")
 
     def _prepare(self, ending: str, make: Callable[[str], bytes]) -> tuple[str, Writer]:
         name = f"{_file_stem(self._get_name())}{ending}"

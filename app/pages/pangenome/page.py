@@ -40,15 +40,7 @@ from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import OpenGraph, Session
 
-DOCK_PANELS = (
-    PathView,
-    NodeCard,
-    PathList,
-    AnnotationList,
-    Variation,
-    Statistics,
-    CutAndKeep,
-)
+DOCK_PANELS = (PathView, NodeCard, PathList, AnnotationList, Variation, Statistics, CutAndKeep)
 DEFAULT_CHOICE = ColourChoice()
 SECTION: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
 FORMATS = (
@@ -172,7 +164,8 @@ class PangenomePage(Page):
         self._follower.poll()
         if self._session.is_split:
             self._marks.poll()
-        self.dock.poll()
+        if self.dock.poll is not None:
+            self.dock.poll()
         if "downloads" in vars(self):
             self.downloads.offer()
         self._show_notices()

@@ -26,6 +26,7 @@ from genoviz_app.pages.quality.runs import (
 )
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
+from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import PICTURE_CARD
 from genoviz_app.parts.views import LateView, Views
 from genoviz_app.session.address import Address
@@ -82,7 +83,7 @@ class QualityPage(Page):
         self.measure.on_click(lambda _: state.measure())
         self.exact = pmui.Button(
             label="Exact", icon="all_inclusive", size="small", variant="outlined",
-            margin=(8, 0, 6, 0), disabled=True,
+            margin=(8, 0, 6, 0),
             description="Exact: take all pairs of steps, which is slow for long paths",
         )  # fmt: skip
         self.exact.on_click(lambda _: state.measure_exactly())
@@ -140,8 +141,11 @@ class QualityPage(Page):
         state = self.state
         has_layout = state.has_layout
         self.nothing.show(not has_layout)
-        self.measure.disabled = not has_layout or state.measuring.is_open
-        self.exact.disabled = state.measured is None or state.exacting.is_open
+        no_layout = "" if has_layout else "run a layout on the Pangenome page first"
+        allow(self.measure, no_layout or ("it is under way" if state.measuring.is_open else ""))
+        no_sample = "" if state.measured is not None else "press Measure first"
+        is_exacting = "it is under way" if state.exacting.is_open else ""
+        allow(self.exact, no_layout or no_sample or is_exacting)
         self.views.poll()
 
     def make_ready(self) -> None:

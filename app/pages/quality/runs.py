@@ -25,7 +25,7 @@ from genoviz.errors import GenovizError
 from genoviz_app.pages.quality.places import FILL, WORDS, Measured, QualityState, torn_words
 from genoviz_app.parts.file_button import ExportMenu, Writer
 from genoviz_app.parts.opening_bar import TaskBar
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
@@ -89,8 +89,9 @@ class TwoLayouts:
     def __init__(self, state: QualityState) -> None:
         self._state, self.is_shown = state, False
         self.button = pmui.Button(
-            label="Compare", icon="compare", size="small", variant="outlined", margin=(6, 8)
-        )
+            label="Compare", icon="compare", size="small", variant="outlined", margin=(6, 8),
+            description="Compare: the layout that is shown with that of the file, path by path",
+        )  # fmt: skip
         self.button.on_click(lambda _: state.compare())
         self.words = pn.pane.HTML("", stylesheets=[WORDS], sizing_mode="stretch_width")
         self.table = RemoteTable(BOTH_COLUMNS, placeholder="Path", on_row=lambda _: None)
@@ -107,7 +108,8 @@ class TwoLayouts:
     def _show(self, *_events: Any) -> None:
         state, opened = self._state, self._state.session.layout
         measured, other = state.measured, state.other
-        self.button.disabled = opened is None or measured is None
+        no_file = "" if opened is not None else "open a layout of this graph first"
+        allow(self.button, no_file or ("" if measured is not None else "press Measure first"))
         if opened is None or measured is None or other is None:
             self.table.clear()
             self.words.object = f"<p>{_what_to_do(state)}</p>"

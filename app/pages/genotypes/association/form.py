@@ -18,6 +18,7 @@ from genoviz_app.pages.genotypes.association.choices import (
     trait_names,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.questions import allow
 from genoviz_app.parts.words import n_words
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class AssociationForm:
         step = self.task.opening
         with pn.io.hold():
             self.bar.visible = self.cancel_button.visible = step is not None
-            self.run_button.disabled = step is not None
+            allow(self.run_button, "a scan is under way" if step is not None else "")
             if step is not None:
                 self.bar.value = round(100 * (step.fraction or 0.0))
                 self.said.object = f"<p>{escape(step.text)}</p>"

@@ -24,7 +24,7 @@ from genoviz_app.pages.genotypes.association.snp_facts import (
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.one_variant import GenotypeBoxes
@@ -32,6 +32,7 @@ from genoviz_app.session.graph_places import nodes_of
 from genoviz_app.session.lit_sets import Highlight
 
 WIDTH = 330
+NOT_ON_GRAPH = "the open graph does not have the place of this variant"
 NOTHING = "<p>Click a variant: its alleles, genotypes and effect are shown here.</p>"
 BUTTON: dict[str, Any] = {
     "size": "small", "variant": "outlined", "margin": (4, 6, 0, 0),
@@ -88,7 +89,7 @@ class SnpCard:
         )  # fmt: skip
         self.layout_button = pmui.Button(
             label="Show on the layout", icon="hub", **BUTTON,
-            description="Pick the nodes at this place, and list the paths that carry each allele",
+            description="Show on the layout: pick the nodes here; list the paths of each allele",
         )  # fmt: skip
         self.light = light_button(
             state.session, self._lit, "this variant", **{**BUTTON, "icon": None}
@@ -138,7 +139,7 @@ class SnpCard:
         """Pick the nodes, and ask which paths carry which allele."""
         placed, graph = self.placed, self._state.session.opened
         if placed is None:
-            self._state.session.problem = "The open graph does not have the place of this variant."
+            self._state.session.problem = f"{NOT_ON_GRAPH[0].upper()}{NOT_ON_GRAPH[1:]}."
             return
         self._nodes.ask(nodes_of, graph.graph, [placed])
         self._alleles.ask(find_graph_alleles, graph.graph, placed, self._sites)
@@ -170,7 +171,7 @@ class SnpCard:
         with pn.io.hold():
             self.text.object = card_html(state.subject, facts, state.scan)
             self.tools.visible = self.region is not None
-            self.layout_button.disabled = self.placed is None
+            self._allow_layout()
             if is_other:
                 self.paths.visible = False
         self._turn.ask()
@@ -210,4 +211,10 @@ class SnpCard:
         self._sites = None
         with pn.io.hold():
             self.paths.visible = False
-            self.layout_button.disabled = self.placed is None
+            self._allow_layout()
+
+    def _allow_layout(self) -> None:
+        """Offer the layout where the open graph has the place of the variant."""
+        no_graph = "open a graph on the Pangenome page first"
+        lacks = no_graph if self._state.session.opened is None else NOT_ON_GRAPH
+        allow(self.layout_button, lacks if self.placed is None else "")

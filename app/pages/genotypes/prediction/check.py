@@ -15,6 +15,7 @@ from genoviz_app.pages.genotypes.association.form import WORDS
 from genoviz_app.pages.genotypes.prediction.blup_steps import BlupRequest
 from genoviz_app.pages.genotypes.prediction.form import PredictionForm
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.questions import allow
 
 FIELD: dict[str, Any] = {"size": "small", "width": 84, "margin": (8, 8, 0, 0)}
 
@@ -39,7 +40,8 @@ class PredictionCheck:
         self.folds = pmui.Select(label="Folds", options=[2, 3, 5, 10], value=5, **FIELD)
         self.repeats = pmui.Select(label="Repeats", options=[1, 3, 5, 10], value=1, **FIELD)
         self.button = pmui.Button(
-            label="Cross-validate", variant="outlined", size="small", margin=(10, 6, 0, 0)
+            label="Cross-validate", variant="outlined", size="small", margin=(10, 6, 0, 0),
+            description="Cross-validate: predict samples that the model has not seen",
         )  # fmt: skip
         self.cancel_button = pmui.Button(
             label="Cancel", variant="text", size="small", margin=(10, 0, 0, 0), visible=False
@@ -96,7 +98,7 @@ class PredictionCheck:
         step = self.task.opening
         with pn.io.hold():
             self.bar.visible = self.cancel_button.visible = step is not None
-            self.button.disabled = step is not None
+            allow(self.button, "it is under way" if step is not None else "")
             if step is not None:
                 self.bar.value = round(100 * (step.fraction or 0))
             self.said.object = "" if self.result is None else f"<p>{self.words}</p>"

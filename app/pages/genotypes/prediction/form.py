@@ -31,7 +31,7 @@ from genoviz_app.pages.genotypes.prediction.blup_steps import (
 from genoviz_app.pages.genotypes.prediction.request_text import SHARE, TOLERANCES
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.picker_fields import UploadButton
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.server.jobs import KERNELS
 
 WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
@@ -140,7 +140,8 @@ class PredictionForm:
 
     def _make_buttons(self) -> None:
         self.run_button = pmui.Button(
-            label="Run", icon="play_arrow", variant="contained", **BUTTON,
+            label="Run", icon="play_arrow", variant="contained",
+            description="Run: predict breeding values", **BUTTON,
         )  # fmt: skip
         self.pause_button = pmui.Button(label="Pause", variant="outlined", visible=False, **BUTTON)
         self.cancel_button = pmui.Button(label="Cancel", variant="text", visible=False, **BUTTON)
@@ -244,7 +245,7 @@ class PredictionForm:
     def _show(self, *_events: Any) -> None:
         is_running = self.task.is_open
         with pn.io.hold():
-            self.run_button.disabled = is_running
+            allow(self.run_button, "a prediction is under way" if is_running else "")
             self.pause_button.visible = self.cancel_button.visible = is_running
             self.pause_button.label = "Go on" if self.task.is_paused else "Pause"
             self.said.object = f"<p>{self._words()}</p>"

@@ -20,6 +20,7 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
+from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.histograms import Bins, QualityHistogram, bin_values
@@ -83,8 +84,8 @@ class ThresholdBar:
             margin=(14, 4, 0, 4),
         )  # fmt: skip
         self.all_button = pmui.IconButton(
-            icon="filter_alt_off", description="Keep all samples and variants", size="20px",
-            margin=(14, 4, 0, 0),
+            icon="filter_alt_off", size="20px",
+            description="Keep all: analyse all samples and variants again", margin=(14, 4, 0, 0),
         )  # fmt: skip
         self.apply_button.on_click(lambda _: self.apply())
         self.all_button.on_click(lambda _: self._keep_all())
@@ -161,8 +162,10 @@ class ThresholdBar:
         """Say how much passes the draft."""
         state, quality = self._state, self._state.quality
         is_applied = self.draft == state.thresholds
-        self.apply_button.disabled = is_applied or quality is None
-        self.all_button.disabled = state.kept is None and self.draft == Thresholds()
+        no_quality = "the genotypes are still being measured" if quality is None else ""
+        allow(self.apply_button, no_quality or ("these are in force" if is_applied else ""))
+        is_all = state.kept is None and self.draft == Thresholds()
+        allow(self.all_button, "all are kept" if is_all else "")
         if quality is None:
             self.said.object = ""
             return

@@ -14,6 +14,7 @@ from genoviz_app.pages.offtargets.hits.filter import FoundHits, HitFilter
 from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.search.genes import CLASSES
 from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.parts.questions import allow
 from genoviz_app.plots.legend import short_number
 
 ALL, BOTH = "All", "Both"
@@ -73,7 +74,8 @@ class FilterBar:
             width=138, **look,
         )  # fmt: skip
         self.clear_button = pmui.IconButton(
-            icon="filter_alt_off", description="List all hits of all guides", size="20px",
+            icon="filter_alt_off", size="20px",
+            description="All hits: list those of all guides, without a filter",
             margin=(12, 4, 0, 0),
         )  # fmt: skip
         self.panel = pmui.Row(
@@ -124,7 +126,7 @@ class FilterBar:
                     text = place_text(chosen, result)
                     self.place.param.update(value=text, value_input=text)
                 self.place.error_state = False
-                self.clear_button.disabled = chosen == HitFilter()
+                allow(self.clear_button, "no filter is set" if chosen == HitFilter() else "")
         finally:
             self._is_following = False
 

@@ -34,12 +34,13 @@ from genoviz_app.pages.offtargets.search.guide_table import PADDING, guide_width
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
 BLOCK = 1_000
+NO_HIT = "no hit is listed; search first"
 COLUMNS = (
     Column("Guide", share=52),
     Column("Site", share=188, is_html=True, is_sortable=False),
@@ -202,7 +203,7 @@ class HitTable:
         state.param.watch(self._show_view, "result")
         self.light = light_button(
             state.session, self._lit, "all hits that are listed", icon=None, margin=0,
-            disabled=True, sx={
+            sx={
                 "fontSize": "12px", "lineHeight": "20px",
                 "&.MuiButton-sizeSmall": {"padding": "0 7px"},
             },
@@ -217,6 +218,7 @@ class HitTable:
             self.haplotypes.panel,
             sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
         )  # fmt: skip
+        allow(self.light, NO_HIT)
         state.param.watch(self._follow, "found")
         state.param.watch(self._follow_order, "order")
 
@@ -247,12 +249,12 @@ class HitTable:
         """Return what makes a highlight of all hits that are listed."""
         found = self._state.found
         if found is None or not len(found):
-            raise ParameterError("no hit is listed; search first")
+            raise ParameterError(NO_HIT)
         return lambda: highlight_of(found.result, found.rows)
 
     def _follow(self, *_events: Any) -> None:
         found, self._first = self._state.found, 0
-        self.light.disabled = found is None or not len(found)
+        allow(self.light, "" if found is not None and len(found) else NO_HIT)
         if found is None:
             self._rows.drop()
             self._shown = None
@@ -278,8 +280,9 @@ class HitTable:
         last, n = self._first + len(rows.frame), len(found)
         with pn.io.hold():
             self.table.show(rows)
-            self.before.param.update(visible=n > BLOCK, disabled=self._first == 0)
-            self.after.param.update(visible=n > BLOCK, disabled=last >= n)
+            self.before.visible = self.after.visible = n > BLOCK
+            allow(self.before, "" if self._first else "these are the first")
+            allow(self.after, "" if last < n else "these are the last")
             self.said.object = self._words(found, last)
 
     def _words(self, found: FoundHits, last: int) -> str:

@@ -27,7 +27,7 @@ from genoviz_app.pages.offtargets.search.query import (
 from genoviz_app.pages.offtargets.search.running import SearchResult, SearchStep
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.picker_fields import UploadButton
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.words import n_words
 
 OWN = "own"
@@ -148,8 +148,9 @@ class SearchForm:
         self.dna_bulge = self._limit("DNA bulge", limits[1], 0)
         self.rna_bulge = self._limit("RNA bulge", limits[1], 0)
         self.run_button = pmui.Button(
-            label="Search", icon="search", variant="contained", size="small", margin=(12, 8, 4, 0)
-        )
+            label="Search", icon="search", variant="contained", size="small", margin=(12, 8, 4, 0),
+            description="Search: find where the guides may cut (Ctrl+Enter)",
+        )  # fmt: skip
         self.cancel_button = pmui.Button(
             label="Cancel", size="small", variant="text", margin=(12, 0, 4, 0), visible=False
         )
@@ -251,8 +252,10 @@ class SearchForm:
         state, step = self._state, self._state.step
         with pn.io.hold():
             self.guides.error_state = False
-            self.run_button.disabled = state.genome is None or state.is_searching
-            self.example.disabled = state.genome is None
+            no_genome = "open a genome or a graph first" if state.genome is None else ""
+            is_under_way = "a search is under way" if state.is_searching else ""
+            allow(self.run_button, no_genome or is_under_way)
+            allow(self.example, no_genome)
             self.bar.visible = self.cancel_button.visible = step is not None
             if step is not None:
                 self.bar.value = round(100 * step.fraction)

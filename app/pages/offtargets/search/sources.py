@@ -14,6 +14,7 @@ from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import UploadButton
+from genoviz_app.parts.questions import allow
 
 NO_REFERENCE = "None"
 TAKE, TAKE_OTHER = "Search the open graph", "Search {} instead"
@@ -102,11 +103,10 @@ class GraphSource:
         is_graph = genome is not None and genome.is_graph
         is_other = is_graph and opened is not None and genome.planes.graph is not opened.graph
         label = TAKE_OTHER.format(_shorten(opened.title)) if is_other else TAKE
-        self.button.param.update(
-            label=label,
-            disabled=opened is None or (is_graph and not is_other),
-            variant="contained" if is_other else "outlined",
-        )
+        self.button.param.update(label=label, variant="contained" if is_other else "outlined")
+        no_graph = "open a graph on the Pangenome page first" if opened is None else ""
+        is_own = is_graph and not is_other
+        allow(self.button, no_graph or ("this is where guides are searched" if is_own else ""))
         text = OTHER_OPEN.format(opened.title, genome.title) if is_other else ""
         self.said.param.update(object=escape(text), visible=is_other)
 

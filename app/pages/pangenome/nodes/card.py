@@ -27,13 +27,14 @@ from genoviz_app.pages.pangenome.nodes.visits_table import COLUMNS, visited_regi
 from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.file_button import Writer, file_button, file_stem
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import RemoteTable
 from genoviz_app.parts.words import plain_text
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 MAX_COPIED_BASES = 200_000
+NO_BASES = "the file has no bases"
 N_CHIPS = 8
 
 
@@ -70,8 +71,9 @@ class NodeCard:
         )
         self.zoom.on_click(lambda _: self.zoom_picture())
         self.fasta = file_button(
-            session, "FASTA", self._prepare_fasta, margin=(0, 8, 0, 0), width=90
-        )
+            session, "FASTA", self._prepare_fasta, margin=(0, 8, 0, 0), width=90,
+            description="FASTA: the bases of these nodes",
+        )  # fmt: skip
         self.light = light_button(session, self._lit, "these nodes", icon=None, margin=0)
         self.empty = pn.pane.HTML(
             empty_html(NOTHING_PICKED), stylesheets=[FACTS], sizing_mode="stretch_width"
@@ -149,8 +151,9 @@ class NodeCard:
             self.text.object = facts_html(graph, facts, self._ends_of(node) if is_one else None)
             bases = bases_of(graph, node) if is_one else ""
             self.copy.visible = is_one
+            self.copy.why_not = f"{len(bases):,} are too many; save FASTA" if bases else NO_BASES
             self.copy.text = bases if len(bases) <= MAX_COPIED_BASES else ""
-            self.fasta.disabled = graph.node_sequences is None
+            allow(self.fasta, "" if graph.node_sequences is not None else NO_BASES)
             self.chips.show(graph, facts.left, facts.right)
             self.table.show(facts.visits)
 

@@ -14,7 +14,7 @@ from genoviz.analyses.graph.query.path_groups import GROUPINGS, count_node_group
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.choice import PathRows, list_rows
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import TABLE, FittingTable
 from genoviz_app.session.session import Session
 
@@ -22,6 +22,7 @@ GROUP_LABELS = {plural.capitalize(): by for by, plural in GROUPINGS.items()}
 PAGE_SIZE = 40
 EMPTY = "Open a graph to see its paths."
 NO_PATHS = "The graph has no paths."
+NO_ROWS = "no path is listed"
 TITLES = {
     "colour": "",
     "shown": "Shown",
@@ -81,7 +82,12 @@ class PathList:
             label="Search", placeholder="part of a name", width=160, **small
         )
         self.colour = pmui.ColorPicker(
-            label="Colour", value=DARK.categories[0], width=96, disabled=True, **small
+            label="Colour",
+            value=DARK.categories[0],
+            width=96,
+            disabled=True,
+            description="The colour of the selected rows, once Colour has given them one",
+            **small,
         )
         self.buttons = {
             "solo": self._button("Show only", "hide all others", self._solo),
@@ -137,9 +143,9 @@ class PathList:
             variant="outlined",
             color="default",
             margin=(4, 6, 0, 0),
-            disabled=True,
         )
         button.on_click(lambda _: act())
+        allow(button, NO_ROWS)
         return button
 
     def _make_table(self) -> pn.widgets.Tabulator:
@@ -237,8 +243,11 @@ class PathList:
     def _say(self) -> None:
         n_selected, rows = len(self.table.selection), self._rows
         for name, button in self.buttons.items():
-            button.disabled = rows is None or (name != "all" and not n_selected)
-        self.buttons["all"].disabled = not self._hidden
+            if name == "all":
+                why_not = "" if self._hidden else "nothing is hidden"
+            else:
+                why_not = "" if n_selected else "select rows of the table first"
+            allow(button, NO_ROWS if rows is None else why_not)
         self.colour.disabled = not n_selected or not self._colours
         parts = []
         if rows is not None:

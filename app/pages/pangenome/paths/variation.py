@@ -33,7 +33,7 @@ from genoviz_app.pages.pangenome.paths.site_rows import (
 from genoviz_app.pages.pangenome.picture.marks import Mark
 from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import RemoteTable
 from genoviz_app.server.jobs import Job, JobState, describe_problem
 from genoviz_app.session.lit_sets import Highlight
@@ -221,7 +221,9 @@ class Variation:
         graph, is_busy, is_found = self._graph, self._job is not None, self.sites is not None
         with pn.io.hold():
             self.find_button.visible = not is_busy and not is_found
-            self.find_button.disabled = graph is None or graph.n_paths == 0
+            no_graph = "open a graph first" if graph is None else ""
+            has_none = graph is not None and graph.n_paths == 0
+            allow(self.find_button, no_graph or ("the graph has no paths" if has_none else ""))
             self.progress.visible = is_busy
             self.found_controls.visible = is_found
             self.table.count.visible = is_found

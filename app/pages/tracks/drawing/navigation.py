@@ -27,6 +27,7 @@ from genoviz_app.pages.tracks.places import (
 )
 from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.lighting import light_button
+from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.words import write_place
 from genoviz_app.session.lit_sets import Highlight
@@ -158,8 +159,10 @@ class Navigation:
             styles={"max-width": "calc(100vw - 48px)"},
         )
         self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
-        self.back = self._icon("arrow_back", "Back to the region before", self.go_back)
-        self.forward = self._icon("arrow_forward", "Forward again", self.go_forward)
+        self.back = self._icon("arrow_back", "Back: to the region before", self.go_back)
+        self.forward = self._icon(
+            "arrow_forward", "Forward: to the region that was left", self.go_forward
+        )
         self.panel = pmui.Row(
             self.back,
             self.forward,
@@ -325,8 +328,9 @@ class Navigation:
         has_rest = self._visits.comes_to_rest(now)
         if has_rest and self._is_own and region != self._followed:
             self._publish(region)
-        self.back.disabled = not self._visits.history.can_go_back
-        self.forward.disabled = not self._visits.history.can_go_forward
+        history = self._visits.history
+        allow(self.back, "" if history.can_go_back else "this is the first region")
+        allow(self.forward, "" if history.can_go_forward else "this is the newest region")
         drawing = self._browser.drawing
         self.readout.object = (
             f"<p><span>Opening files, then</span><span>{escape(self._asked)}</span></p>"
