@@ -14,6 +14,11 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "genoviz.analyses.graph.query.annotate": ("PlacedAnnotations", "place_annotations"),
+    "genoviz.analyses.graph.query.chromosomes": ("Chromosomes", "find_chromosomes"),
+    "genoviz.collection.layouts": ("iter_layout_collection", "layout_collection"),
+    "genoviz.collection.members": ("GraphCollection", "GraphMember", "read_collection"),
+    "genoviz.collection.reading": ("read_member",),
+    "genoviz.collection.records": ("LayoutPlan", "MemberLayout"),
     "genoviz.analyses.graph.picture.colouring": ("ColourChoice", "Colouring", "make_colouring"),
     "genoviz.analyses.intervals.coverage_index": ("CoverageBins", "CoverageIndex", "DepthSteps"),
     "genoviz.analyses.intervals.depth_steps": ("depth_steps",),

@@ -145,6 +145,17 @@ def check_devices(devices: Sequence[int], backend: Backend) -> None:
         raise ParameterError(f"devices is {found}, needs numbers of GPUs from 0 to {n_devices - 1}")
 
 
+def use_device(device: int | None) -> contextlib.AbstractContextManager:
+    """Return a context in which CuPy uses a GPU, by a stream of its own."""
+    stack = contextlib.ExitStack()
+    if device is not None:
+        import cupy
+
+        stack.enter_context(cupy.cuda.Device(device))
+        stack.enter_context(cupy.cuda.Stream(non_blocking=True))
+    return stack
+
+
 def describe_backend(backend: Backend = "auto") -> str:
     """Return a backend in words, e.g. ``"CPU, 2 threads"`` or ``"GPU NVIDIA H200"``."""
     if resolve_backend(backend) == "cpu":

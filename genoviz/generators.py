@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import wraps
 from inspect import signature
+from queue import Empty, Full, Queue
+from threading import Event, Thread
 from typing import Any, ParamSpec, TypeVar
 
 Step = TypeVar("Step")
@@ -20,6 +22,7 @@ Options = ParamSpec("Options")
 
 SLICE_SECONDS = 0.2
 _MAX_GROWTH = 4
+_WAIT_SECONDS = 0.1
 
 
 def finish(steps: Generator[object, None, Found]) -> Found:
@@ -121,3 +124,54 @@ def iter_slices(
         yield stop, found
         size = (stop - n_done) * min(seconds / took, _MAX_GROWTH)
         n_done = stop
+
+
+def iter_side_by_side(generators: Sequence[Generator[Step, None, None]]) -> Iterator[Step]:
+    """Yield what generators yield, as it comes; the first error ends them all.
+
+    Each generator runs in one thread from its beginning to its end. None gets further ahead than
+    by one item for each of them.
+    """
+    items: Queue = Queue(maxsize=len(generators))
+    stopped = Event()
+
+    def offer(kind: str, value: object) -> bool:
+        while not stopped.is_set():
+            try:
+                items.put((kind, value), timeout=_WAIT_SECONDS)
+            except Full:
+                continue
+            return True
+        return False
+
+    def run(generator: Generator[Step, None, None]) -> None:
+        try:
+            for item in generator:
+                if not offer("item", item):
+                    break
+        except BaseException as error:
+            offer("error", error)
+        finally:
+            generator.close()
+        offer("end", None)
+
+    threads = [Thread(target=run, args=(one,), daemon=True) for one in generators]
+    for thread in threads:
+        thread.start()
+    n_running = len(threads)
+    try:
+        while n_running:
+            try:
+                kind, value = items.get(timeout=_WAIT_SECONDS)
+            except Empty:
+                continue
+            if kind == "error":
+                raise value
+            if kind == "end":
+                n_running -= 1
+            else:
+                yield value
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()

@@ -21,7 +21,9 @@ from tests.conftest import ROOT
 UI = frozenset("panel panel_material_ui param holoviews datashader bokeh pandas xarray".split())
 ANALYSES = ("genoviz.analyses", "genoviz.errors", "genoviz.generators", "genoviz.model")
 BELOW_PAGES = ("opening", "parts", "plots", "server", "session")
-LIBRARY = (*ANALYSES, "genoviz", "genoviz.backend", "genoviz.io", "genoviz.samples")
+LIBRARY = (
+    *ANALYSES, "genoviz", "genoviz.backend", "genoviz.collection", "genoviz.io", "genoviz.samples",
+)  # fmt: skip
 
 
 SHARED_BY_KERNELS = (
@@ -54,6 +56,7 @@ RULES = {
         )
     ),
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
+    "genoviz.collection": Rule((*ANALYSES, "genoviz.backend", "genoviz.collection", "genoviz.io")),
     "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
     "genoviz.analyses.genotypes": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI),
     "genoviz.analyses.graph.picture.rasterize": Rule(

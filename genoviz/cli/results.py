@@ -209,8 +209,13 @@ class ProgressBar:
         self._task = None
         self._stage = ""
 
-    def update(self, stage: str, n_done: float, n_total: float | None, unit: str) -> None:
-        """Show how far a stage is; ``n_total`` None for a stage of unknown length."""
+    def update(
+        self, stage: str, n_done: float, n_total: float | None, unit: str, detail: str = ""
+    ) -> None:
+        """Show how far a stage is; ``n_total`` None for a stage of unknown length.
+
+        ``detail`` stands beside the stage, and may change while it goes on.
+        """
         if self._progress is None:
             return
         if stage != self._stage:
@@ -218,7 +223,8 @@ class ProgressBar:
                 self._progress.remove_task(self._task)
             self._task = self._progress.add_task(stage, total=n_total, unit=unit)
             self._stage = stage
-        self._progress.update(self._task, completed=n_done, total=n_total)
+        shown = f"{stage} {detail}" if detail else stage
+        self._progress.update(self._task, completed=n_done, total=n_total, description=shown)
 
 
 @contextmanager

@@ -158,6 +158,31 @@ def test_preset_gives_the_sizes_that_are_not_given(run, tmp_path):
     assert json.loads(out)["graph"]["n_paths"] == 4
 
 
+def test_all_graphs_of_a_collection_are_laid_out(run, tmp_path):
+    folder, layouts = tmp_path / "genome", tmp_path / "layouts"
+    folder.mkdir()
+    for name in ("chr1", "chr2"):
+        run("simulate", "-n", 200, "-p", 4, "--contig", name, "-o", folder / f"{name}.gfa")
+    options = ["--rounds", 4, "--threads", 1, "--seed", 5, "--backend", "cpu"]
+    code, out, err = run("layout", "--all", folder, "-o", layouts, *options, "--workers", 2)
+    assert (code, err) == (0, "")
+    first, second, last = out.splitlines()
+    assert re.fullmatch(r"chr1: 200 nodes, \d+ steps, laid out in .* s, path stress .*", first)
+    assert (second[:5], last) == ("chr2:", f"wrote {layouts / 'layouts.tsv'}")
+    run("layout", folder / "chr2.gfa", "-o", tmp_path / "alone.lay", *options)
+    assert (layouts / "chr2.lay").read_bytes() == (tmp_path / "alone.lay").read_bytes()
+
+    (folder / "chr3.gfa").write_text("S\t1\n")
+    code, out, err = run("layout", "--all", folder, "-o", layouts, *options, "--json")
+    assert code == 1
+    assert "note: chr3: chr3.gfa, line 1: segment has" in err
+    assert "1 of 3 graphs could not be laid out: chr3" in err
+    rows = json.loads(out)["layouts"]
+    assert [row["is_new"] for row in rows[:2]] == [False, False]
+    assert [row["layout"] for row in rows] == ["chr1.lay", "chr2.lay", ""]
+    assert json.loads(out)["files"][0] == str(layouts / "chr1.lay")
+
+
 def test_a_genome_is_simulated_chromosome_by_chromosome(run, tmp_path):
     folder = tmp_path / "genome"
     code, out, err = run(
@@ -205,6 +230,16 @@ def test_help_has_examples_and_exit_is_zero(run, command):
     ("arguments", "message"),
     [
         (["layout", "GRAPH"], "give -o or --tsv"),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--workers", "2"],
+            "--workers and --devices need --all",
+        ),
+        (["layout", "--all", "GRAPH"], "--all needs -o with a folder, and neither --tsv nor"),
+        (["layout", "--all", "GRAPH", "-o", "-"], "-o - is standard output, but --all writes a"),
+        (
+            ["layout", "--all", "GRAPH", "-o", "x", "--devices", "G0"],
+            "--devices is 'G0', needs numbers of GPUs such as 0,1,2,3",
+        ),
         (
             ["layout", "GRAPH", "-o", "x.png"],
             "-o x.png needs one of the endings .lay, .tsv (.tsv also with .gz)",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
-from queue import Empty, Full, Queue
-from threading import Event, Thread
-from typing import TypeVar
 
 import numpy as np
 
 from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
-from genoviz.backend import array_module, check_devices, load_kernel, resolve_backend
+from genoviz.backend import (
+    array_module,
+    check_devices,
+    load_kernel,
+    resolve_backend,
+    use_device,
+)
+from genoviz.generators import iter_side_by_side
 from genoviz.kernels.offtarget import ANY, MAX_SPAN, Hits, Planes, padding_words
 from genoviz.kernels.offtarget.plan import find_span
 
@@ -27,7 +30,6 @@ _SPLIT = 16
 _PAM_FIRST_GUIDES = 5
 _PAM_FIRST_DENSITY = 0.25
 _N_BASES = np.array([bin(mask).count("1") for mask in range(16)])
-_WAIT_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def iter_search(
     budget = MAX_BUFFER_BYTES // max(len(parts), 1)
 
     def search(part: WordRange) -> Iterator[Found]:
-        with _use_device(part.device):
+        with use_device(part.device):
             run = _PartSearch(request, part, n_levels, budget)
             for wanted in request.iter_searches():
                 yield from run.iter_found(wanted)
@@ -119,17 +121,6 @@ def iter_search(
         return
     for part in parts:
         yield from search(part)
-
-
-def _use_device(device: int | None) -> AbstractContextManager:
-    """Return a context in which CuPy uses a GPU, by a stream of its own."""
-    stack = ExitStack()
-    if device is not None:
-        import cupy
-
-        stack.enter_context(cupy.cuda.Device(device))
-        stack.enter_context(cupy.cuda.Stream(non_blocking=True))
-    return stack
 
 
 class _PartSearch:
@@ -273,57 +264,3 @@ def expected_hits(search: StrandSearch) -> float:
         )
         total += chance * int((search.limits == limit).sum())
     return total * float(np.prod(_N_BASES[search.pattern] / 4))
-
-
-Item = TypeVar("Item")
-
-
-def iter_side_by_side(generators: Sequence[Generator[Item, None, None]]) -> Iterator[Item]:
-    """Yield what generators yield, as it comes; the first error ends them all.
-
-    Each generator runs in one thread from its beginning to its end. None gets further ahead than
-    by one item for each of them.
-    """
-    items: Queue = Queue(maxsize=len(generators))
-    stopped = Event()
-
-    def offer(kind: str, value: object) -> bool:
-        while not stopped.is_set():
-            try:
-                items.put((kind, value), timeout=_WAIT_SECONDS)
-            except Full:
-                continue
-            return True
-        return False
-
-    def run(generator: Generator[Item, None, None]) -> None:
-        try:
-            for item in generator:
-                if not offer("item", item):
-                    break
-        except BaseException as error:
-            offer("error", error)
-        finally:
-            generator.close()
-        offer("end", None)
-
-    threads = [Thread(target=run, args=(one,), daemon=True) for one in generators]
-    for thread in threads:
-        thread.start()
-    n_running = len(threads)
-    try:
-        while n_running:
-            try:
-                kind, value = items.get(timeout=_WAIT_SECONDS)
-            except Empty:
-                continue
-            if kind == "error":
-                raise value
-            if kind == "end":
-                n_running -= 1
-            else:
-                yield value
-    finally:
-        stopped.set()
-        for thread in threads:
-            thread.join()

@@ -15,7 +15,6 @@ from genoviz.cli.common_options import (
     BackendName,
     BackendOption,
     CacheOption,
-    GraphArgument,
     JsonOption,
     SeedOption,
     option,
@@ -28,18 +27,25 @@ from genoviz.cli.results import (
     describe_defects,
     describe_graph,
     describe_stress,
+    is_copy,
     name_of_output,
     print_notes,
     print_results,
     quantity,
+    refuse_standard_output,
     show_progress,
 )
+from genoviz.errors import GenovizError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from genoviz.analyses.graph.layout.run import LayoutSnapshot
+    from genoviz.collection.records import MemberLayout
     from genoviz.model import PangenomeGraph
 
 _SCHEDULE, _SAMPLING, _DESIGN = "Schedule", "Sampling", "Design of the kernel on a GPU"
+_MANY = "Many graphs"
 
 
 class DataLayout(StrEnum):
@@ -219,6 +225,37 @@ FirstPlaces = Annotated[
 ]
 
 
+AllOption = Annotated[
+    bool,
+    option(
+        "Lay out all graphs of a collection: GRAPH is a folder of graphs, a pattern of names in "
+        "quotes, a list in TOML, or a file with several chromosomes. -o is a folder; what is done "
+        "there by the same options is kept.",
+        "--all",
+        panel=_MANY,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    option(
+        "Graphs laid out at the same time on CPUs, each in memory.",
+        within=(1, 1024),
+        show_default="1",
+        panel=_MANY,
+    ),
+]
+Devices = Annotated[
+    str | None,
+    option(
+        "Numbers of GPUs that lay out one graph each at a time: 0,1,2,3.",
+        "--devices",
+        metavar="NUMBERS",
+        show_default="one GPU",
+        panel=_MANY,
+    ),
+]
+
+
 @with_examples(
     "genoviz layout graph.gfa.gz -o graph.lay",
     "genoviz layout graph.gfa -o graph.lay --tsv graph.tsv --seed 7",
@@ -227,13 +264,29 @@ FirstPlaces = Annotated[
     "genoviz layout graph.gfa -o graph.lay --method path-sgd --iterations 60",
     "genoviz layout graph.gfa -o graph.lay --data-layout arrays --backend cuda",
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
+    "genoviz layout --all genome -o layouts",
+    "genoviz layout --all 'graphs/chr*.gfa.gz' -o layouts --devices 0,1,2,3",
 )
 def layout(
-    graph: GraphArgument,
+    graph: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            help="Graph: a GFA or GBZ file, GFA also gzipped; - is standard input. With --all a "
+            "collection.",
+        ),
+    ],
     output: Annotated[
         Path | None,
-        option("Layout to write: .lay, .tsv or .tsv.gz; - writes .lay.", "-o", "--output"),
+        option(
+            "Layout to write: .lay, .tsv or .tsv.gz; - writes .lay. With --all a folder.",
+            "-o",
+            "--output",
+        ),
     ] = None,
+    all_graphs: AllOption = False,
+    workers: Workers = None,
+    devices: Devices = None,
     tsv: Annotated[
         Path | None, option("Layout to write as text: .tsv or .tsv.gz.", "--tsv")
     ] = None,
@@ -271,8 +324,14 @@ def layout(
 
     Where no path leads, guides are made: reference paths of SN, SO and SR tags (rGFA), and walks
     along the links.
+
+    With --all each chromosome of a genome is laid out, the largest first. What was interrupted
+    goes on where it was; a graph that fails is told of, and the others are done.
     """
-    outputs = _check_outputs({"-o": output, "--tsv": tsv})
+    if not all_graphs:
+        if workers is not None or devices is not None:
+            raise typer.BadParameter("--workers and --devices need --all")
+        outputs = _check_outputs({"-o": output, "--tsv": tsv})
     options = {
         "eps": eps,
         "initialisation": initialisation.value,
@@ -285,6 +344,17 @@ def layout(
     }
     method = _find_method(method, of_sgd, {"--quality": quality, "--rounds": rounds})
     options |= of_sgd if method is Method.path_sgd else _find_rounds(quality, rounds)
+    if all_graphs:
+        if output is None or tsv is not None or start is not None:
+            raise typer.BadParameter("--all needs -o with a folder, and neither --tsv nor --start")
+        refuse_standard_output("-o", output, "--all writes a folder of layouts")
+        plan = {"method": method.value, "options": options, "stress_samples": stress_samples}
+        plan["paths"] = tuple(path) if path else None
+        where = {"n_workers": workers or 1, "devices": _parse_devices(devices)}
+        _layout_all(
+            graph, output, plan, where | {"backend": backend.value, "cache": cache}, as_json
+        )
+        return
     began = time.perf_counter()
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
@@ -358,6 +428,7 @@ def _run(
     """Return the last snapshot of the layout."""
     from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
     from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
+    from genoviz.collection.layouts import slice_seconds
     from genoviz.io.graph.layout_files import read_layout
 
     bar.update("Preparing", 0, None, "")
@@ -366,22 +437,13 @@ def _run(
         graph,
         start=None if start is None else read_layout(start, graph),
         paths=paths or None,
-        slice_seconds=_slice_seconds(graph.n_nodes, options["n_threads"]),
+        slice_seconds=slice_seconds(graph.n_nodes, options["n_threads"]),
         backend=backend.value,
         **options,
     )
     for snapshot in snapshots:
         bar.update("Layout", snapshot.n_updates, snapshot.n_updates_total, "updates")
     return snapshot
-
-
-def _slice_seconds(n_nodes: int, n_threads: int | None) -> float | None:
-    """Return how often to look at the layout, which copies it.
-
-    Slices end by the clock, and each has random numbers of its own; so a run that is to be
-    repeated to the bit has none.
-    """
-    return None if n_threads == 1 else max(0.2, n_nodes * 5e-7)
 
 
 def _write(final: LayoutSnapshot, outputs: dict[str, Path]) -> None:
@@ -444,3 +506,61 @@ def _add_stress(
     bar.update("Folds and crossings", 0, None, "")
     results |= {"stress": progress.stress, "defects": count_defects(graph, final.layout)}
     sentences += [describe_stress(progress.stress), describe_defects(results["defects"])]
+
+
+def _parse_devices(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    numbers = text.split(",")
+    if not all(number.strip().isdecimal() for number in numbers):
+        raise typer.BadParameter(f"--devices is {text!r}, needs numbers of GPUs such as 0,1,2,3")
+    return [int(number) for number in numbers]
+
+
+def _layout_all(
+    source: Path, folder: Path, plan: dict[str, Any], where: dict[str, Any], as_json: bool
+) -> None:
+    """Lay out all graphs of a collection, and print what came of each."""
+    from genoviz.collection.layouts import iter_layout_collection
+    from genoviz.collection.members import iter_read_collection
+    from genoviz.collection.records import SUMMARY, TABLE, LayoutPlan, as_row
+    from genoviz.io.files.replace_file import protect_inputs
+
+    if is_copy(source):
+        raise typer.BadParameter("--all needs a folder, a pattern or a file, not a stream")
+    with show_progress() as bar:
+        for progress in iter_read_collection(source, cache=where["cache"]):
+            bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
+        collection = progress.collection
+        n_told = 0
+        with protect_inputs(member.path for member in collection):
+            for progress in iter_layout_collection(collection, folder, LayoutPlan(**plan), **where):
+                rank = min(len(progress.layouts) + 1, len(collection))
+                detail = f"{rank} of {len(collection)}: {progress.name} {progress.stage}"
+                bar.update("Layouts", progress.share, 1.0, "", detail)
+                for made in progress.layouts[n_told:] if progress.name else ():
+                    print_notes(*(f"{made.name}: {text}" for text in _notes(made)))
+                n_told = max(n_told, len(progress.layouts))
+    layouts = progress.layouts
+    results = {
+        "layouts": [as_row(made) | {"is_new": made.is_new} for made in layouts],
+        "files": [str(made.path) for made in layouts if not made.problem]
+        + [str(folder / TABLE), str(folder / SUMMARY)],
+    }
+    sentences = [_describe_layout(made) for made in layouts if not made.problem]
+    print_results(results, [*sentences, f"wrote {folder / TABLE}"], as_json=as_json)
+    failed = [made.name for made in layouts if made.problem]
+    if failed:
+        raise GenovizError(
+            f"{len(failed):,} of {len(layouts):,} graphs could not be laid out: {', '.join(failed)}"
+        )
+
+
+def _notes(made: MemberLayout) -> Sequence[str]:
+    return (made.problem,) if made.problem else (made.note,) if made.note else ()
+
+
+def _describe_layout(made: MemberLayout) -> str:
+    stress = "" if made.stress is None else f", path stress {made.stress:.4g}"
+    how = f"laid out in {made.seconds:.2f} s" if made.is_new else "was laid out before"
+    return f"{made.name}: {made.n_nodes:,} nodes, {made.n_steps:,} steps, {how}{stress}"

@@ -74,13 +74,32 @@ def load_entry(
         return None
 
 
-def _load(
-    folder: Path, facts: Mapping[str, Any], wants: Callable[[str], bool]
-) -> Generator[Progress, None, Entry | None]:
+def load_facts(folder: Path, facts: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return all that an entry says of itself, without a look at its arrays, or None.
+
+    Parameters
+    ----------
+    folder, facts
+        As for `load_entry`.
+    """
+    try:
+        return _load_manifest(folder, facts)
+    except Exception:  # as in `load_entry`
+        return None
+
+
+def _load_manifest(folder: Path, facts: Mapping[str, Any]) -> dict[str, Any] | None:
     manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     if manifest.pop("checksum") != checksum_of_manifest(manifest):
         return None
-    if any(manifest[name] != value for name, value in facts.items()):
+    return manifest if all(manifest[name] == value for name, value in facts.items()) else None
+
+
+def _load(
+    folder: Path, facts: Mapping[str, Any], wants: Callable[[str], bool]
+) -> Generator[Progress, None, Entry | None]:
+    manifest = _load_manifest(folder, facts)
+    if manifest is None:
         return None
     entries = manifest.pop("arrays")
     arrays = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.io.files.array_cache import Entry, load_entry, store_entry
+from genoviz.io.files.array_cache import Entry, load_entry, load_facts, store_entry
 from genoviz.io.files.file_source import Source, entry_folder
 from genoviz.model import ByteStrings, PangenomeGraph
 
@@ -43,9 +43,19 @@ def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, No
             return False
     except OSError:
         return False
-    more = {"has_sequences": graph.node_sequences is not None, "notes": list(graph.notes)}
+    more = {
+        "has_sequences": graph.node_sequences is not None,
+        "notes": list(graph.notes),
+        "sizes": [graph.n_nodes, graph.n_steps, graph.total_length],
+    }
     entry = Entry(_facts(source) | more, _to_arrays(graph))
     return (yield from store_entry(entry_folder(GROUP, source.path), entry))
+
+
+def peek_sizes(source: Source) -> tuple[int, int, int] | None:
+    """Return nodes, steps and bp of the cached graph of a file, or None; reads no array."""
+    facts = load_facts(entry_folder(GROUP, source.path), _facts(source))
+    return tuple(facts["sizes"]) if facts and "sizes" in facts else None
 
 
 def _facts(source: Source) -> dict[str, Any]:

@@ -76,6 +76,18 @@ def estimate_gbz(path: Path) -> int:
 
     It is 0 for a file that is not a GBZ, or whose beginning is damaged.
     """
+    counts = count_gbz(path)
+    if counts is None:
+        return 0
+    n_slots, n_steps = counts
+    return 5 * n_steps + 120 * n_slots + 4 * path.stat().st_size
+
+
+def count_gbz(path: Path) -> tuple[int, int] | None:
+    """Return how many IDs of nodes and how many steps a GBZ file says at its beginning that it has.
+
+    None stands for a file that is not a GBZ, or whose beginning is damaged.
+    """
     with path.open("rb") as file:
         start = np.frombuffer(file.read(_START_BYTES), np.uint8)
     reader = ElementReader(path, start)
@@ -84,9 +96,8 @@ def estimate_gbz(path: Path) -> int:
         _check_header(reader, "a GBWT", GBWT_TAG, _GBWT_VERSIONS)
         n_sequences, size, offset, alphabet = (reader.element() for _ in range(4))
     except FileFormatError:
-        return 0
-    n_steps, n_nodes = max(size - n_sequences, 0) // 2, max(alphabet - offset, 0) // 2
-    return 5 * n_steps + 120 * n_nodes + 4 * path.stat().st_size
+        return None
+    return max(alphabet - offset, 0) // 2, max(size - n_sequences, 0) // 2
 
 
 def _check_header(reader: ElementReader, name: str, tag: int, versions: tuple[int, ...]) -> int:

@@ -81,7 +81,7 @@ def guide_graph(graph: PangenomeGraph, *, seed: int = 0) -> GuidedGraph:
     has_paths = bool(is_guided.any())
     if is_guided.all():
         return GuidedGraph(graph, 0, 0, np.empty(0, np.uint32), np.zeros(1, np.int64), "")
-    with_references = graph if has_paths else _add_references(graph)
+    with_references = graph if has_paths else add_reference_paths(graph)
     n_references = with_references.n_paths - graph.n_paths
     is_guided[with_references.steps >> 1] |= n_references > 0
     is_wanted = ~is_guided if has_paths else np.ones(graph.n_nodes, bool)
@@ -130,7 +130,7 @@ def graph_to_measure(graph: PangenomeGraph) -> PangenomeGraph:
     return graph if has_paths else guide_graph(graph).graph
 
 
-def _add_references(graph: PangenomeGraph) -> PangenomeGraph:
+def add_reference_paths(graph: PangenomeGraph) -> PangenomeGraph:
     """Return the graph with a path for each run of reference nodes of rGFA."""
     tags = graph.node_tags
     if tags is None:

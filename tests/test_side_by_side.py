@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from genoviz.analyses.offtargets.search import iter_side_by_side
+from genoviz.generators import iter_side_by_side
 from tests.waiting import PATIENCE
 
 

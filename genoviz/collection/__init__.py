@@ -1,0 +1,1 @@
+"""Many graphs as one: the chromosomes of a genome, read and laid out one after the other."""

@@ -1,0 +1,284 @@
+"""Graphs of a genome: a folder, a pattern of names, a list in TOML, or the parts of one file."""
+
+from __future__ import annotations
+
+import glob
+import re
+import tomllib
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from genoviz.analyses.graph.query.chromosomes import (
+    find_chromosomes,
+)
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.generators import in_one_go
+from genoviz.io.files.content import missing
+from genoviz.io.files.file_source import find_source
+from genoviz.io.graph.cache import peek_sizes
+from genoviz.io.graph.gbz_parts import count_gbz
+from genoviz.io.graph.reader import iter_read_graph
+
+ENDINGS = (".gfa", ".gbz", ".rgfa")
+PACKED = (".gz", ".bgz")
+GRAPHS = "graphs"
+_NUMBERS = re.compile(r"(\d+)")
+_STEPS_PER_BYTE, _STEPS_PER_PACKED_BYTE = 0.1, 0.4
+
+
+@dataclass(frozen=True)
+class GraphMember:
+    """One graph of a collection.
+
+    Attributes
+    ----------
+    name
+        Its own in the collection: that of its file without endings, of its chromosome, or as the
+        list names it.
+    path
+        The file.
+    part
+        The chromosome or component of the file, as `find_chromosomes` names it; None is all of it.
+    n_nodes, n_steps, length
+        Its sizes, bp for the last; None where only reading the file would tell.
+    n_bytes
+        Size of the file.
+    """
+
+    name: str
+    path: Path
+    part: str | None = None
+    n_nodes: int | None = None
+    n_steps: int | None = None
+    length: int | None = None
+    n_bytes: int = 0
+
+    @property
+    def weight(self) -> float:
+        """Steps, or about as many where they are not known."""
+        if self.n_steps is not None:
+            return float(self.n_steps)
+        is_packed = self.path.suffix.lower() in PACKED
+        return self.n_bytes * (_STEPS_PER_PACKED_BYTE if is_packed else _STEPS_PER_BYTE)
+
+
+@dataclass(frozen=True, repr=False)
+class GraphCollection:
+    """Graphs that belong together, such as the chromosomes of a genome.
+
+    Attributes
+    ----------
+    source
+        What it was read from.
+    members
+        The graphs, in the order of the list or of their names, numbers by size: chr2, chr10.
+    """
+
+    source: str
+    members: tuple[GraphMember, ...]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __iter__(self) -> Iterator[GraphMember]:
+        return iter(self.members)
+
+    def __getitem__(self, name: str) -> GraphMember:
+        """Return the member of a name.
+
+        Raises
+        ------
+        ParameterError
+            If there is none.
+        """
+        for member in self.members:
+            if member.name == name:
+                return member
+        some = ", ".join(self.names[:4])
+        raise ParameterError(f"the collection has no graph named {name!r}; it has {some}")
+
+    def __repr__(self) -> str:
+        return f"GraphCollection({len(self)} graphs: {', '.join(self.names[:3])}, ...)"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the members."""
+        return tuple(member.name for member in self.members)
+
+    @property
+    def largest_first(self) -> tuple[GraphMember, ...]:
+        """The members, those with the most steps first, as far as steps are known."""
+        return tuple(sorted(self.members, key=lambda member: -member.weight))
+
+
+@dataclass(frozen=True)
+class CollectionProgress:
+    """How far the reading of a collection is; the last report has the collection."""
+
+    stage: str
+    n_bytes_done: int
+    n_bytes_total: int
+    collection: GraphCollection | None = None
+
+
+def iter_read_collection(
+    source: str | PathLike[str], *, cache: bool = True
+) -> Iterator[CollectionProgress]:
+    """Yield how far the reading of a collection is; the last report has the collection.
+
+    No graph is read, except where the collection is one file: then its chromosomes are looked for
+    (see `find_chromosomes`). Sizes come from the cache, or from what a GBZ says at its beginning.
+
+    Parameters
+    ----------
+    source
+        One of
+
+        - a folder: each GFA and GBZ file in it is a graph;
+        - a pattern of files: ``graphs/chr*.gfa.gz``;
+        - a TOML file with a table ``[graphs]`` of names and files, relative to its own folder:
+          ``chr1 = "chr1.gfa.gz"``, or ``chr6 = {file = "all.gbz", part = "chr6"}`` for a part of
+          a file;
+        - one GFA or GBZ file: each chromosome in it is a graph.
+    cache
+        Whether to keep graphs that are read in the user's cache folder, and to use it.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no graph, or the list or a file is not as it needs to be.
+    ParameterError
+        If two graphs have one name.
+    """
+    path = Path(source)
+    if path.is_dir():
+        members = _name_files(_list_folder(path), path)
+    elif not path.exists() and glob.has_magic(str(source)):
+        found = [Path(name) for name in glob.glob(str(source), recursive=True)]  # noqa: PTH207
+        members = _name_files([each for each in found if each.is_file()], path)
+    elif path.suffix.lower() == ".toml":
+        members = _read_list(path)
+    else:
+        members = yield from _read_parts(path, cache)
+    members = tuple(map(_add_sizes, members))
+    yield CollectionProgress("Done", 1, 1, GraphCollection(str(source), members))
+
+
+@in_one_go(iter_read_collection)
+def read_collection(last: CollectionProgress) -> GraphCollection:
+    """Return the graphs of a genome; see :func:`iter_read_collection`."""
+    return last.collection
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_file() and _is_graph(path)]
+
+
+def _is_graph(path: Path) -> bool:
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return name.endswith(ENDINGS) and not name.startswith(".")
+
+
+def _stem(path: Path) -> str:
+    name = path.name
+    for ending in (*PACKED, *ENDINGS):
+        if name.lower().endswith(ending):
+            name = name[: -len(ending)]
+    return name or path.name
+
+
+def _name_files(paths: list[Path], source: Path) -> list[GraphMember]:
+    if not paths:
+        raise FileFormatError(source, "has no graph, needs files that end in .gfa, .gfa.gz or .gbz")
+    by_name: dict[str, Path] = {}
+    for path in sorted(paths):
+        name = _stem(path)
+        if name in by_name:
+            raise ParameterError(
+                f"{by_name[name].name} and {path.name} would both be named {name!r}, "
+                "needs one graph for each name"
+            )
+        by_name[name] = path
+    return [GraphMember(name, by_name[name]) for name in sorted(by_name, key=_natural)]
+
+
+def _natural(name: str) -> list[tuple[int, int | str]]:
+    """Return what sorts chr2 before chr10, and both before chrX."""
+    parts = _NUMBERS.split(name)
+    return [(0, int(part)) if k % 2 else (1, part.lower()) for k, part in enumerate(parts) if part]
+
+
+def _read_list(path: Path) -> list[GraphMember]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise missing(path) from None
+    except UnicodeDecodeError as error:
+        raise FileFormatError(path, "is not text in UTF-8") from error
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(path, f"is not TOML: {error}") from error
+    graphs = content.get(GRAPHS)
+    if not isinstance(graphs, Mapping) or not graphs:
+        raise FileFormatError(
+            path, f'has no table [{GRAPHS}], needs one with lines such as chr1 = "chr1.gfa.gz"'
+        )
+    return [_listed(path, name, entry) for name, entry in graphs.items()]
+
+
+def _listed(path: Path, name: str, entry: Any) -> GraphMember:
+    if isinstance(entry, str):
+        entry = {"file": entry}
+    if (
+        not isinstance(entry, Mapping)
+        or not {"file"} <= entry.keys() <= {"file", "part"}
+        or not all(isinstance(value, str) and value for value in entry.values())
+        or not name
+    ):
+        raise FileFormatError(
+            path,
+            f'{name!r} is {entry!r}, needs a file ("chr1.gfa.gz") or '
+            '{file = "all.gbz", part = "chr1"}',
+        )
+    file = path.absolute().parent / entry["file"]
+    if not file.is_file():
+        raise FileFormatError(path, f"{name!r} names {entry['file']}, and there is no such file")
+    return GraphMember(name, file, entry.get("part"))
+
+
+def _read_parts(path: Path, cache: bool) -> Generator[CollectionProgress, None, list[GraphMember]]:
+    graph = None
+    for progress in iter_read_graph(path, sequences=False, cache=cache):
+        graph = progress.graph
+        yield CollectionProgress(progress.stage, progress.n_bytes_done, progress.n_bytes_total)
+    yield CollectionProgress("Finding chromosomes", 0, 1)
+    chromosomes = find_chromosomes(graph)
+    names, sizes = chromosomes.names, chromosomes.sizes(graph)
+    members = [
+        GraphMember(name, path, name if len(names) > 1 else None, *own)
+        for name, own in zip(names, sizes, strict=True)
+    ]
+    return sorted(members, key=lambda member: _natural(member.name))
+
+
+def _add_sizes(member: GraphMember) -> GraphMember:
+    """Return a member with what can be known of its sizes without reading it."""
+    path = member.path
+    try:
+        member = replace(member, n_bytes=path.stat().st_size)
+        if member.part is not None or member.n_nodes is not None:
+            return member
+        source = find_source(path)
+        sizes = peek_sizes(source) if source else None
+        if sizes is not None:
+            return replace(member, n_nodes=sizes[0], n_steps=sizes[1], length=sizes[2])
+        counts = count_gbz(path) if path.suffix.lower() == ".gbz" else None
+        return member if counts is None else replace(member, n_steps=counts[1])
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,88 @@
+"""The graph of one member of a collection, all of a file or a part of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from genoviz.analyses.graph.query.chromosomes import (
+    Chromosomes,
+    find_chromosomes,
+    take_chromosome,
+)
+from genoviz.collection.members import GraphMember
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.generators import in_one_go
+from genoviz.io.graph.gfa import GfaProgress
+from genoviz.io.graph.reader import iter_read_graph
+from genoviz.model import PangenomeGraph
+
+
+class MemberReader:
+    """Reads members; of a file with several, the graph of all is kept between them.
+
+    It is memory-mapped from the cache where the cache is used and the file is worth it. Several
+    threads may read at once.
+
+    Parameters
+    ----------
+    sequences, cache
+        As for `iter_read_graph`.
+    """
+
+    def __init__(self, *, sequences: bool = True, cache: bool = True) -> None:
+        self._options = {"sequences": sequences, "cache": cache}
+        self._lock = threading.Lock()
+        self._whole: tuple[Path, PangenomeGraph, Chromosomes] | None = None
+
+    def iter_read(self, member: GraphMember) -> Iterator[GfaProgress]:
+        """Yield how far the reading of a member is; the last report has its graph.
+
+        Raises
+        ------
+        FileFormatError
+            If the file cannot be read.
+        ParameterError
+            If it has no such part.
+        """
+        if member.part is None:
+            yield from iter_read_graph(member.path, **self._options)
+            return
+        with self._lock:
+            if self._whole is None or self._whole[0] != member.path:
+                self._whole = None
+                self._whole = yield from self._read_whole(member.path)
+            _, graph, chromosomes = self._whole
+        yield GfaProgress("Taking its part", 0, 1)
+        try:
+            part = take_chromosome(graph, chromosomes, member.part)
+        except ParameterError as error:
+            raise FileFormatError(member.path, str(error)) from None
+        yield GfaProgress("Done", 1, 1, part)
+
+    def _read_whole(
+        self, path: Path
+    ) -> Generator[GfaProgress, None, tuple[Path, PangenomeGraph, Chromosomes]]:
+        graph = None
+        for progress in iter_read_graph(path, **self._options):
+            graph = progress.graph
+            yield replace(progress, graph=None)
+        return path, graph, find_chromosomes(graph)
+
+
+def iter_read_member(
+    member: GraphMember, *, sequences: bool = True, cache: bool = True
+) -> Iterator[GfaProgress]:
+    """Yield how far the reading of a member of a collection is; the last report has its graph.
+
+    See `MemberReader` for many members of one file.
+    """
+    return MemberReader(sequences=sequences, cache=cache).iter_read(member)
+
+
+@in_one_go(iter_read_member)
+def read_member(last: GfaProgress) -> PangenomeGraph:
+    """Return the graph of a member of a collection; see :func:`iter_read_member`."""
+    return last.graph
