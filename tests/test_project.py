@@ -38,11 +38,11 @@ PACKAGE_OF_IMPORT = {
 }
 EXTRAS_OF_FOLDER = {
     "genoviz": ("app", "cuda12"),  # of [app] only xarray, which `rasterize` returns
-    "app": ("app", "cuda12"),
+    "app": ("app", "notebook", "cuda12"),
     "benchmarks": ("app", "test", "peers", "cuda12"),
     "data_samples": (),
-    "notebooks": ("app", "test"),
-    "tests": ("app", "test", "cuda12"),
+    "notebooks": ("app", "notebook", "test"),
+    "tests": ("app", "notebook", "test", "cuda12"),
 }
 OURS = {*EXTRAS_OF_FOLDER, "genoviz_app"}
 

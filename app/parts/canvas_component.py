@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,15 @@ Made = tuple[Any, Message]
 log = logging.getLogger(__name__)
 
 
-def join_scripts(paths: Sequence[Path]) -> str:
-    """Return modules as one, for Panel hands a component over as one text.
+def join_scripts(paths: Sequence[Path], *, is_default: bool = False) -> str:
+    """Return modules as one, for Panel and widgets hand a component over as one text.
 
-    Each may import from those before it; the last exports ``render``.
+    Each may import from those before it; the last exports ``render``, for Panel by its name, and
+    for widgets as the default.
     """
     parts = [_as_function(path.stem, path.read_text()) for path in paths]
-    return "\n".join([*parts, f"export const render = ${paths[-1].stem}.render;"])
+    start, end = ("default { render:", " }") if is_default else ("const render =", "")
+    return "\n".join([*parts, f"export {start} ${paths[-1].stem}.render{end};"])
 
 
 def _as_function(name: str, text: str) -> str:
@@ -52,16 +54,37 @@ def _as_function(name: str, text: str) -> str:
     return f"const ${name} = (() => {{\n{text}\nreturn {{ {', '.join(exported)} }};\n}})();"
 
 
-class CanvasComponent(JSComponent):
+class Listening:
+    """What a browser's messages are heard with, by their kinds."""
+
+    def listen(self, kind: str, callback: Callable[[Message], None]) -> None:
+        """Call back with each message of a kind, once the canvas has taken it in."""
+        self._listeners.setdefault(kind, []).append(callback)
+
+    @cached_property
+    def _listeners(self) -> dict[str, list[Callable[[Message], None]]]:
+        return {}
+
+    def send(self, message: Message) -> None:
+        """Send a message to the browser; under the document lock."""
+        self._send_msg(message)
+
+    def _handle_msg(self, data: Message) -> None:
+        for callback in self._listeners.get(data.get("kind", ""), ()):
+            callback(data)
+
+
+class CanvasComponent(Listening, JSComponent):
     """A canvas that tells what its person does, and takes messages."""
 
     answer = param.Dict({}, doc="The browser's last message; only the browser sets it.")
 
     __abstract = True
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__(**params)
-        self._listeners: dict[str, list[Callable[[Message], None]]] = {}
+    @property
+    def document(self) -> Any:
+        """Bokeh's document of the tab whose message or event is answered at this moment."""
+        return pn.state.curdoc
 
     @property
     def _linked_properties(self) -> tuple[str, ...]:
@@ -79,18 +102,6 @@ class CanvasComponent(JSComponent):
     def _on_message(self, document: Any, message: Message) -> None:
         with set_curdoc(document):
             self._handle_msg(message)
-
-    def listen(self, kind: str, callback: Callable[[Message], None]) -> None:
-        """Call back with each message of a kind, once the canvas has taken it in."""
-        self._listeners.setdefault(kind, []).append(callback)
-
-    def send(self, message: Message) -> None:
-        """Send a message to the browser; under the document lock."""
-        self._send_msg(message)
-
-    def _handle_msg(self, data: Message) -> None:
-        for callback in self._listeners.get(data.get("kind", ""), ()):
-            callback(data)
 
 
 def pack_arrays(arrays: dict[str, np.ndarray]) -> Message:
@@ -151,7 +162,7 @@ class FrameLoop:
         self._is_wanted = self._is_drawing = False
         self._ready: Made | None = None
         self._in_flight_since: float | None = None
-        canvas.listen("hello", lambda _message: self.attach(pn.state.curdoc))
+        canvas.listen("hello", lambda _message: self.attach(canvas.document))
         canvas.listen("painted", self._on_painted)
         canvas.listen("resize", lambda _message: self.request())
 

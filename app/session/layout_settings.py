@@ -9,6 +9,7 @@ import param
 from genoviz.analyses.graph.layout.multilevel import QUALITIES
 from genoviz.analyses.graph.layout.path_records import INITIALISATIONS
 from genoviz.backend import cuda_is_available, describe_backend
+from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
 
@@ -113,6 +114,26 @@ class LayoutSettings(param.Parameterized):
         label="Backend",
         doc="Where the layout is computed and drawn.",
     )
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> LayoutSettings:
+        """Return settings with some options by name.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such option, or it cannot have the value.
+        """
+        known = [name for name in cls.param if name != "name"]
+        for name in options:
+            if name not in known:
+                raise ParameterError(
+                    f"{name} is no option of a layout; they are {', '.join(known)}"
+                )
+        try:
+            return cls(**options)
+        except ValueError as error:
+            raise ParameterError(f"{error}") from None
 
     @property
     def title(self) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
 from functools import partial
 from html import escape
 from typing import Any
 
-import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.model import PangenomeGraph
-from genoviz_app.pages.pangenome.controls import RunControls
+from genoviz_app.pages.pangenome.controls import STATE_TEXT, RunControls, plain
 from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
 from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
-from genoviz_app.pages.pangenome.picture.live_picture import LivePicture, is_served
+from genoviz_app.pages.pangenome.picture.frame_maker import Shown
+from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.styles import (
     CARD,
     LEGEND,
@@ -24,9 +25,9 @@ from genoviz_app.parts.styles import (
     WRAPS,
     in_narrow_window,
 )
-from genoviz_app.plots.graph_picture import StressFigure, stress_curve
-from genoviz_app.plots.legend import legend_html
-from genoviz_app.server.jobs import KERNELS
+from genoviz_app.plots.graph_picture import StressFigure
+from genoviz_app.plots.legend import legend_html, short_number
+from genoviz_app.server.jobs import KERNELS, describe_problem
 from genoviz_app.session.layout_run import LayoutRun, RunState, Submit
 from genoviz_app.session.layout_settings import LayoutSettings
 
@@ -51,7 +52,9 @@ SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shap
 
 
 class LayoutView(pn.viewable.Viewer):
-    """A graph that unfolds when Run is pressed; shows itself in a notebook cell.
+    """A graph that unfolds when Run is pressed, as a part of a Panel page.
+
+    In a notebook cell it shows itself as the `LayoutWidget` of its run.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ class LayoutView(pn.viewable.Viewer):
     Examples
     --------
     >>> from genoviz_app import LayoutView                           # doctest: +SKIP
-    >>> LayoutView(genoviz.read_gfa("graph.gfa"))                   # doctest: +SKIP
+    >>> LayoutView(genoviz.read_gfa("graph.gfa")).servable()        # doctest: +SKIP
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class LayoutView(pn.viewable.Viewer):
         super().__init__(**params)
         self.run = run or LayoutRun(LayoutSettings(), submit)
         self.settings = self.run.settings
+        self._widget: Any = None
         self.picture = LivePicture(self.run)
         self.bar = PictureBar(self.picture)
         self.controls = RunControls(self.run)
@@ -124,6 +128,17 @@ class LayoutView(pn.viewable.Viewer):
     def __panel__(self) -> Any:
         pn.state.onload(self.start_polling)
         return self.panel
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return what a notebook cell shows; no server stands behind it."""
+        try:
+            from genoviz_app.pages.pangenome.layout_widget import LayoutWidget
+        except ModuleNotFoundError as error:
+            install = "pip install 'genoviz[app,notebook]'"
+            return {"text/plain": f"A LayoutView in a cell needs {error.name}: {install}"}
+        if self._widget is None:
+            self._widget = LayoutWidget(run=self.run)
+        return self._widget._repr_mimebundle_(**options)
 
     def _show_start(self, *_events: Any) -> None:
         if self.run.state is RunState.READY:
@@ -171,15 +186,8 @@ class StressChart:
         self._seen: tuple = ()
         self._next_look = 0.0
         place: dict[str, Any] = {"sizing_mode": "stretch_both", "min_height": 180, "margin": 0}
-        if is_served():
-            self._figure = StressFigure()
-            self._draw = self._draw_figure
-            self.pane = pn.pane.Bokeh(self._figure.figure, **place)
-        else:  # a notebook, which may show the same view in two cells
-            self._pipe = hv.streams.Pipe(data=((), 1))
-            self._draw = lambda *data: self._pipe.send(data)
-            curve = hv.DynamicMap(_curve, streams=[self._pipe])
-            self.pane = pn.pane.HoloViews(curve, linked_axes=False, **place)
+        self._figure = StressFigure()
+        self.pane = pn.pane.Bokeh(self._figure.figure, **place)
 
     def poll(self) -> None:
         """Draw again when the run has a new value."""
@@ -187,24 +195,17 @@ class StressChart:
         if now < self._next_look:
             return
         self._next_look = now + LOOK_SECONDS
+        if self._figure.figure.document is None:
+            return  # nobody sees it yet
         history = tuple(self._run.history)
         n_iterations = self._run.n_iterations
         if (id(self._run.history), len(history), n_iterations) != self._seen:
             self._seen = (id(self._run.history), len(history), n_iterations)
-            self._draw(history, n_iterations)
+            self._show(history, n_iterations)
 
-    def _draw_figure(self, history: tuple, n_iterations: int) -> None:
+    def _show(self, history: tuple, n_iterations: int) -> None:
         draw = partial(self._figure.show, history, n_iterations=n_iterations)
-        document = self._figure.figure.document
-        if document is None:
-            draw()
-        else:
-            document.add_next_tick_callback(draw)
-
-
-def _curve(data: tuple) -> hv.Overlay:
-    history, n_iterations = data
-    return stress_curve(history, n_iterations=n_iterations)
+        self._figure.figure.document.add_next_tick_callback(draw)
 
 
 class PictureBar:
@@ -274,12 +275,7 @@ class PictureBar:
         if seen == self._seen_legend:
             return
         self._seen_legend = seen
-        legend = legend_html(shown.legend, shown.colouring.palette)
-        notices = (problem, distortion, _stride_text(stride, shown.n_nodes))
-        spans = "".join(
-            f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
-        )
-        self.legend.object = f'<div class="strip">{legend}{spans}</div>'
+        self.legend.object = strip_html(shown, problem)
 
     def _on_shape(self, event: Any) -> None:
         if event.new != self._picture.fitting.shape:
@@ -293,6 +289,33 @@ def _icon_button(icon: str, description: str, act: Any) -> pmui.IconButton:
     )
     button.on_click(lambda _: act())
     return button
+
+
+def strip_html(shown: Shown, problem: str) -> str:
+    """Return what stands under a picture: its legend, and what one should know of it."""
+    picture = shown.picture
+    legend = legend_html(shown.legend, shown.colouring.palette)
+    distortion = shape_text(picture.viewport, picture.fold)
+    notices = (problem, distortion, _stride_text(picture.stride, shown.n_nodes))
+    spans = "".join(
+        f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
+    )
+    return f'<div class="strip">{legend}{spans}</div>'
+
+
+def progress_text(run: LayoutRun) -> str:
+    """Return in one line how far a run is."""
+    parts, progress = [STATE_TEXT[run.state]], run.progress
+    if run.error is not None:
+        return describe_problem(run.error)
+    if progress is not None:
+        if run.state is not RunState.LOADED:
+            parts.append(f"iteration {progress.iteration} of {progress.n_iterations}")
+        if run.state is RunState.RUNNING and progress.updates_per_second:
+            parts.append(f"{short_number(progress.updates_per_second)} updates/s")
+        if progress.stress is not None and math.isfinite(progress.stress.mean):
+            parts.append(f"path stress {plain(progress.stress.mean, 3)}")
+    return " · ".join(parts)
 
 
 def _stride_text(stride: int, n_nodes: int) -> str:

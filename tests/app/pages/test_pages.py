@@ -235,30 +235,6 @@ def test_the_sample_field_shows_what_is_open_and_opens_nothing_by_itself(dashboa
     assert "Open" not in field.groups
 
 
-def test_a_view_outside_a_server_draws_itself():
-    from genoviz_app import LayoutView
-
-    view = LayoutView()
-    picture = view.picture.frames
-    pn.panel(view).get_root()
-    picture.view[()]  # an empty picture, whose ranges nobody has chosen
-    view.run.set_graph(read_gfa(get_sample("simulated")))
-    poll_until(view.poll, lambda: picture.view[()].dimension_values("index").max() > 0)
-    start = picture.viewport
-    view.run.is_paced = False
-    view.run.run()
-    poll_until(view.poll, lambda: view.run.state == "finished")
-    picture.view[()]
-    finished = picture.viewport
-    assert finished != start
-    view.picture.zoom(2)
-    picture.view[()]
-    assert picture.viewport == finished.zoomed(2)
-    view.picture.fit()
-    picture.view[()]
-    assert picture.viewport == finished
-
-
 def test_pages_are_built_when_first_shown_and_kept(dashboard):
     first = dashboard.page
     assert first.slug == "pangenome"

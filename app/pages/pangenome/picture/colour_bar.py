@@ -19,7 +19,7 @@ from genoviz.io.graph.node_table import read_node_table
 from genoviz.model import PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
 from genoviz_app.pages.pangenome.paths.choice import choose_paths, listed_names
-from genoviz_app.pages.pangenome.picture.frame_maker import MAKER
+from genoviz_app.pages.pangenome.picture.frame_maker import MAKER, ColouringCache
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.picker_fields import UploadButton
 
@@ -174,12 +174,8 @@ class ColourBar:
         self.choose(ColourChoice("table", column=names[0]))
 
     def _offer_modes(self) -> None:
-        graph, colourings = self._graph, self._picture.colourings
-        lacking = set() if graph is not None and graph.n_paths else set(PATH_MODES)
-        if graph is None or graph.node_sequences is None or not len(graph.node_sequences.data):
-            lacking.add("gc")
-        if colourings.annotations is None:
-            lacking.add("annotation")
+        graph = self._graph
+        lacking = lacking_modes(graph, self._picture.colourings)
         if graph is None:
             lacking.add("table")
         if self.mode.value in lacking:
@@ -271,6 +267,16 @@ def _read_table(
         path = Path(folder) / Path(name).name
         path.write_bytes(content)
         return graph, read_node_table(path, graph)
+
+
+def lacking_modes(graph: PangenomeGraph | None, colourings: ColouringCache) -> set[str]:
+    """Return the modes for which a graph, and what was opened with it, lack what they need."""
+    lacking = set() if graph is not None and graph.n_paths else set(PATH_MODES)
+    if graph is None or graph.node_sequences is None or not len(graph.node_sequences.data):
+        lacking.add("gc")
+    if colourings.annotations is None:
+        lacking.add("annotation")
+    return lacking
 
 
 def offered_groups(lacking: Collection[str] = ()) -> dict[str, dict[str, str]]:

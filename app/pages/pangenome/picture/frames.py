@@ -1,35 +1,24 @@
-"""Frames of the live picture: of a person's own view or of the layout; and what is pointed at.
-
-In a notebook no server shows the picture: HoloViews draws and sends the frames. A notebook tells of
-a zoom through HoloViews' streams alone, and does not say what it has painted.
-"""
+"""Frames of the live picture: of a person's own view or of the layout; and what is pointed at."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import holoviews as hv
-import numpy as np
-
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import explain_gpu_failure
 from genoviz.errors import BackendError
 from genoviz_app.pages.pangenome.picture.frame import Frame, Palette, frame_message
-from genoviz_app.pages.pangenome.picture.graph_canvas import GraphCanvas
+from genoviz_app.pages.pangenome.picture.graph_canvas import GraphCanvas, GraphView
 from genoviz_app.parts.canvas_component import FrameLoop, Message
-from genoviz_app.plots.graph_picture import empty_image, index_image, streamed_picture
 
 RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-render")
 """Draws the frames of all tabs; the kernels release the interpreter lock."""
 Draw = Callable[[int, int, Viewport | None], Frame | None]
 Ready = tuple[tuple[Frame, bool], Message]
-SIZE = (700, 480)
-N_REMEMBERED = 16
 Line = tuple[float, float, float, float]
 
 
@@ -49,6 +38,8 @@ class PictureFrames(FrameLoop):
         Called under the document lock when the view has changed.
     on_failed
         Called under the document lock with the error of a frame that could not be drawn.
+    view
+        The canvas; by default one of a page.
 
     Attributes
     ----------
@@ -66,10 +57,11 @@ class PictureFrames(FrameLoop):
         on_shown: Callable[[Frame], None] = lambda _frame: None,
         on_moved: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda _error: None,
+        view: GraphView | None = None,
     ) -> None:
         self._draw, self._has_news = draw, has_news
         self._on_shown, self._on_moved = on_shown, on_moved
-        self.view = GraphCanvas(sizing_mode="stretch_both", min_height=240, margin=0)
+        self.view = view or GraphCanvas(sizing_mode="stretch_both", min_height=240, margin=0)
         super().__init__(
             self.view,
             RENDERER,
@@ -146,83 +138,6 @@ class PictureFrames(FrameLoop):
         self.follows = False
         self._on_moved()
         self.request()
-
-
-class NotebookFrames:
-    """Does in a notebook what `PictureFrames` does in a server, with the same arguments.
-
-    Attributes
-    ----------
-    view
-        The HoloViews object to show.
-    """
-
-    def __init__(
-        self,
-        draw: Draw,
-        *,
-        has_news: Callable[[], bool],
-        on_shown: Callable[[Frame], None],
-        on_moved: Callable[[], None],
-        on_failed: Callable[[Exception], None],
-    ) -> None:
-        del on_failed  # whoever runs the cell sees the error
-        self._draw, self._has_news = draw, has_news
-        self._on_shown, self._on_moved = on_shown, on_moved
-        self._pipe = hv.streams.Pipe(data=0)
-        self._own_view: Viewport | None = None
-        self._told: tuple = ()
-        self._shown: deque[tuple] = deque(maxlen=N_REMEMBERED)
-        self.viewport: Viewport | None = None
-        self.view = streamed_picture(self._make_image, [self._pipe, hv.streams.RangeXY()])
-
-    def pump(self) -> None:
-        """Draw if there is something new."""
-        if self._has_news():
-            self.request()
-
-    def request(self) -> None:
-        """Draw again."""
-        self._pipe.send(self._pipe.data + 1)
-
-    def follow(self) -> None:
-        """Let the view follow the layout again."""
-        self._own_view = None
-        self.request()
-
-    def show(self, viewport: Viewport) -> None:
-        """Show a given view from now on."""
-        self._own_view = viewport
-        self.request()
-
-    def detach(self) -> None:
-        """Do nothing; a notebook closes no tab."""
-
-    def _make_image(self, data: int, x_range: Any, y_range: Any) -> hv.Image:
-        del data
-        if self._is_moved(x_range, y_range):
-            self._own_view = Viewport(*x_range, *y_range, *SIZE)
-        frame = self._draw(*SIZE, self._own_view)
-        if frame is None:
-            return empty_image()
-        view, last = frame.viewport, self.viewport
-        self.viewport = view
-        self._shown.append((view.x_min, view.x_max, view.y_min, view.y_max))
-        self._on_shown(frame)
-        if view != last:
-            self._on_moved()
-        return index_image(frame.indices, frame.viewport, frame.palette)
-
-    def _is_moved(self, x_range: Any, y_range: Any) -> bool:
-        """Return whether the ranges are a person's, rather than those of a frame shown before."""
-        if x_range is None or y_range is None:
-            return False
-        ranges = (*x_range, *y_range)
-        if ranges == self._told:
-            return False
-        self._told = ranges
-        is_of_frame = any(np.allclose(ranges, shown, rtol=1e-6, atol=0) for shown in self._shown)
-        return bool(self._shown) and not is_of_frame  # an empty picture has ranges of its own
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,9 @@ The browser moves the last frame about by itself and tells the view; frames make
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from genoviz.errors import ParameterError
 from genoviz_app.parts.canvas_component import (
     SHARED_SCRIPTS,
     CanvasComponent,
+    Listening,
     Message,
     join_scripts,
 )
@@ -25,16 +29,19 @@ SCRIPT_NAMES = (
     "view", "frame", "detail", "labels", "furniture", "gestures", "picture", "main",
 )  # fmt: skip
 HINT = "Open a graph, and its picture appears here"
+NO_GRAPH = "LayoutWidget(graph) shows a graph"
 
 
-def canvas_script() -> str:
-    """Return the browser's side as one module."""
+def canvas_script(*, is_widget: bool = False) -> str:
+    """Return the browser's side as one module, of a page or of a notebook's widget."""
+    names = (*SCRIPT_NAMES, "widget") if is_widget else SCRIPT_NAMES
     shared = [SHARED_SCRIPTS / f"{name}.js" for name in SHARED_NAMES]
-    return join_scripts([*shared, *(SCRIPTS / f"{name}.js" for name in SCRIPT_NAMES)])
+    paths = [*shared, *(SCRIPTS / f"{name}.js" for name in names)]
+    return join_scripts(paths, is_default=is_widget)
 
 
-class GraphCanvas(CanvasComponent):
-    """A canvas that shows frames, and tells where its person looks and points.
+class GraphView(Listening):
+    """What a graph's canvas tells and is told, wherever it is shown.
 
     Kinds of messages are ``hello`` (a browser shows the canvas), ``resize``, ``view``, ``painted``,
     ``point``, ``leave``, ``click``, ``select``, ``fit`` and ``escape``.
@@ -47,16 +54,9 @@ class GraphCanvas(CanvasComponent):
         What the canvas shows, as far as it has been told; None before.
     """
 
-    summary = param.String("Pangenome graph", doc="What a screen reader says of the picture.")
-    hint = param.String(HINT, doc="What to do, where there is nothing to draw; else empty.")
-
-    _esm = canvas_script()
-
-    def __init__(self, **params: Any) -> None:
-        super().__init__(**params)
-        self.size = (0, 0)
-        self.viewport: Viewport | None = None
-        self._n_moves = 0
+    size: tuple[int, int] = (0, 0)
+    viewport: Viewport | None = None
+    _n_moves = 0
 
     def send(self, message: Message) -> None:
         """Send a message to the browser; under the document lock."""
@@ -82,6 +82,71 @@ class GraphCanvas(CanvasComponent):
         if "moves" in data:
             self._n_moves = int(data["moves"])
         super()._handle_msg(data)
+
+
+class GraphCanvas(GraphView, CanvasComponent):
+    """A canvas of a page that shows frames, and tells where its person looks and points."""
+
+    summary = param.String("Pangenome graph", doc="What a screen reader says of the picture.")
+    hint = param.String(HINT, doc="What to do, where there is nothing to draw; else empty.")
+
+    _esm = canvas_script()
+
+
+class KernelLoop:
+    """Has things done in the thread that answers the widget's messages, as a document has."""
+
+    def __init__(self, lock: threading.RLock) -> None:
+        self._loop, self._lock = asyncio.get_running_loop(), lock
+
+    def add_next_tick_callback(self, callback: Callable[[], None]) -> None:
+        """Call back soon; from any thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._call, callback)
+        except RuntimeError:  # the browser's page is gone, and its loop with it
+            return
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> None:
+        """Call back later; from the thread of the loop."""
+        self._loop.call_later(seconds, self._call, callback)
+
+    def _call(self, callback: Callable[[], None]) -> None:
+        with self._lock:
+            callback()
+
+
+class WidgetCanvas(GraphView):
+    """The canvas of a `LayoutWidget`: its messages go through the kernel."""
+
+    def __init__(self, widget: Any) -> None:
+        self._widget = widget
+
+    @property
+    def document(self) -> KernelLoop:
+        """What has things done in this thread."""
+        return KernelLoop(self._widget.lock)
+
+    @property
+    def hint(self) -> str:
+        """What to do, where there is nothing to draw."""
+        return self._widget._hint
+
+    @hint.setter
+    def hint(self, text: str) -> None:
+        self._widget._hint = NO_GRAPH if self._widget.graph is None else text
+
+    @property
+    def summary(self) -> str:
+        """What a screen reader says of the picture."""
+        return self._widget._summary
+
+    @summary.setter
+    def summary(self, text: str) -> None:
+        self._widget._summary = text
+
+    def _send_msg(self, message: Message) -> None:
+        content = {name: value for name, value in message.items() if name != "data"}
+        self._widget.send(content, [message["data"]] if "data" in message else None)
 
 
 def bounds_of(view: Viewport) -> list[float]:

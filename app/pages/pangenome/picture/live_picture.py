@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import panel as pn
 
 from genoviz.analyses.graph.picture.colouring import ColourChoice, Colouring
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
@@ -25,10 +24,9 @@ from genoviz_app.pages.pangenome.picture.frames import (
     RENDERER,
     FoundNode,
     Hovering,
-    NotebookFrames,
     PictureFrames,
 )
-from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, Message
+from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, GraphView, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import has_edge_index, plane_ends
 from genoviz_app.session.layout_run import LayoutRun
@@ -44,10 +42,17 @@ class LivePicture:
 
     All callbacks are called under the document lock.
 
+    Parameters
+    ----------
+    run
+        The layout.
+    canvas
+        Where it is shown; by default a new canvas of a page.
+
     Attributes
     ----------
     pane
-        The Panel object to place on a page.
+        The canvas, to be placed on a page.
     choice
         What to colour by; call `refresh` after a change.
     colourings
@@ -58,7 +63,7 @@ class LivePicture:
         What is on the screen, or None.
     """
 
-    def __init__(self, run: LayoutRun, *, makes_frames: Any = None) -> None:
+    def __init__(self, run: LayoutRun, *, canvas: GraphView | None = None) -> None:
         self.choice = ColourChoice()
         self.colourings = ColouringCache()
         self.fitting = Fitting()
@@ -80,28 +85,22 @@ class LivePicture:
             hovering=self.hovering,
             get_choice=lambda: self.choice,
         )
-        makes_frames = makes_frames or (PictureFrames if is_served() else NotebookFrames)
-        self.frames = makes_frames(
+        self.frames = PictureFrames(
             self._maker.draw,
             has_news=self._has_news,
             on_shown=self._on_shown,
             on_moved=self._on_moved,
             on_failed=run.lose_positions,
+            view=canvas,
         )
-        if isinstance(self.frames, PictureFrames):
-            self.pane = self.frames.view
-            self._listen()
-        else:
-            self.pane = pn.pane.HoloViews(
-                self.frames.view, sizing_mode="stretch_both", min_height=240, linked_axes=False
-            )
+        self.pane = self.frames.view
+        self._listen()
 
     def poll(self) -> None:
         """Draw again if the run has moved on."""
         self.follow_graph()
         self.frames.pump()
-        if isinstance(self.frames, PictureFrames):
-            self._describe()
+        self._describe()
 
     def follow_graph(self) -> None:
         """Forget what was pointed out, if the run has another graph."""
@@ -302,12 +301,6 @@ class LivePicture:
             summary = describe_picture(self._run, self.viewport, self.fold)
             if self.pane.summary != summary:
                 self.pane.summary = summary
-
-
-def is_served() -> bool:
-    """Return whether a server's browser tab is being made, rather than a notebook's output."""
-    document = pn.state.curdoc
-    return document is not None and document.session_context is not None
 
 
 def describe_picture(run: LayoutRun, view: Viewport | None, fold: Fold | None) -> str:

@@ -14,14 +14,33 @@ from genoviz_app.pages.pangenome.downloads import LIGHT_GROUND, NO_GROUND, Downl
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel
 from tests.app.conftest import poll_until
+from tests.app.pages.pangenome.test_frames import Document
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
 def view():
     view = LayoutView(read_gfa(get_sample("simulated")))
     poll_until(view.poll, lambda: view.run.snapshot is not None)
-    view.picture.frames.view[()]
+    view.picture.pane._send_msg = lambda _message: None
+    view.picture.frames.attach(Document())
+    size = {"width": 700, "height": 480}
+    view.picture.pane._handle_msg({"kind": "resize", "bounds": [0, 1, 0, 1], **size, "moves": 0})
+    paint(view)
     return view
+
+
+def paint(view):
+    """Draw anew, and answer as a browser that has painted it."""
+    frames = view.picture.frames
+    goal = frames.n_painted + 2  # the first may have been on its way
+
+    def act():
+        frames.request()
+        frames.document.tick()
+        view.picture.pane._handle_msg({"kind": "painted", "n": frames._n_sent})
+
+    wait_until(lambda: frames.n_painted >= goal, act)
 
 
 @pytest.fixture
@@ -63,12 +82,12 @@ def test_the_present_view_is_shown_with_its_marks_and_labels(downloads, view):
     assert ">here<" in whole
     assert ">found<" in whole
     picture.zoom(8)
-    picture.frames.view[()]
+    paint(view)
     near = downloads._figure(".svg").decode()
     assert near.count("M") < whole.count("M")
     downloads.ground.value = LIGHT_GROUND
     picture.fit()
-    picture.frames.view[()]
+    paint(view)
     assert f'fill="{LIGHT.ink}"/>' in downloads._figure(".svg").decode()
     picture.set_mark("found", None)
     picture.set_labels("found", [])

@@ -13,7 +13,6 @@ from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
 from genoviz_app.pages.pangenome.picture import frames, live_picture
 from genoviz_app.pages.pangenome.picture.fitting import Shape
-from genoviz_app.pages.pangenome.picture.frames import PictureFrames
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel
 from genoviz_app.server.jobs import JobPool
@@ -54,7 +53,7 @@ class Tab:
 
     def __init__(self, run):
         self.run, self.sent, self.document = run, [], Document()
-        self.picture = LivePicture(run, makes_frames=PictureFrames)
+        self.picture = LivePicture(run)
         self.picture.pane._send_msg = self.sent.append
         self.picture.frames.attach(self.document)
         self.tell("resize", bounds=[0, 1, 0, 1], width=WIDTH, height=HEIGHT, moves=0)

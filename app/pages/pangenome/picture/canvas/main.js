@@ -18,10 +18,8 @@ const STYLE = `
 `;
 const LOST = "No node is in sight here. Show everything";
 
-// Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
-let nSent = 0;
-
-export function render({ model }) {
+// The elements of a picture, which tells what its person does by a function.
+export function placePicture(send) {
   const frame = document.createElement("div");
   frame.className = "picture";
   const style = document.createElement("style");
@@ -39,10 +37,6 @@ export function render({ model }) {
   wayBack.hidden = true;
   frame.append(style, canvas, ring, wayBack);
 
-  const send = (message) => {
-    nSent += 1;
-    model.answer = { ...message, message: nSent };
-  };
   const picture = new Picture(canvas, wayBack, send);
   new Gestures(canvas, picture);
   wayBack.addEventListener("click", () => {
@@ -53,18 +47,30 @@ export function render({ model }) {
     event.preventDefault();
     canvas.dispatchEvent(new WheelEvent("wheel", event));
   });
-  const showTexts = () => {
-    canvas.setAttribute("aria-label", model.summary);
-    picture.hint = model.hint;
-    picture.requestDraw();
-  };
-  showTexts();
-  model.on(["summary", "hint"], showTexts);
-  model.on("msg:custom", (message) => picture.take(message));
   const observer = new ResizeObserver(([entry]) => {
     picture.resize(entry.contentRect.width, entry.contentRect.height);
   });
   observer.observe(frame);
-  model.on("remove", () => observer.disconnect());
+  const showTexts = (summary, hint) => {
+    canvas.setAttribute("aria-label", summary);
+    picture.hint = hint;
+    picture.requestDraw();
+  };
+  return { frame, picture, showTexts, remove: () => observer.disconnect() };
+}
+
+// Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
+let nSent = 0;
+
+export function render({ model }) {
+  const { frame, picture, showTexts, remove } = placePicture((message) => {
+    nSent += 1;
+    model.answer = { ...message, message: nSent };
+  });
+  const showWords = () => showTexts(model.summary, model.hint);
+  showWords();
+  model.on(["summary", "hint"], showWords);
+  model.on("msg:custom", (message) => picture.take(message));
+  model.on("remove", remove);
   return frame;
 }

@@ -33,12 +33,18 @@ export class Picture {
     this.pointer = null;
     this.box = null;
     this.hint = "";
+    this.waiting = "Waiting for the server; what is shown can still be moved";
     this.isFolded = this.isLost = false;
     this.isDrawing = false;
     this.painted = null;
     this.waitsSince = null;
     this.tellTimer = null;
     this.pointTimer = null;
+  }
+
+  // Whether no frame has come yet, and nobody says why.
+  get isBare() {
+    return this.frame.view === null && this.hint === "";
   }
 
   get hasNode() {
@@ -278,7 +284,7 @@ export class Picture {
       drawTooltip(context, view, ...this.pointer, this.hover.text);
     }
     if (this.waitsSince !== null && performance.now() - this.waitsSince > PATIENCE_MILLISECONDS) {
-      drawNotice(context, view, "Waiting for the server; what is shown can still be moved");
+      drawNotice(context, view, this.waiting);
     }
   }
 
