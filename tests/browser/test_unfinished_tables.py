@@ -78,3 +78,25 @@ LAID_OUT = """async () => {
 def test_what_a_figure_is_in_may_change_often(visit):
     visit.until(lambda: visit.page.locator(".bk-Figure").count() > 0)
     assert visit.page.evaluate(LAID_OUT) < 20
+
+
+# How many ms are between two looks of FilePond at its fields, after something that happens.
+LOOKS = """(event) => new Promise((done) => {
+  const {readers} = window.__framePainter, looks = []
+  const look = () => {
+    looks.push(performance.now())
+    if (looks.length < 8) return
+    readers.splice(readers.indexOf(look), 1)
+    done((looks.at(-1) - looks[0]) / (looks.length - 1))
+  }
+  readers.push(look)
+  if (event) window.dispatchEvent(new Event(event))
+})"""
+
+
+def test_a_page_at_rest_is_not_looked_at_in_each_frame(visit):
+    """FilePond looks sixty times a second unless it is told not to."""
+    visit.until(lambda: visit.n_painted > 0)
+    visit.until(lambda: visit.page.evaluate(LOOKS, "") > 150)
+    visit.until(lambda: visit.page.evaluate(LOOKS, "dragenter") < 150)
+    assert visit.errors == []
