@@ -80,5 +80,5 @@ $(APP): pyproject.toml constraints.txt | $(BIN)/python
 	$(warm_up)
 
 $(TEST): pyproject.toml constraints.txt | $(BIN)/python
-	$(call install,$(call with_gpu,app$(comma)genetics$(comma)notebook$(comma)test$(comma)dev,$(TEST_EXTRA)))
+	$(call install,$(call with_gpu,app$(comma)cluster$(comma)genetics$(comma)notebook$(comma)test$(comma)dev,$(TEST_EXTRA)))
 	$(warm_up)

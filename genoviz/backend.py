@@ -27,6 +27,9 @@ from typing import Any, Literal
 from genoviz.errors import BackendError, ParameterError
 
 Backend = Literal["auto", "cpu", "cuda"]
+Scheduler = Any
+"""Where work is shared out to other machines: the address of a scheduler of Dask, or a client of
+``distributed``; None for this process alone. See `genoviz.cluster`."""
 BACKENDS: tuple[str, ...] = ("auto", "cpu", "cuda")
 VARIABLE = "NUMBA_THREADING_LAYER"
 LAYERS = "threadsafe"

@@ -41,3 +41,7 @@ class BackendError(GenovizError, RuntimeError):
 
 class DownloadError(GenovizError):
     """A public sample could not be fetched, or is not the file that was expected."""
+
+
+class ClusterError(GenovizError, RuntimeError):
+    """What was to run on other machines cannot: no scheduler, no workers, or others than needed."""

@@ -28,7 +28,8 @@ def commands_of(document):
     text = document.read_text(encoding="utf-8")
     lines = [*INDENTED.findall(text), *COMMAND.findall("\n".join(FENCED.findall(text)))]
     found = [line.split(" #")[0].strip() for line in lines]
-    return [command for command in found if not command.startswith(NOT_RUN)]
+    # test_cluster has a scheduler.
+    return [each for each in found if not each.startswith(NOT_RUN) and "--scheduler" not in each]
 
 
 @pytest.fixture

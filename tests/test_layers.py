@@ -24,6 +24,7 @@ BELOW_PAGES = ("opening", "parts", "plots", "server", "session")
 LIBRARY = (
     *ANALYSES, "genoviz", "genoviz.backend", "genoviz.collection", "genoviz.io", "genoviz.samples",
 )  # fmt: skip
+BELOW_ANALYSES = ("genoviz.backend", "genoviz.cluster", "genoviz.kernels")
 
 
 SHARED_BY_KERNELS = (
@@ -57,11 +58,10 @@ RULES = {
     ),
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
     "genoviz.collection": Rule((*ANALYSES, "genoviz.backend", "genoviz.collection", "genoviz.io")),
-    "genoviz.analyses": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels")),
-    "genoviz.analyses.genotypes": Rule((*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI),
-    "genoviz.analyses.graph.picture.rasterize": Rule(
-        (*ANALYSES, "genoviz.backend", "genoviz.kernels"), UI - {"xarray"}
-    ),
+    "genoviz.cluster": Rule(("genoviz", "genoviz.cluster", "genoviz.errors")),
+    "genoviz.analyses": Rule((*ANALYSES, *BELOW_ANALYSES)),
+    "genoviz.analyses.genotypes": Rule((*ANALYSES, *BELOW_ANALYSES), UI),
+    "genoviz.analyses.graph.picture.rasterize": Rule((*ANALYSES, *BELOW_ANALYSES), UI - {"xarray"}),
     "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "genoviz_app")),
     "genoviz.__main__": Rule(("genoviz.cli",)),
     "genoviz_app": Rule((*LIBRARY, "genoviz_app"), frozenset({"cupy", "numba", "scipy"})),

@@ -37,12 +37,12 @@ PACKAGE_OF_IMPORT = {
     "yaml": "pyyaml",
 }
 EXTRAS_OF_FOLDER = {
-    "genoviz": ("app", "cuda12"),  # of [app] only xarray, which `rasterize` returns
+    "genoviz": ("app", "cluster", "cuda12"),  # of [app] only xarray, which `rasterize` returns
     "app": ("app", "notebook", "cuda12"),
-    "benchmarks": ("app", "test", "peers", "cuda12"),
+    "benchmarks": ("app", "cluster", "test", "peers", "cuda12"),
     "data_samples": (),
     "notebooks": ("app", "notebook", "test"),
-    "tests": ("app", "notebook", "test", "cuda12"),
+    "tests": ("app", "cluster", "notebook", "test", "cuda12"),
 }
 OURS = {*EXTRAS_OF_FOLDER, "genoviz_app"}
 

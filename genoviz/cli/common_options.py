@@ -45,6 +45,16 @@ GraphArgument = Annotated[
 BackendOption = Annotated[
     BackendName, option("Where to compute; auto is a GPU if there is one.", "--backend")
 ]
+SchedulerOption = Annotated[
+    str | None,
+    option(
+        "Share the work out to the workers of this scheduler of Dask, as tcp://head:8786; needs "
+        "genoviz[cluster].",
+        "--scheduler",
+        metavar="ADDRESS",
+        show_default="none: this machine alone",
+    ),
+]
 SeedOption = Annotated[int, option("Names all random numbers.", "--seed", within=(0, MAX_SEED))]
 JsonOption = Annotated[bool, option("Print the results as JSON, for other programs.", "--json")]
 CacheOption = Annotated[

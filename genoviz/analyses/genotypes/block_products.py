@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.genotypes.variant_blocks import product_blocks, variant_blocks
-from genoviz.backend import Backend
+from genoviz.analyses.genotypes.progress import Progress, report_steps
+from genoviz.analyses.genotypes.variant_blocks import (
+    product_blocks,
+    task_blocks,
+    variant_blocks,
+)
+from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 
@@ -64,6 +70,7 @@ def iter_product(
     transpose: bool = False,
     centre: bool = True,
     standardise: bool = False,
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
     """Multiply once with a matrix of genotypes; the last step has the product.
@@ -81,6 +88,8 @@ def iter_product(
         Whether the transpose is multiplied.
     centre, standardise, backend
         As in `GenotypeMatrix`.
+    scheduler
+        As of `iter_associate`; products over variants are then added up in another order.
 
     Raises
     ------
@@ -96,6 +105,12 @@ def iter_product(
         )
     options = {"centre": centre, "standardise": standardise, "backend": backend}
     n_out = n_variants if transpose else n_samples
+    if scheduler is not None:
+        options |= {"transpose": transpose}
+        steps = _multiply_on_cluster(genotypes, dense, options, scheduler)
+        product = yield from report_steps(steps, "multiplying")
+        yield Progress("multiplying", 1.0, product)
+        return
     product = np.zeros((n_out, *dense.shape[1:]))
     for block in product_blocks(genotypes, backend=backend):
         matrix = GenotypeMatrix(genotypes.take_variants(block), **options)
@@ -105,3 +120,31 @@ def iter_product(
             product += matrix.multiply(dense[block])
         yield Progress("multiplying", block.stop / n_variants)
     yield Progress("multiplying", 1.0, product)
+
+
+def _multiply_on_cluster(
+    genotypes: Genotypes, dense: np.ndarray, options: dict[str, Any], scheduler: Scheduler
+) -> Generator[float, None, np.ndarray]:
+    """Return the product that a scheduler's workers compute, each for some variants."""
+    from genoviz.cluster.blocks import iter_results
+    from genoviz.cluster.sums import iter_sum
+
+    common, blocks = (genotypes.n_samples, options), task_blocks(genotypes)
+    if not options["transpose"]:
+        tasks = [(genotypes.packed[block], dense[block]) for block in blocks]
+        return (yield from iter_sum(_multiply_block, tasks, scheduler=scheduler, common=common))
+    product = np.zeros((genotypes.n_variants, *dense.shape[1:]))
+    tasks, common = [(genotypes.packed[block],) for block in blocks], (dense, *common)
+    results = iter_results(_multiply_block, tasks, scheduler=scheduler, common=common)
+    for n_done, (k, found) in enumerate(results, 1):
+        product[blocks[k]] = found
+        yield n_done / len(blocks)
+    return product
+
+
+def _multiply_block(
+    packed: np.ndarray, dense: np.ndarray, n_samples: int, options: dict[str, Any]
+) -> np.ndarray:
+    """Return the product of a block of variants, at a worker."""
+    part = Genotypes.unnamed(packed, np.zeros(n_samples, np.uint8))
+    return last_of(iter_product(part, dense, **options)).result

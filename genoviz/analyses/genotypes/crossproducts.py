@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend, to_host
+from genoviz.analyses.genotypes.variant_blocks import task_blocks
+from genoviz.backend import (
+    Backend,
+    Scheduler,
+    array_module,
+    load_kernel,
+    resolve_backend,
+    to_host,
+)
 from genoviz.errors import ParameterError
+from genoviz.generators import finish
 from genoviz.model.genotypes.genotypes import (
     HETEROZYGOUS_CODE,
     MISSING_CODE,
@@ -27,10 +36,17 @@ STRIP_PANELS = 8
 """Panels for which the samples before them are left out once."""
 STEP_PRODUCTS = {"numpy": 4e9, "cupy": 1e12}
 """Multiplications of a step: some 50 ms."""
+TASK_PRODUCTS, MAX_TASKS = 4e11, 64
+"""Multiplications of a task of another machine, some seconds, and how many tasks there are."""
 
 
 def iter_crossproducts(
-    genotypes: Genotypes, values: np.ndarray, *, dtype: DTypeLike, backend: Backend
+    genotypes: Genotypes,
+    values: np.ndarray,
+    *,
+    dtype: DTypeLike,
+    scheduler: Scheduler = None,
+    backend: Backend,
 ) -> Generator[float, None, np.ndarray]:
     """Compute Z Z', with Z[i, j] = values[j, code of sample i at variant j].
 
@@ -46,6 +62,9 @@ def iter_crossproducts(
         Shape (n_variants, 4).
     dtype
         float64 or float32: of Z and of products within a block; sums of blocks are float64.
+    scheduler
+        Whose workers take blocks of variants and add their matrices up; sums are then rounded in
+        another order.
     backend
         Where it runs; on a GPU the matrix has to fit into its memory.
 
@@ -67,6 +86,12 @@ def iter_crossproducts(
     n = genotypes.n_samples
     _check_memory(n)
     values = np.ascontiguousarray(values, dtype)
+    if scheduler is not None:
+        from genoviz.cluster.sums import iter_sum
+
+        blocks = [(genotypes.packed[rows], values[rows]) for rows in _blocks_of_tasks(genotypes)]
+        common = n, np.dtype(dtype).str, backend
+        return (yield from iter_sum(_multiply_block, blocks, scheduler=scheduler, common=common))
     sums = array_module(backend).zeros((n, n))
     if _panels_are_faster(values, backend):
         yield from _add_panels(genotypes, values, sums)
@@ -79,6 +104,21 @@ def iter_crossproducts(
         square = sums[top:bottom, top:bottom]
         square[:] = np.tril(square) + np.tril(square, -1).T
     return sums
+
+
+def _blocks_of_tasks(genotypes: Genotypes) -> list[slice]:
+    """Return the variants of each task: of some seconds, and few, for each sends a matrix."""
+    n, m = genotypes.n_samples, genotypes.n_variants
+    step = max(int(TASK_PRODUCTS / max(n, 1) ** 2), -(-m // MAX_TASKS))
+    return task_blocks(genotypes, n * -(-step // BLOCK_VARIANTS) * BLOCK_VARIANTS)
+
+
+def _multiply_block(
+    packed: np.ndarray, values: np.ndarray, n_samples: int, dtype: str, backend: Backend
+) -> np.ndarray:
+    """Return the crossproducts of a block of variants."""
+    genotypes = Genotypes.unnamed(packed, np.zeros(n_samples, np.uint8))
+    return finish(iter_crossproducts(genotypes, values, dtype=dtype, backend=backend))
 
 
 def _panels_are_faster(values: np.ndarray, backend: Backend) -> bool:

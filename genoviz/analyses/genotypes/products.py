@@ -22,8 +22,8 @@ from genoviz.analyses.genotypes.matrix_parts import (
     split_variants,
 )
 from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
-from genoviz.backend import Backend, load_kernel, to_host
+from genoviz.analyses.genotypes.variant_blocks import iter_tasks, variants_at_a_time
+from genoviz.backend import Backend, Scheduler, load_kernel, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import iter_slices, last_of
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
@@ -43,9 +43,20 @@ def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndar
     return last_of(iter_allele_counts(genotypes, backend=backend)).result
 
 
-def iter_allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> Iterator[Progress]:
+def iter_allele_counts(
+    genotypes: Genotypes, *, scheduler: Scheduler = None, backend: Backend = "auto"
+) -> Iterator[Progress]:
     """Count the codes of some variants at a time; the last step has all counts."""
-    kernel, counts = load_kernel(KERNEL, backend), np.empty((genotypes.n_variants, 4), np.int64)
+    counts = np.empty((genotypes.n_variants, 4), np.int64)
+    if scheduler is not None:
+        common = genotypes.n_samples, backend
+        tasks = iter_tasks(_count_block, genotypes, common=common, scheduler=scheduler)
+        for done, block, found in tasks:
+            counts[block] = found
+            yield Progress("counting genotypes", done)
+        yield Progress("counting genotypes", 1.0, counts)
+        return
+    kernel = load_kernel(KERNEL, backend)
 
     def count(first: int, stop: int) -> None:
         packed = np.ascontiguousarray(genotypes.packed[first:stop])
@@ -55,6 +66,10 @@ def iter_allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> It
     for n_done, _ in iter_slices(count, genotypes.n_variants, first_size=first_size):
         yield Progress("counting genotypes", n_done / genotypes.n_variants)
     yield Progress("counting genotypes", 1.0, counts)
+
+
+def _count_block(packed: np.ndarray, n_samples: int, backend: Backend) -> np.ndarray:
+    return allele_counts(Genotypes.unnamed(packed, np.zeros(n_samples, np.uint8)), backend=backend)
 
 
 class GenotypeMatrix:

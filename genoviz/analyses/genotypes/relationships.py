@@ -16,14 +16,14 @@ from genoviz.analyses.genotypes.code_values import (
     values_of_codes,
 )
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
-from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.products import iter_allele_counts
 from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.statistics import IS_CALLED
-from genoviz.backend import Backend
+from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import in_one_go, last_of
 from genoviz.model.genotypes.genotypes import (
     Genotypes,
     SampleTable,
@@ -150,6 +150,7 @@ def iter_relationship_matrix(
     samples: np.ndarray | None = None,
     contigs: Contigs = "autosomes",
     dtype: DTypeLike = np.float64,
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
     """Compute the genomic relationship matrix; the last step has the `RelationshipMatrix`.
@@ -176,6 +177,9 @@ def iter_relationship_matrix(
     dtype
         float64 or float32: of the products of a block of variants; sums of blocks are float64.
         float32 takes half the time and keeps six digits.
+    scheduler
+        As of `iter_associate`: workers take blocks of variants, and add their matrices up. The
+        order of rounding is then another one.
     backend
         Where it runs.
 
@@ -196,7 +200,7 @@ def iter_relationship_matrix(
     if samples is not None:
         genotypes = select_samples(genotypes, samples)
     yield Progress(WHAT, 0.0)
-    counts = allele_counts(genotypes, backend=backend)
+    counts = last_of(iter_allele_counts(genotypes, scheduler=scheduler, backend=backend)).result
     p = frequencies_of_counts(counts)
     is_varied = (p > 0) & (p < 1)
     n_variants = int(is_varied.sum())
@@ -211,7 +215,8 @@ def iter_relationship_matrix(
     values = spare_missing(values_of_codes(p, standardise=method == "gcta"), counts)
     has_missing = np.flatnonzero(counts[:, 1]) if method == "gcta" else np.empty(0, np.int64)
     share = n_variants / (n_variants + len(has_missing))
-    steps = iter_crossproducts(genotypes, values, dtype=dtype, backend=backend)
+    where = {"scheduler": scheduler, "backend": backend}
+    steps = iter_crossproducts(genotypes, values, dtype=dtype, **where)
     products = yield from report_steps(steps, WHAT, 0.0, share)
     n_shared = None
     if method == "vanraden":
@@ -221,7 +226,7 @@ def iter_relationship_matrix(
     else:
         holed = genotypes.take_variants(has_missing)
         called = np.tile(IS_CALLED, (len(has_missing), 1))
-        steps = iter_crossproducts(holed, called, dtype=np.float32, backend=backend)
+        steps = iter_crossproducts(holed, called, dtype=np.float32, **where)
         n_both = yield from report_steps(steps, WHAT, share)
         n_both += n_variants - len(has_missing)
         with np.errstate(invalid="ignore"):

@@ -11,6 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.chromosomes import DIPLOID, HUMAN_AUTOSOMES, Kind
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -71,6 +74,40 @@ def haploid_samples(genotypes: Genotypes, kind: Kind) -> np.ndarray:
     if kind in (Kind.X, Kind.Y):
         return genotypes.samples.is_male
     return np.full(genotypes.n_samples, kind == Kind.MT)
+
+
+def count_groups(
+    genotypes: Genotypes, is_tested: np.ndarray, backend: Backend
+) -> tuple[np.ndarray, ...]:
+    """Return the four tables of `VariantStatistics`; int64, shape (n_variants, 4) each."""
+    counts = allele_counts(genotypes, backend=backend)
+    tested = counts.copy()
+    if not is_tested.all():
+        tested = _counts_of(genotypes, slice(None), is_tested, backend)
+    haploid, tested_males = np.zeros_like(counts), np.zeros_like(counts)
+    samples = genotypes.samples
+    for kind in (Kind.X, Kind.Y, Kind.MT):
+        rows = variants_of(genotypes, kind)
+        if not len(rows):
+            continue
+        haploid[rows] = _counts_of(genotypes, rows, haploid_samples(genotypes, kind), backend)
+        if kind == Kind.Y:
+            counts[rows] = haploid[rows]
+        tested[rows] = -1
+        if kind == Kind.X:
+            for found, who in ((tested, samples.is_female), (tested_males, samples.is_male)):
+                found[rows] = _counts_of(genotypes, rows, is_tested & who, backend)
+    return counts, haploid, tested, tested_males
+
+
+def _counts_of(
+    genotypes: Genotypes, variants: np.ndarray | slice, who: np.ndarray, backend: Backend
+) -> np.ndarray:
+    """Return how many of some samples have each code at some variants: int64 (m, 4)."""
+    part = genotypes.take_variants(variants)
+    if not who.any():
+        return np.zeros((part.n_variants, 4), np.int64)
+    return allele_counts(part if who.all() else select_samples(part, who), backend=backend)
 
 
 def as_linked(genotypes: Genotypes) -> Genotypes:

@@ -12,10 +12,13 @@ from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.hardy_weinberg import iter_hardy_weinberg_p
 from genoviz.analyses.genotypes.products import allele_counts, iter_allele_counts
 from genoviz.analyses.genotypes.progress import Progress, report_last
-from genoviz.analyses.genotypes.selection import select_samples
-from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, variants_of
-from genoviz.analyses.genotypes.variant_blocks import product_blocks, variants_at_a_time
-from genoviz.backend import Backend, load_kernel, to_host
+from genoviz.analyses.genotypes.sex_chromosomes import count_groups, variants_of
+from genoviz.analyses.genotypes.variant_blocks import (
+    iter_tasks,
+    product_blocks,
+    variants_at_a_time,
+)
+from genoviz.backend import Backend, Scheduler, load_kernel, to_host
 from genoviz.generators import iter_slices, last_of
 from genoviz.model.genotypes.chromosomes import DIPLOID, Kind
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -169,7 +172,11 @@ class SampleStatistics:
 
 
 def variant_statistics(
-    genotypes: Genotypes, *, nonfounders: bool = False, backend: Backend = "auto"
+    genotypes: Genotypes,
+    *,
+    nonfounders: bool = False,
+    scheduler: Scheduler = None,
+    backend: Backend = "auto",
 ) -> VariantStatistics:
     """Return frequencies, missing rates and Hardy-Weinberg p values of the variants.
 
@@ -180,6 +187,8 @@ def variant_statistics(
     nonfounders
         Whether samples with a known parent take part in the tests of Hardy-Weinberg proportions.
         In frequencies and missing rates they do, as in PLINK told ``--nonfounders``.
+    scheduler
+        As of `iter_associate`; the statistics are the same.
     backend
         Where it runs.
 
@@ -198,26 +207,42 @@ def variant_statistics(
     >>> statistics.a1_frequency.tolist(), statistics.missing_rate.tolist()
     ([0.5], [0.25])
     """
-    return last_of(
-        iter_variant_statistics(genotypes, nonfounders=nonfounders, backend=backend)
-    ).result
+    options = {"nonfounders": nonfounders, "scheduler": scheduler, "backend": backend}
+    return last_of(iter_variant_statistics(genotypes, **options)).result
 
 
 def iter_variant_statistics(
-    genotypes: Genotypes, *, nonfounders: bool = False, backend: Backend = "auto"
+    genotypes: Genotypes,
+    *,
+    nonfounders: bool = False,
+    scheduler: Scheduler = None,
+    backend: Backend = "auto",
 ) -> Iterator[Progress]:
     """Count some variants at a time; the last step has what `variant_statistics` returns."""
     is_tested = np.full(genotypes.n_samples, True) if nonfounders else genotypes.samples.is_founder
     is_plain = is_tested.all() and not len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT))
     shape = (1 if is_plain else 4, genotypes.n_variants, 4)
     tables = np.empty(shape, np.int64)
+    if scheduler is not None:
+        variants, samples = genotypes.variants, genotypes.samples
+        common = (
+            variants.contigs,
+            genotypes.n_autosomes,
+            samples.sexes,
+            is_tested,
+            shape[0],
+            backend,
+        )
+        options = {"common": common, "scheduler": scheduler, "columns": (variants.contig_ids,)}
+        for done, block, found in iter_tasks(_count_block, genotypes, **options):
+            tables[:, block] = found
+            yield Progress("counting genotypes", done)
+        yield Progress("counting genotypes", 1.0, VariantStatistics(*tables))
+        return
 
     def count(first: int, stop: int) -> None:
         part = genotypes.take_variants(slice(first, stop))
-        if is_plain:
-            tables[0, first:stop] = allele_counts(part, backend=backend)
-        else:
-            tables[:, first:stop] = _count_groups(part, is_tested, backend)
+        tables[:, first:stop] = _count_part(part, is_tested, len(tables), backend)
 
     first_size = variants_at_a_time(genotypes, backend=backend)
     for n_done, _ in iter_slices(count, genotypes.n_variants, first_size=first_size):
@@ -225,28 +250,28 @@ def iter_variant_statistics(
     yield Progress("counting genotypes", 1.0, VariantStatistics(*tables))
 
 
-def _count_groups(
-    genotypes: Genotypes, is_tested: np.ndarray, backend: Backend
+def _count_part(
+    genotypes: Genotypes, is_tested: np.ndarray, n_tables: int, backend: Backend
 ) -> tuple[np.ndarray, ...]:
-    """Return the four tables of `VariantStatistics`; int64, shape (n_variants, 4) each."""
-    counts = allele_counts(genotypes, backend=backend)
-    tested = counts.copy()
-    if not is_tested.all():
-        tested = _counts_of(genotypes, slice(None), is_tested, backend)
-    haploid, tested_males = np.zeros_like(counts), np.zeros_like(counts)
-    samples = genotypes.samples
-    for kind in (Kind.X, Kind.Y, Kind.MT):
-        rows = variants_of(genotypes, kind)
-        if not len(rows):
-            continue
-        haploid[rows] = _counts_of(genotypes, rows, haploid_samples(genotypes, kind), backend)
-        if kind == Kind.Y:
-            counts[rows] = haploid[rows]
-        tested[rows] = -1
-        if kind == Kind.X:
-            for found, who in ((tested, samples.is_female), (tested_males, samples.is_male)):
-                found[rows] = _counts_of(genotypes, rows, is_tested & who, backend)
-    return counts, haploid, tested, tested_males
+    """Return the tables of some variants: one is enough where all samples are alike."""
+    if n_tables == 1:
+        return (allele_counts(genotypes, backend=backend),)
+    return count_groups(genotypes, is_tested, backend)
+
+
+def _count_block(
+    packed: np.ndarray,
+    contig_ids: np.ndarray,
+    contigs: tuple[str, ...],
+    n_autosomes: int | None,
+    sexes: np.ndarray,
+    is_tested: np.ndarray,
+    n_tables: int,
+    backend: Backend,
+) -> tuple[np.ndarray, ...]:
+    """Return the tables of a block of variants, at a worker."""
+    part = Genotypes.unnamed(packed, sexes, contigs, contig_ids, n_autosomes)
+    return _count_part(part, is_tested, n_tables, backend)
 
 
 def sample_statistics(
@@ -308,16 +333,6 @@ def iter_sample_statistics(
         n_expected_homozygous=homozygous.sum() - missing[:, 1],
     )
     yield Progress("adding up samples", 1.0, result)
-
-
-def _counts_of(
-    genotypes: Genotypes, variants: np.ndarray | slice, who: np.ndarray, backend: Backend
-) -> np.ndarray:
-    """Return how many of some samples have each code at some variants: int64 (m, 4)."""
-    part = genotypes.take_variants(variants)
-    if not who.any():
-        return np.zeros((part.n_variants, 4), np.int64)
-    return allele_counts(part if who.all() else select_samples(part, who), backend=backend)
 
 
 def _sums(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from genoviz.backend import Backend, resolve_backend
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from genoviz.backend import Backend, Scheduler, resolve_backend
 from genoviz.model.genotypes.genotypes import Genotypes
 
 CPU_GENOTYPES = 1 << 27
@@ -12,6 +17,8 @@ CUDA_GENOTYPES = 1 << 33
 MAX_VARIANTS = 1 << 15
 PRODUCT_GENOTYPES = 1 << 30
 """Genotypes of a block of one product on the CPU: 256 MB packed, a tenth of a second or more."""
+TASK_GENOTYPES = 1 << 30
+"""Genotypes of a task of another machine that counts, multiplies or tests them."""
 
 
 def variant_blocks(
@@ -43,11 +50,62 @@ def product_blocks(genotypes: Genotypes, *, backend: Backend = "auto") -> list[s
     They depend on the shape alone, lest sums of rounded numbers depend on the clock.
     """
     n_values = PRODUCT_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
-    step = max(1, n_values // max(genotypes.n_samples, 1))
+    return task_blocks(genotypes, n_values)
+
+
+def task_blocks(genotypes: Genotypes, n_values: int | None = None) -> list[slice]:
+    """Return slices of all variants for the tasks of other machines, whatever these run on.
+
+    Parameters
+    ----------
+    genotypes
+        What is to be taken in blocks.
+    n_values
+        About how many genotypes a block has; ``TASK_GENOTYPES`` if None.
+    """
+    step = max(1, (n_values or TASK_GENOTYPES) // max(genotypes.n_samples, 1))
     return [
         slice(start, min(start + step, genotypes.n_variants))
         for start in range(0, genotypes.n_variants, step)
     ]
+
+
+def iter_tasks(
+    function: Callable[..., Any],
+    genotypes: Genotypes,
+    *,
+    common: tuple,
+    scheduler: Scheduler,
+    columns: tuple[np.ndarray, ...] = (),
+    n_values: int | None = None,
+) -> Iterator[tuple[float, slice, Any]]:
+    """Have workers call a function for blocks of variants, in any order.
+
+    Parameters
+    ----------
+    function
+        Called with the packed genotypes of a block, the rows of ``columns``, and ``common``.
+    genotypes, n_values
+        As of `task_blocks`.
+    common
+        What each call is given.
+    scheduler
+        Whose workers they are.
+    columns
+        Arrays with a row for each variant.
+
+    Yields
+    ------
+    tuple
+        How much is done, 0 to 1; the variants of a block; and what the function returned.
+    """
+    from genoviz.cluster.blocks import iter_results
+
+    blocks, n_done = task_blocks(genotypes, n_values), 0
+    tasks = [tuple(rows[block] for rows in (genotypes.packed, *columns)) for block in blocks]
+    for k, found in iter_results(function, tasks, scheduler=scheduler, common=common):
+        n_done += blocks[k].stop - blocks[k].start
+        yield n_done / genotypes.n_variants, blocks[k], found
 
 
 def variants_at_a_time(genotypes: Genotypes, *, backend: Backend = "auto") -> int:

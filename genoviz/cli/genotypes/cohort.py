@@ -6,7 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    SchedulerOption,
+    SeedOption,
+    option,
+    with_examples,
+)
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import (
     numbered_columns,
@@ -53,6 +60,7 @@ def grm(
     ] = 0.05,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Compute how related the samples are over the variants of autosomes."""
@@ -67,7 +75,11 @@ def grm(
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_left_out(found, contigs.value))
         steps = iter_relationship_matrix(
-            found, method=method.value, contigs=contigs.value, backend=backend.value
+            found,
+            method=method.value,
+            contigs=contigs.value,
+            scheduler=scheduler,
+            backend=backend.value,
         )
         matrix = io.last_result(steps, bar)
         write_relationships(matrix.values, matrix.samples, matrix.pair_variants, output)
@@ -110,6 +122,7 @@ def freq(
         bool,
         option("Test Hardy-Weinberg proportions of those with known parents too.", "--nonfounders"),
     ] = False,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Count alleles and genotypes of each variant.
@@ -128,7 +141,9 @@ def freq(
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_counted(found, nonfounders=nonfounders))
-        steps = iter_variant_statistics(found, nonfounders=nonfounders, backend=backend.value)
+        steps = iter_variant_statistics(
+            found, nonfounders=nonfounders, scheduler=scheduler, backend=backend.value
+        )
         counts = io.last_result(steps, bar)
         hwe_p = io.last_result(counts.iter_hwe_p(), bar)
         if samples is not None:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    SchedulerOption,
+    SeedOption,
+    option,
+    with_examples,
+)
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.inputs import last_result
 from genoviz.cli.genotypes.tables import (
@@ -56,6 +63,7 @@ def product(
         Scale, option("Dosages of A1 as they are, less twice its frequency, or that over its s.d.")
     ] = Scale.centred,
     autosomes: io.AutosomesOption = None,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Multiply the matrix of genotypes, samples by variants, with a dense matrix.
@@ -81,6 +89,7 @@ def product(
             transpose=transpose,
             centre=scale is not Scale.raw,
             standardise=scale is Scale.standardised,
+            scheduler=scheduler,
             backend=backend.value,
         )
         result = io.last_result(steps, bar)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
+import typer
+
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    SchedulerOption,
+    SeedOption,
+    option,
+    with_examples,
+)
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import variant_columns, write_table
 from genoviz.cli.output_kinds import TableOption
@@ -39,6 +48,7 @@ class Tests(StrEnum):
     "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
     "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",
     "genoviz geno gwas herd.bed --pheno milk.csv --trait fat --model mixed -o gwas.tsv",
+    "genoviz geno gwas biobank.bed --pheno traits.csv --scheduler tcp://head:8786 -o gwas.tsv.gz",
 )
 def gwas(
     genotypes: io.GenotypesArgument,
@@ -82,6 +92,7 @@ def gwas(
     ] = 2,
     filters: io.Filters,
     seed: SeedOption = 0,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Test each variant: BETA is the effect of one more A1 (log odds of the logistic model).
@@ -91,6 +102,8 @@ def gwas(
     A1 of Y or MT counts as 1. In the mixed model a missing genotype counts as the mean, and X, Y
     and MT are not tested. Trait, samples and lambda GC go to standard error.
     """
+    if scheduler is not None and model is Model.mixed:
+        raise typer.BadParameter("--scheduler does not go with --model mixed")
     import numpy as np
 
     from genoviz.analyses.genotypes.association.scan import X_MODELS, iter_associate
@@ -128,7 +141,8 @@ def gwas(
             )
         else:
             x_model = X_MODELS[xchr_model]
-            steps = iter_associate(found, phenotype, model=model.value, x_model=x_model, **common)
+            common |= {"x_model": x_model, "scheduler": scheduler}
+            steps = iter_associate(found, phenotype, model=model.value, **common)
         scan = io.last_result(steps, bar)
     columns = variant_columns(found.variants) | {
         "A1_FREQ": scan.a1_frequency,

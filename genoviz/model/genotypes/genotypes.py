@@ -189,6 +189,34 @@ class Genotypes:
             f"{n_variants} variant{'s' * (self.n_variants != 1)})"
         )
 
+    @classmethod
+    def unnamed(
+        cls,
+        packed: np.ndarray,
+        sexes: np.ndarray,
+        contigs: tuple[str, ...] = ("1",),
+        contig_ids: np.ndarray | None = None,
+        n_autosomes: int | None = None,
+    ) -> Genotypes:
+        """Return genotypes of which little more than the numbers is known.
+
+        Parameters
+        ----------
+        packed, n_autosomes
+            As of `Genotypes`.
+        sexes
+            As of `SampleTable`.
+        contigs, contig_ids
+            As of `VariantTable`; all variants are of the first contig if there are no numbers.
+        """
+        n = len(packed)
+        ids = np.zeros(n, np.int32) if contig_ids is None else contig_ids
+        none, names = np.full(len(sexes), "0"), np.full(n, ".")
+        samples = SampleTable(none, none, none, none, sexes)
+        positions = np.full(n, -1, np.int64)
+        variants = VariantTable(contigs, ids, positions, names, names, names, np.zeros(n))
+        return cls(packed, samples, variants, n_autosomes=n_autosomes)
+
     @property
     def n_samples(self) -> int:
         """Rows of the matrix of dosages."""

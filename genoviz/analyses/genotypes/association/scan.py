@@ -6,7 +6,7 @@ Variants are tested in groups, those of autosomes, of X, of Y and of mitochondri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,9 +19,10 @@ from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_autosomes, variants_of
 from genoviz.analyses.genotypes.statistics import variant_statistics
-from genoviz.backend import Backend
+from genoviz.analyses.genotypes.variant_blocks import iter_tasks
+from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import finish, in_one_go
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -30,6 +31,8 @@ X_MODELS = ("skip", "haploid", "diploid")
 """In the order of the numbers of ``--xchr-model``."""
 SEX = "sex"
 SCANS = {"linear": iter_linear_scan, "logistic": iter_logistic_scan}
+TASK_GENOTYPES = {"linear": 1 << 30, "logistic": 1 << 26}
+"""Genotypes of a task of another machine: some seconds."""
 WHAT = "Association"
 
 
@@ -174,6 +177,7 @@ def iter_associate(
     covariate_names: Sequence[str] | None = None,
     model: Literal["linear", "logistic"] = "linear",
     x_model: XModel = "diploid",
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
     """Test each variant for association; the last step has the `AssociationScan`.
@@ -203,11 +207,16 @@ def iter_associate(
         What the one A1 of a male counts as at X: ``"diploid"`` 2, as two of a female, of whose X
         one is inactivated; ``"haploid"`` 1. ``"skip"``: X is not tested. These are 2, 1 and 0 of
         ``--xchr-model``.
+    scheduler
+        The address of a scheduler of Dask, or a client of ``distributed``, whose workers test
+        blocks of variants; None for this process alone. The tests are the same.
     backend
         Where it runs.
 
     Raises
     ------
+    ClusterError
+        If the scheduler or its workers cannot be used.
     ParameterError
         If a model is unknown, a contig is not a chromosome of the species, arguments do not fit
         each other, too few samples are left, the phenotype does not vary, or the covariates explain
@@ -235,13 +244,17 @@ def iter_associate(
             continue
         part = genotypes.take_variants(group.variants)
         end = done + part.n_variants / genotypes.n_variants
-        if len(group.design.kept) < part.n_samples:
-            part = select_samples(part, group.design.kept)
-        steps = SCANS[model](part, group.design, weights=group.weights, backend=backend)
+        if scheduler is None:
+            part = _of_design(part, group.design)
+            steps = SCANS[model](part, group.design, weights=group.weights, backend=backend)
+        else:
+            steps = _scan_on_cluster(part, group, model, scheduler, backend)
         found = yield from report_steps(steps, WHAT, done, min(end, 1.0))
         fits.put(group.variants, found)
         if group.is_haploid:
-            of_part = variant_statistics(part, nonfounders=True, backend=backend)
+            part = _of_design(part, group.design)
+            where = backend if scheduler is None else "cpu"
+            of_part = variant_statistics(part, nonfounders=True, backend=where)
             fits.a1_frequency[group.variants] = of_part.a1_frequency
         done = min(end, 1.0)
     scan = scan_of(fits, design, model, genotypes.n_samples, tuple(notes))
@@ -252,6 +265,39 @@ def iter_associate(
 def associate(last: Progress) -> AssociationScan:
     """Return the tests of all variants; see `iter_associate`."""
     return last.result
+
+
+def _of_design(genotypes: Genotypes, design: Design) -> Genotypes:
+    """Return the genotypes of the samples of a design alone."""
+    if genotypes.n_samples == len(design.kept):
+        return genotypes
+    return select_samples(genotypes, design.kept)
+
+
+def _scan_on_cluster(
+    genotypes: Genotypes, group: VariantGroup, model: str, scheduler: Scheduler, backend: Backend
+) -> Generator[float, None, Fits]:
+    """Return the fits of a group, of which each worker of a scheduler tests some variants."""
+    common = genotypes.n_samples, group.design, group.weights, model, backend
+    options = {"common": common, "scheduler": scheduler, "n_values": TASK_GENOTYPES[model]}
+    fits = Fits.empty(genotypes.n_variants)
+    for done, block, found in iter_tasks(_scan_block, genotypes, **options):
+        fits.put(block, found)
+        yield done
+    return fits
+
+
+def _scan_block(
+    packed: np.ndarray,
+    n_samples: int,
+    design: Design,
+    weights: np.ndarray | None,
+    model: str,
+    backend: Backend,
+) -> Fits:
+    """Return the fits of a block of variants, at a worker."""
+    part = _of_design(Genotypes.unnamed(packed, np.zeros(n_samples, np.uint8)), design)
+    return finish(SCANS[model](part, design, weights=weights, backend=backend))
 
 
 def scan_of(

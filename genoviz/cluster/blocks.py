@@ -1,0 +1,50 @@
+"""What workers return for blocks, as they finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from genoviz.cluster.connection import open_client
+from genoviz.cluster.run import Run
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+def iter_results(
+    function: Callable[..., Any],
+    blocks: Sequence[tuple],
+    *,
+    scheduler: str | Client,
+    common: tuple = (),
+) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each block and what the function returns for it, as they finish.
+
+    Parameters
+    ----------
+    function
+        Of a module of genoviz; called as ``function(*block, *common)``.
+    blocks
+        Arguments of each call, a task of some seconds. Arrays may be views: they are read when a
+        block is sent.
+    scheduler
+        The address of a scheduler of Dask, or a client.
+    common
+        Arguments that all calls have; sent once.
+
+    Raises
+    ------
+    ClusterError
+        If the scheduler does not answer or goes away, there are no workers, they have another
+        genoviz, or one after the other dies of the same block.
+    """
+    with open_client(scheduler) as client:
+        run = Run(client, function, blocks, common)
+        try:
+            for block, future in run.iter_done():
+                found = run.fetch(block, future)
+                if found is not None:
+                    yield block, found[0]
+        finally:
+            run.cancel()

@@ -1,0 +1,282 @@
+"""Workers of a scheduler of Dask find what this process finds alone, whatever befalls them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import genoviz
+from genoviz.analyses.genotypes import crossproducts, variant_blocks
+from genoviz.analyses.genotypes.association import scan
+from genoviz.analyses.genotypes.block_products import iter_product
+from genoviz.analyses.genotypes.products import iter_allele_counts
+from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
+from genoviz.cluster import connection, run
+from genoviz.cluster.blocks import iter_results
+from genoviz.cluster.sums import iter_sum
+from genoviz.errors import ClusterError, ParameterError
+from genoviz.generators import finish, last_of
+from tests.conftest import ROOT
+from tests.waiting import PATIENCE, wait_until
+
+distributed = pytest.importorskip("distributed", reason="needs genoviz[cluster]")
+
+N_SAMPLES, N_VARIANTS = 203, 600
+NOWHERE = "tcp://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers, each a process of one thread; a nanny replaces one that dies."""
+    found = distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs="CRITICAL",
+        env={"NUMBA_NUM_THREADS": "1"},
+    )
+    with found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster, set_as_default=False) as found:
+        yield found
+
+
+@pytest.fixture
+def small_tasks(monkeypatch):
+    """Tasks of few variants; arrays of some rows go by themselves, as large ones do."""
+    n_values = 90 * N_SAMPLES
+    monkeypatch.setattr(variant_blocks, "TASK_GENOTYPES", n_values)
+    monkeypatch.setattr(scan, "TASK_GENOTYPES", {"linear": n_values, "logistic": n_values})
+    monkeypatch.setattr(crossproducts, "TASK_PRODUCTS", 1)
+    monkeypatch.setattr(crossproducts, "MAX_TASKS", 5)
+    monkeypatch.setattr(crossproducts, "BLOCK_VARIANTS", 128)
+    monkeypatch.setattr(run, "SMALL_BYTES", 1000)
+
+
+@pytest.fixture(scope="module")
+def genotypes():
+    """Genotypes of autosomes, X and MT, of both sexes, some of them missing."""
+    found = genoviz.simulate_genotypes(
+        N_SAMPLES, N_VARIANTS, n_contigs=3, missing_rate=0.02, seed=1
+    )
+    sexes = (np.arange(N_SAMPLES) % 2 + 1).astype(np.uint8)
+    return replace(
+        found,
+        variants=replace(found.variants, contigs=("1", "X", "MT")),
+        samples=replace(found.samples, sexes=sexes),
+    )
+
+
+def phenotype(model: str) -> np.ndarray:
+    values = np.random.default_rng(2).normal(size=N_SAMPLES)
+    if model == "logistic":
+        return (values > 0.5).astype(float)
+    values[::50] = np.nan
+    return values
+
+
+def assert_equal_fields(found, wanted):
+    for name, value in vars(wanted).items():
+        np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_association_is_the_same_to_the_bit(model, genotypes, client, small_tasks):
+    covariates = np.random.default_rng(3).normal(size=(N_SAMPLES, 2))
+    options = {"covariates": covariates, "model": model}
+    alone = genoviz.associate(genotypes, phenotype(model), **options)
+    assert np.isfinite(alone.beta).sum() > 0.9 * N_VARIANTS
+    steps = list(genoviz.iter_associate(genotypes, phenotype(model), scheduler=client, **options))
+    assert len(steps) > N_VARIANTS / 90
+    fractions = [step.fraction for step in steps]
+    assert fractions == sorted(fractions)
+    assert_equal_fields(steps[-1].result, alone)
+
+
+def test_genotypes_are_counted_the_same(genotypes, client, small_tasks):
+    alone = genoviz.variant_statistics(genotypes)
+    assert_equal_fields(genoviz.variant_statistics(genotypes, scheduler=client), alone)
+    autosomes = genotypes.take_variants(slice(0, 200))
+    alone = genoviz.variant_statistics(autosomes)
+    assert_equal_fields(genoviz.variant_statistics(autosomes, scheduler=client), alone)
+    counts = last_of(iter_allele_counts(genotypes, scheduler=client)).result
+    np.testing.assert_array_equal(counts, last_of(iter_allele_counts(genotypes)).result)
+
+
+@pytest.mark.parametrize("method", ["vanraden", "gcta"])
+def test_relationships_differ_by_rounding_alone(method, genotypes, client, small_tasks):
+    options = {"method": method, "contigs": "all"}
+    alone = genoviz.relationship_matrix(genotypes, **options)
+    found = genoviz.relationship_matrix(genotypes, scheduler=client, **options)
+    np.testing.assert_allclose(found.values, alone.values, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(found.pair_variants, alone.pair_variants)
+    again = genoviz.relationship_matrix(genotypes, scheduler=client, **options)
+    np.testing.assert_array_equal(again.values, found.values)
+
+
+def test_products_are_added_up(genotypes, client, small_tasks):
+    random = np.random.default_rng(4)
+    of_samples, of_variants = random.normal(size=(N_SAMPLES, 2)), random.normal(size=N_VARIANTS)
+    alone = last_of(iter_product(genotypes, of_samples, transpose=True)).result
+    found = iter_product(genotypes, of_samples, transpose=True, scheduler=client)
+    np.testing.assert_array_equal(last_of(found).result, alone)
+    alone = last_of(iter_product(genotypes, of_variants)).result
+    found = last_of(iter_product(genotypes, of_variants, scheduler=client)).result
+    np.testing.assert_allclose(found, alone, rtol=1e-12, atol=1e-12)
+
+
+def test_a_command_writes_the_same(cluster, genotypes, capfd, tmp_path, monkeypatch):
+    from genoviz.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    genoviz.write_plink(genotypes, "made")
+    pairs = zip(genotypes.samples.ids, phenotype("logistic"), strict=True)
+    lines = ["IID\ttrait", *(f"{name}\t{value:g}" for name, value in pairs)]
+    (tmp_path / "traits.tsv").write_text("\n".join(lines) + "\n")
+    command = ["geno", "gwas", "made.bed", "--pheno", "traits.tsv", "--model", "logistic"]
+    said = []
+    for more in ([], ["--scheduler", cluster.scheduler_address]):
+        with pytest.raises(SystemExit) as end:
+            main([*command, *more])
+        assert not end.value.code
+        said.append(capfd.readouterr())
+    assert said[0].out.count("\n") == N_VARIANTS + 1
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("n_blocks", [0, 1, 2, 5, 8])
+def test_any_number_of_blocks_is_added_up(n_blocks, client):
+    blocks = [(np.array([k, k * k]),) for k in range(n_blocks)]
+    if n_blocks == 0:
+        assert dict(iter_results(np.negative, blocks, scheduler=client)) == {}
+        with pytest.raises(ParameterError, match="there are no blocks to add up"):
+            finish(iter_sum(np.negative, blocks, scheduler=client))
+        return
+    found = finish(iter_sum(np.multiply, blocks, scheduler=client, common=(3,)))
+    numbers = range(n_blocks)
+    assert found.tolist() == [3 * sum(numbers), 3 * sum(k * k for k in numbers)]
+    found = dict(iter_results(np.multiply, blocks, scheduler=client, common=(3,)))
+    assert {k: value.tolist() for k, value in found.items()} == {
+        k: [3 * k, 3 * k * k] for k in numbers
+    }
+
+
+def test_what_a_function_says_is_said_here(client):
+    block = (np.zeros((2, 3), np.uint8), 9, "cpu")
+    with pytest.raises(ParameterError, match="packed genotypes are uint8 of shape"):
+        list(iter_results(genoviz.Genotypes.unnamed, [block[:1] * 2], scheduler=client))
+
+
+def test_a_mapped_file_is_read_by_the_workers(client, tmp_path, monkeypatch, small_tasks):
+    np.save(tmp_path / "numbers.npy", np.arange(9000).reshape(9, 1000))
+    numbers = np.load(tmp_path / "numbers.npy", mmap_mode="r")
+    part = run.FilePart.of(np.asarray(numbers)[3:5])
+    assert (part.path, part.shape) == (str(tmp_path / "numbers.npy"), (2, 1000))
+    np.testing.assert_array_equal(part.open(), numbers[3:5])
+    assert run.FilePart.of(np.zeros(5000)) is None
+    blocks = [(row,) for row in numbers]
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "scatter", None)  # what is in a file is not sent
+        found = dict(iter_results(np.negative, blocks, scheduler=client))
+    assert [found[k].tolist() for k in range(9)] == (-numbers).tolist()
+    # Where a worker sees another file, or none, the arrays are sent.
+    of = run.FilePart.of
+    for change in ({"size": 1}, {"path": str(tmp_path / "none")}):
+        monkeypatch.setattr(
+            run.FilePart, "of", lambda array, change=change: replace(of(array), **change)
+        )
+        found = dict(iter_results(np.negative, blocks, scheduler=client))
+        assert [found[k].tolist() for k in range(9)] == (-numbers).tolist()
+
+
+def test_who_stops_takes_back_what_was_sent(cluster, client, small_tasks, genotypes):
+    steps = genoviz.iter_associate(genotypes, phenotype("linear"), scheduler=client)
+    while next(steps).fraction == 0:
+        pass
+    steps.close()
+    tasks = cluster.scheduler.tasks
+    wait_until(lambda: not [key for key in tasks if str(key).startswith("_call")])
+
+
+@pytest.mark.parametrize("what", ["results", "sum"])
+def test_a_worker_that_is_killed_loses_nothing(what, cluster, genotypes, client, small_tasks):
+    wait_until(lambda: len(client.nthreads()) == 2)
+    if what == "results":
+        alone = genoviz.associate(genotypes, phenotype("logistic"), model="logistic")
+        options = {"model": "logistic", "scheduler": client}
+        steps = genoviz.iter_associate(genotypes, phenotype("logistic"), **options)
+    else:
+        options = {"contigs": "all", "scheduler": client}
+        alone = genoviz.relationship_matrix(genotypes, **options)
+        steps = iter_relationship_matrix(genotypes, **options)
+    while next(steps).fraction == 0:
+        pass
+    pid = next(iter(cluster.workers.values())).pid
+    os.kill(pid, signal.SIGKILL)
+    found = last_of(steps).result
+    wait_until(lambda: pid not in [worker.pid for worker in cluster.workers.values()])
+    assert_equal_fields(found, alone)
+
+
+def test_without_distributed_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ClusterError, match=r"install genoviz\[cluster\]"):
+        list(iter_results(np.negative, [(1,)], scheduler=NOWHERE))
+
+
+@pytest.mark.parametrize("address", [NOWHERE, "nonsense", "x://y", ""])
+def test_an_address_at_which_nobody_answers(address, monkeypatch):
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(ClusterError, match="no scheduler of Dask answers at") as error:
+        list(iter_results(np.negative, [(1,)], scheduler=address))
+    assert "\n" not in str(error.value)
+
+
+def test_workers_of_another_version_are_told_apart(client, monkeypatch):
+    here = run.code_version()
+    monkeypatch.setattr(run, "code_version", lambda: "0.1 (old)")
+    with pytest.raises(ClusterError) as error:
+        list(iter_results(np.negative, [(1,)], scheduler=client))
+    assert str(error.value) == (
+        f"a worker has genoviz {here}, and this is 0.1 (old): install the same"
+    )
+
+
+def test_a_scheduler_that_goes_away_and_one_without_workers(monkeypatch):
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0"]
+    command += ["--host", "127.0.0.1", "--no-dashboard"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        address = next(line.split()[-1] for line in process.stderr if "Scheduler at:" in line)
+        monkeypatch.setattr(run, "NO_WORKER_SECONDS", 0.1)
+        with pytest.raises(ClusterError, match=r"has had no worker for 0.1 s; start some"):
+            list(iter_results(np.negative, [(1,)], scheduler=address))
+        monkeypatch.setattr(run, "NO_WORKER_SECONDS", PATIENCE)
+        with distributed.Client(address, set_as_default=False) as client:
+            process.kill()
+            process.wait()
+            with pytest.raises(ClusterError, match=r"went away when 0 of 1 blocks were done"):
+                list(iter_results(np.negative, [(1,)], scheduler=client))
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_who_names_no_scheduler_imports_nothing_of_it():
+    for path in (ROOT / "genoviz").rglob("*.py"):
+        at_once = re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(encoding="utf-8"), re.M)
+        assert not [name for name in at_once if name.split(".")[0] in ("dask", "distributed")]
+        if path.parent.name != "cluster":
+            assert not [name for name in at_once if name.startswith("genoviz.cluster")]
