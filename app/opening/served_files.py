@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from genoviz.collection.members import read_collection
+from genoviz.collection.records import SUMMARY, find_layout_files, read_record
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.fm_index import is_fm_index
 from genoviz_app.opening.genotype_names import is_table
@@ -86,6 +88,43 @@ class ServedGenotypes:
 
     path: Path
     phenotypes: Path | None = None
+
+
+def expand_collections(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return files, with the graphs of each collection in its place, each before its layout.
+
+    A collection is a folder of graphs or a list of them in TOML. Its layouts are those that
+    ``genoviz layout --all`` made of these files, in the folder itself or in one that follows it.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no graph in a folder, or a list is not as it needs to be.
+    ParameterError
+        If a graph of a list is a part of a file.
+    """
+    found: list[Path] = []
+    waiting = list(paths)
+    while waiting:
+        path = waiting.pop(0)
+        if not (path.is_dir() or path.suffix.lower() == ".toml"):
+            found.append(path)
+            continue
+        collection = read_collection(path)
+        folder = path if path.is_dir() else path.parent
+        if waiting and (waiting[0] / SUMMARY).is_file():
+            folder = waiting.pop(0)
+        layouts = find_layout_files(collection, folder)
+        for member in collection:
+            if member.part is not None:
+                raise ParameterError(
+                    f"{path.name} names {member.part} of {member.path.name}, and only whole files "
+                    "can be served; write each graph to a file of its own"
+                )
+            found.append(member.path)
+            if read_record(member, layouts[member.name]) is not None:
+                found.append(layouts[member.name])
+    return tuple(found)
 
 
 def file_kind(name: str) -> FileKind | None:

@@ -87,9 +87,11 @@ def serve(
     ----------
     files
         Graphs to offer, each with the layout and the annotations that are given after it; a new
-        tab opens the first graph. Reads, signals, and annotations before the first graph, become
-        tracks; sequences (FASTA, 2bit) and indexes (.gvfm) are searched for k-mers; genotypes
-        (.bed of PLINK, .pgen, VCF, BCF) open with the table of phenotypes given after them.
+        tab opens the first graph. A folder of graphs, or a list of them in TOML, stands for all of
+        them, each with its layout from the folder of layouts that follows it. Reads, signals, and
+        annotations before the first graph, become tracks; sequences (FASTA, 2bit) and indexes
+        (.gvfm) are searched for k-mers; genotypes (.bed of PLINK, .pgen, VCF, BCF) open with the
+        table of phenotypes given after them.
     port
         TCP port, 5006 by default; 0 takes a free one.
     address
@@ -122,10 +124,14 @@ def serve(
         If a host or an origin cannot be one.
     """
     from genoviz_app.opening.files import check_path
+    from genoviz_app.opening.served_files import expand_collections
     from genoviz_app.server.settings import SETTINGS
 
     given = read_lab(lab) if lab is not None else Lab()
-    paths = (*given.offer, *(check_path(str(file)) for file in files))
+    paths = (
+        *given.offer,
+        *(check_path(str(file)) for file in expand_collections(map(Path, files))),
+    )
     given = replace(
         given,
         address=given.address if address is None else address,

@@ -33,10 +33,12 @@ def serve(
         typer.Argument(
             metavar="FILE",
             help="Graphs to offer, each followed by its layout and annotations if it has some; "
-            "the first graph is opened. Without a graph, files of intervals, reads and signals "
-            "are opened as tracks. Sequences (FASTA, 2bit) and indexes of k-mers (.gvfm) are "
-            "offered to the pages that search them; genotypes (.bed of PLINK with .bim and .fam "
-            "beside it, .pgen, VCF, BCF), each followed by its table of phenotypes, to their page.",
+            "the first graph is opened. A folder of graphs, or a list in TOML, offers all of them, "
+            "with the layouts of the folder after it (genoviz layout --all). Without a graph, "
+            "files of intervals, reads and signals are opened as tracks. Sequences (FASTA, 2bit) "
+            "and indexes of k-mers (.gvfm) are offered to the pages that search them; genotypes "
+            "(.bed of PLINK with .bim and .fam beside it, .pgen, VCF, BCF), each followed by its "
+            "table of phenotypes, to their page.",
         ),
     ] = None,
     port: Annotated[int, option("TCP port; 0 takes a free one.", within=(0, 65535))] = 5006,
