@@ -206,7 +206,7 @@ def test_wrong_options_are_refused(genome):
 
 
 DYING = """
-import os, signal
+import os, signal, time
 from genoviz.collection import layouts
 from genoviz.cli.main import main
 from genoviz.io.files.replace_file import replace_file
@@ -219,7 +219,8 @@ def write_half(layout, path):
             file.write(b"half of it")
             file.flush()
             os.kill(os.getpid(), signal.{signal})
-            signal.pause()
+            while True:  # until the process ends, whichever thread hears the signal
+                time.sleep(1)
     write(layout, path)
 
 layouts.write_lay = write_half
