@@ -456,6 +456,6 @@ def visit(common_tabs, dashboard_url):
 
 
 @pytest.fixture
-def still_visit(shared_tabs, dashboard_url):
-    """A tab of a module for tests of a layout that does not run."""
-    return shared_tabs.get("still_visit", lambda page: Visit(page, dashboard_url))
+def still_visit(common_tabs, dashboard_url):
+    """A tab with the bundled graph for tests of several modules whose layout does not run."""
+    return common_tabs.get("still_visit", lambda page: Visit(page, dashboard_url))

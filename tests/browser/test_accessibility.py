@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.conftest import Visit
 
 # What the widgets of panel-material-ui do and give no way to change: progress bars without a name,
 # and tooltips that name an element without a role.
@@ -36,13 +39,19 @@ def breaches_at_rest(visit):
     return found
 
 
-def test_no_rule_of_wcag_is_broken(still_visit):
-    still_visit.settle()
-    assert breaches_at_rest(still_visit) == {}
+@pytest.fixture
+def own_visit(shared_tabs, dashboard_url):
+    """A tab whose window, theme and first steps are changed."""
+    return shared_tabs.get("own_visit", lambda page: Visit(page, dashboard_url))
 
 
-def test_a_button_that_cannot_be_pressed_says_why_to_the_keyboard_and_the_mouse(still_visit):
-    visit, page = still_visit, still_visit.page
+def test_no_rule_of_wcag_is_broken(own_visit):
+    own_visit.settle()
+    assert breaches_at_rest(own_visit) == {}
+
+
+def test_a_button_that_cannot_be_pressed_says_why_to_the_keyboard_and_the_mouse(own_visit):
+    visit, page = own_visit, own_visit.page
     why_not = page.get_by_role("tooltip", name="Pause: no layout is running")
     visit.button("Run").focus()
     visit.insist(lambda: page.keyboard.press("Tab"), why_not.is_visible)
@@ -56,8 +65,8 @@ def test_a_button_that_cannot_be_pressed_says_why_to_the_keyboard_and_the_mouse(
     page.mouse.move(5, 5)
 
 
-def test_the_window_is_as_its_person_has_it(still_visit):
-    visit, page = still_visit, still_visit.page
+def test_the_window_is_as_its_person_has_it(own_visit):
+    visit, page = own_visit, own_visit.page
     light, dark = page.locator(".mui-light > .header"), page.locator(".mui-dark > .header")
     page.evaluate("localStorage.removeItem('genoviz-theme')")
     page.emulate_media(color_scheme="light")
