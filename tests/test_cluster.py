@@ -18,11 +18,13 @@ from genoviz.analyses.genotypes.association import scan
 from genoviz.analyses.genotypes.block_products import iter_product
 from genoviz.analyses.genotypes.products import iter_allele_counts
 from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
+from genoviz.analyses.offtargets import tiles
 from genoviz.cluster import connection, run
 from genoviz.cluster.blocks import iter_results
 from genoviz.cluster.sums import iter_sum
 from genoviz.errors import ClusterError, ParameterError
 from genoviz.generators import finish, last_of
+from genoviz.model.offtargets.hits import COLUMNS
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
 
@@ -33,12 +35,13 @@ NOWHERE = "tcp://127.0.0.1:9"
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(tmp_path_factory):
     """Two workers, each a process of one thread; a nanny replaces one that dies."""
     found = distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
+        local_directory=tmp_path_factory.mktemp("workers"),
         silence_logs="CRITICAL",
         env={"NUMBA_NUM_THREADS": "1"},
     )
@@ -155,6 +158,75 @@ def test_a_command_writes_the_same(cluster, genotypes, capfd, tmp_path, monkeypa
     assert said[0] == said[1]
 
 
+@pytest.fixture(scope="module")
+def genome():
+    """Contigs of some lengths, one of them empty, whose borders lie within tiles and at theirs."""
+    random = np.random.default_rng(5)
+    lengths = [3 * 2048 - 7, 1, 0, 2055, 5000, 64, 9]
+    letters = ["".join(random.choice(list("ACGTN"), n, p=[0.24] * 4 + [0.04])) for n in lengths]
+    return genoviz.Sequences.from_records([(f"c{k}", text) for k, text in enumerate(letters)])
+
+
+SIZES = (
+    {},
+    {"dna_bulge": 1, "rna_bulge": 2},
+    {"strands": "-", "placements": "all", "dna_bulge": 1},
+)
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "sizes"), [*((1, sizes) for sizes in SIZES), (1 << 40, SIZES[1])]
+)
+def test_offtargets_are_the_same_rows(comparisons, sizes, genome, client, monkeypatch):
+    monkeypatch.setattr(tiles, "MIN_WORDS", 32)  # 2,048 bases
+    monkeypatch.setattr(tiles, "TASK_COMPARISONS", comparisons)
+    guides = ["ACGTACGTANNN", "TTGACCTGTNNN", "GGGATTACANNN"]
+    options = {"max_mismatches": [3, 4, 2], "backend": "cpu", **sizes}
+    asked = guides, genome, "N" * 9 + "NGG"
+    alone = genoviz.find_offtargets(*asked, **options)
+    assert len(alone) > 20
+    steps = list(genoviz.iter_find_offtargets(*asked, **options, scheduler=client))
+    assert (len(steps) > 10) == (comparisons == 1)
+    found = steps[-1].hits
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(alone, name), err_msg=name)
+    done = [step.n_done for step in steps]
+    assert done == sorted(done)
+    assert done[-1] == done[-2] == steps[-1].n_total
+    options.pop("placements", None)
+    counts = genoviz.count_offtargets(*asked, **options, scheduler=client)
+    np.testing.assert_array_equal(counts, genoviz.count_offtargets(*asked, **options))
+
+
+def test_closest_offtargets_are_the_same(genome, client, monkeypatch):
+    monkeypatch.setattr(tiles, "MIN_WORDS", 32)
+    monkeypatch.setattr(tiles, "TASK_COMPARISONS", 1)
+    options = {"max_mismatches": 4, "limit": 3, "backend": "cpu"}
+    asked = ["ACGTACGTANNN", "GGGATTACANNN"], genome, "N" * 9 + "NGG"
+    alone = genoviz.find_closest_offtargets(*asked, **options)
+    found = genoviz.find_closest_offtargets(*asked, **options, scheduler=client)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(found, name), getattr(alone, name), err_msg=name)
+    with pytest.raises(ParameterError, match="the scheduler's workers have theirs"):
+        genoviz.find_offtargets(*asked, max_mismatches=1, devices=[0], scheduler=client)
+
+
+def test_a_command_finds_the_same_offtargets(cluster, capfd, tmp_path, monkeypatch):
+    from genoviz.cli.main import main
+
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path))
+    genome = str(ROOT / "data_samples" / "genome.fa.gz")
+    command = ["offtarget", "--guide", "ACTTCAAATCCTATGCCACC", "--genome", genome]
+    address, rows = ["--scheduler", cluster.scheduler_address], []
+    for more in ([], address):
+        with pytest.raises(SystemExit) as end:
+            main([*command, "--mismatches", "6", "--rna-bulge", "1", *more])
+        assert not end.value.code
+        rows.append(capfd.readouterr().out)
+    assert rows[0].count("\n") > 5
+    assert rows[0] == rows[1]
+
+
 @pytest.mark.parametrize("n_blocks", [0, 1, 2, 5, 8])
 def test_any_number_of_blocks_is_added_up(n_blocks, client):
     blocks = [(np.array([k, k * k]),) for k in range(n_blocks)]
@@ -255,7 +327,7 @@ def test_workers_of_another_version_are_told_apart(client, monkeypatch):
 
 def test_a_scheduler_that_goes_away_and_one_without_workers(monkeypatch):
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0"]
-    command += ["--host", "127.0.0.1", "--no-dashboard"]
+    command += ["--host", "127.0.0.1", "--dashboard-address", ":0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         address = next(line.split()[-1] for line in process.stderr if "Scheduler at:" in line)

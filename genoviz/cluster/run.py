@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -274,7 +274,7 @@ def _size(value: Any) -> int:
         return value.nbytes
     if isinstance(value, tuple | list):
         return sum(map(_size, value))
-    return sum(map(_size, vars(value).values())) if hasattr(value, "__dict__") else 0
+    return sum(map(_size, vars(value).values())) if is_dataclass(value) else 0
 
 
 def _name(node: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.analyses.offtargets.hits import HitCollector, OffTargetHits
 from genoviz.analyses.offtargets.request import OffTargetRequest, SearchOptions, make_request
 from genoviz.analyses.offtargets.search import Found, WordRange, iter_search, make_parts
-from genoviz.backend import Backend
+from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go, last_of
 from genoviz.model.offtargets.genome_planes import GenomePlanes
@@ -48,6 +48,7 @@ def iter_count_offtargets(
     strands: str = "both",
     method: str = "auto",
     devices: Sequence[int] | None = None,
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[OffTargetCountProgress]:
     """Yield the progress of `count_offtargets`; the last one has all counts."""
@@ -58,6 +59,7 @@ def iter_count_offtargets(
         strands=strands,
         method=method,
         devices=devices,
+        scheduler=scheduler,
         backend=backend,
     )
     return iter_counts(guides, genome, pattern, options)
@@ -69,8 +71,10 @@ def count_offtargets(last: OffTargetCountProgress) -> np.ndarray:
 
     Parameters
     ----------
-    guides, genome, pattern, max_mismatches, dna_bulge, rna_bulge, strands, method, devices
+    guides, genome, pattern, max_mismatches, dna_bulge, rna_bulge, strands, method
         As of `find_offtargets`. All placements of bulges are counted.
+    devices, scheduler
+        As of `find_offtargets`.
 
     Returns
     -------
@@ -111,6 +115,7 @@ def find_closest_offtargets(
     strands: str = "both",
     method: str = "auto",
     devices: Sequence[int] | None = None,
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> OffTargetHits:
     """Return the sites with the fewest mismatches of each guide, ``limit`` at most.
@@ -120,7 +125,9 @@ def find_closest_offtargets(
 
     Parameters
     ----------
-    guides, genome, pattern, max_mismatches, strands, method, devices
+    guides, genome, pattern, max_mismatches, strands, method
+        As of `find_offtargets`.
+    devices, scheduler
         As of `find_offtargets`.
     limit
         Hits of a guide, 1 or more.
@@ -137,6 +144,7 @@ def find_closest_offtargets(
         strands=strands,
         method=method,
         devices=devices,
+        scheduler=scheduler,
         backend=backend,
     )
     return find_closest(guides, genome, pattern, options, limit)

@@ -14,7 +14,7 @@ from genoviz.analyses.offtargets.request import (
     make_request,
 )
 from genoviz.analyses.offtargets.search import iter_search, make_parts
-from genoviz.backend import Backend
+from genoviz.backend import Backend, Scheduler
 from genoviz.generators import in_one_go
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import LETTER_MASKS
@@ -70,6 +70,7 @@ def iter_find_offtargets(
     placements: str = "best",
     method: str = "auto",
     devices: Sequence[int] | None = None,
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[OffTargetProgress]:
     """Yield the progress of `find_offtargets`; the last one has the hits."""
@@ -81,6 +82,7 @@ def iter_find_offtargets(
         placements=placements,
         method=method,
         devices=devices,
+        scheduler=scheduler,
         backend=backend,
     )
     return iter_hits(guides, genome, pattern, options)
@@ -117,6 +119,9 @@ def find_offtargets(last: OffTargetProgress) -> OffTargetHits:
     devices
         Numbers of GPUs that search a part of the genome each, side by side; the current one alone
         if none are given. For the backend ``"cuda"``.
+    scheduler
+        The address of a scheduler of Dask, or a client of ``distributed``, whose workers search
+        a tile of the genome for a block of guides each; None for this process alone.
 
     Raises
     ------
@@ -167,6 +172,7 @@ def stream_offtargets(
     strands: str = "both",
     method: str = "auto",
     devices: Sequence[int] | None = None,
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[OffTargetHits]:
     """Yield the hits of `find_offtargets` in pieces, for results that are larger than memory.
@@ -181,6 +187,7 @@ def stream_offtargets(
         strands=strands,
         method=method,
         devices=devices,
+        scheduler=scheduler,
         backend=backend,
     )
     request = make_request(guides, genome, pattern, options)

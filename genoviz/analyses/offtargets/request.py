@@ -9,7 +9,7 @@ import numpy as np
 
 from genoviz.analyses.offtargets.bulges import GuideVariants, iter_variants, reverse_masks
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
-from genoviz.backend import Backend, resolve_backend
+from genoviz.backend import Backend, Scheduler, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.sequences import Sequences
@@ -35,6 +35,7 @@ class SearchOptions:
     placements: str = "best"
     method: str = "auto"
     devices: Sequence[int] | None = None
+    scheduler: Scheduler = None
     backend: Backend = "auto"
 
     @property
@@ -136,7 +137,8 @@ def make_request(
     limits = _check(guides, pattern, options)
     check_choice("strands", options.strands, STRANDS)
     check_choice("method", options.method, METHODS)
-    resolve_backend(options.backend)
+    if options.scheduler is None:
+        resolve_backend(options.backend)
     sizes = {"dna_bulge": options.dna_bulge, "rna_bulge": options.rna_bulge}
     variants = tuple(iter_variants(pattern, guides, **sizes))
     planes = make_genome_planes(genome) if isinstance(genome, Sequences) else genome

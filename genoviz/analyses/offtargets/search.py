@@ -16,6 +16,7 @@ from genoviz.backend import (
     resolve_backend,
     use_device,
 )
+from genoviz.errors import ParameterError
 from genoviz.generators import iter_side_by_side
 from genoviz.kernels.offtarget import ANY, MAX_SPAN, Hits, Planes, padding_words
 from genoviz.kernels.offtarget.plan import find_span
@@ -91,9 +92,11 @@ def make_parts(request: OffTargetRequest) -> tuple[WordRange, ...]:
     Raises
     ------
     ParameterError
-        If devices are named for the CPU, or there are none of some number.
+        If devices are named for the CPU or for a scheduler, or there are none of some number.
     """
     devices = request.options.devices
+    if devices is not None and request.options.scheduler is not None:
+        raise ParameterError("devices are of this machine, and the scheduler's workers have theirs")
     if devices is None:
         return split_words(request.planes.n_words, [None])
     check_devices(devices, request.options.backend)
@@ -107,6 +110,11 @@ def iter_search(
 
     Each part is searched by its own device; those of several are searched side by side.
     """
+    if request.options.scheduler is not None:
+        from genoviz.analyses.offtargets.tiles import iter_tiles
+
+        yield from iter_tiles(request, n_levels)
+        return
     budget = MAX_BUFFER_BYTES // max(len(parts), 1)
 
     def search(part: WordRange) -> Iterator[Found]:

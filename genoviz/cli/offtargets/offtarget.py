@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from genoviz.cli.common_options import MAX_COUNT, BackendName, JsonOption, option, with_examples
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    BackendName,
+    JsonOption,
+    SchedulerOption,
+    option,
+    with_examples,
+)
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets import results
 from genoviz.cli.offtargets.paths import open_paths, search_paths
@@ -227,6 +234,7 @@ def offtarget(
     count_only: CountOnlyOption = False,
     output: OutputOption = None,
     cache: CacheOption = True,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -278,11 +286,16 @@ def offtarget(
         strands=strand.value,
         placements=placements.value,
         devices=where.devices,
+        scheduler=scheduler,
         backend=where.backend,
     )
     graph = is_graph(query.genome)
+    if scheduler is not None and where.devices:
+        raise typer.BadParameter("--scheduler goes with --backend, and with C alone as DEVICE")
     if graph and (closest is not None or strand is not StrandName.both or where.devices):
         raise typer.BadParameter("--closest, --strand and lists of devices are not for graphs")
+    if graph and scheduler is not None:
+        raise typer.BadParameter("--scheduler is not for graphs")
     if not graph and (reference is not None or every_place):
         raise typer.BadParameter("--reference and --every-place are for graphs (GFA)")
     extras = results.Extras(scores, genes and as_file(genes), every_place)

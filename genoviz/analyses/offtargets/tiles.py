@@ -1,0 +1,139 @@
+"""A search that is shared out to workers: a tile of the genome and a block of guides for each.
+
+A tile has the bases after it that a window of the longest pattern reaches, and no more: windows
+that begin in a tile are whole, and begin in one tile alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from genoviz.analyses.offtargets.bulges import GuideVariants
+from genoviz.analyses.offtargets.request import OffTargetRequest
+from genoviz.analyses.offtargets.search import Found, iter_search, split_words
+from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
+
+TASK_COMPARISONS = 1 << 38
+"""Bases times guides, with all their bulges and both strands, of a task: some seconds."""
+MIN_WORDS, MAX_WORDS = 1 << 14, 1 << 22
+"""Of a tile: 1 to 268 Mb."""
+WORDS = 32
+"""Tiles have a multiple of these."""
+
+Part = tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+
+
+def iter_tiles(request: OffTargetRequest, n_levels: int) -> Iterator[Found]:
+    """Yield what `iter_search` does, found by the workers of the scheduler of the options."""
+    from genoviz.cluster.blocks import iter_results
+
+    searches = list(request.iter_searches())
+    own = replace(request.options, scheduler=None)
+    common = replace(request, planes=None, options=own), n_levels
+    blocks = _make_blocks(request, sum(len(search.masks) for search in searches))
+    scheduler = request.options.scheduler
+    for _, parts in iter_results(search_tile, blocks, scheduler=scheduler, common=common):
+        for number, first_row, positions, rows, mismatches, counts in parts[1]:
+            search = searches[number]
+            if counts is not None:
+                of_all = np.zeros((len(search.masks), n_levels), np.int64)
+                of_all[first_row : first_row + len(counts)] = counts
+                counts = of_all
+            yield Found(search, parts[0], positions, rows + np.int32(first_row), mismatches, counts)
+
+
+def _make_blocks(request: OffTargetRequest, n_rows: int) -> list[tuple]:
+    """Return the arguments of `search_tile`, but for what all have in common."""
+    planes, n_guides = request.planes, len(request.guides)
+    n_words = TASK_COMPARISONS // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
+    at_once = max(1, n_guides)
+    if n_words < MIN_WORDS:
+        at_once = max(1, n_guides * n_words // MIN_WORDS)
+    n_words = min(max(n_words, MIN_WORDS), MAX_WORDS)
+    longest = max((len(variant.pattern) for variant in request.variants), default=1)
+    blocks = []
+    for first in range(0, planes.n_words, n_words):
+        stop = min(first + n_words, planes.n_words)
+        start = BASES_PER_WORD * first
+        end = min(BASES_PER_WORD * stop + longest - 1, planes.n_bases)
+        words = slice(first, first + (end - start) // BASES_PER_WORD + 1 + PADDING_WORDS)
+        bits = (planes.low[words], planes.high[words], planes.other[words])
+        ends = np.searchsorted(planes.offsets, start, "right") - 1
+        ends = slice(int(ends), int(np.searchsorted(planes.offsets, end, "left")) + 1)
+        offsets = np.clip(planes.offsets[ends], start, end) - start
+        for guide in range(0, max(n_guides, 1), at_once):
+            guides = range(guide, min(guide + at_once, n_guides))
+            # What is done of the genome is told once.
+            n_bases = min(BASES_PER_WORD * stop, planes.n_bases) - start
+            n_told = n_bases if guides.stop == n_guides else 0
+            blocks.append((*bits, offsets, first, stop - first, guides, n_told))
+    return blocks
+
+
+def search_tile(
+    low: np.ndarray,
+    high: np.ndarray,
+    other: np.ndarray,
+    offsets: np.ndarray,
+    first_word: int,
+    n_words: int,
+    guides: range,
+    n_bases: int,
+    request: OffTargetRequest,
+    n_levels: int,
+) -> tuple[int, list[Part]]:
+    """Return what a tile of the genome has for some guides, at a worker.
+
+    Parameters
+    ----------
+    low, high, other, offsets
+        Of the tile and what windows reach behind it, as of `GenomePlanes`.
+    first_word, n_words
+        Where the tile begins in the genome, and how long it is.
+    guides
+        Numbers of guides.
+    n_bases
+        To be returned.
+    request
+        What is searched for, without planes.
+    n_levels
+        As of `iter_search`.
+
+    Returns
+    -------
+    tuple
+        ``n_bases``; and for each search its number, the row at which its rows begin, positions in
+        the genome, rows from there, mismatches, and counts, as of `Found`.
+    """
+    names = ("",) * (len(offsets) - 1)
+    letters = np.empty(0, np.int64), np.empty(0, np.uint8)
+    masked = np.empty((0, 2), np.int64)
+    planes = GenomePlanes(low, high, other, *letters, names, names, offsets, masked)
+    taken = [_take_guides(variant, guides) for variant in request.variants]
+    request = replace(request, planes=planes, variants=tuple(variant for _, variant in taken))
+    found: dict[tuple[int, int], list[Found]] = {}
+    for step in iter_search(request, split_words(n_words, [None]), n_levels=n_levels):
+        found.setdefault((step.search.variant_id, step.search.sign), []).append(step)
+    parts = []
+    for (variant_id, sign), steps in found.items():
+        number = variant_id * len(request.signs) + request.signs.index(sign)
+        columns = [
+            np.concatenate([getattr(step, name) for step in steps])
+            for name in ("positions", "rows", "mismatches")
+        ]
+        columns[0] += BASES_PER_WORD * first_word
+        counts = [step.counts for step in steps if step.counts is not None]
+        parts.append((number, taken[variant_id][0], *columns, sum(counts) if counts else None))
+    return n_bases, parts
+
+
+def _take_guides(variant: GuideVariants, guides: range) -> tuple[int, GuideVariants]:
+    """Return the first row of some guides, and these; rows are in the order of the guides."""
+    first, stop = np.searchsorted(variant.guide_ids, [guides.start, guides.stop]).tolist()
+    rows = {
+        name: getattr(variant, name)[first:stop] for name in ("masks", "guide_ids", "bulge_places")
+    }
+    return first, replace(variant, **rows)
