@@ -18,6 +18,7 @@ from genoviz.analyses.genotypes.association import scan
 from genoviz.analyses.genotypes.block_products import iter_product
 from genoviz.analyses.genotypes.products import iter_allele_counts
 from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
+from genoviz.analyses.intervals import by_contig
 from genoviz.analyses.offtargets import tiles
 from genoviz.cluster import connection, run
 from genoviz.cluster.blocks import iter_results
@@ -225,6 +226,35 @@ def test_a_command_finds_the_same_offtargets(cluster, capfd, tmp_path, monkeypat
         rows.append(capfd.readouterr().out)
     assert rows[0].count("\n") > 5
     assert rows[0] == rows[1]
+
+
+def intervals(seed: int, names: str) -> genoviz.Intervals:
+    """Return intervals on contigs of one letter each, in no order; some of them are empty."""
+    random = np.random.default_rng(seed)
+    starts = random.integers(0, 500, 400)
+    ends = starts + random.integers(0, 60, 400) * (random.random(400) < 0.9)
+    strands = random.choice(["+", "-"], 400)
+    return genoviz.Intervals.from_columns(
+        random.choice(list(names), 400), starts, ends, strands=strands
+    )
+
+
+@pytest.mark.parametrize("task", [1, 300, 1 << 24])
+def test_intervals_are_counted_and_covered_the_same(task, client, monkeypatch):
+    monkeypatch.setattr(by_contig, "TASK_INTERVALS", task)
+    queries, subjects = intervals(1, "abcdex"), intervals(2, "cbadeyz")
+    for options in ({}, {"strand": "opposite", "zero_length": "interior"}, {"closed": True}):
+        alone = genoviz.count_overlaps(queries, subjects, **options)
+        assert 0 < (alone > 0).sum() < len(queries)
+        found = genoviz.count_overlaps(queries, subjects, scheduler=client, **options)
+        np.testing.assert_array_equal(found, alone, strict=True)
+        alone = genoviz.coverage_fraction(queries, subjects, **options)
+        found = genoviz.coverage_fraction(queries, subjects, scheduler=client, **options)
+        for name in ("counts", "covered_bases", "lengths", "summed_bases"):
+            values = getattr(found, name), getattr(alone, name)
+            np.testing.assert_array_equal(*values, strict=True, err_msg=name)
+    none = queries.select(np.zeros(400, bool))
+    assert len(genoviz.count_overlaps(none, subjects, scheduler=client)) == 0
 
 
 @pytest.mark.parametrize("n_blocks", [0, 1, 2, 5, 8])

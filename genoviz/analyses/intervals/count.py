@@ -15,7 +15,7 @@ from genoviz.analyses.intervals.linear_coordinates import (
     check_option,
     ordered_pair,
 )
-from genoviz.backend import Backend, load_kernel
+from genoviz.backend import Backend, Scheduler, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.generators import finish, in_one_go
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
@@ -62,6 +62,7 @@ def iter_count_overlaps(
     strand: Strand | None = None,
     zero_length: ZeroLength = "bedtools",
     method: Method = "auto",
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[WorkProgress]:
     """Yield how far `count_overlaps` is, whose parameters it has; the last report has the counts.
@@ -70,6 +71,8 @@ def iter_count_overlaps(
     """
     check_option("method", method, get_args(Method))
     pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
+    if scheduler is not None:
+        return iter_progress(_count_on_cluster(pair, zero_length, method, scheduler, backend))
     return iter_progress(
         count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
     )
@@ -100,6 +103,9 @@ def count_overlaps(last: WorkProgress) -> np.ndarray:
     method
         ``"sweep"`` is the two-array algorithm of Marzolla et al., ``"merge"`` and ``"search"``
         sort less; see ``genoviz.kernels.interval_count``. The counts are the same.
+    scheduler
+        The address of a scheduler of Dask, or a client of ``distributed``, whose workers count
+        some contigs each; None for this process alone.
     backend
         ``"cpu"``, ``"cuda"`` or ``"auto"``.
 
@@ -150,6 +156,28 @@ def total_overlaps(
         backend=backend,
     )
     return int(counts.sum(dtype=np.int64))
+
+
+def _count_on_cluster(
+    pair: LinearPair,
+    zero_length: ZeroLength,
+    method: Method,
+    scheduler: Scheduler,
+    backend: Backend,
+) -> Work:
+    """Return the counts of queries, of which the workers of a scheduler count some contigs each."""
+    from genoviz.analyses.intervals.by_contig import iter_by_contig
+
+    options = {"zero_length": zero_length, "method": method, "backend": backend}
+    parts = yield from iter_by_contig(_count_part, pair, common=(options,), scheduler=scheduler)
+    counts = np.zeros(len(pair.query_starts), np.int32 if len(pair.starts) < 2**31 else np.int64)
+    for rows, found in parts:
+        counts[rows] = found
+    return counts
+
+
+def _count_part(pair: LinearPair, options: dict[str, Any]) -> np.ndarray:
+    return count_linear(pair, **options)
 
 
 def count_linear(

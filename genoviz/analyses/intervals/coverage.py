@@ -20,9 +20,9 @@ from genoviz.analyses.intervals.linear_coordinates import (
     ZeroLength,
     linear_pair,
 )
-from genoviz.backend import Backend, load_kernel, resolve_backend
+from genoviz.backend import Backend, Scheduler, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import finish, in_one_go
 from genoviz.model.intervals.intervals import Intervals
 
 
@@ -70,11 +70,15 @@ def iter_coverage_fraction(
     strand: Strand | None = None,
     zero_length: ZeroLength = "bedtools",
     method: Method = "auto",
+    scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[WorkProgress]:
     """Yield how far `coverage_fraction` is, whose parameters it has; the last report has it."""
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     lengths = queries.lengths + closed
+    if scheduler is not None:
+        options = (zero_length, method, backend)
+        return iter_progress(_cover_on_cluster(pair, lengths, options, scheduler))
     return iter_progress(_cover(pair, lengths, zero_length, method, backend))
 
 
@@ -109,6 +113,37 @@ def _cover(
     measuring = kernel.iter_measure_cover(pair.query_starts, pair.query_ends, starts, ends)
     summed, covered = yield from _half(measuring, is_second=True)
     return IntervalCoverage(counts, covered, lengths, summed, resolve_backend(backend))
+
+
+def _cover_on_cluster(
+    pair: LinearPair,
+    lengths: np.ndarray,
+    options: tuple[ZeroLength, Method, Backend],
+    scheduler: Scheduler,
+) -> Work:
+    """Return the coverage of queries; a scheduler's workers take some contigs each."""
+    from genoviz.analyses.intervals.by_contig import iter_by_contig
+
+    zero_length, _, backend = options
+    parts = yield from iter_by_contig(_cover_part, pair, common=options, scheduler=scheduler)
+    n = len(lengths)
+    if zero_length == "bedtools":
+        lengths = np.where(lengths == 0, 2, lengths)
+    counts = np.zeros(n, np.int32 if len(pair.starts) < 2**31 else np.int64)
+    covered, summed = np.zeros((2, n), np.int64)
+    where = {found.backend for _, found in parts}
+    for rows, found in parts:
+        counts[rows], covered[rows] = found.counts, found.covered_bases
+        summed[rows] = found.summed_bases
+    backend = "cuda" if where == {"cuda"} or backend == "cuda" else "cpu"
+    return IntervalCoverage(counts, covered, lengths, summed, backend)
+
+
+def _cover_part(
+    pair: LinearPair, zero_length: ZeroLength, method: Method, backend: Backend
+) -> IntervalCoverage:
+    lengths = np.zeros(len(pair.query_starts), np.int64)  # which this machine has
+    return finish(_cover(pair, lengths, zero_length, method, backend))
 
 
 def _half(work: Work, *, is_second: bool) -> Work:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, option, with_examples
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    JsonOption,
+    SchedulerOption,
+    option,
+    with_examples,
+)
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
@@ -66,6 +73,7 @@ def count(
         option("Path that counts, without B (repeat).", "--of", metavar="NAME", show_default="all"),
     ] = None,
     output: io.OutputOption = None,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
@@ -86,6 +94,8 @@ def count(
         raise typer.BadParameter("--of goes with --graph and without B")
     if split and graph is not None:
         raise typer.BadParameter("--split does not go with --graph")
+    if scheduler is not None and (split or graph is not None):
+        raise typer.BadParameter("--scheduler goes neither with --split nor with --graph")
     if backend is BackendName.cuda and (split or subjects is None):
         what = "--split" if split else "counting paths (--graph without B)"
         raise typer.BadParameter(f"{what} runs on the CPU, leave out --backend cuda")
@@ -116,7 +126,8 @@ def count(
             from genoviz.analyses.intervals.count import iter_count_overlaps
 
             began = time.perf_counter()
-            reports = iter_count_overlaps(rows.intervals, found, backend=backend.value, **options)
+            options |= {"scheduler": scheduler, "backend": backend.value}
+            reports = iter_count_overlaps(rows.intervals, found, **options)
             counts = io.follow(reports, bar, "Counting")
             seconds, n_subjects = time.perf_counter() - began, len(found)
     from genoviz.io.intervals.writer import Column, iter_lines

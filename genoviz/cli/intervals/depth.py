@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from genoviz.model import Intervals
 import time
 
-from genoviz.cli.common_options import BackendName, BackendOption
+from genoviz.cli.common_options import BackendName, BackendOption, SchedulerOption
 
 
 @with_examples(
@@ -47,6 +47,7 @@ def coverage(
     exclude_flags: io.ExcludeFlags = 1796,
     min_quality: io.MinQuality = 0,
     output: io.OutputOption = None,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
@@ -78,6 +79,7 @@ def coverage(
             found,
             strand=strand,
             zero_length=zero_length.value,
+            scheduler=scheduler,
             backend=backend.value,
         )
         result = io.follow(reports, bar, "Measuring")
