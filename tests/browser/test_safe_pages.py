@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 from urllib.parse import urlencode
 
+import numpy as np
+
+from genoviz.analyses.graph.picture.legend import RampLegend
+from genoviz_app.pages.pangenome.picture.graph_canvas import canvas_script
+from genoviz_app.plots.legend import legend_html
 from tests.app.pages.test_hostile_names import hostile, write_all
 from tests.browser.conftest import Visit
 
@@ -45,6 +50,25 @@ INJECTED = """() => new Promise((done) => {
     place.append(script)
   }
 })"""
+# A saved notebook's picture, whose legend somebody wrote.
+WIDGET = """async ([script, legend]) => {
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }))
+  const { default: widget } = await import(url)
+  const state = {
+    state: "empty", height: 300, _numbers: "", _fraction: 0, _legend: legend, _legend_style: "",
+    _modes: [], colour_by: "", _shapes: [], shape: "", _summary: "", _hint: "",
+  }
+  const nothing = () => {}
+  const model = {
+    get: (name) => state[name], set: nothing, on: nothing, off: nothing, send: nothing,
+    save_changes: nothing,
+  }
+  const el = document.createElement("div")
+  document.body.append(el)
+  widget.render({ model, el })
+  await new Promise((done) => setTimeout(done, 500))
+  return el.querySelector(".genoviz-layout").shadowRoot.querySelector(".below").innerHTML
+}"""
 # As Panel shows what the server tells in passing.
 TOLD = """(message) => {
   const models = [...Bokeh.documents.flatMap((page) => [...page._all_models.values()])]
@@ -72,6 +96,26 @@ def test_the_pages_own_scripts_are_let_run(still_visit, dashboard_url):
 def test_no_script_comes_into_a_page_by_a_name(still_visit):
     blocked = still_visit.page.evaluate(INJECTED)
     assert blocked == ["script-src-attr", "script-src-elem", "script-src-elem", "script-src-elem"]
+
+
+def test_the_legend_of_a_saved_notebook_runs_nothing(tabs):
+    page = tabs.new_page()
+    page.add_init_script(TRAP)
+    page.goto("about:blank")
+    palette = [f"#{level:02x}0000" for level in range(256)]
+    ramp = legend_html(RampLegend("Depth <b>", np.linspace(0, 10, 256), 10), palette)
+    shown = page.evaluate(WIDGET, [canvas_script(is_widget=True), ramp])
+    assert "Depth &lt;b&gt;" in shown
+    assert "<linearGradient" in shown
+    assert "<line " in shown
+    evil = (
+        '<img src="x" onerror="hit()"><svg onload="hit()"><a href="javascript:hit()"></a>'
+        '<animate onbegin="hit()"></animate></svg><div><iframe srcdoc="<script>top.hit()</script>">'
+        '</iframe><span class="legend-item" onclick="hit()">Depth</span></div>'
+    )
+    shown = page.evaluate(WIDGET, [canvas_script(is_widget=True), evil])
+    assert shown == '<svg></svg><div><span class="legend-item">Depth</span></div>'
+    assert page.evaluate("window.ran") == []
 
 
 def test_no_hostile_name_runs_in_a_browser(tabs, dashboard_url, tmp_path):

@@ -16,6 +16,7 @@ import pytest
 from genoviz.analyses.graph.layout.multilevel import multilevel_layout
 from genoviz.analyses.graph.layout.stress import sampled_path_stress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
+from genoviz.backend import cuda_is_available
 from genoviz.collection.layouts import iter_layout_collection, layout_collection
 from genoviz.collection.members import read_collection
 from genoviz.collection.reading import read_member
@@ -257,6 +258,7 @@ def test_a_killed_process_loses_what_it_was_at(genome, signal, workers, code):
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not cuda_is_available(), reason="no NVIDIA GPU can be used here")
 def test_each_gpu_has_graphs_of_its_own(genome):
     import cupy
 

@@ -26,9 +26,27 @@ const SAVE_MILLISECONDS = 400;
 const PATIENCE_MILLISECONDS = 6000;
 const ASLEEP = "Python draws this picture: run the cell to see it";
 const ZOOM_STEP = 1.6;
+const LEGEND_TAGS = /^(div|span|i|svg|defs|linearGradient|stop|rect|line|text)$/;
 
 function make(tag, className, more = {}) {
   return Object.assign(document.createElement(tag), { className, ...more });
+}
+
+// A saved notebook holds what the legend says and may come from anybody: only what a legend is made
+// of is shown, and nothing of it that could run.
+function legendNodes(markup) {
+  const { body } = new DOMParser().parseFromString(markup, "text/html");
+  for (const node of body.querySelectorAll("*")) {
+    if (!LEGEND_TAGS.test(node.localName)) {
+      node.remove();
+    }
+    for (const { name } of [...node.attributes]) {
+      if (name.startsWith("on") || /^(xlink:)?href$/.test(name)) {
+        node.removeAttribute(name);
+      }
+    }
+  }
+  return body.childNodes;
 }
 
 // The bytes of a frame come beside its words.
@@ -109,7 +127,7 @@ export function render({ model, el }) {
       done.style.width = `${100 * model.get("_fraction")}%`;
     },
     _legend: () => {
-      below.innerHTML = model.get("_legend");
+      below.replaceChildren(...legendNodes(model.get("_legend")));
     },
     _legend_style: () => {
       legendStyle.textContent = model.get("_legend_style");
