@@ -9,6 +9,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -124,6 +125,16 @@ class FileCache:
                 self._being_read.discard(key)
         yield content
 
+    def iter_opened(
+        self, path: Path, describe: Callable[[Any], Any]
+    ) -> Iterator[OpeningProgress | None]:
+        """Yield progress as `iter_read`; the last one has what ``describe`` says of the content."""
+        for step in self.iter_read(path):
+            if step is None or isinstance(step, OpeningProgress):
+                yield step
+            else:
+                yield OpeningProgress("Ready", 1.0, describe(step))
+
     def _iter_open(self, path: Path) -> Generator[OpeningProgress | None, None, Any]:
         """Return the content of a file that has its memory until nobody has the content."""
         needed = 0
@@ -233,11 +244,7 @@ def iter_open_source(
 
 def iter_open_file(path: Path, *, source: str = "", title: str) -> Iterator[OpeningProgress | None]:
     """Open one file; the last progress has the graph."""
-    for step in GRAPHS.iter_read(path):
-        if isinstance(step, PangenomeGraph):
-            yield OpeningProgress("Ready", 1.0, OpenGraph(source, title, step))
-        else:
-            yield step
+    return GRAPHS.iter_opened(path, partial(OpenGraph, source, title))
 
 
 def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:

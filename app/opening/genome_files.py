@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -138,11 +139,7 @@ def iter_open_genome(
     path: Path, *, source: str = "", title: str
 ) -> Iterator[OpeningProgress | None]:
     """Open the genome of a file; the last progress has the `OpenGenome`."""
-    for step in GENOMES.iter_read(path):
-        if isinstance(step, Genome):
-            yield OpeningProgress("Ready", 1.0, OpenGenome(source, title, step))
-        else:
-            yield step
+    return GENOMES.iter_opened(path, partial(OpenGenome, source, title))
 
 
 def _iter_use_text(index: OpenIndex) -> Iterator[OpeningProgress]:

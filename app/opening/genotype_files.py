@@ -296,12 +296,9 @@ def iter_open_genotypes(
     if table_path is not None:
         for step in iter_open_table(table_path, title=table_path.name):
             table = step.opened if step is not None else None
-    for step in GENOTYPES.iter_read(path):
-        if isinstance(step, Genotypes):
-            opened = OpenGenotypes(source, title, step, _own_table(path))
-            yield OpeningProgress("Ready", 1.0, (opened, table))
-        else:
-            yield step
+    yield from GENOTYPES.iter_opened(
+        path, lambda genotypes: (OpenGenotypes(source, title, genotypes, _own_table(path)), table)
+    )
 
 
 def _own_table(path: Path) -> OpenPhenotypes | None:
@@ -319,11 +316,7 @@ def iter_open_table(
     path: Path, *, source: str = "", title: str, is_upload: bool = False
 ) -> Iterator[OpeningProgress | None]:
     """Open a table of phenotypes; the last progress has the `OpenPhenotypes`."""
-    for step in TABLES.iter_read(path):
-        if step is None or isinstance(step, OpeningProgress):
-            yield step
-        else:
-            yield OpeningProgress("Ready", 1.0, OpenPhenotypes(source, title, step, is_upload))
+    return TABLES.iter_opened(path, lambda table: OpenPhenotypes(source, title, table, is_upload))
 
 
 def strangers_of(table: OpenPhenotypes, genotypes: OpenGenotypes) -> OpenPhenotypes | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -165,11 +166,7 @@ def iter_open_index(
     path: Path, *, source: str = "", title: str
 ) -> Iterator[OpeningProgress | None]:
     """Open an index or build that of sequences; the last progress has the `OpenIndex`."""
-    for step in INDEXES.iter_read(path):
-        if isinstance(step, BuiltIndex):
-            yield OpeningProgress("Ready", 1.0, OpenIndex(source, title, step))
-        else:
-            yield step
+    return INDEXES.iter_opened(path, partial(OpenIndex, source, title))
 
 
 def _iter_open_graph(graph: OpenGraph) -> Iterator[OpeningProgress | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,11 +147,7 @@ def iter_open_track(
     path: Path, *, source: str = "", title: str
 ) -> Iterator[OpeningProgress | None]:
     """Open a track file; the last progress has the `TrackFile`."""
-    for step in TRACKS.iter_read(path):
-        if isinstance(step, TrackData):
-            yield OpeningProgress("Ready", 1.0, TrackFile(source, title, step))
-        else:
-            yield step
+    return TRACKS.iter_opened(path, partial(TrackFile, source, title))
 
 
 def _iter_open_named(path: Path, *, source: str, **_title: str) -> Iterator[OpeningProgress | None]:

@@ -32,7 +32,7 @@ from genoviz.analyses.graph.layout.stress import path_stress
 from genoviz.analyses.reproduce.figures import Measured, Point, RunOptions
 from genoviz.analyses.reproduce.layouts import describe_graph, report_layout
 from genoviz.analyses.simulation.graphs import simulate_pangenome
-from genoviz.backend import array_module
+from genoviz.backend import array_module, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.path_sgd import ZETA_STEP
 from genoviz.model import GraphLayout, PangenomeGraph
@@ -107,8 +107,7 @@ def batch_path_sgd_layout(
             n = min(batch_size, n_updates - n_done)
             a, b = _draw_pairs(steps, tables, n, is_cooling, random, xp)
             _move_points(points, steps, a, b, eta, collisions, random, xp)
-    coordinates = points if xp is np else points.get()
-    return GraphLayout(coordinates.reshape(-1, 2, 2))
+    return GraphLayout(to_host(points).reshape(-1, 2, 2))
 
 
 def _prepare_steps(graph: PangenomeGraph, xp: ModuleType) -> _Steps:

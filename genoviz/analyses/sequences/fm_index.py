@@ -12,7 +12,7 @@ import numpy as np
 
 from genoviz.analyses.sequences.index_text import make_index_text
 from genoviz.analyses.sequences.suffix_array import iter_suffix_array
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, array_module, load_kernel, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.kernels.fm_index import LINE_BITS, SUPER_SHIFT
@@ -286,7 +286,7 @@ def invert_bwt(index: FMIndex, *, backend: Backend = "auto") -> np.ndarray:
     )
     if filled is not symbols:
         filled.get(out=symbols)
-        reached = reached.get()
+        reached = to_host(reached)
     wrong = np.flatnonzero(reached != rows)
     if len(wrong):
         raise ParameterError(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from genoviz.analyses.sequences.kmer_packing import AmbiguousKmers
-from genoviz.backend import Backend, array_module, load_kernel, resolve_backend
+from genoviz.backend import Backend, array_module, load_kernel, resolve_backend, to_host
 from genoviz.model.sequences.fm_index import FMIndex
 
 GPU_FROM = 20_000
@@ -41,7 +40,7 @@ class Searcher:
             self._arrays.asarray(lengths),
             ranges,
         )
-        return self._fetch(ranges)
+        return to_host(ranges)
 
     def count(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """Return how often packed k-mers occur; int64, shape (n,)."""
@@ -55,7 +54,7 @@ class Searcher:
             self._arrays.asarray(lengths),
             counts,
         )
-        return self._fetch(counts)
+        return to_host(counts)
 
     def extend(self, ranges: np.ndarray, symbols: np.ndarray) -> np.ndarray:
         """Return the rows of k-mers with a base more before them; int64, shape (n, 2)."""
@@ -65,7 +64,7 @@ class Searcher:
             extended,
             self._arrays.asarray(symbols, np.uint8),
         )
-        return self._fetch(extended)
+        return to_host(extended)
 
     def extend_branches(
         self,
@@ -86,7 +85,7 @@ class Searcher:
             xp.asarray(ranges, self._start_table.dtype),
             branches,
         )
-        found = self._fetch(branches).reshape(-1, 2)
+        found = to_host(branches).reshape(-1, 2)
         occurs = found[:, 0] < found[:, 1]
         return np.repeat(ids, 4)[occurs], found[occurs]
 
@@ -101,10 +100,7 @@ class Searcher:
             self._arrays.asarray(rows, self._start_table.dtype),
             positions,
         )
-        return self._fetch(positions)
-
-    def _fetch(self, array: Any) -> np.ndarray:
-        return array if self._arrays is np else array.get()
+        return to_host(positions)
 
 
 _SEARCHERS: dict[str, WeakKeyDictionary[FMIndex, Searcher]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, array_module, load_kernel, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.suffix_sort import row_dtype
 from genoviz.model.sequences.index_text import IndexText
@@ -140,4 +140,4 @@ def common_prefixes(
         arrays.asarray(text.exceptions),
         suffix_array,
     )
-    return lengths if isinstance(lengths, np.ndarray) else lengths.get()
+    return to_host(lengths)

@@ -23,12 +23,12 @@ _MAX_STRETCH = 1024
 def find_headers(text, first, stop):
     """Return where lines that begin with ``>`` begin, in part of the text; int64, ascending."""
     letters = borrow(text)
-    n_most = 0
+    n_possible = 0
     for low in range(first, stop, _LOOK):
         if low + _LOOK > stop or _has_header(letters, low):
             for k in range(low, min(low + _LOOK, stop)):
-                n_most += letters[k] == _HEADER
-    found = np.empty(n_most, np.int64)
+                n_possible += letters[k] == _HEADER
+    found = np.empty(n_possible, np.int64)
     n = 0
     for low in range(first, stop, _LOOK):
         if low + _LOOK <= stop and not _has_header(letters, low):

@@ -204,5 +204,5 @@ def follow(
 
 
 def _n_striding_blocks(n_items):
-    n_most = card_attribute("MultiProcessorCount") * BLOCKS_PER_MULTIPROCESSOR
-    return max(min(-(-n_items // THREADS_PER_BLOCK), n_most), 1)
+    n_maximum = card_attribute("MultiProcessorCount") * BLOCKS_PER_MULTIPROCESSOR
+    return max(min(-(-n_items // THREADS_PER_BLOCK), n_maximum), 1)

@@ -10,7 +10,7 @@ from numba import njit, prange
 
 from genoviz.analyses.graph.layout.path_records import PathRecords, build_path_records
 from genoviz.analyses.graph.layout.stress import check_layout
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, array_module, load_kernel, to_device
 from genoviz.errors import ParameterError
 from genoviz.generators import iter_slices
 from genoviz.kernels.path_records import CLOSING
@@ -88,9 +88,9 @@ def near_stress(
     if reach < 1:
         raise ParameterError(f"reach is {reach}, needs at least 1 step")
     records = build_path_records(graph)
-    xp, kernel = array_module(backend), load_kernel("path_stress", backend)
+    kernel = load_kernel("path_stress", backend)
     arrays = [
-        xp.asarray(array)
+        to_device(array, backend)
         for array in (layout.points, records.records, records.path_starts, records.block_paths)
     ]
 

@@ -18,7 +18,7 @@ from genoviz.analyses.graph.layout.stress_results import (
     check_weighting,
 )
 from genoviz.analyses.graph.layout.stress_sampler import FIRST_PAIRS, StressSampler, term_weights
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, load_kernel, to_device
 from genoviz.errors import ParameterError
 from genoviz.generators import iter_slices, last_of
 from genoviz.model import GraphLayout, PangenomeGraph
@@ -95,9 +95,9 @@ def iter_path_stress(
     check_layout(graph, layout)
     check_weighting(weighting)
     records = build_path_records(graph)
-    xp, kernel = array_module(backend), load_kernel("path_stress", backend)
+    kernel = load_kernel("path_stress", backend)
     arrays = [
-        xp.asarray(array)
+        to_device(array, backend)
         for array in (layout.points, records.records, records.path_starts, records.block_paths)
     ]
     rows = _RowsOfPairs(records.path_starts)

@@ -12,7 +12,7 @@ import numpy as np
 
 from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz.backend import Backend, load_kernel, resolve_backend
+from genoviz.backend import Backend, load_kernel, resolve_backend, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.nearest_segment import Aim
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
@@ -311,7 +311,7 @@ def _aim(
 def place_array(array: Any, backend: str) -> Any:
     """Return an array where a backend needs it, in C order."""
     if backend == "cpu":
-        return np.ascontiguousarray(array if isinstance(array, np.ndarray) else array.get())
+        return np.ascontiguousarray(to_host(array))
     import cupy
 
     return cupy.ascontiguousarray(cupy.asarray(array))
