@@ -53,6 +53,34 @@ def style_figure(figure: Any) -> None:
         axis.axis_label_standoff = 6
 
 
+def plain_figure(
+    name: str, *, left: int = 64, right: int = 24, grid: str = "y", **options: Any
+) -> Any:
+    """Return an empty figure that fills its place, without tools unless the options have some.
+
+    Parameters
+    ----------
+    name
+        By which a test finds it.
+    left, right
+        Pixels beside the plot.
+    grid
+        The axes that have lines across the plot: ``"y"``, ``"xy"`` or ``""``.
+    options
+        Of Bokeh's `figure`.
+    """
+    plain = {"toolbar_location": None, "tools": [], "output_backend": "canvas"}
+    plot = figure(name=name, sizing_mode="stretch_both", **plain | options)
+    style_figure(plot)
+    for axis, lines in (("x", plot.xgrid), ("y", plot.ygrid)):
+        if axis in grid:
+            lines.grid_line_color = LINES
+        else:
+            lines.visible = False
+    plot.min_border_left, plot.min_border_right = left, right
+    return plot
+
+
 def stress_curve(history: Sequence[tuple[int, PathStress]], *, n_iterations: int) -> hv.Overlay:
     """Return the curve of sampled path stress, its 95 % band and its last point.
 

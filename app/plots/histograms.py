@@ -19,11 +19,10 @@ from bokeh.models import (
     Range1d,
     Span,
 )
-from bokeh.plotting import figure
 
 from genoviz.analyses.graph.query.statistics_results import Histogram
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import LINES, plain_figure, style_figure
 from genoviz_app.plots.legend import short_number
 
 BAR_COLOUR, THRESHOLD_COLOUR = "#4fb3e8", "#ffb454"
@@ -109,16 +108,11 @@ class QualityHistogram:
         self._is_following = False
         self._bins: Bins | None = None
         self._dragged: tuple[float, float] | None = None
-        self.plot = figure(
-            name=name, sizing_mode="stretch_both", min_height=120, min_width=120,
-            x_range=Range1d(0, 1), y_range=Range1d(LOWEST, 10), y_axis_type="log",
-            x_axis_label=x_label, y_axis_label=y_label, toolbar_location=None, tools=["tap"],
-            output_backend="canvas",
+        self.plot = plain_figure(
+            name, left=54, right=12, min_height=120, min_width=120, x_range=Range1d(0, 1),
+            y_range=Range1d(LOWEST, 10), y_axis_type="log", x_axis_label=x_label,
+            y_axis_label=y_label, tools=["tap"],
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.xgrid.visible = False
-        self.plot.ygrid.grid_line_color = LINES
-        self.plot.min_border_left, self.plot.min_border_right = 54, 12
         self.plot.xaxis[0].ticker.desired_num_ticks = 4
         self.plot.yaxis[0].ticker.desired_num_ticks = 4
         self.plot.yaxis[0].formatter = NumeralTickFormatter(format="0a")

@@ -15,9 +15,8 @@ from bokeh.models import (
     Range1d,
     WheelZoomTool,
 )
-from bokeh.plotting import figure
 
-from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import LINES, plain_figure
 from genoviz_app.plots.legend import short_number
 from genoviz_app.plots.lit_stretches import LitBars
 
@@ -159,21 +158,10 @@ class GenomeFigures:
 
 
 def _make_figure(name: str, x_range: Range1d, y_range: Range1d, kind: str, height: int) -> Any:
-    plot = figure(
-        name=name,
-        sizing_mode="stretch_both",
-        min_height=height,
-        x_range=x_range,
-        y_range=y_range,
+    plot = plain_figure(
+        name, left=74, right=20, min_height=height, x_range=x_range, y_range=y_range,
         y_axis_type=kind,
-        toolbar_location=None,
-        tools=[],
-        output_backend="canvas",
-    )
-    style_figure(plot)
-    plot.xgrid.visible = False
-    plot.ygrid.grid_line_color = LINES
-    plot.min_border_left, plot.min_border_right = 74, 20
+    )  # fmt: skip
     plot.min_border_top, plot.min_border_bottom = 6, 6
     plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
     if kind == "log":

@@ -15,10 +15,9 @@ from bokeh.models import (
     Range1d,
     WheelZoomTool,
 )
-from bokeh.plotting import figure
 
 from genoviz.analyses.graph.picture.palettes import DARK
-from genoviz_app.plots.graph_picture import FAINT, GROUND, style_figure
+from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 
 ABSENT = "#1b2432"
 LETTERS, FEW_TICKS = 22, 5
@@ -43,19 +42,10 @@ class MatrixFigure:
     """
 
     def __init__(self, *, name: str = "kmer-matrix", counted: str = "Hits") -> None:
-        self.figure = figure(
-            name=name,
-            sizing_mode="stretch_both",
-            min_height=160,
-            x_range=Range1d(0, 1),
-            y_range=Range1d(-1, 0),
-            toolbar_location=None,
-            tools=[],
-            output_backend="canvas",
+        self.figure = plain_figure(
+            name, left=180, grid="", min_height=160, x_range=Range1d(0, 1), y_range=Range1d(-1, 0)
         )
-        style_figure(self.figure)
-        self.figure.grid.visible = False
-        self.figure.min_border_left, self.figure.min_border_bottom = 180, 110
+        self.figure.min_border_bottom = 110
         self._source = ColumnDataSource(data={"image": [np.zeros((1, 1))], "dw": [1], "dh": [1]})
         colours = ramp_colours()
         self._mapper = LogColorMapper(palette=colours, low=1, high=2, low_color=ABSENT)

@@ -15,9 +15,8 @@ from bokeh.models import (
     Range1d,
     Span,
 )
-from bokeh.plotting import figure
 
-from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import plain_figure
 
 BAR_COLOUR, OVERFLOW_COLOUR, CHOSEN_COLOUR = "#4fb3e8", "#ffb454", "#ff7ac6"
 DISTINCT_COLOUR, UNIQUE_COLOUR = "#4fb3e8", "#8fe3b0"
@@ -177,23 +176,9 @@ def bar_columns(
 def _make_figure(
     name: str, x_label: str, y_label: str, x_range: Range1d, x_axis_type: str = "linear"
 ) -> Any:
-    plot = figure(
-        name=name,
-        sizing_mode="stretch_both",
-        min_height=160,
-        x_range=x_range,
-        y_range=Range1d(LOWEST, 10),
-        x_axis_type=x_axis_type,
-        y_axis_type="log",
-        x_axis_label=x_label,
-        y_axis_label=y_label,
-        toolbar_location=None,
-        tools=[],
-        output_backend="canvas",
-    )
-    style_figure(plot)
-    plot.xgrid.visible = False
-    plot.ygrid.grid_line_color = LINES
-    plot.min_border_left = 84
+    plot = plain_figure(
+        name, left=84, min_height=160, x_range=x_range, y_range=Range1d(LOWEST, 10),
+        x_axis_type=x_axis_type, y_axis_type="log", x_axis_label=x_label, y_axis_label=y_label,
+    )  # fmt: skip
     plot.yaxis[0].formatter = NumeralTickFormatter(format="0,0")
     return plot

@@ -14,7 +14,6 @@ from bokeh.models import (
     LinearColorMapper,
     Range1d,
 )
-from bokeh.plotting import figure
 
 from genoviz.analyses.figures.areas import Polygon
 from genoviz.analyses.figures.axes import LEFT as PRINT_LEFT
@@ -23,7 +22,7 @@ from genoviz.analyses.figures.axes import SMALL, PrintedPlot, add_legend, print_
 from genoviz.analyses.figures.parts import Line, Part, Text
 from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz.analyses.graph.picture.palettes import LIGHT, blend
-from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import LINES, plain_figure
 from genoviz_app.plots.one_variant import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
 
 MAX_PIXELS, MIN_PIXELS = 8, 2
@@ -50,16 +49,12 @@ class LinkageFigure:
     """
 
     def __init__(self) -> None:
-        self.plot = figure(
-            name="linkage-triangle", sizing_mode="stretch_both", min_height=110,
-            x_range=Range1d(0, 1), y_range=Range1d(-0.5, 0.1), toolbar_location=None, tools=[],
-            output_backend="canvas",
+        self.plot = plain_figure(
+            "linkage-triangle", left=LEFT, right=RIGHT, grid="", min_height=110,
+            x_range=Range1d(0, 1), y_range=Range1d(-0.5, 0.1),
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.grid.visible = False
         self.plot.axis.visible = False
         self.plot.outline_line_color = None
-        self.plot.min_border_left, self.plot.min_border_right = LEFT, RIGHT
         self.plot.min_border_top = self.plot.min_border_bottom = 0
         self.names = ColumnDataSource(data={"name": []})
         self.image = ColumnDataSource(data=_columns(np.zeros((0, 0))))

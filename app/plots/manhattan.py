@@ -18,10 +18,9 @@ from bokeh.models import (
     Span,
     WheelZoomTool,
 )
-from bokeh.plotting import figure
 
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import LINES, plain_figure
 
 CONTIG_COLOURS = ("#4fb3e8", "#a9bdd6")
 STRONG_COLOUR, CHOSEN_COLOUR, ZERO_COLOUR = "#ffb454", "#ff7ac6", "#5a6b82"
@@ -52,15 +51,10 @@ class ManhattanFigure:
     """
 
     def __init__(self, name: str, value_name: str, *, min_height: int = 150) -> None:
-        self.plot = figure(
-            name=name, sizing_mode="stretch_both", min_height=min_height,
-            x_range=Range1d(0, 1), y_range=Range1d(0, 8), toolbar_location=None, tools=[],
-            output_backend="canvas",
+        self.plot = plain_figure(
+            name, left=60, right=16, min_height=min_height, x_range=Range1d(0, 1),
+            y_range=Range1d(0, 8),
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.xgrid.visible = False
-        self.plot.ygrid.grid_line_color = LINES
-        self.plot.min_border_left, self.plot.min_border_right = 60, 16
         self.plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
         self.plot.yaxis[0].formatter = PrintfTickFormatter(format="%.3g")
         self._names, self._basic_ticker = FixedTicker(ticks=[]), self.plot.xaxis[0].ticker
@@ -225,14 +219,10 @@ class QuantileFigure:
     """
 
     def __init__(self) -> None:
-        self.plot = figure(
-            name="association-qq", sizing_mode="stretch_both", min_height=150, min_width=160,
-            x_range=Range1d(0, 1), y_range=Range1d(0, 1), toolbar_location=None, tools=["tap"],
-            output_backend="canvas",
+        self.plot = plain_figure(
+            "association-qq", left=46, right=12, grid="xy", min_height=150, min_width=160,
+            x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools=["tap"],
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.grid.grid_line_color = LINES
-        self.plot.min_border_left, self.plot.min_border_right = 46, 12
         self.plot.xaxis[0].axis_label = "Expected −log₁₀ p"
         self.plot.yaxis[0].axis_label = "Observed −log₁₀ p"
         self.note = EmptyNote(self.plot)

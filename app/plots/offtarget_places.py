@@ -16,9 +16,8 @@ from bokeh.models import (
     Range1d,
     WheelZoomTool,
 )
-from bokeh.plotting import figure
 
-from genoviz_app.plots.graph_picture import LINES, SMALL_TEXT, style_figure
+from genoviz_app.plots.graph_picture import LINES, SMALL_TEXT, plain_figure
 from genoviz_app.plots.lit_stretches import LitBars
 
 MISMATCH_COLOURS = (
@@ -48,14 +47,10 @@ class PlacesFigure:
     """
 
     def __init__(self) -> None:
-        self.plot = figure(
-            name="offtarget-places", sizing_mode="stretch_both", min_height=120,
-            x_range=Range1d(0, 1), y_range=Range1d(0, 1), toolbar_location=None, tools=[],
-            output_backend="canvas",
+        self.plot = plain_figure(
+            "offtarget-places", left=70, right=30, grid="", min_height=120,
+            x_range=Range1d(0, 1), y_range=Range1d(0, 1),
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.xgrid.visible = self.plot.ygrid.visible = False
-        self.plot.min_border_left, self.plot.min_border_right = 70, 30
         self.plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
         self.bins = _source(BIN_COLUMNS)
         self.bars = _source(("left", "right", "bottom", "top"))
@@ -149,14 +144,10 @@ class KindsFigure:
     """
 
     def __init__(self) -> None:
-        self.plot = figure(
-            name="offtarget-kinds", sizing_mode="stretch_both", min_height=90, min_width=100,
-            x_range=Range1d(-0.5, 0.5), y_range=Range1d(-0.5, 0.5), toolbar_location=None,
-            tools=["tap"], output_backend="canvas",
+        self.plot = plain_figure(
+            "offtarget-kinds", left=50, right=10, grid="", min_height=90, min_width=100,
+            x_range=Range1d(-0.5, 0.5), y_range=Range1d(-0.5, 0.5), tools=["tap"],
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.xgrid.visible = self.plot.ygrid.visible = False
-        self.plot.min_border_left, self.plot.min_border_right = 50, 10
         self.plot.xaxis[0].axis_label = "Mismatches"
         self.cells = _source(CELL_COLUMNS)
         self._columns, self._rows = FixedTicker(ticks=[]), FixedTicker(ticks=[])

@@ -16,10 +16,9 @@ from bokeh.models import (
     Range1d,
     Span,
 )
-from bokeh.plotting import figure
 
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import FAINT, GROUND, LINES, style_figure
+from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 from genoviz_app.plots.prediction import padded_ends
 
 R2_COLOURS = ("#46558c", "#3f7fb5", "#3fb0ac", "#b9d96a", "#fde047")
@@ -151,14 +150,9 @@ class RegionFigure:
 
 
 def _make(name: str, x_range: Range1d, y_range: Range1d, min_height: int) -> Any:
-    plot = figure(
-        name=name, sizing_mode="stretch_both", min_height=min_height, x_range=x_range,
-        y_range=y_range, toolbar_location=None, tools=[], output_backend="canvas",
-    )  # fmt: skip
-    style_figure(plot)
-    plot.xgrid.visible = False
-    plot.ygrid.grid_line_color = LINES
-    plot.min_border_left, plot.min_border_right = LEFT, RIGHT
+    plot = plain_figure(
+        name, left=LEFT, right=RIGHT, min_height=min_height, x_range=x_range, y_range=y_range
+    )
     plot.min_border_top = plot.min_border_bottom = 3
     plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
     return plot
@@ -174,15 +168,10 @@ class GenotypeBoxes:
     """
 
     def __init__(self) -> None:
-        self.plot = figure(
-            name="snp-boxes", sizing_mode="stretch_both", min_height=120, min_width=160,
-            x_range=Range1d(-0.5, 2.5), y_range=Range1d(0, 1), toolbar_location=None, tools=[],
-            output_backend="canvas",
+        self.plot = plain_figure(
+            "snp-boxes", left=50, right=8, min_height=120, min_width=160,
+            x_range=Range1d(-0.5, 2.5), y_range=Range1d(0, 1),
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.xgrid.visible = False
-        self.plot.ygrid.grid_line_color = LINES
-        self.plot.min_border_left, self.plot.min_border_right = 50, 8
         self.plot.yaxis[0].ticker.desired_num_ticks = 4
         self._ticker = FixedTicker(ticks=[])
         self.plot.xaxis[0].ticker = self._ticker

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, Range1d, Span
-from bokeh.plotting import figure
 
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import LINES, style_figure
+from genoviz_app.plots.graph_picture import plain_figure
 
 DOT_COLOUR, LINE_COLOUR, CHOSEN_COLOUR = "#4fb3e8", "#ffb454", "#ff7ac6"
 COLUMNS = ("x", "y", "name")
@@ -30,14 +29,10 @@ class PredictionFigure:
     """
 
     def __init__(self) -> None:
-        self.plot = figure(
-            name="prediction-scatter", sizing_mode="stretch_both", min_height=140, min_width=160,
-            x_range=Range1d(0, 1), y_range=Range1d(0, 1), toolbar_location=None, tools=["tap"],
-            output_backend="canvas",
+        self.plot = plain_figure(
+            "prediction-scatter", left=56, right=14, grid="xy", min_height=140, min_width=160,
+            x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools=["tap"],
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.grid.grid_line_color = LINES
-        self.plot.min_border_left, self.plot.min_border_right = 56, 14
         self.note = EmptyNote(self.plot)
         self.note.show(NOTHING)
         self.dots = ColumnDataSource(data={name: [] for name in COLUMNS})
@@ -104,15 +99,10 @@ class ResidualFigure:
     """
 
     def __init__(self) -> None:
-        self.plot = figure(
-            name="blup-residuals", sizing_mode="stretch_both", min_height=120, min_width=160,
+        self.plot = plain_figure(
+            "blup-residuals", left=62, right=14, min_height=120, min_width=160,
             x_range=Range1d(0, MIN_ITERATIONS), y_range=Range1d(1e-14, 2), y_axis_type="log",
-            toolbar_location=None, tools=[], output_backend="canvas",
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.xgrid.visible = False
-        self.plot.ygrid.grid_line_color = LINES
-        self.plot.min_border_left, self.plot.min_border_right = 62, 14
         self.plot.xaxis[0].axis_label = "Iteration"
         self.plot.yaxis[0].axis_label = "Squared relative residual"
         self.plot.yaxis[0].ticker.desired_num_ticks = 5

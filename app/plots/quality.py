@@ -20,13 +20,12 @@ from bokeh.models import (
     Slope,
     Span,
 )
-from bokeh.plotting import figure
 
 from genoviz.analyses.graph.layout.near_stress import DistanceStress
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.picture.rasterize import rasterize
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import LINES, SMALL_TEXT, log_limits, style_figure
+from genoviz_app.plots.graph_picture import SMALL_TEXT, log_limits, plain_figure
 from genoviz_app.plots.legend import short_number
 from genoviz_app.plots.palettes import DENSITY, GROUND, ramp_palette
 
@@ -43,12 +42,10 @@ Curve = tuple[str, Sequence[tuple[int, PathStress]]]
 
 def make_figure(name: str, x_label: str, y_label: str, nothing: str, **options: Any) -> Any:
     """Return a figure in the look of the page, and the note that it shows while it is empty."""
-    plot = figure(
-        name=name, sizing_mode="stretch_both", min_height=140, min_width=160, toolbar_location=None,
-        tools=[], x_axis_label=x_label, y_axis_label=y_label, output_backend="canvas", **options,
+    plot = plain_figure(
+        name, grid="xy", min_height=140, min_width=160, x_axis_label=x_label, y_axis_label=y_label,
+        **options,
     )  # fmt: skip
-    style_figure(plot)
-    plot.grid.grid_line_color = LINES
     note = EmptyNote(plot)
     note.show(nothing)
     return plot, note

@@ -23,7 +23,6 @@ from bokeh.models import (
     TapTool,
     WheelZoomTool,
 )
-from bokeh.plotting import figure
 
 from genoviz.analyses.figures.axes import (
     PRINT_HEIGHT,
@@ -36,7 +35,7 @@ from genoviz.analyses.figures.axes import (
 )
 from genoviz.analyses.figures.tracks import TrackFigure
 from genoviz_app.plots.empty_note import EmptyNote
-from genoviz_app.plots.graph_picture import FAINT, LINES, SMALL_TEXT, style_figure
+from genoviz_app.plots.graph_picture import FAINT, SMALL_TEXT, plain_figure
 from genoviz_app.plots.palettes import DEPTH, GROUND, ramp_palette
 
 MISSING_COLOUR, CHOSEN_EDGE = "#6b7a8f", "#ffffff"
@@ -66,14 +65,11 @@ class ScatterFigure:
     def __init__(self, on_select: Callable[[np.ndarray], None]) -> None:
         self._on_select = on_select
         self._is_following = False
-        self.plot = figure(
-            name="genotype-components", sizing_mode="stretch_both", min_height=150,
-            x_range=Range1d(-1, 1), y_range=Range1d(-1, 1), toolbar_location="above", tools=[],
+        self.plot = plain_figure(
+            "genotype-components", left=60, right=14, grid="xy", min_height=150,
+            x_range=Range1d(-1, 1), y_range=Range1d(-1, 1), toolbar_location="above",
             output_backend="webgl",
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.xgrid.grid_line_color = self.plot.ygrid.grid_line_color = LINES
-        self.plot.min_border_left, self.plot.min_border_right = 60, 14
         self.note = EmptyNote(self.plot)
         self.note.show(NOTHING)
         self.plot.toolbar.logo = None
@@ -188,14 +184,11 @@ class MatrixFigure:
     ) -> None:
         self._on_view, self._on_pair = on_view, on_pair
         self._n = 1
-        self.plot = figure(
-            name="genotype-relationships", sizing_mode="stretch_both", min_height=150,
-            x_range=Range1d(0, 1), y_range=Range1d(1, 0), toolbar_location="above", tools=[],
-            output_backend="canvas", match_aspect=False,
+        self.plot = plain_figure(
+            "genotype-relationships", left=56, right=4, grid="", min_height=150,
+            x_range=Range1d(0, 1), y_range=Range1d(1, 0), toolbar_location="above",
+            match_aspect=False,
         )  # fmt: skip
-        style_figure(self.plot)
-        self.plot.grid.visible = False
-        self.plot.min_border_left, self.plot.min_border_right = 56, 4
         self.plot.toolbar.logo = None
         self.plot.xaxis[0].axis_label = "Samples, relatives side by side"
         for axis in self.plot.axis:
