@@ -7,7 +7,7 @@ on its own, and what is wrong is said.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -128,8 +128,8 @@ class Address:
     depths: tuple[str, ...] = ()
     region: Region | None = None
     colour: str = ""
-    paths: tuple[str, ...] = ()
     group: str = ""
+    paths: tuple[str, ...] = ()
     shape: str = ""
     sequences: str = ""
     kmers: str = ""
@@ -164,122 +164,65 @@ class Address:
     def parse(cls, query: str, *, pages: tuple[str, ...]) -> Address:
         """Return what a query string such as ``?page=pangenome&file=drb1`` asks for."""
         values = parse_qs(query.lstrip("?"))
-        last = {name: items[-1] for name, items in values.items()}
         complaints = [_unknown_key(name) for name in values if name not in KEYS | FOREIGN_KEYS]
-        page = last.get("page", "")
+        said: dict[str, Any] = {
+            each.name: tuple(values[key]) if each.default == () else values[key][-1]
+            for key, each in _FIELDS.items()
+            if key in values
+        }
+        page = said.get("page", "")
         if page and page not in pages:
             complaints.append(f"The link names page {page!r}; there are {', '.join(pages)}.")
-            page = ""
-        checked: dict[str, Any] = {}
-        for name, parse, default in (
-            ("region", Region.parse, None),
-            ("view", parse_view, None),
-            ("zoom", parse_zoom, None),
-            ("k", lambda text: parse_whole("k", text, 1, MAX_K), 0),
-            ("lower", lambda text: parse_whole("lower", text, 1, MAX_LOWER), 0),
-            ("split", lambda text: Split.parse(text, pages=pages[1:]), None),
+            del said["page"]
+        for name, parse in (
+            ("region", Region.parse),
+            ("view", parse_view),
+            ("zoom", parse_zoom),
+            ("k", lambda text: parse_whole("k", text, 1, MAX_K)),
+            ("lower", lambda text: parse_whole("lower", text, 1, MAX_LOWER)),
+            ("split", lambda text: Split.parse(text, pages=pages[1:])),
+            ("story", lambda _: "1"),
         ):
-            checked[name] = default
-            try:
-                checked[name] = parse(last[name]) if name in last else default
-            except ParameterError as error:
-                complaints.append(f"The link is not followed all the way: {error}.")
-        return cls(
-            page=page,
-            file=last.get("file", ""),
-            layout=last.get("layout", ""),
-            annotations=tuple(values.get("annotations", ())),
-            tracks=tuple(values.get("track", ())),
-            looks=tuple(values.get("look", ())),
-            depths=tuple(values.get("depth", ())),
-            colour=last.get("colour", ""),
-            paths=tuple(values.get("path", ())),
-            group=last.get("group", ""),
-            shape=last.get("shape", ""),
-            sequences=last.get("sequences", ""),
-            kmers=last.get("kmers", ""),
-            strand=last.get("strand", ""),
-            tab=last.get("tab", ""),
-            genome=last.get("genome", ""),
-            guides=last.get("guides", ""),
-            pam=last.get("pam", ""),
-            limits=last.get("limits", ""),
-            genes=last.get("genes", ""),
-            hits=last.get("hits", ""),
-            genotypes=last.get("genotypes", ""),
-            phenotypes=last.get("phenotypes", ""),
-            trait=last.get("trait", ""),
-            covariates=tuple(values.get("covariate", ())),
-            kept=last.get("kept", ""),
-            variant=last.get("variant", ""),
-            window=last.get("window", ""),
-            model=last.get("model", ""),
-            blup=last.get("blup", ""),
-            pedigree=last.get("pedigree", ""),
-            results=tuple(values.get("result", ())),
-            lit=tuple(values.get("lit", ())),
-            story="1" if "story" in last else "",
-            complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints),
-            **checked,
-        )
+            if name in said:
+                text = said.pop(name)
+                try:
+                    said[name] = parse(text)
+                except ParameterError as error:
+                    complaints.append(f"The link is not followed all the way: {error}.")
+        return cls(**said, complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints))
 
     @property
     def query(self) -> str:
         """The query string, with its question mark; "" when there is nothing to say."""
-        said = {name: value for name, value in self._items.items() if value}
-        text = urlencode(said, doseq=True, safe="/:#,")
+        said = {key: _say(getattr(self, each.name), each) for key, each in _FIELDS.items()}
+        text = urlencode({k: v for k, v in said.items() if v}, doseq=True, safe="/:#,")
         return f"?{text.replace('#', '%23')}" if text else ""
 
-    @property
-    def _items(self) -> dict[str, Any]:
-        """What a link says under which key."""
-        return {
-            "page": self.page,
-            "split": str(self.split or ""),
-            "file": self.file,
-            "layout": self.layout,
-            "annotations": self.annotations,
-            "track": self.tracks,
-            "look": self.looks,
-            "depth": self.depths,
-            "region": str(self.region or ""),
-            "colour": self.colour,
-            "group": self.group,
-            "path": self.paths,
-            "shape": self.shape,
-            "sequences": self.sequences,
-            "kmers": self.kmers,
-            "strand": self.strand,
-            "k": str(self.k or ""),
-            "tab": self.tab,
-            "genome": self.genome,
-            "guides": self.guides,
-            "pam": self.pam,
-            "limits": self.limits,
-            "genes": self.genes,
-            "hits": self.hits,
-            "genotypes": self.genotypes,
-            "phenotypes": self.phenotypes,
-            "trait": self.trait,
-            "covariate": self.covariates,
-            "kept": self.kept,
-            "variant": self.variant,
-            "zoom": ",".join(f"{value:.12g}" for value in self.zoom or ()),
-            "window": self.window,
-            "model": self.model,
-            "blup": self.blup,
-            "pedigree": self.pedigree,
-            "result": self.results,
-            "lit": self.lit,
-            "view": ",".join(f"{value:.12g}" for value in self.view or ()),
-            "story": self.story,
-            "lower": str(self.lower or ""),
-        }
 
-
-KEYS = frozenset(Address()._items)
+# What a link says several times, once for each, has its name in the singular there.
+_SINGULAR = {
+    "tracks": "track",
+    "looks": "look",
+    "depths": "depth",
+    "paths": "path",
+    "covariates": "covariate",
+    "results": "result",
+}
+_FIELDS = {
+    _SINGULAR.get(each.name, each.name): each
+    for each in fields(Address)
+    if each.name != "complaints"
+}
+KEYS = frozenset(_FIELDS)
 FOREIGN_KEYS = frozenset({"theme", "code", "state", "bokeh-session-id"})
 """What the server itself understands, or those who let people in."""
+
+
+def _say(value: Any, field: Field) -> str | tuple[str, ...]:
+    """Return what a link says of a field; a tuple is said item by item."""
+    if isinstance(value, tuple) and field.default != ():
+        return ",".join(f"{number:.12g}" for number in value)
+    return value if isinstance(value, tuple | str) else str(value or "")
 
 
 def _unknown_key(name: str) -> str:
