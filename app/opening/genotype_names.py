@@ -76,7 +76,7 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class FileSets:
-    """What uploads come to.
+    """What can be opened of several uploads.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class OpeningFiles(param.Parameterized):
         self._job = self.opening = None
 
     def _on_job(self, job: Job) -> None:
-        """Keep what the opening has come to."""
+        """Keep the result of the opening."""
         if job is not self._job:  # it was cancelled, or another one took its place
             return
         if not job.has_ended:

@@ -181,7 +181,7 @@ class ScatterFigure:
         The figure, and what it says while it is empty.
     """
 
-    nothing = "Press Compare options: each layout becomes a dot."
+    nothing = "Press Compare options: a dot for each layout."
 
     def __init__(self) -> None:
         self.plot, self.note = make_figure(

@@ -41,7 +41,7 @@ class Lag:
 
 
 class LoopLag:
-    """Notes ten times a second how late the event loop comes to it.
+    """Measures ten times a second how late the event loop is.
 
     A callback that holds the loop for two seconds makes a request wait anything up to that, as the
     request comes at its beginning or end; so it counts as often as a tick would have been due.

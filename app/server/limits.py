@@ -96,12 +96,12 @@ class Share:
     remedy: str
 
 
-def least(*limits: int | None) -> int | None:
+def minimum(*limits: int | None) -> int | None:
     """Return the smallest limit; None where there is none.
 
     Examples
     --------
-    >>> least(None, 3, 2), least(None)
+    >>> minimum(None, 3, 2), minimum(None)
     (2, None)
     """
     return min((limit for limit in limits if limit is not None), default=None)

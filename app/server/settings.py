@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
-from genoviz_app.server.limits import TAB, Limits, Quota, least
+from genoviz_app.server.limits import TAB, Limits, Quota, minimum
 
 NOWHERE = Path("/dev/null")
 """What those may read who may read nothing."""
@@ -99,8 +99,8 @@ class ServerSettings:
             return self.tab
         return replace(
             self.tab,
-            job_minutes=least(self.tab.job_minutes, quota.limits.job_minutes),
-            rows=least(self.tab.rows, quota.limits.rows),
+            job_minutes=minimum(self.tab.job_minutes, quota.limits.job_minutes),
+            rows=minimum(self.tab.rows, quota.limits.rows),
         )
 
 

@@ -132,7 +132,7 @@ class Health:
         ProcessCollector(registry=self.numbers)
         self._lag = Histogram(
             "genoviz_loop_lag_seconds",
-            "How late the event loop comes to what is due",
+            "Seconds by which the event loop is late",
             buckets=LAGS,
             registry=self.numbers,
         )

@@ -279,7 +279,7 @@ class LayoutRun:
         self.version += 1
 
     def poll(self) -> None:
-        """Take over what the job has come to; called some twenty times a second."""
+        """Take over the newest state of the job; called some twenty times a second."""
         job = self._job
         if job is None:
             return

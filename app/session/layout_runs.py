@@ -73,7 +73,7 @@ class LayoutRuns:
         self._unfolds_next = True
 
     def poll(self) -> None:
-        """Take over what the layout has come to; called some twenty times a second."""
+        """Take over the newest state of the layout; called some twenty times a second."""
         run = self.run
         run.poll()
         self._keep(run)

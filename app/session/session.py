@@ -58,7 +58,7 @@ UPLOAD_ENDINGS = (
 
 
 class _Followed:
-    """A job, and who is told of what it comes to."""
+    """A job, and who is told of its progress and result."""
 
     def __init__(self, job: Job, follow: Callable[[Job], None]) -> None:
         self.job, self._follow, self._n_seen = job, follow, 0
@@ -162,7 +162,7 @@ class Session(param.Parameterized):
         pool
             Where it runs.
         follow
-            Called with the job from `poll` whenever it has come to something new, and when it has
+            Called with the job from `poll` whenever it has made progress, and when it has
             ended: nothing is asked of a job that stands still.
         about
             What it does in detail, for the log.
@@ -381,7 +381,7 @@ class Session(param.Parameterized):
         self._is_companion = False
 
     def poll(self) -> None:
-        """Take over what the opening jobs have come to."""
+        """Take over the results of the opening jobs."""
         for each in tuple(self._followed):
             has_ended = each.job.has_ended
             if has_ended:

@@ -163,8 +163,8 @@ def serve(
 def _begin_with_malloc() -> None:
     """Begin this process anew with an allocator that can give back what a closed tab had.
 
-    Python's own one returns a megabyte once nothing is left in it. As something always is, a server
-    would for ever keep what its tabs took when they were most.
+    Python's own returns a megabyte only when nothing is left in it, which never happens: a server
+    would keep its peak of memory until it ends.
     """
     main = sys.modules["__main__"]
     name = main.__spec__.name if main.__spec__ else Path(sys.argv[0]).name

@@ -29,7 +29,7 @@ class OffTargetCountProgress:
     n_done, n_total
         Bases times strands times kinds of bulge that were searched, and in all.
     counts
-        int64, shape (n_guides, most + 1): hits so far by mismatches; all of them in the last one.
+        int64, shape (n_guides, maximum + 1): hits so far by mismatches; all in the last one.
     """
 
     n_done: int
@@ -79,7 +79,7 @@ def count_offtargets(last: OffTargetCountProgress) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        int64, shape (n_guides, most + 1), where ``most`` is the largest of ``max_mismatches``.
+        int64, shape (n_guides, maximum + 1), with the maximum of ``max_mismatches``.
 
     Raises
     ------

@@ -158,8 +158,8 @@ def longest_stems(guides: Sequence[str]) -> np.ndarray:
     """
     found = np.zeros(len(guides), np.int64)
     for row, guide in enumerate(guides):
-        text, most = guide.upper(), (len(guide) - MIN_LOOP) // 2
-        for length in range(most, MIN_STEM - 1, -1):
+        text, maximum = guide.upper(), (len(guide) - MIN_LOOP) // 2
+        for length in range(maximum, MIN_STEM - 1, -1):
             last = len(text) - 2 * length - MIN_LOOP
             if any(
                 text[first : first + length][::-1].translate(_TURN)

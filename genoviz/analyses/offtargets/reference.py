@@ -252,7 +252,7 @@ def compare_places(
         stop = starts[row] + lengths[row]
         is_left = (strands[row] > 0) == is_pam_first
         pam_end = starts[row] if is_left else stop
-        least = 2 * length + 1
+        minimum = 2 * length + 1
         while position < stop:
             node = steps[step] >> 1
             # Nodes without bases lead nowhere.
@@ -273,8 +273,8 @@ def compare_places(
                         letter = complements[text[base + first + length - 1 - j]]
                     n_guide += misfits[guides[guide_ids[row], j], letter]
                     n_pam += misfits[patterns[0, j], letter]
-                if n_guide + n_pam < least:
-                    least = n_guide + n_pam
+                if n_guide + n_pam < minimum:
+                    minimum = n_guide + n_pam
                     fits.mismatches[row], fits.pam_misfits[row] = n_guide, n_pam
                     fits.site_paths[row], fits.pam_ends[row] = visit_ranks[k], end
                     fits.strands[row] = strand

@@ -195,15 +195,15 @@ class _PartSearch:
         self, search: StrandSearch, first: int, stop: int, n_found: int
     ) -> Iterator[Found]:
         """Yield the hits of words with very many, in parts where the buffer is too small."""
-        most = self._budget // _HIT_BYTES
-        if n_found <= most or stop - first <= _MIN_BLOCK_WORDS:
+        maximum = self._budget // _HIT_BYTES
+        if n_found <= maximum or stop - first <= _MIN_BLOCK_WORDS:
             pieces, _, _ = self._run(search, first, stop, stop - first, n_found)
             yield self._join(search, 0, pieces, None)
             return
         n_words = -(-(stop - first) // _SPLIT // _MIN_BLOCK_WORDS) * _MIN_BLOCK_WORDS
         n_words = max(n_words, _MIN_BLOCK_WORDS)
         n_parts = -(-(stop - first) // n_words)
-        for found in self._iter_stretch(search, first, stop, n_words, most // n_parts):
+        for found in self._iter_stretch(search, first, stop, n_words, maximum // n_parts):
             yield Found(search, 0, found.positions, found.rows, found.mismatches)
 
     def _run(

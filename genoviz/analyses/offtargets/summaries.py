@@ -28,7 +28,7 @@ class GuideSummaries:
     guides
         The guides.
     counts
-        int64, shape (n_guides, most + 1): hits without a bulge, by mismatches.
+        int64, shape (n_guides, maximum + 1): hits without a bulge, by mismatches.
     n_bulged
         int64, shape (n_guides,): hits with a bulge.
     n_perfect

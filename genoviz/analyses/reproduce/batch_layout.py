@@ -78,7 +78,7 @@ def batch_path_sgd_layout(
     n_iterations, updates_per_step
         Iterations, and updates in each for each step of the paths.
     collisions
-        What becomes of a point that several updates of a batch move: ``"overwrite"`` keeps one of
+        What happens to a point that several updates of a batch move: ``"overwrite"`` keeps one of
         the moves, ``"add"`` makes all of them.
     seed
         Names all random numbers. The same seed gives the same bits with NumPy.

@@ -90,8 +90,8 @@ def measure_threads(options: RunOptions) -> Steps:
     queries, subjects = (
         _intervals(random.integers(0, 200_001, n), random.integers(10, 1_001, n)) for _ in range(2)
     )
-    most = numba.config.NUMBA_NUM_THREADS
-    threads = sorted({*(2**k for k in range(most.bit_length()) if 2**k <= most), most})
+    maximum = numba.config.NUMBA_NUM_THREADS
+    threads = sorted({*(2**k for k in range(maximum.bit_length()) if 2**k <= maximum), maximum})
     points = []
     for method in ("auto", "sweep"):
         base = None

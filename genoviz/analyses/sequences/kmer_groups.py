@@ -24,8 +24,8 @@ _HISTOGRAM_ROOM = 1 << 24
 
 def n_chunks(n: int, room: int = 1) -> int:
     """Return into how many chunks to cut ``n`` rows, when each needs an array of ``room``."""
-    most = min(CHUNKS_PER_THREAD * get_num_threads(), _HISTOGRAM_ROOM // max(room, 1), n >> 8)
-    return max(1, most)
+    maximum = min(CHUNKS_PER_THREAD * get_num_threads(), _HISTOGRAM_ROOM // max(room, 1), n >> 8)
+    return max(1, maximum)
 
 
 def iter_slices(n: int) -> Iterator[tuple[int, int, float]]:

@@ -283,7 +283,7 @@ def take_covariates(
 
 
 def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:
-    """Return what a long analysis comes to, and show how far it is."""
+    """Return the result of a long analysis, and show its progress."""
     for progress in steps:
         bar.update(progress.what, progress.fraction, 1.0, "")
     return progress.result

@@ -91,8 +91,8 @@ def _check_places(path: Path, layout: GraphLayout, graph: PangenomeGraph) -> Gra
         node = int(np.abs(layout.points).max(axis=1).argmax()) // 2
         raise FileFormatError(
             path,
-            f"has node {graph.node_names[node]!r} at {layout.coordinates[node].tolist()}, which"
-            f" no layout of {graph.total_length:,} bp comes to; the file is damaged, or belongs to"
+            f"has node {graph.node_names[node]!r} at {layout.coordinates[node].tolist()}, too far"
+            f" for a layout of {graph.total_length:,} bp; the file is damaged, or belongs to"
             " another graph",
         )
     drawn = np.hypot(*(layout.coordinates[:, 1] - layout.coordinates[:, 0]).T)

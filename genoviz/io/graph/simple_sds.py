@@ -174,9 +174,9 @@ class ElementReader:
 
     def check_ratio(self, n_bytes: int, n_packed: int) -> None:
         """Refuse to hold far more than was packed, where this process must outlive any file."""
-        most, ratio = RULES.max_text_bytes, RULES.max_ratio
+        maximum, ratio = RULES.max_text_bytes, RULES.max_ratio
         if n_bytes > _FREE_BYTES and (
-            (most is not None and n_bytes > most)
+            (maximum is not None and n_bytes > maximum)
             or (ratio is not None and n_bytes > ratio * max(n_packed, 1))
         ):
             raise self.refuse(

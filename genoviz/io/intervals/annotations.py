@@ -155,11 +155,11 @@ def _explain(row: dict, dialect: Dialect) -> str:
         )
     if not row["contig"]:
         return f"{dialect.name} feature names no contig, needs one in its first column"
-    for name, number, least in (("start", "first", dialect.first_base), ("end", "last", 0)):
+    for name, number, minimum in (("start", "first", dialect.first_base), ("end", "last", 0)):
         if row[number] is None or row[number] < 0:
             return (
                 f"{dialect.name} feature has the {name} '{row[name][:40]}', "
-                f"needs an integer of at least {least}"
+                f"needs an integer of at least {minimum}"
             )
     return (
         f"{dialect.name} feature ends at {row['last']:,}, before its start "

@@ -260,11 +260,11 @@ class _Taken:
         n_taken = len(self.starts)
         taken = f"{n_taken:,} of {self.n_seen:,} reads are taken"
         if n_without_base:
-            have = "has" if n_without_base == 1 else "have"
-            become = "cover nothing" if self.blocks else "are empty intervals"
             if n_without_base == 1:
-                become = "covers nothing" if self.blocks else "is an empty interval"
-            taken += f", of which {n_without_base:,} {have} no aligned base and {become}"
+                have, count_as = "has", "covers nothing" if self.blocks else "is an empty interval"
+            else:
+                have, count_as = "have", "cover nothing" if self.blocks else "are empty intervals"
+            taken += f", of which {n_without_base:,} {have} no aligned base and {count_as}"
         return f"Reads: {', '.join(rules)}; {taken}."
 
 

@@ -197,23 +197,23 @@ class _Gauge:
     def check(self, text: bytes, position: int) -> None:
         """Look at a part of the text, which comes from what is before a byte of the file."""
         self._n_bytes += len(text)
-        most = RULES.max_text_bytes
-        if most is not None and self._n_bytes > most:
-            self._refuse(f"holds more than {show_bytes(most)} of text", "max_text_bytes")
-        most = RULES.max_ratio
-        tight = self._n_bytes > MAX_BYTES_IN_MEMORY and self._n_bytes > (most or 0) * position
-        if most is not None and tight:
+        maximum = RULES.max_text_bytes
+        if maximum is not None and self._n_bytes > maximum:
+            self._refuse(f"holds more than {show_bytes(maximum)} of text", "max_text_bytes")
+        maximum = RULES.max_ratio
+        tight = self._n_bytes > MAX_BYTES_IN_MEMORY and self._n_bytes > (maximum or 0) * position
+        if maximum is not None and tight:
             self._refuse(
                 f"holds {show_bytes(self._n_bytes)} of text in its first {show_bytes(position)}, "
-                f"more than {most:,} times as much (no genomic file does)",
+                f"more than {maximum:,} times as much (no genomic file does)",
                 "max_ratio",
             )
-        most = RULES.max_line_bytes
-        if most is not None:
+        maximum = RULES.max_line_bytes
+        if maximum is not None:
             end = text.find(b"\n")
             self._line_bytes += len(text) if end < 0 else end
-            if self._line_bytes > most:
-                self._refuse(f"has a line of more than {show_bytes(most)}", "max_line_bytes")
+            if self._line_bytes > maximum:
+                self._refuse(f"has a line of more than {show_bytes(maximum)}", "max_line_bytes")
             if end >= 0:
                 self._line_bytes = len(text) - text.rfind(b"\n") - 1
 

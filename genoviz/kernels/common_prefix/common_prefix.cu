@@ -77,11 +77,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (n_longer > 0) atomicAdd(n_unknown, (u64)n_longer);
 }
 
-// A warp finds how many bases two suffixes have in common, from a length on up to one beyond most.
+// A warp finds how many bases two suffixes have in common, from a length up to maximum + 1.
 __device__ __forceinline__ i64 extend_by_warp(const Text& text, i64 one, i64 other, i64 length,
-                                              i64 most, bool* is_whole) {
+                                              i64 maximum, bool* is_whole) {
     u32 ending = 0;
-    while (ending == 0 && length < most) {
+    while (ending == 0 && length < maximum) {
         const i64 from = length + threadIdx.x % WARP * WORD;
         const int n_common = text.n_common(one + from, other + from);
         ending = __ballot_sync(ALL, n_common < WORD);
@@ -97,7 +97,7 @@ __device__ __forceinline__ i64 extend_by_warp(const Text& text, i64 one, i64 oth
 extern "C" __global__ void __launch_bounds__(THREADS)
     compare_long_rows(const u64* __restrict__ packed, const u32* __restrict__ excepted,
                       i64 n_symbols, const ROW* __restrict__ suffix_array,
-                      const i64* __restrict__ rows, i64 n_rows, i64 known, i64 most,
+                      const i64* __restrict__ rows, i64 n_rows, i64 known, i64 maximum,
                       u32* __restrict__ lengths, u64* __restrict__ n_unknown) {
     const Text text = {packed, excepted, n_symbols};
     const i64 n_warps = (i64)gridDim.x * blockDim.x / WARP;
@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const i64 row = rows[k];
         bool is_whole;
         const i64 length = extend_by_warp(text, (i64)suffix_array[row - 1], (i64)suffix_array[row],
-                                          known, most, &is_whole);
+                                          known, maximum, &is_whole);
         if (threadIdx.x % WARP == 0) {
             if (is_whole)
                 lengths[row] = (u32)length;

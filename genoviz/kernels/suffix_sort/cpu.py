@@ -252,7 +252,7 @@ def _place_before_all(packed, marks, near, base, is_rising, last, first, n_rows,
     """
     row = last
     lowest = max(first, last - n_rows)
-    most = base if is_rising else base - 1
+    highest = base if is_rising else base - 1
     while row > lowest and (not is_rising or row > tails[base]):
         row -= 1
         prefetch(packed, (np.int64(rows[max(row - AHEAD, 0)]) - 1) >> 5)
@@ -261,7 +261,7 @@ def _place_before_all(packed, marks, near, base, is_rising, last, first, n_rows,
             continue
         before = position - 1
         other = _base(packed, before)
-        is_placed = other <= most
+        is_placed = other <= highest
         if other == 0 and is_placed and _is_exception(marks, near, before):
             is_placed = False
         target = tails[other] - 1 if is_placed else row

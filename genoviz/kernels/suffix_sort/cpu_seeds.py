@@ -346,20 +346,20 @@ def _sort_chains(seeds, is_head, first, n, ranks, links, next_links):
     period = np.int64(links[first >> 1])
     for i in range(1, n):
         period = min(period, positions[i] - positions[i - 1])
-    k, most = n - 1, np.int64(1)
+    k, maximum = n - 1, np.int64(1)
     for i in range(n - 1, -1, -1):
         while positions[k] > positions[i] + period:
             k -= 1
         if k > i and positions[k] == positions[i] + period:
             repeats[i], keys[i] = repeats[k] + 1, keys[k]
-            most = max(most, repeats[i] + 1)
+            maximum = max(maximum, repeats[i] + 1)
         else:
             keys[i] = ranks[(positions[i] + period) >> 1]
     n_ranks = np.int64(len(seeds))
-    if most > (np.int64(1) << 61) // n_ranks:
+    if maximum > (np.int64(1) << 61) // n_ranks:
         return False
     for i in range(n):
-        row = repeats[i] if keys[i] < first else 2 * most - repeats[i]
+        row = repeats[i] if keys[i] < first else 2 * maximum - repeats[i]
         keys[i] += row * n_ranks
     _sort_pairs(keys, positions, n)
     head = 0
@@ -370,7 +370,7 @@ def _sort_chains(seeds, is_head, first, n, ranks, links, next_links):
             is_head[first + i] = NEW_HEAD
         if i == head + 1:
             row, rank = keys[head] // n_ranks, keys[head] % n_ranks
-            left = row if row < most else 2 * most - row
+            left = row if row < maximum else 2 * maximum - row
             next_links[(first + head) >> 1] = (left + 1) * period + np.int64(links[rank >> 1])
     return True
 

@@ -70,7 +70,7 @@ def iter_sort_suffixes(
     yield "partition", n_symbols, n_symbols, n_symbols
     rows = cupy.empty(n_symbols, suffix_array.dtype) if is_on_host else suffix_array
     if width is None:
-        width = next(width for most, width in WIDTHS if n_symbols <= most)
+        width = next(width for maximum, width in WIDTHS if n_symbols <= maximum)
     ties = breaker.find_ties(sorter.sort_text(width, rows), rows, 0, width)
     n_first = ties.n_tied
     yield "blocks", n_symbols, n_symbols, n_first

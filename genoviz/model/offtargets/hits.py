@@ -117,7 +117,7 @@ class OffTargetHits:
         return self.take(np.sort(order[is_first]))
 
     def count_by_mismatches(self) -> np.ndarray:
-        """Return hits of each guide by mismatches; int64, shape (n_guides, most + 1)."""
+        """Return hits of each guide by mismatches; int64, shape (n_guides, maximum + 1)."""
         n_levels = int(self.mismatches.max(initial=0)) + 1
         keys = self.guide_ids.astype(np.int64) * n_levels + self.mismatches
         counts = np.bincount(keys, minlength=len(self.guides) * n_levels)

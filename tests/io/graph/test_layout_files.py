@@ -73,7 +73,7 @@ def test_places_that_no_layout_comes_to_are_refused(tmp_path, name, place):
         write_bandage(coordinates, path)
     else:
         write_layout(GraphLayout(coordinates), path)
-    with pytest.raises(FileFormatError, match=r"node '18' at .* no layout of 300 bp comes to"):
+    with pytest.raises(FileFormatError, match=r"node '18' at .* too far for a layout of 300 bp"):
         read_layout(path, graph_of(300))
 
 

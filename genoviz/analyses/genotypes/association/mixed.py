@@ -172,8 +172,8 @@ def _split(
         groups = {names[k]: np.flatnonzero(ids == k) for k in np.unique(ids).tolist()}
     found = [Chromosome(k, rows, genotypes, counts, backend) for k, rows in groups.items()]
     total = sum(each.scale for each in found)
-    least = 0.0 if leave_out == "none" else max(each.scale for each in found)
-    if not total - least > 1e-9 * total:
+    minimum = 0.0 if leave_out == "none" else max(each.scale for each in found)
+    if not total - minimum > 1e-9 * total:
         raise ParameterError(
             "relationships need variants that vary, on another chromosome than the tested one's; "
             "leave_out 'none' takes those of the same one"

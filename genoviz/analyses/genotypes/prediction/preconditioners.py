@@ -249,7 +249,7 @@ def _nothing(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _order_by_neighbours(matrix: csr_array, most: int) -> tuple[np.ndarray, np.ndarray]:
+def _order_by_neighbours(matrix: csr_array, maximum: int) -> tuple[np.ndarray, np.ndarray]:
     """Return rows in an order of elimination, and those that get too many neighbours by it."""
     starts, columns = matrix.indptr.tolist(), matrix.indices.tolist()
     near = [set(columns[a:b]) - {row} for row, (a, b) in enumerate(pairwise(starts))]
@@ -261,7 +261,7 @@ def _order_by_neighbours(matrix: csr_array, most: int) -> tuple[np.ndarray, np.n
         n, row = heappop(queue)
         if not is_left[row] or n != len(near[row]):  # it stands in the queue with its new number
             continue
-        if n > most:
+        if n > maximum:
             break
         order.append(row)
         is_left[row] = False

@@ -88,7 +88,7 @@ class StressProgress:
 
 @dataclass(frozen=True)
 class StratumMoments:
-    """What the terms drawn from a stratum come to.
+    """Moments of the terms that were drawn from a stratum.
 
     Attributes
     ----------

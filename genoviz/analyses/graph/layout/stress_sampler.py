@@ -278,7 +278,7 @@ class StressSampler:
 
 
 class _Sums:
-    """What the terms taken so far come to; those drawn count for all that they stand for."""
+    """Sums of the terms so far; one that is drawn has the weight of all that it stands for."""
 
     def __init__(self) -> None:
         self.n_terms = self.n_skipped = 0
