@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 POLL_MILLISECONDS = 40
 LINK_SECONDS = 0.5
 TITLE_WIDTH = "max(0px, calc(100vw - 1300px))"
+LITTLE_ROOM = "@media (max-width: 1479px) { :host { display: none !important; } }"
 TOAST_MILLISECONDS = 12_000
 LAYOUT, TRACKS = "pangenome", "tracks"
 
@@ -88,7 +89,7 @@ class Dashboard:
         self.story: Story | None = None
         self.title = pmui.Typography(
             "", variant="body1", margin=(0, 16), align="center", css_classes=["only-wide"],
-            styles={"max-width": TITLE_WIDTH},
+            styles={"max-width": TITLE_WIDTH}, stylesheets=[LITTLE_ROOM],
             sx={"&, & *": {"overflow": "hidden", "textOverflow": "ellipsis",
                            "whiteSpace": "nowrap", "margin": 0}},
         )  # fmt: skip

@@ -141,9 +141,13 @@ class EmptyState(pmui.Column):
     def _make(self) -> list[Any]:
         example = pmui.Button(label="Try the example", icon="science", variant="outlined", margin=8)
         example.on_click(lambda _: self._page.try_example())
-        space = pn.layout.HSpacer
-        buttons = (space(), example, *self._others, space())
         return [
             pn.pane.HTML(self._words, sizing_mode="stretch_width"),
-            pmui.Row(*buttons, sizing_mode="stretch_width", margin=0),
+            pmui.FlexBox(
+                example,
+                *self._others,
+                justify_content="center",
+                sizing_mode="stretch_width",
+                margin=0,
+            ),
         ]

@@ -26,7 +26,16 @@ NARROW = "@media (max-width: 899px)"
 """A window of a phone, or of a tablet held upright."""
 STACKS: dict[str, Any] = {NARROW: {"flexDirection": "column", "flexWrap": "nowrap"}}
 """Of a row of panels: in a narrow window they stand one below the other."""
-NARROW_WRAPS: dict[str, Any] = {NARROW: {"flexWrap": "wrap", "rowGap": "6px"}}
+NARROW_WRAPS: dict[str, Any] = {
+    NARROW: {
+        "flexWrap": "wrap",
+        "rowGap": "6px",
+        "& > .child-wrapper > .bk-panel-models-markup-HTML": {
+            "minWidth": "min(240px, 90%) !important"
+        },
+    }
+}
+"""Of a row of fields and words: in a narrow window words stand below rather than become narrow."""
 NARROW_HEADER: dict[str, Any] = {
     NARROW: {
         "& .header .MuiToolbar-root": {"flexWrap": "wrap", "padding": "0 8px 6px"},

@@ -1,6 +1,7 @@
 // Let what changes while a table is being made neither fail nor be lost. Panel's table takes over
 // the state of its model when it is made: before that it throws, by which all else that came with
-// the change is lost, and while it is under construction it drops rows.
+// the change is lost, and while it is under construction it drops rows. And let a name that is cut be
+// read: a table's own tooltips would take it for HTML.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
   const {connect, render, restore_scroll, tableBuilt} = view
@@ -32,8 +33,16 @@ document.addEventListener("DOMContentLoaded", () => {
     render.call(this)
   }
 
+  const tell = ({target}) => {
+    const part = target.closest(".tabulator-cell, .tabulator-col-title")
+    if (part === null) return
+    const isCut = [part, ...part.children].some((each) => each.scrollWidth > each.clientWidth)
+    part.title = isCut ? part.innerText : ""
+  }
+
   view.tableBuilt = function () {
     tableBuilt.call(this)
+    this.shadow_el.addEventListener("pointerover", tell)
     if (this.isBehind) queueMicrotask(() => this.invalidate_render())
   }
 })

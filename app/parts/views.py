@@ -10,6 +10,10 @@ import panel as pn
 import panel_material_ui as pmui
 
 PATIENCE = 2
+TABS: dict[str, Any] = {
+    "& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"},
+    "@media (max-width: 1180px)": {"& .MuiTab-root": {"paddingX": "9px", "minWidth": "60px"}},
+}
 
 
 class View(Protocol):
@@ -56,7 +60,7 @@ class Views:
             variant="scrollable",
             sizing_mode="stretch_width",
             margin=0,
-            sx={"& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"}},
+            sx=TABS,
         )
         self._places = [
             pmui.Column(sizing_mode="stretch_both", margin=0, visible=False,

@@ -142,6 +142,12 @@ def test_no_hostile_name_runs_in_a_browser(tabs, dashboard_url, tmp_path):
     visit.insist(lambda: page.mouse.click(*place), shows("Node node"))
     look()
     assert any(hostile("node", n) in words for n in range(5))
+    visit.show_tab("Paths")
+    cell = page.locator(".tabulator-cell[tabulator-field=name]").filter(visible=True).first
+    visit.insist(cell.hover, lambda: cell.get_attribute("title") is not None)
+    page.wait_for_timeout(1000)  # a table's own tooltip is HTML, and comes late
+    assert page.locator(".tabulator-tooltip").count() == 0
+    look()
     for title, name in (
         ("Tracks", hostile("contig", 0)),
         ("K-mers", "<img src=x onerror=hit()>.fa"),

@@ -13,6 +13,7 @@ import panel_material_ui as pmui
 
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.session.session import Session
 
 BLOCK = 1_000
@@ -146,6 +147,7 @@ class LongTable:
         self.bar = pmui.Row(
             self.search, self.said, self.before, self.after,
             sizing_mode="stretch_width", margin=(2, 0, 0, 0), styles={"min-width": "0"},
+            sx=NARROW_WRAPS,
         )  # fmt: skip
         self.panel = pmui.Column(
             self.bar, self.table.place,

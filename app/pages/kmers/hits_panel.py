@@ -29,6 +29,7 @@ from genoviz_app.parts.file_button import ExportMenu, file_stem
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.session.lit_sets import Highlight
 
 NO_HITS, NO_KMER = "no hits", "Write a k-mer above: its hits are listed here."
@@ -133,7 +134,7 @@ class HitsPanel:
         bar = pmui.Row(
             self.table.search, self.before, self.after, self.said, self.light,
             self.exports,
-            sizing_mode="stretch_width", margin=(4, 8, 2, 8),
+            sizing_mode="stretch_width", margin=(4, 8, 2, 8), sx=NARROW_WRAPS,
         )  # fmt: skip
         self.panel = pmui.Row(
             self.list.panel,

@@ -58,7 +58,7 @@ class QueryBox:
             auto_grow=True,
             size="small",
             sizing_mode="stretch_width",
-            min_width=340,
+            min_width=280,
             max_length=MAX_LETTERS,
             margin=(10, 8, 0, 10),
         )

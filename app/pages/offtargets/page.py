@@ -22,7 +22,7 @@ from genoviz_app.pages.offtargets.search.sources import GenePicker, GraphSource
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.file_picker import SequencePicker
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
-from genoviz_app.parts.styles import NOTICES, PICTURE_CARD
+from genoviz_app.parts.styles import NOTICES, PICTURE_CARD, STACKS, in_narrow_window
 from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
@@ -48,6 +48,7 @@ class OffTargetsPage(Page):
 
     slug = "offtargets"
     title = "Off-targets"
+    narrow_height = "2000px"
     help = PageHelp(
         "Where else CRISPR guides fit: all sites with mismatches and bulges, on both strands, in a "
         "genome or on all paths of the open graph.",
@@ -211,24 +212,33 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
     top = pmui.Row(
         pmui.Paper(guides, **paper, styles={"flex": "15 1 0", "min-width": "0"}),
         pmui.Paper(
-            pmui.Row(places, kinds, sizing_mode="stretch_both", margin=0),
+            pmui.Row(places, kinds, sizing_mode="stretch_both", margin=0, sx=STACKS),
             **paper,
             styles={"flex": "11 1 0", "min-width": "0"},
+            stylesheets=in_narrow_window("440px"),
         ),
         sizing_mode="stretch_both",
         styles={"flex": "0 0 38%", "min-height": "250px"},
         margin=0,
+        sx=STACKS,
     )
     bottom = pmui.Row(
-        pmui.Paper(hits, **paper, styles={"flex": "1 1 0", "min-width": "0"}),
+        pmui.Paper(
+            hits,
+            **paper,
+            styles={"flex": "1 1 0", "min-width": "0"},
+            stylesheets=in_narrow_window("700px"),
+        ),
         pmui.Paper(
             card,
             **{**paper, "sizing_mode": "stretch_height"},
             styles={"flex": "0 0 auto"},
+            stylesheets=in_narrow_window("420px"),
         ),
         sizing_mode="stretch_both",
         styles=grow,
         margin=0,
+        sx=STACKS,
     )
     return pmui.Column(
         top,

@@ -28,6 +28,7 @@ from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import NARROW_WRAPS, STACKS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality import DistanceFigures
 from genoviz_app.server.jobs import KERNELS
@@ -204,7 +205,7 @@ neighbour: more than ten times the length of both.</p>"
             pmui.Row(
                 light, self.colour,
                 pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
-                sizing_mode="stretch_width", margin=0,
+                sizing_mode="stretch_width", margin=0, sx=NARROW_WRAPS,
             ),
             self.table.panel, **FILL,
         )  # fmt: skip
@@ -215,7 +216,7 @@ neighbour: more than ten times the length of both.</p>"
         measured = self._state.measured
         if measured is None:
             self.nodes = np.empty(0, np.int64)
-            self.table.clear()
+            self.table.clear("A layout is measured as soon as it has come to rest.")
             return
         frame, self.nodes = worst_frame(measured)
         words = np.char.lower((frame["Node"] + " " + frame["Path"]).to_numpy(str))
@@ -319,7 +320,7 @@ below it too near.</p>"
         plots = (self.figures.bars, self.figures.pairs)
         self.panel = pmui.Column(
             pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
-            pmui.Row(*(pn.pane.Bokeh(plot, **FILL) for plot in plots), **FILL),
+            pmui.Row(*(pn.pane.Bokeh(plot, **FILL) for plot in plots), sx=STACKS, **FILL),
             **FILL,
         )
         state.param.watch(lambda _: self._turn.ask(), "measured")

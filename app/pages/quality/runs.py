@@ -27,10 +27,13 @@ from genoviz_app.parts.file_button import ExportMenu, Writer
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.server.jobs import KERNELS
 
+ROW: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0, "sx": NARROW_WRAPS}
+IN_WINDOW = {"max-width": "calc(100vw - 40px)"}
 MEASURED_ELSEWHERE = Path(genoviz.__file__).parents[1] / "benchmarks" / "results.json"
 BOTH_COLUMNS = (
     Column("Path", share=5),
@@ -96,7 +99,7 @@ class TwoLayouts:
         self.words = pn.pane.HTML("", stylesheets=[WORDS], sizing_mode="stretch_width")
         self.table = RemoteTable(BOTH_COLUMNS, placeholder="Path", on_row=lambda _: None)
         self.panel = pmui.Column(
-            pmui.Row(self.button, self.words, sizing_mode="stretch_width", margin=0),
+            pmui.Row(self.button, self.words, **ROW),
             TaskBar(state.comparing).panel,
             self.table.panel,
             **FILL,
@@ -188,8 +191,7 @@ path-guided SGD. The layout that is shown stays as it is.</p>"
             pmui.Row(
                 self.button,
                 pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
-                sizing_mode="stretch_width",
-                margin=0,
+                **ROW,
             ),
             TaskBar(self._question).panel,
             pn.pane.Bokeh(self.figure.plot, **FILL),
@@ -233,7 +235,7 @@ class FromThePapers:
             state.session, "a figure of a paper", self._on_drawn, pool=KERNELS
         )
         self.which = pmui.Select(
-            label="Figure", size="small", width=640, margin=(8, 8, 4, 8),
+            label="Figure", size="small", width=640, margin=(8, 8, 4, 8), styles=IN_WINDOW,
             options={f"{entry.shows} ({entry.place})": entry.name for entry in FIGURES},
         )  # fmt: skip
         self.button = pmui.Button(
@@ -252,7 +254,12 @@ class FromThePapers:
 grey: what the paper prints. <code>genoviz reproduce</code> has larger sizes.</p>"
         self.picture = pn.pane.HTML("", sizing_mode="stretch_width", margin=8)
         self.panel = pmui.Column(
-            pmui.Row(self.which, self.button, self.export, sizing_mode="stretch_width", margin=0),
+            pmui.Row(
+                self.which,
+                self.button,
+                self.export,
+                **ROW,
+            ),
             TaskBar(self._question).panel,
             pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
             self.picture,
@@ -306,7 +313,7 @@ class MeasuredElsewhere:
         names = list(self._groups)
         self.which = pmui.Select(
             label="Measurement", options=names, value=names[0] if names else None, size="small",
-            width=560, margin=(8, 8, 4, 8), visible=bool(names),
+            width=560, margin=(8, 8, 4, 8), visible=bool(names), styles=IN_WINDOW,
         )  # fmt: skip
         self.which.param.watch(lambda _: self._turn.ask(), "value")
         words = "<p>How many times as fast as the tool that it is measured against; right of the \
@@ -315,8 +322,7 @@ line is faster. Point at a bar for the machine and the tool.</p>"
             pmui.Row(
                 self.which,
                 pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
-                sizing_mode="stretch_width",
-                margin=0,
+                **ROW,
             ),
             pn.pane.Bokeh(self.figure.plot, **FILL),
             **FILL,

@@ -15,6 +15,7 @@ from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.search.genes import CLASSES
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import allow
+from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.plots.legend import short_number
 
 ALL, BOTH = "All", "Both"
@@ -69,7 +70,7 @@ class FilterBar:
             **look,
         )  # fmt: skip
         self.place = pmui.TextInput(
-            label="Contig or place", placeholder="chrI:1-50,000",
+            label="Place", placeholder="chrI:1-50,000",
             description="A contig, or a stretch of it counted from 1. Enter takes it.",
             width=138, **look,
         )  # fmt: skip
@@ -81,7 +82,7 @@ class FilterBar:
         self.panel = pmui.Row(
             self.mismatches, self.seed, self.kind, self.strand, self.cfd, self.place,
             self.clear_button,
-            margin=(0, 0, 0, 8),
+            margin=(0, 0, 0, 8), sx=NARROW_WRAPS,
         )  # fmt: skip
         for name in ("mismatches", "seed", "kind", "strand", "cfd"):
             getattr(self, name).param.watch(self._on_change, "value")

@@ -36,6 +36,7 @@ from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import NARROW_WRAPS, in_narrow_window
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
@@ -210,8 +211,8 @@ class HitTable:
         )  # fmt: skip
         count = pmui.Row(
             self.view, self.said, self.before, self.after, self.light,
-            sizing_mode="stretch_width", height=24,
-            margin=(0, 8, 2, 8),
+            sizing_mode="stretch_width", height=24, margin=(0, 8, 2, 8),
+            sx=NARROW_WRAPS, stylesheets=in_narrow_window("auto"),
         )  # fmt: skip
         self.panel = pmui.Column(
             self.filters.panel, self.chips.panel, count, self.table.place, self.differences.panel,

@@ -16,10 +16,11 @@ from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import NARROW_WRAPS
 
 WORST = (
-    "Columns 0, 1, ... are hits by mismatches, Exons those that touch an exon; Spec. is the CFD "
-    "specificity, Worst the highest CFD but the on-target's."
+    "Columns 0, 1, ... are hits by mismatches, Exons those that touch an exon; Specificity is "
+    "that of CFD, Worst the highest CFD but the on-target's."
 )
 SITES = "Columns 0, 1, ... are sites of all haplotypes by mismatches, each counted once."
 CODE = '<code style="font-size:10.5px">{}</code>'
@@ -28,7 +29,7 @@ PADDING, LETTER, DIGIT, COMMA = 11, 7, 7.7, 4
 SHORT_SEQUENCE = 90
 """Pixels that are left to a sequence, where there is little room."""
 SHORT_NAME, LONG_NAME = 52, 116
-IN_REFERENCE, IN_EXONS, BULGED, SPECIFICITY = "In ref.", "Exons", "Bulge", "Spec."
+IN_REFERENCE, IN_EXONS, BULGED, SPECIFICITY = "In reference", "Exons", "Bulge", "Specificity"
 LEVELS = tuple(str(level) for level in range(MAX_MISMATCHES + 1))
 COLUMNS = (
     Column("Guide", share=54),
@@ -76,7 +77,7 @@ class GuideTable:
         )  # fmt: skip
         bar = pmui.Row(
             self.table.search, self.table.count, self.definition, self.all_button,
-            sizing_mode="stretch_width", margin=(4, 4, 0, 8),
+            sizing_mode="stretch_width", margin=(4, 4, 0, 8), sx=NARROW_WRAPS,
         )  # fmt: skip
         self.panel = pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0)
         state.param.watch(self._follow, ["result", "genes"])
@@ -119,7 +120,8 @@ def definition_of(result: SearchResult) -> str:
     if sites.reference is None:
         return SITES
     name, definition = sites.reference.name, sites.reference.risks.definition
-    return f"{SITES} Worst is the highest CFD in any haplotype, In ref. in {name}. {definition}"
+    words = f"Worst is the highest CFD in any haplotype, {IN_REFERENCE} that in {name}."
+    return f"{SITES} {words} {definition}"
 
 
 def _rows_of(result: SearchResult, genes: HitGenes | None) -> tuple[SearchResult, TableRows]:

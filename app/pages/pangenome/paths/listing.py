@@ -168,7 +168,7 @@ class PathList:
             disabled=True,
             show_index=False,
             layout="fit_columns",
-            configuration={"columnDefaults": {"tooltip": True, "minWidth": 36}},
+            configuration={"columnDefaults": {"minWidth": 36}},
             sizing_mode="stretch_both",
             min_height=80,
             theme="simple",

@@ -211,11 +211,11 @@ def test_guides_have_their_worst_in_any_haplotype_and_in_the_reference(result):
     rows = guide_rows(result)
     risks = result.sites.reference.risks
     assert np.array_equal(rows.frame["Worst"], risks.worst_cfd, equal_nan=True)
-    assert np.array_equal(rows.frame["In ref."], risks.reference_cfd, equal_nan=True)
-    assert rows.frame["Worst"][0] > rows.frame["In ref."][0]
-    assert "Spec." in rows.hidden
+    assert np.array_equal(rows.frame["In reference"], risks.reference_cfd, equal_nan=True)
+    assert rows.frame["Worst"][0] > rows.frame["In reference"][0]
+    assert "Specificity" in rows.hidden
     *_, last = iter_compare(result, "")
-    assert {"Worst", "In ref.", "Spec."} <= set(guide_rows(last.result).hidden)
+    assert {"Worst", "In reference", "Specificity"} <= set(guide_rows(last.result).hidden)
     found = filter_hits(last.result, HitFilter(), HitOrder())
     assert "In ref." in hit_rows(found, 0).hidden
 
@@ -224,7 +224,10 @@ def test_a_guide_without_a_site_has_no_worst(gfa):
     query = OffTargetQuery((Guide("one", SPACER), Guide("lost", "ACGT" * 5)), Pam("NGG"), 2)
     found = search(read_gfa(gfa), query, REFERENCE)
     frame = guide_rows(found).frame
-    assert np.isnan(frame[["Worst", "In ref."]].to_numpy()).tolist() == [[False] * 2, [True] * 2]
+    assert np.isnan(frame[["Worst", "In reference"]].to_numpy()).tolist() == [
+        [False] * 2,
+        [True] * 2,
+    ]
     assert np.isnan(found.sites.reference.risks.risks).tolist() == [False, True]
     assert lost_words(found) == "not found on the paths of this graph: lost"
 
