@@ -19,13 +19,16 @@ from genoviz.kernels.genotype_product.cpu_amx import has_amx
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("GENOVIZ_TEST_DATA", ROOT.parent / "shared" / "data"))
 
-# Few, for the tests run on two cores; HYPOTHESIS_EXAMPLES=1000 searches longer.
-MAX_EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))
+# Few, and each time the same, for the tests run on two cores and say something of what changed;
+# HYPOTHESIS_EXAMPLES=1000 searches longer, and elsewhere each time.
+EXAMPLES = os.environ.get("HYPOTHESIS_EXAMPLES")
 # A kernel is compiled in the first example, which takes longer than Hypothesis expects of one.
 with contextlib.suppress(ImportError):
     from hypothesis import settings
 
-    settings.register_profile("genoviz", deadline=None, max_examples=MAX_EXAMPLES)
+    settings.register_profile(
+        "genoviz", deadline=None, max_examples=int(EXAMPLES or 40), derandomize=not EXAMPLES
+    )
     settings.load_profile("genoviz")
 
 

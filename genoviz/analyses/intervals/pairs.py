@@ -64,9 +64,16 @@ def _order_of(keys: np.ndarray) -> np.ndarray:
     return load_kernel("interval_count", "cpu").order_of(keys)
 
 
-def _sort_by_start(pair: LinearPair) -> tuple[Any, ...]:
-    """Return the subjects by start, and the pyramid of their ends, as the loops take them."""
+def _sort_by_start(pair: LinearPair, starts: np.ndarray) -> tuple[Any, ...]:
+    """Return the subjects by start, and the pyramid of their ends, as the loops take them.
+
+    An empty one that is widened begins a base before its own start, which tells its place among
+    those that begin there too.
+    """
     order = _order_of(pair.starts)
+    own, placed = starts[order], pair.starts[order]
+    if np.any((placed[1:] == placed[:-1]) & (own[1:] < own[:-1])):
+        order = np.lexsort((starts, pair.starts))
     longest = int((pair.ends - pair.starts).max())
     return pair.starts[order], *linear_loops.build_pyramid(pair.ends[order]), order, longest
 
@@ -97,18 +104,18 @@ def iter_overlap_pairs(
     if pairs_per_chunk < 1:
         raise ParameterError(f"pairs_per_chunk is {pairs_per_chunk}, needs at least 1")
     pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
-    return _iter_pairs(pair, zero_length, pairs_per_chunk)
+    return _iter_pairs(pair, subjects.starts, zero_length, pairs_per_chunk)
 
 
 def _iter_pairs(
-    pair: LinearPair, zero_length: ZeroLength, pairs_per_chunk: int
+    pair: LinearPair, starts: np.ndarray, zero_length: ZeroLength, pairs_per_chunk: int
 ) -> Iterator[OverlapPairs]:
     n = len(pair.query_starts)
     counts = count_linear(pair, zero_length=zero_length, backend="cpu")
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if offsets[-1] == 0:
         return
-    by_start = _sort_by_start(pair)
+    by_start = _sort_by_start(pair, starts)
     first = 0
     while first < n:
         last = int(np.searchsorted(offsets, offsets[first] + pairs_per_chunk, "right")) - 1
@@ -149,7 +156,7 @@ def nearest_intervals(
         order_by_end = _order_of(pair.ends)
         linear_loops.find_nearest(
             (pair.query_starts, pair.query_ends, _order_of(pair.query_starts)),
-            _sort_by_start(pair),
+            _sort_by_start(pair, subjects.starts),
             (pair.ends[order_by_end], order_by_end),
             pair.offsets - MARGIN,
             rows,

@@ -121,6 +121,15 @@ def test_of_two_neighbours_as_far_away_the_one_before_is_nearest():
     assert (nearest.subjects.tolist(), nearest.distances.tolist()) == ([0], [5])
 
 
+def test_an_insertion_comes_in_its_own_place_among_those_that_begin_a_base_before():
+    # Widened to [8, 10), the first insertion begins where the second interval does.
+    subjects = Intervals.from_columns(["chr1"] * 4, [9, 8, 10, 9], [9, 9, 10, 12])
+    query = interval(8, 12)
+    pairs = next(iter_overlap_pairs(query, subjects))
+    assert pairs.subjects.tolist() == [1, 0, 3, 2]
+    assert nearest_intervals(query, subjects).subjects.tolist() == [1]
+
+
 def test_neighbours_of_another_contig_are_none():
     subjects = Intervals.from_columns(["chr1", "chr3"], [5, 5], [9, 9])
     nearest = nearest_intervals(interval(5, 9, "chr2"), subjects)
