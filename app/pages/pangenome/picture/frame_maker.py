@@ -41,19 +41,15 @@ from genoviz_app.session.layout_run import LayoutRun, RunState
 if TYPE_CHECKING:
     from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 
-
 PATIENCE = 0.1
-
 MAKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-colour")
 """Makes the colourings of all tabs."""
 
 log = logging.getLogger(__name__)
 LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
-OVERVIEW_PIXELS = 4e5
-OVERVIEW_WIDTH = 264
+OVERVIEW_PIXELS, OVERVIEW_WIDTH, OVERVIEW_SECONDS = 4e5, 264, 0.8
 PLAIN_INDEX = 96
-OVERVIEW_SECONDS = 0.8
 STRESS_SECONDS = 2.0
 NODES_MARGIN = 0.2
 NEAREST_EXTENT = 80.0
