@@ -11,6 +11,7 @@ from tests.browser.conftest import Visit
 
 NUMBERS = random.Random(7)
 SPACER = "GACCTGTCGCTGACGCATTC"
+MANY = "CAATTTGCTCCACACACGTG", "CGACTCTTATTAGGGTTCGA"
 
 
 def letters(n):
@@ -96,7 +97,7 @@ def test_enter_with_another_key_searches(visit, keys):
 @pytest.fixture
 def many(shared_tabs, dashboard_url, genome_file):
     """A tab with all counts of two guides that have many hits."""
-    guides = ";".join(f"{name}+{letters(20)}" for name in ("one", "two"))
+    guides = ";".join(map("+".join, zip(("one", "two"), MANY, strict=True)))
     query = f"?page=offtargets&genome={genome_file}&guides={guides}&limits=10,2,2&pam=-NRG"
     return shared_tabs.get("many", lambda page: OffTargetsVisit(page, dashboard_url, query))
 
@@ -109,7 +110,7 @@ def test_specificity_is_in_view_beside_many_counts(many):
         box = locator.bounding_box()
         return box["x"] + box["width"]
 
-    for title in ("Spec.", "Worst", "Hits"):
+    for title in ("Specificity", "Worst", "Hits"):
         cell = visit.rows(0).first.locator(f".tabulator-cell[tabulator-field='{title}']")
         table = visit.page.locator(".tabulator").first
         visit.until(lambda cell=cell, table=table: right_of(cell) <= right_of(table))
@@ -123,7 +124,7 @@ def test_counts_are_never_cut_off(many):
 
     def has_room():
         shown = cells.evaluate_all(widths)
-        has_long_counts = len(shown) >= 14 and max(len(text) for text, _ in shown[5:16]) >= 3
+        has_long_counts = len(shown) >= 14 and max(len(text) for text, _ in shown[5:]) >= 3
         return has_long_counts and all(spare >= 0 for _, spare in shown[2:])
 
     visit.until(has_room)

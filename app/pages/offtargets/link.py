@@ -11,7 +11,7 @@ from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES, kinds_of
 from genoviz_app.pages.offtargets.hits.filter import HitFilter
 from genoviz_app.pages.offtargets.hits.listing import COLUMNS
-from genoviz_app.pages.offtargets.hits.order import HitOrder
+from genoviz_app.pages.offtargets.hits.order import REFERENCE, HitOrder
 from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.search.genes import CLASSES
 from genoviz_app.pages.offtargets.search.query import (
@@ -56,6 +56,7 @@ class LinkedHits:
         """How they are sorted; raises `ParameterError` if there is no such column."""
         text = self._said.get("sort", "")
         column = text.removeprefix(DOWNWARDS)
+        column = REFERENCE if column == "In ref." else column  # as links had it
         if not text:
             return HitOrder()
         if column not in SORTABLE:

@@ -12,7 +12,7 @@ from genoviz_app.pages.offtargets.search.running import SearchResult
 
 UNKNOWN = 1_000
 DIFFERENCES, START, STRAND = "Differences", "Start", "±"
-PRESENT, REFERENCE = "Has it", "In ref."
+PRESENT, REFERENCE = "Has it", "In reference"
 SEED, GENE, CLASS = "Seed", "Gene", "In"
 
 

@@ -226,7 +226,7 @@ def test_rows_say_where_hits_are_and_how_they_differ(result):
     assert (second["Start"], second["±"], second["Mismatches"]) == (701, "−", 1)
     assert "····<b" in second["Site"]
     assert ">A</b>" in second["Site"]
-    assert hit_rows(found, 0).hidden == ("Has it", "In ref.", "Guide", "Gene", "In")
+    assert hit_rows(found, 0).hidden == ("Has it", "In reference", "Guide", "Gene", "In")
 
 
 def test_alignments_mark_bulges_and_the_pam():
@@ -428,6 +428,10 @@ def test_a_link_sorts_the_hits(result, order):
 def test_a_link_sorts_by_no_other_column(text):
     with pytest.raises(ParameterError, match=f"sort is '{text}', needs one of Guide, Contig"):
         LinkedHits(f"sort:{text}").order  # noqa: B018
+
+
+def test_a_link_from_before_a_column_was_renamed_still_sorts():
+    assert LinkedHits("sort:-In ref.").order == HitOrder("In reference", is_descending=True)
 
 
 def test_a_link_has_the_search(result):

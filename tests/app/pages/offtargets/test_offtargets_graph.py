@@ -164,11 +164,11 @@ def test_rows_say_which_haplotypes_and_what_the_reference_has(result):
     rows = hit_rows(found, 0)
     frame = rows.frame
     assert set(rows.hidden) >= {"Cut", "Bulge"}
-    assert not {"Has it", "In ref."} & set(rows.hidden)
+    assert not {"Has it", "In reference"} & set(rows.hidden)
     says = {
         (mismatches, haplotypes, reference)
         for mismatches, haplotypes, reference in zip(
-            frame["Mismatches"], frame["Has it"], frame["In ref."], strict=True
+            frame["Mismatches"], frame["Has it"], frame["In reference"], strict=True
         )
     }
     assert says == {
@@ -178,7 +178,7 @@ def test_rows_say_which_haplotypes_and_what_the_reference_has(result):
     }
 
 
-@pytest.mark.parametrize("column", ["Has it", "In ref."])
+@pytest.mark.parametrize("column", ["Has it", "In reference"])
 @pytest.mark.parametrize("is_descending", [False, True])
 def test_sites_are_sorted_by_haplotypes_and_reference(result, column, is_descending):
     rows = filter_hits(result, HitFilter(), HitOrder(column, is_descending)).rows
@@ -217,7 +217,7 @@ def test_guides_have_their_worst_in_any_haplotype_and_in_the_reference(result):
     *_, last = iter_compare(result, "")
     assert {"Worst", "In reference", "Specificity"} <= set(guide_rows(last.result).hidden)
     found = filter_hits(last.result, HitFilter(), HitOrder())
-    assert "In ref." in hit_rows(found, 0).hidden
+    assert "In reference" in hit_rows(found, 0).hidden
 
 
 def test_a_guide_without_a_site_has_no_worst(gfa):
