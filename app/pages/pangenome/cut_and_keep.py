@@ -218,7 +218,8 @@ class CutAndKeep:
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Take another graph, of which nothing is kept yet."""
-        self._graph = graph
+        self._graph, self._seen = graph, ()
+        self._show(None, "")
         self._suggest()
         self._offer_places()
         self._look()

@@ -115,6 +115,7 @@ class AnnotationList:
 
     def set_graph(self, _graph: PangenomeGraph | None) -> None:
         """Another graph is open; its annotations are the session's."""
+        self._nodes.drop()
         self._show()
 
     def open_file(self, path: str) -> None:

@@ -98,15 +98,15 @@ class PathView:
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Offer the paths of another graph and show the first."""
+        for question in (self._contents, self._nodes, self._positions, self._lit_along):
+            question.drop()  # they are about the graph before
+        self.track.show(None)
         names = listed_paths(graph)
         region = self._session.region
         chosen = region.path if region is not None and region.path in names else None
         self._graph = graph
-        self.path.param.update(options=names, value=None)
-        if names:
-            self.path.value = chosen or names[0]
-        else:
-            self._on_path()
+        self.path.param.update(options=names, value=chosen or next(iter(names), None))
+        self._on_path()  # the name may be that of a path of both graphs
 
     def poll(self) -> None:
         """Bring the drawing up to date; called some twenty times a second while it is shown."""

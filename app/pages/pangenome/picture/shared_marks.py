@@ -48,6 +48,7 @@ class SharedMarks:
 
     def show(self) -> None:
         """Point out everything: the picture has forgotten it, or has not known it yet."""
+        self._sight.drop()  # it may be of another graph
         self._follow_region()
         self._follow_picked()
         self._follow_lit()

@@ -200,6 +200,7 @@ class Navigation:
         browser = self._browser
         self._is_own |= browser.canvas.is_moved
         is_kept = browser.contig in contigs and (self._is_own or self._visits.history.can_go_back)
+        is_kept = is_kept and browser.region.start < contigs[browser.contig]  # another graph's path
         chosen = browser.contig if is_kept else busiest_contig(self._tracks, contigs)
         names = list(contigs)[:MAX_OPTIONS]
         if chosen and chosen not in names:
@@ -212,7 +213,7 @@ class Navigation:
         self._is_offering = False
         if not chosen:
             browser.clear()
-        elif chosen != browser.contig or not self._is_own:
+        elif not is_kept or not self._is_own:
             self._show(data_region(self._tracks, chosen, contigs[chosen]))
             self._arrived = browser.region
         elif contigs[chosen] != browser.length:

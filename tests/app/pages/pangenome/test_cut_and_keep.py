@@ -14,6 +14,7 @@ from genoviz_app.pages.pangenome.cut_and_keep import ANNOTATION, PICKED, REGION,
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.parts.file_button import write_to_bytes
 from tests.app.conftest import poll_until
+from tests.graphs import make_graph
 
 BED = "ref\t4\t6\tmiddle\nalt\t10\t11\tend\n"
 
@@ -68,6 +69,14 @@ def test_a_region_is_measured_and_written_as_every_kind_of_file(kept, tmp_path):
         b"ACGT",
     ]
     assert download(kept, "Names of the nodes, text")[1] == b"s1\ns2\n"
+
+
+def test_another_graph_has_nothing_kept_until_it_is_measured(kept):
+    kept.session.region = PathRegion("ref", 3, 5)
+    wait_for(kept, "2 nodes, 6 bp")
+    kept.panel.set_graph(make_graph([40, 30], [[1, 2]]))
+    assert kept.panel.part is None
+    assert kept.panel.download.disabled
 
 
 def test_what_is_around_is_kept_too(kept):

@@ -39,6 +39,11 @@ def opened(session, graph):
     return SimpleNamespace(session=session, view=view, panel=panel, poll=poll, graph=graph)
 
 
+def profile_length(panel):
+    content = panel.track.content
+    return content and content.profile.length
+
+
 def marks_of(view):
     return {mark.colour: mark for mark in view.picture.notes.marks}
 
@@ -54,6 +59,14 @@ def test_the_first_path_is_shown_from_end_to_end_and_another_when_chosen(opened)
     poll_until(opened.poll, lambda: panel.track.shown == (0.0, 11.0))
     opened.poll()
     assert panel.track._sources["bins"].data["right"].tolist() == [4, 10, 11]
+
+
+def test_the_first_path_of_another_graph_is_shown_from_end_to_end(opened):
+    opened.panel.track.look_at(2, 5)
+    opened.panel.path.get_root()  # a select that is in a browser has a value always
+    opened.panel.set_graph(make_graph([40, 30], [[1, 2], [2]]))
+    poll_until(opened.poll, lambda: profile_length(opened.panel) == 70)
+    assert opened.panel.track.shown == (0, 70)
 
 
 def test_a_region_shows_its_path_and_is_marked_in_the_picture(opened):

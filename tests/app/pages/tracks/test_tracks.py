@@ -19,6 +19,7 @@ from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
+from tests.graphs import make_graph
 
 CHR9 = "intervals/chr9_4-6Mb"
 READS = "c1\t0\t10\ta\t0\t+\nc1\t5\t20\tb\t0\t-\nc1\t5\t20\tc\t0\t-\n2\t0\t7\td\t0\t+\n"
@@ -305,6 +306,15 @@ def test_a_graphs_paths_have_their_depth_and_files_on_their_contig(session, page
     session.region = PathRegion("alt", 1, 9)
     page.poll()
     assert page.browser.contig == "alt"
+
+
+def test_a_shorter_path_of_that_name_in_another_graph_is_shown_whole(session, page):
+    session.opened = OpenGraph("long", "long", make_graph([400, 500], [[1, 2]]))
+    page.poll()
+    page.navigation.look_at(PathRegion("path0", 700, 800))
+    session.opened = OpenGraph("short", "short", make_graph([60], [[1]]))
+    page.poll()
+    assert page.browser.region == PathRegion("path0", 0, 60)
 
 
 def drawn_rows(page):
