@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, make_design
 from genoviz.analyses.genotypes.covariates import covariate_columns
 from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.traits import Trait, as_numbers, category_levels, read_trait
 from genoviz_app.pages.genotypes.state import GenotypeState
 
@@ -55,6 +58,25 @@ def covariate_names(state: GenotypeState) -> list[str]:
     n = 0 if components is None else min(components.scores.shape[1], N_COMPONENTS)
     names = [] if table is None else [*table.numeric_names, *table.category_names]
     return [*names, *(f"PC{number}" for number in range(1, n + 1))]
+
+
+def iter_components(subject: Genotypes) -> Iterator[Any]:
+    """Yield how far the first principal components are; the last progress has them.
+
+    Raises
+    ------
+    ParameterError
+        At once, if there are too few samples or variants for two components.
+    """
+    from genoviz.analyses.genotypes.components import iter_principal_components
+
+    n = min(N_COMPONENTS, subject.n_samples - 1, subject.n_variants)
+    if n < 2:
+        raise ParameterError(
+            f"{subject.n_samples:,} samples and {subject.n_variants:,} variants have no two "
+            "principal components; at least 3 samples and 2 variants are needed"
+        )
+    return iter_principal_components(subject, n_components=n)
 
 
 def chosen_design(state: GenotypeState, *, with_covariates: bool = True) -> Design:

@@ -15,18 +15,22 @@ from genoviz.errors import GenovizError
 from genoviz_app.pages.genotypes.association.choices import (
     chosen_design,
     covariate_names,
+    iter_components,
     trait_names,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import allow
+from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.words import n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
+    from genoviz.analyses.genotypes.components import PrincipalComponents
 
 LINEAR, LOGISTIC = "linear", "logistic"
 INFLATED = 1.1
 COMPONENT = re.compile(r"PC\d+")
+ADDED = tuple(f"PC{number}" for number in range(1, 5))
 TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
 NO_TRAIT_COLUMN = "The table has no trait: that needs a column of numbers, or of two groups."
 WORDS = """
@@ -112,10 +116,10 @@ class AssociationForm:
 
     Attributes
     ----------
-    fields, model, run_button, cancel_button, panel
+    fields, model, run_button, cancel_button, adjust_button, panel
         The fields and buttons, and the Panel object.
-    task
-        The scan that goes on.
+    task, components
+        The scan that goes on, and the components that one waits for.
     design
         Of the newest scan, or None.
     """
@@ -125,6 +129,7 @@ class AssociationForm:
         self.design: Design | None = None
         self._asked: Design | None = None
         self.task = state.new_question("association", self._on_scan)
+        self.components = state.new_question("principal components", self._on_components)
         self.fields = TraitFields(state)
         self.model = pmui.RadioButtonGroup(
             label="", options={"Linear": LINEAR}, value=LINEAR, size="small", margin=(12, 8, 4, 0),
@@ -137,21 +142,33 @@ class AssociationForm:
         self.cancel_button = pmui.Button(
             label="Cancel", variant="text", size="small", margin=(11, 6, 4, 0), visible=False
         )
+        self.adjust_button = pmui.Button(
+            label="Add PC1 to PC4", variant="outlined", size="small", margin=(0, 8, 4, 0),
+            visible=False, stylesheets=[":host { flex: none; }"],
+            description="Add PC1 to PC4: compute components if there are none, take them as "
+            "covariates, and run again",
+        )  # fmt: skip
         self.bar = pmui.LinearProgress(
             value=0, variant="determinate", width=120, margin=(26, 8, 0, 0), visible=False
         )
         self.said = pn.pane.HTML(
-            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(10, 8, 0, 4)
+            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(2, 8, 4, 2)
         )
         self.run_button.on_click(lambda _: self.run())
-        self.cancel_button.on_click(lambda _: self.task.drop())
+        self.cancel_button.on_click(lambda _: self._cancel())
+        self.adjust_button.on_click(lambda _: self.adjust())
         self.task.param.watch(self._show, "opening")
+        self.components.param.watch(self._show, "opening")
         state.param.watch(self._follow_trait, ["trait", "trait_types", "table", "opened", "kept"])
         state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
-        self.panel = pmui.Row(
-            self.fields.trait, self.fields.type, self.fields.covariates, self.model,
-            self.run_button, self.cancel_button, self.bar, self.said,
-            sizing_mode="stretch_width", margin=(0, 0, 0, 10),
+        self.panel = pmui.Column(
+            pmui.Row(
+                self.fields.trait, self.fields.type, self.fields.covariates, self.model,
+                self.run_button, self.cancel_button, self.bar,
+                sizing_mode="stretch_width", margin=0, sx=WRAPS,
+            ),
+            pmui.Row(self.said, self.adjust_button, sizing_mode="stretch_width", margin=0),
+            sizing_mode="stretch_width", margin=(0, 0, 0, 10), styles={"min-width": "0"},
         )  # fmt: skip
         self._follow_trait()
         self._show()
@@ -177,6 +194,32 @@ class AssociationForm:
         )
         self.task.ask(lambda: steps, title=f"association with {design.trait}")
 
+    def adjust(self) -> None:
+        """Run again with the first components as covariates, which are computed if need be."""
+        if self._state.components is not None:
+            self._run_adjusted()
+            return
+        try:
+            steps = iter_components(self._state.subject)
+        except GenovizError as error:
+            self._say_problem(str(error))
+            return
+        self.components.ask(lambda: steps)
+
+    def _on_components(self, components: PrincipalComponents) -> None:
+        self._state.components = components
+        self._run_adjusted()
+
+    def _run_adjusted(self) -> None:
+        state, known = self._state, covariate_names(self._state)
+        added = [name for name in ADDED if name in known and name not in state.covariates]
+        state.covariates = (*state.covariates, *added)
+        self.run()
+
+    def _cancel(self) -> None:
+        self.task.drop()
+        self.components.drop()
+
     def _on_scan(self, scan: AssociationScan) -> None:
         self.design = self._asked
         self._state.scan = scan
@@ -192,8 +235,9 @@ class AssociationForm:
             self.model.param.update(options=options, value=value, visible=is_binary)
 
     def _show(self, *_events: Any) -> None:
-        step = self.task.opening
+        step = self.task.opening or self.components.opening
         with pn.io.hold():
+            self.adjust_button.visible = step is None and self._is_inflated
             self.bar.visible = self.cancel_button.visible = step is not None
             allow(self.run_button, "a scan is under way" if step is not None else "")
             if step is not None:
@@ -210,6 +254,14 @@ class AssociationForm:
             else:
                 self.said.object = ""
 
+    @property
+    def _is_inflated(self) -> bool:
+        """Whether p values are too small, and no component is a covariate."""
+        scan, design = self._state.scan, self.design
+        if scan is None or design is None or not scan.lambda_gc > INFLATED:
+            return False
+        return not any(COMPONENT.fullmatch(name) for name in design.names)
+
     def _words(self) -> str:
         scan, design = self._state.scan, self.design
         n_tested = int(np.isfinite(scan.minus_log10_p).sum())
@@ -219,14 +271,10 @@ class AssociationForm:
             words += f", {n_words(len(design.names), 'covariate column')}"
         is_old = design.trait != self._state.trait
         notes = [*design.notes, *scan.notes]
-        if scan.lambda_gc > INFLATED and not any(COMPONENT.fullmatch(n) for n in design.names):
+        if self._is_inflated:
             notes.append(
                 f"λ = {scan.lambda_gc:.2f}: many variants look associated, as where populations or "
-                "families differ. Compute components in the tab Samples, and choose PC1 to PC4 "
-                "as covariates."
-                if self._state.components is None
-                else f"λ = {scan.lambda_gc:.2f}: many variants look associated, as where "
-                "populations or families differ. Choose PC1 to PC4 as covariates."
+                "families differ; PC1 to PC4 as covariates allow for that."
             )
         if scan.model == LINEAR and design.is_binary:
             notes.append("The trait has two values, tested as numbers; Logistic tests its odds.")

@@ -11,6 +11,8 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.graph.picture.palettes import DARK, Palette
+from genoviz.errors import ParameterError
+from genoviz_app.pages.genotypes.association.choices import iter_components
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.styles import LEGEND
@@ -23,7 +25,6 @@ from genoviz_app.session.lit_sets import LitSet
 MAX_GROUPS = 20
 NO_GROUP, OTHERS = "no value", "others"
 FEW_NUMBERS = 6
-N_COMPONENTS = 10
 ONE_COLOUR = ""
 MAX_POINTS = 300_000
 QUICK = 30_000_000
@@ -182,19 +183,14 @@ class ComponentsPanel:
 
     def run(self) -> None:
         """Compute the components of what is kept."""
-        from genoviz.analyses.genotypes.components import iter_principal_components
-
         subject = self._state.subject
         if subject is None:
             return
-        n = min(N_COMPONENTS, subject.n_samples - 1, subject.n_variants)
-        if n < 2:
-            self._state.session.problem = (
-                f"{subject.n_samples:,} samples and {subject.n_variants:,} variants have no two "
-                "principal components; at least 3 samples and 2 variants are needed."
-            )
+        try:
+            steps = iter_components(subject)
+        except ParameterError as error:
+            self._state.session.problem = f"{error}."
             return
-        steps = iter_principal_components(subject, n_components=n)
         self.task.ask(lambda: steps)
 
     def _on_components(self, components: Any) -> None:

@@ -49,6 +49,8 @@ STYLE = """
 p { margin: 4px 0 0; opacity: 0.85; } .problem { color: #e0524d; opacity: 1; }
 """
 N_NAMED = 5
+LEAST_SECONDS = 1.0
+"""How long a search takes whose speed is worth telling; a short one is mostly beginning."""
 
 
 class PamField:
@@ -297,7 +299,7 @@ def progress_words(step: SearchStep) -> str:
     hits = n_words(step.n_found, "hit")
     if step.fraction >= 1:
         return f"All searched; scores of {hits} are added up"
-    speed = step.n_bases / step.seconds if step.seconds else 0.0
+    speed = step.n_bases / step.seconds if step.seconds >= LEAST_SECONDS else 0.0
     words = f"{100 * step.fraction:.0f} % searched; {hits} so far"
     return f"{words}; {short_amount(speed, 'bp/s')}" if speed else words
 
@@ -319,7 +321,6 @@ def result_words(result: SearchResult) -> str:
     seconds = max(result.seconds, 1e-6)
     words = f"{n_words(n, 'hit')} of {n_words(n_guides, 'guide')}"
     took = f"{1000 * seconds:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
-    rate = short_amount(result.n_compared / seconds, " comparisons of guide and site a second")
     if result.sites is not None:
         found = result.sites.found
         searched, stands = (
@@ -327,4 +328,8 @@ def result_words(result: SearchResult) -> str:
         )
         paths = n_words(found.graph.n_paths, "path")
         return f"{words}, found in {took}: {searched} searched for {stands} of {paths}"
+    if seconds < LEAST_SECONDS:
+        n_bases = result.genome.planes.n_bases
+        return f"{words}, found in {took}: {short_amount(n_bases, 'bp')} searched"
+    rate = short_amount(result.n_compared / seconds, " comparisons of guide and site a second")
     return f"{words}, found in {took}: {rate}"

@@ -270,6 +270,7 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
     for inflation, is_told in ((1.35, True), (1.05, False)):
         state.scan = replace(scan, lambda_gc=inflation)
         assert ("PC1 to PC4 as covariates" in panel.form.said.object) == is_told
+        assert panel.form.adjust_button.visible == is_told
     state.scan = scan
     poll_until(panel.test_poll, lambda: panel.quantiles.quantiles is not None)
     panel.view.value = TABLE
@@ -287,6 +288,22 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
         write(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begin)
     assert session.problem == ""
+
+
+def test_components_that_are_added_are_covariates_of_the_next_scan(panel, state):
+    state.trait = "height"
+    panel.form.run()
+    poll_until(panel.test_poll, lambda: state.scan is not None)
+    state.scan = first = replace(state.scan, lambda_gc=1.35)
+    panel.form.adjust()
+    poll_until(panel.test_poll, lambda: state.scan is not first)
+    added = ("PC1", "PC2", "PC3", "PC4")
+    assert state.covariates == panel.form.design.names == added
+    is_there = np.isfinite(np.array(state.column("height"), float))
+    scores = state.components.scores[is_there, :4]
+    assert np.linalg.matrix_rank(np.hstack([panel.form.design.covariates[is_there], scores])) == 4
+    state.scan = replace(state.scan, lambda_gc=1.35)
+    assert not panel.form.adjust_button.visible
 
 
 def test_the_surroundings_of_a_variant_are_saved(panel, state, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -44,7 +45,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
 )
 from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
-from genoviz_app.pages.offtargets.search.form import lost_words, progress_words
+from genoviz_app.pages.offtargets.search.form import lost_words, progress_words, result_words
 from genoviz_app.pages.offtargets.search.genes import find_genes
 from genoviz_app.pages.offtargets.search.guide_groups import mismatch_kinds_of
 from genoviz_app.pages.offtargets.search.guide_table import guide_rows
@@ -470,12 +471,20 @@ def test_links_that_say_what_is_not_there_are_told(result, text, words):
     ("step", "words"),
     [
         (SearchStep(0.25, 4_000_000, 1, 2.0), "25 % searched; 1 hit so far; 2.00 Mbp/s"),
-        (SearchStep(0.5, 0, 1200, 0.0), "50 % searched; 1,200 hits so far"),
+        (SearchStep(0.5, 200_000, 1200, 0.31), "50 % searched; 1,200 hits so far"),
         (SearchStep(1.0, 9, 1, 1.0), "All searched; scores of 1 hit are added up"),
     ],
 )
 def test_progress_is_told_with_the_right_number(step, words):
     assert progress_words(step) == words
+
+
+def test_the_speed_of_a_short_search_is_not_told_but_how_much_it_searched(result):
+    n = len(CHR1) + len(CHR2)
+    said = [result_words(replace(result, seconds=seconds)) for seconds in (0.31, 4.0)]
+    assert said[0].endswith(f"found in 310 ms: {n / 1000:.1f} kbp searched")
+    rate = result.n_compared / 4.0
+    assert said[1].endswith(f"4.0 s: {rate / 1000:.1f} k comparisons of guide and site a second")
 
 
 def test_listed_hits_become_files(result, tmp_path):
