@@ -228,7 +228,7 @@ def _say(value: Any, field: Field) -> str | tuple[str, ...]:
 def _unknown_key(name: str) -> str:
     """Return that a link says something that nothing here understands."""
     likely = get_close_matches(name, KEYS, n=1)
-    advice = f"{likely[0]!r} may be meant" if likely else "it is passed over"
+    advice = f"{likely[0]!r} may be meant" if likely else "take it out of the link"
     return f"The link has {shorten(repr(name), MAX_KEY)}, which no page knows; {advice}."
 
 

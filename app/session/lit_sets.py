@@ -289,7 +289,10 @@ def parse_lit(text: str, graph: PangenomeGraph | None) -> Highlight:
     """
     parts = text.split("!")
     if len(parts) != 4 or parts[2] not in ("p", "e", "n", "s") or not parts[3]:
-        raise ParameterError(f"{shorten(text, 60)!r} is nothing that could be lit up")
+        raise ParameterError(
+            f"{shorten(text, 60)!r} is nothing that could be lit up, needs a noun, a title, one of "
+            "p, e, n and s, and names or places, with ! between"
+        )
     noun, title, kind = unquote(parts[0]), unquote(parts[1]), parts[2]
     items = [unquote(item) for item in parts[3].split(",")][:MAX_IN_LINK]
     if kind == "s":

@@ -14,7 +14,8 @@ import numpy as np
 import param
 
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
-from genoviz.errors import GenovizError
+from genoviz.analyses.graph.query.regions import resolve_region
+from genoviz.errors import GenovizError, ParameterError
 from genoviz_app.opening.companions import (
     AnnotationFile,
     OpenAnnotations,
@@ -430,8 +431,11 @@ class Session(param.Parameterized):
         self._queued.clear()  # they belong to the graph before
         region = self._wanted_region
         if region is not None and region.path not in opened.graph.path_names:
-            self.complain(f"{opened.title} has no path {region.path!r}.")
-            region = None
+            try:
+                region = resolve_region(opened.graph, str(region))[0]
+            except ParameterError as error:
+                self.complain(f"The link's region is not shown: {error}.")
+                region = None
         self.param.update(
             opened=opened,
             layout=None,

@@ -36,7 +36,7 @@ from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.sample_select import SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
-from genoviz_app.parts.words import notices_html
+from genoviz_app.parts.words import notices_html, shorten
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import OpenGraph, Session
 
@@ -47,6 +47,7 @@ FORMATS = (
     "a graph (.gfa, .gfa.gz, .gbz) that the server can read; or, for the open graph, "
     "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
 )
+MAX_SHOWN = 40
 NOTHING = """<p style="margin: 16px auto 0; max-width: 40em; text-align: center; opacity: 0.85">
 No graph is open. Open one (GFA, GBZ) at the left, or take the example, which is laid out.</p>"""
 UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"
@@ -277,10 +278,16 @@ class LinkFollower:
         if not (link.colour or link.paths):
             return ""
         mode, group_by = link.colour or DEFAULT_CHOICE.mode, link.group or "path"
-        if mode not in MODES or group_by not in GROUPINGS:
-            return f"The link's colours are by {mode} of each {group_by}, which is not known."
-        if mode not in self._view.bar.colours.offered:
-            return f"The link's colours are by {mode}, which this graph has not."
+        for name, known in ((mode, MODES), (group_by, GROUPINGS)):
+            if name not in known:
+                said = shorten(repr(name), MAX_SHOWN)
+                return f"The link's colours are by {said}, needs one of {', '.join(known)}."
+        offered = self._view.bar.colours.offered
+        if mode not in offered:
+            return (
+                f"The link's colours are by {mode}, which this graph has not; "
+                f"it has {', '.join(offered)}."
+            )
         choice = ColourChoice(mode, paths=link.paths, group_by=group_by)
         self._view.bar.colours.choose(choice)
         return ""
@@ -289,7 +296,7 @@ class LinkFollower:
         if not link.shape:
             return ""
         if link.shape not in list(Shape):
-            return f"The link's shape is {link.shape!r}, which is none of {', '.join(Shape)}."
+            return f"The link's shape is {link.shape!r}, needs one of {', '.join(Shape)}."
         self._view.picture.fitting.wish = Shape(link.shape)
         self._view.picture.fit()
         return ""

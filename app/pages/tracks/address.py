@@ -77,7 +77,8 @@ class TracksLink:
             contig = self._navigation.known(link.region.path)
             if contig is None:
                 complaints.append(
-                    f"The link's region is not shown: nothing here has {link.region.path}."
+                    f"The link's region is not shown: nothing here has {link.region.path}; "
+                    "open a file or a graph that has it."
                 )
             else:
                 self._navigation.go_to(link.region)
@@ -138,7 +139,8 @@ def follow_looks(tracks: list[Track], sources: Sequence[str], items: Sequence[st
         if key in keys:
             wanted[key] = settings
         else:
-            complaints.append(f"The link speaks of a track {key!r}, which is not here.")
+            known = ", ".join(keys) or "none, for no track is open"
+            complaints.append(f"The link speaks of a track {key!r}, needs one of {known}.")
     order = [*wanted] if len(wanted) == len(keys) else [*keys]
     known = [keys[key] for key in order]
     others = [track for track in tracks if all(track is not own for own in known)]

@@ -99,7 +99,7 @@ def test_all_that_is_wrong_with_a_link_is_said_together():
     follower.follow(dashboard.address)
     follower.poll()
     assert dashboard.problem.object.count("<li>") == 4
-    for words in ("no path 'nope'", "view is '1,2'", "colours are by sparkle", "shape is 'x'"):
+    for words in ("is named 'nope'", "view is '1,2'", "by 'sparkle', needs one of", "shape is 'x'"):
         assert words in dashboard.problem.object
     dashboard.close()
 

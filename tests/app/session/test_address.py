@@ -70,7 +70,7 @@ def test_one_wrong_value_does_not_discard_the_others():
     assert (address.page, address.file, address.region) == ("", "drb1", None)
     assert address.complaints == (
         "The link has 'colur', which no page knows; 'colour' may be meant.",
-        "The link has 'xyz', which no page knows; it is passed over.",
+        "The link has 'xyz', which no page knows; take it out of the link.",
         "The link names page 'nowhere'; there are pangenome, coverage.",
         "The link is not followed all the way: region 'chr6:9-2' ends at 2, "
         "needs an end after its start.",

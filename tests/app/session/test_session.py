@@ -65,7 +65,14 @@ def test_a_region_of_a_link_is_shown_once_its_graph_is_open(session, graph_file)
     session.open(str(graph_file), region=Region("chr1", 2, 9))
     poll_until(session.poll, lambda: session.opening is None)
     assert session.region is None
-    assert session.problem == "small.gfa has no path 'chr1'."
+    assert "no path or contig is named 'chr1'; the graph has ref, alt" in session.problem
+
+
+def test_a_region_of_a_link_may_be_on_the_contig_of_a_path(session, tmp_path):
+    (tmp_path / "part.gfa").write_text("S\ta\tACGTACG\nP\ts#1#chr6:100-107\ta+\t*\n")
+    session.open(str(tmp_path / "part.gfa"), region=Region("chr6", 102, 105))
+    poll_until(session.poll, lambda: session.opening is None)
+    assert session.region == Region("s#1#chr6:100-107", 2, 5)
 
 
 def test_a_bad_file_is_one_sentence_and_what_was_open_stays(session, graph_file, tmp_path):
