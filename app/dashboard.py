@@ -268,7 +268,7 @@ class Dashboard:
         if any(files.is_opening for files in (session, tracks, indexes, *others)):
             return None
         has_others = any(files.opened is not None for files in (indexes, *others))
-        if opened is None and not tracks.files and not has_others:
+        if opened is None and not (tracks.files or has_others or session.genome):
             return None
         if self._lit_of_link:
             session.highlights.follow_link(self._lit_of_link)
@@ -325,6 +325,8 @@ class Dashboard:
         if link.file and (session.opened is None or session.opened.source != link.file):
             companions = tuple(filter(None, (link.layout, *link.annotations)))
             session.open(link.file, companions=companions)
+        elif not link.file and session.genome and session.opened and session.opened.source:
+            session.leave_graph()
         for track in link.tracks:
             if track not in session.tracks.sources:
                 session.tracks.open(track)
@@ -342,7 +344,12 @@ class Dashboard:
 
 
 def default_source() -> str:
-    """Return what a new tab opens: the server's first file, or a sample that needs no download."""
+    """Return what a new tab opens: the server's first file, or a sample that needs no download.
+
+    Of a genome nothing: all its chromosomes are shown, to choose one.
+    """
+    if any(served.name for served in SETTINGS.files):
+        return ""
     if SETTINGS.files:
         return str(SETTINGS.files[0].path)
     if SETTINGS.tracks or SETTINGS.sequences or SETTINGS.genotypes:

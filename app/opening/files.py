@@ -175,6 +175,14 @@ class FileCache:
         return [(cache._kept, cache._lock) for cache in tuple(cls._all)]
 
     @classmethod
+    def forget(cls, path: Path) -> None:
+        """Keep nothing that was read from a file, unless a tab has it open, whatever the cache."""
+        for cache in tuple(cls._all):
+            with cache._lock:
+                for key in [key for key in cache._kept if key[0] == str(path)]:
+                    del cache._kept[key]
+
+    @classmethod
     def forget_below(cls, folder: Path) -> None:
         """Keep nothing that was read from files below a folder, whatever the cache."""
         for cache in tuple(cls._all):

@@ -14,9 +14,15 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.io.sequences.reader import read_sequences
 from genoviz.samples import get_sample
-from genoviz_app.opening import genome_files, genotype_files, index_files, track_files
+from genoviz_app.opening import (
+    genome_files,
+    genotype_files,
+    index_files,
+    overviews,
+    track_files,
+)
 
-OPENERS = (genome_files, genotype_files, index_files, track_files)
+OPENERS = (genome_files, genotype_files, index_files, overviews, track_files)
 
 
 def read_samples() -> None:

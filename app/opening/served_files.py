@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from genoviz.collection.members import read_collection
 from genoviz.collection.records import SUMMARY, find_layout_files, read_record
@@ -56,6 +58,7 @@ OTHERS = (
 )
 """What is read besides by who names it: parts, tables, and other endings of the same formats."""
 MAX_NAME_BYTES = 200
+NO_NAMES: Mapping[Path, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,19 @@ class ServedGraph:
         The graph.
     companions
         Its layout and its annotations, in the order in which they were given.
+    name
+        That in its collection, such as of a chromosome; "" where it is of none.
     """
 
     path: Path
     companions: tuple[Path, ...] = ()
+    name: str = ""
+
+    @property
+    def layout(self) -> Path | None:
+        """The first of its layouts, or None."""
+        layouts = (each for each in self.companions if file_kind(each.name) is FileKind.LAYOUT)
+        return next(layouts, None)
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,14 @@ class ServedGenotypes:
     phenotypes: Path | None = None
 
 
-def expand_collections(paths: Iterable[Path]) -> tuple[Path, ...]:
+class ExpandedFiles(NamedTuple):
+    """Files that a server is started with, and the names of those that are of a collection."""
+
+    paths: tuple[Path, ...]
+    names: Mapping[Path, str]
+
+
+def expand_collections(paths: Iterable[Path]) -> ExpandedFiles:
     """Return files, with the graphs of each collection in its place, each before its layout.
 
     A collection is a folder of graphs or a list of them in TOML. Its layouts are those that
@@ -104,6 +123,7 @@ def expand_collections(paths: Iterable[Path]) -> tuple[Path, ...]:
         If a graph of a list is a part of a file.
     """
     found: list[Path] = []
+    names: dict[Path, str] = {}
     waiting = list(paths)
     while waiting:
         path = waiting.pop(0)
@@ -122,9 +142,10 @@ def expand_collections(paths: Iterable[Path]) -> tuple[Path, ...]:
                     "can be served; write each graph to a file of its own"
                 )
             found.append(member.path)
+            names[member.path.resolve()] = member.name
             if read_record(member, layouts[member.name]) is not None:
                 found.append(layouts[member.name])
-    return tuple(found)
+    return ExpandedFiles(tuple(found), names)
 
 
 def file_kind(name: str) -> FileKind | None:
@@ -252,8 +273,12 @@ def split_genotypes(
     return tuple(found), tuple(others)
 
 
-def group_files(paths: Iterable[Path]) -> tuple[ServedGraph, ...]:
+def group_files(
+    paths: Iterable[Path], names: Mapping[Path, str] = NO_NAMES
+) -> tuple[ServedGraph, ...]:
     """Return the graphs among files, each with the layouts and annotations that follow it.
+
+    ``names`` are those of graphs of a collection.
 
     Raises
     ------
@@ -277,4 +302,7 @@ def group_files(paths: Iterable[Path]) -> tuple[ServedGraph, ...]:
                 f"{path.name} holds the {kind} of a graph, and none comes before it; "
                 "give the graph first"
             )
-    return tuple(ServedGraph(path, tuple(companions)) for path, companions in groups)
+    return tuple(
+        ServedGraph(path, tuple(companions), names.get(path.resolve(), ""))
+        for path, companions in groups
+    )

@@ -1,16 +1,30 @@
-"""The field in which a sample is chosen by its name, and which shows what is open."""
+"""What can be opened by name: samples in a field, and chromosomes of a genome in a table."""
 
 from __future__ import annotations
 
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import panel_material_ui as pmui
+import param
+from panel.custom import JSComponent
+from PIL import Image
 
+from genoviz.analyses.graph.picture.legend import length_text
 from genoviz.samples import list_samples
+from genoviz_app.opening.overviews import Chromosome, GenomeOverview, iter_genome_overview
 from genoviz_app.parts.picker_fields import WIDE
+from genoviz_app.parts.questions import Question
+from genoviz_app.parts.words import n_words
+from genoviz_app.plots.palettes import POSITION, parse_colour, ramp_palette
 from genoviz_app.session.session import Session
 
 NOTHING = "nothing"
+UNKNOWN = ("–", "not known yet")
 
 
 class SampleSelect:
@@ -92,3 +106,150 @@ class SampleSelect:
                 group = "Public, downloaded once" if sample.is_public else "Bundled"
                 groups.setdefault(group, {})[sample.title] = sample.name
         return groups
+
+
+class ChromosomeTable(JSComponent):
+    """All chromosomes of the genome that a server offers, each with its layout and its numbers.
+
+    What is known of them is looked up when the table is first shown.
+
+    Parameters
+    ----------
+    session
+        Whose genome it is, and where a chromosome is opened.
+
+    Attributes
+    ----------
+    leave_button
+        Leads back to it from a chromosome.
+    """
+
+    title = param.String(doc="What the genome is.")
+    rows = param.List(doc="Each chromosome as the browser shows it.")
+    status = param.String(doc="What is being looked up; empty when all is known.")
+    note = param.List(["", ""], doc="What is to be done about layouts that lack, and the command.")
+    busy = param.String(doc="Which one is being opened; empty for none.")
+    length_title = param.String(doc="What the lengths are of.")
+
+    _esm = (Path(__file__).parent / "chromosomes.js").read_text()
+
+    def __init__(self, session: Session, **params: Any) -> None:
+        super().__init__(visible=False, sizing_mode="stretch_both", margin=0, **params)
+        self._session = session
+        self._question = Question(
+            session, "what is known of the chromosomes", self._on_found, takes_all=True
+        )
+        self.leave_button = pmui.Button(
+            label="All chromosomes", icon="arrow_back", variant="outlined", size="small",
+            visible=False, description="All chromosomes: close this one, and show the genome",
+            sizing_mode="stretch_width", margin=(4, 0, 8, 0),
+        )  # fmt: skip
+        self.leave_button.on_click(lambda _: session.leave_graph())
+        self._pictures: dict[str, str] = {}
+        self._is_known = False
+        self._seen: tuple = ()
+
+    def stand_for(self, others: Sequence[Any], is_empty: bool) -> None:
+        """Stand in the place of others from when nothing is open until a graph is.
+
+        What is not known yet is looked up then.
+        """
+        is_open = self._session.opened is not None
+        is_shown = is_empty or (self.visible and not is_open)
+        if is_shown and not self._is_known and not self._question.is_open:
+            self._question.ask(iter_genome_overview, self._session.genome)
+        for panel in others:
+            if panel.visible == is_shown:
+                panel.visible = not is_shown
+        if self.visible != is_shown:
+            self.visible = is_shown
+        if self.busy and (is_open or not self._session.is_opening):
+            self.busy = ""
+        if self.leave_button.visible != is_open:
+            self.leave_button.visible = is_open
+
+    def _on_found(self, overview: GenomeOverview) -> None:
+        chromosomes = overview.chromosomes
+        seen = tuple(map(id, chromosomes))
+        if seen != self._seen:
+            self._seen = seen
+            self._show(chromosomes)
+        self._is_known = not overview.doing
+        n_all = len(chromosomes)
+        self.status = overview.doing and f"{overview.n_done} of {n_all} known · {overview.doing}"
+
+    def _show(self, chromosomes: tuple[Chromosome, ...]) -> None:
+        references = {facts.reference for each in chromosomes if (facts := each.facts)}
+        has_all = all(each.facts and each.facts.reference_length for each in chromosomes)
+        lengths = [_length(each, of_reference=has_all) for each in chromosomes]
+        longest = max(filter(None, lengths), default=1)
+        n_bare = sum(each.served.layout is None for each in chromosomes)
+        folder = chromosomes[0].served.path.parent.name or "."
+        words = f"{n_words(n_bare, 'chromosome')} not laid out yet. Stop the server, lay out all:"
+        command = f"genoviz layout --all {folder} --output layouts"
+        self.param.update(
+            title=n_words(len(chromosomes), "chromosome"),
+            length_title=(
+                f"Of the reference path, {', '.join(sorted(references))}"
+                if has_all
+                else "Of all nodes together"
+            ),
+            note=[words, f"{command} && genoviz serve {folder} layouts"] if n_bare else ["", ""],
+            rows=[
+                self._row(each, length, (length or 0) / longest)
+                for each, length in zip(chromosomes, lengths, strict=True)
+            ],
+        )
+
+    def _row(self, chromosome: Chromosome, length: int | None, share: float) -> dict[str, Any]:
+        facts, layout = chromosome.facts, chromosome.layout
+        sizes = facts or layout
+        stress = None if layout is None else layout.stress
+        missing = chromosome.problem or "is being drawn"
+        return {
+            "name": chromosome.served.name,
+            "share": share,
+            "length": UNKNOWN if length is None else (length_text(length), f"{length:,} bp"),
+            "picture": self._picture(chromosome),
+            "missing": missing if chromosome.served.layout is not None else "not laid out yet",
+            "nodes": UNKNOWN if sizes is None else (f"{sizes.n_nodes:,}", ""),
+            "paths": UNKNOWN if facts is None else (f"{facts.n_paths:,}", ""),
+            "depth": UNKNOWN if facts is None else (f"{facts.depth:.3g}", "path steps over a base"),
+            "stress": UNKNOWN
+            if stress is None
+            else (
+                f"{stress:.3g}",
+                f"sampled; 95 % between {layout.stress_low:.3g} and {layout.stress_high:.3g}",
+            ),
+        }
+
+    def _picture(self, chromosome: Chromosome) -> str:
+        """Return the picture of a layout as an address that has all of it; "" without one."""
+        overview, name = chromosome.overview, chromosome.served.name
+        if overview is None or overview.picture is None:
+            return ""
+        if name not in self._pictures:
+            self._pictures[name] = _as_png(overview.picture)
+        return self._pictures[name]
+
+    def _handle_msg(self, data: dict[str, Any]) -> None:
+        for served in self._session.genome:
+            if data.get("act") == "open" and served.name == data.get("name"):
+                self._session.open(str(served.path))
+                self.busy = served.name
+
+
+def _length(chromosome: Chromosome, *, of_reference: bool) -> int | None:
+    facts = chromosome.facts
+    if of_reference:
+        return facts.reference_length
+    return getattr(facts or chromosome.layout, "length", None)
+
+
+def _as_png(picture: np.ndarray) -> str:
+    image = Image.fromarray(np.ascontiguousarray(picture[::-1]))
+    colours = [parse_colour(colour) for colour in ramp_palette(POSITION)]
+    image.putpalette([part for colour in colours for part in colour])
+    file = io.BytesIO()
+    image.save(file, "PNG", transparency=0, optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -6,7 +6,7 @@ import difflib
 import secrets
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,8 @@ class Lab:
         Names by which it is known, and pages that may use it.
     offer
         Files that everybody can choose.
+    names
+        Names of graphs among them that are of a collection.
     folders
         Folders that everybody may read; empty for no limit.
     groups
@@ -132,6 +134,7 @@ class Lab:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     offer: tuple[Path, ...] = ()
+    names: Mapping[Path, str] = field(default_factory=dict)
     folders: tuple[Path, ...] = ()
     groups: tuple[tuple[frozenset[str], tuple[Path, ...]], ...] = ()
     passwords: Path | None = None

@@ -88,7 +88,8 @@ def serve(
     files
         Graphs to offer, each with the layout and the annotations that are given after it; a new
         tab opens the first graph. A folder of graphs, or a list of them in TOML, stands for all of
-        them, each with its layout from the folder of layouts that follows it. Reads, signals, and
+        them, each with its layout from the folder of layouts that follows it, and a new tab shows
+        an overview of them. Reads, signals, and
         annotations before the first graph, become tracks; sequences (FASTA, 2bit) and indexes
         (.gvfm) are searched for k-mers; genotypes (.bed of PLINK, .pgen, VCF, BCF) open with the
         table of phenotypes given after them.
@@ -128,10 +129,8 @@ def serve(
     from genoviz_app.server.settings import SETTINGS
 
     given = read_lab(lab) if lab is not None else Lab()
-    paths = (
-        *given.offer,
-        *(check_path(str(file)) for file in expand_collections(map(Path, files))),
-    )
+    expanded = expand_collections(map(Path, files))
+    paths = (*given.offer, *(check_path(str(file)) for file in expanded.paths))
     given = replace(
         given,
         address=given.address if address is None else address,
@@ -139,6 +138,7 @@ def serve(
         hosts=(*given.hosts, *hosts),
         origins=(*given.origins, *origins),
         offer=paths,
+        names=expanded.names,
         memory_gigabytes=memory_gigabytes or given.memory_gigabytes,
         gpu_gigabytes=gpu_gigabytes or given.gpu_gigabytes,
         tab=given.tab if limits is None else limits.over(given.tab),
@@ -192,7 +192,7 @@ def offer_files(lab: Lab) -> None:
     SETTINGS.genotypes, others = split_genotypes(lab.offer)
     SETTINGS.sequences, others = split_sequences(others)
     SETTINGS.tracks, others = split_tracks(others)
-    SETTINGS.files = group_files(others)
+    SETTINGS.files = group_files(others, lab.names)
     SETTINGS.folders, SETTINGS.groups = lab.folders, lab.groups
     SETTINGS.offered, SETTINGS.is_limited = lab.offer, lab.is_limited
     if lab.memory_gigabytes is not None:

@@ -38,6 +38,7 @@ from genoviz_app.opening.files import (
 from genoviz_app.opening.genome_files import GenomeFiles
 from genoviz_app.opening.genotype_files import GenotypeFiles
 from genoviz_app.opening.index_files import IndexFiles
+from genoviz_app.opening.overviews import genome_of
 from genoviz_app.opening.served_files import (
     FileKind,
     ServedGraph,
@@ -124,7 +125,7 @@ class Session(param.Parameterized):
         super().__init__(**params)
         self.limits, self.quota = limits, quota
         self._all.add(self)
-        self.files = files
+        self.files, self.genome = files, genome_of(files)
         self._folders = folders
         self._jobs: list[Job] = []
         self._followed: list[_Followed] = []
@@ -427,9 +428,10 @@ class Session(param.Parameterized):
         else:
             self._keep_graph(opened)
 
-    def _keep_graph(self, opened: OpenGraph) -> None:
+    def _keep_graph(self, opened: OpenGraph | None) -> None:
         self._queued.clear()  # they belong to the graph before
-        region = self._wanted_region
+        left = "" if self.opened is None else self.opened.source
+        region = None if opened is None else self._wanted_region
         if region is not None and region.path not in opened.graph.path_names:
             try:
                 region = resolve_region(opened.graph, str(region))[0]
@@ -443,6 +445,14 @@ class Session(param.Parameterized):
             region=region,
             picked=np.empty(0, np.int64),
         )
+        if any(str(served.path) == left for served in self.genome):
+            FileCache.forget(Path(left))  # the next one may need its memory
+
+    def leave_graph(self) -> None:
+        """Have no graph open, as where all chromosomes of a genome are shown."""
+        self.cancel_opening()
+        self.problem = ""
+        self._keep_graph(None)
 
     @property
     def is_opening(self) -> bool:

@@ -25,6 +25,7 @@ from genoviz.backend import (
     use_device,
 )
 from genoviz.collection.members import GraphCollection, GraphMember
+from genoviz.collection.overview import measure_graph
 from genoviz.collection.reading import MemberReader
 from genoviz.collection.records import (
     STRESS,
@@ -218,6 +219,7 @@ class _Work:
             final.seconds,
             final.n_updates,
             note=final.note,
+            facts=measure_graph(graph),
         )
         if self.plan.stress_samples != 0:
             measured = graph_to_measure(graph)

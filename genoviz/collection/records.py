@@ -17,6 +17,7 @@ from typing import Any
 
 from genoviz.analyses.graph.layout.multilevel import QUALITIES
 from genoviz.collection.members import GraphCollection, GraphMember
+from genoviz.collection.overview import GraphFacts
 from genoviz.errors import ParameterError
 from genoviz.io.files.file_source import Source
 from genoviz.io.files.replace_file import replace_file
@@ -29,6 +30,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.#+=@-]")
 _MAX_NAME = 150
 STRESS = ("stress", "stress_low", "stress_high")
 _KEPT = ("n_nodes", "n_steps", "length", "seconds", "n_updates", *STRESS, "note")
+_FACTS = "facts"
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ class MemberLayout:
         Why there is no layout, in a sentence; "" where there is one.
     is_new
         Whether it was made now, and not found done.
+    facts
+        More of the graph's numbers; None where an older record lacks them.
     """
 
     name: str
@@ -104,6 +108,7 @@ class MemberLayout:
     note: str = ""
     problem: str = ""
     is_new: bool = True
+    facts: GraphFacts | None = None
 
 
 def find_layout_files(collection: GraphCollection, folder: str | PathLike[str]) -> dict[str, Path]:
@@ -142,6 +147,7 @@ def write_record(
         "name": member.name,
         "layout": {"size": written.size, "sha256": written.sha256},
         "found": {name: getattr(layout, name) for name in _KEPT},
+        _FACTS: layout.facts and asdict(layout.facts),
     }
     _write_text(layout.path.with_suffix(".json"), json.dumps(record, indent=1))
 
@@ -168,7 +174,9 @@ def read_record(
         wanted["layout"] = {"size": written.size, "sha256": written.sha256}
         if all(record[name] == value for name, value in wanted.items()):
             found = {name: record["found"][name] for name in _KEPT}
-            return MemberLayout(member.name, file, **found, is_new=False)
+            facts = record.get(_FACTS)
+            facts = GraphFacts(**facts) if facts else None
+            return MemberLayout(member.name, file, **found, is_new=False, facts=facts)
     return None
 
 

@@ -34,7 +34,7 @@ from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
-from genoviz_app.parts.sample_select import SampleSelect
+from genoviz_app.parts.sample_select import ChromosomeTable, SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html, shorten
 from genoviz_app.session.address import Address
@@ -88,6 +88,7 @@ class PangenomePage(Page):
         self._seen_notices: tuple = ()
         self.nothing = EmptyState(self, NOTHING)
         self.view = LayoutView(run=session.runs.run, height="100%")
+        self.chromosomes = ChromosomeTable(session) if session.genome else None
         self.picker = SourcePicker(session)
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
@@ -128,7 +129,8 @@ class PangenomePage(Page):
     @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        return [*side_column(self.picker.panel, self.facts, self.notices), self.sections]
+        leave = () if self.chromosomes is None else (self.chromosomes.leave_button,)
+        return [*side_column(*leave, self.picker.panel, self.facts, self.notices), self.sections]
 
     @cached_property
     def sections(self) -> pmui.Accordion:
@@ -151,6 +153,7 @@ class PangenomePage(Page):
         """What stands in the main area."""
         return pmui.Column(
             self.nothing,
+            *([] if self.chromosomes is None else [self.chromosomes]),
             self.view.panel,
             self.dock.panel,
             sizing_mode="stretch_both",
@@ -186,7 +189,9 @@ class PangenomePage(Page):
         """Say what to do while no graph is open, nor on its way."""
         session = self._session
         is_empty = self.is_complete and session.opened is None and not session.is_opening
-        if self.nothing.visible != is_empty:
+        if self.chromosomes is not None:
+            self.chromosomes.stand_for([self.view.panel, self.dock.panel], is_empty)
+        elif self.nothing.visible != is_empty:
             self.nothing.show(is_empty)
 
     def make_ready(self) -> None:

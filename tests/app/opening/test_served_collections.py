@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,15 @@ from genoviz.collection.layouts import layout_collection
 from genoviz.collection.members import read_collection
 from genoviz.collection.records import LayoutPlan
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
+from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.overviews import genome_of, iter_genome_overview
 from genoviz_app.opening.served_files import ServedGraph, expand_collections, group_files
+from genoviz_app.server.settings import SETTINGS
+from genoviz_app.session.address import Address
+from tests.app.conftest import poll_until
+from tests.waiting import wait_until
 
 NAMES = ("chr2", "chr10")
 
@@ -33,17 +42,19 @@ def lay_out(source, folder):
 
 
 def offered(*names):
-    return group_files(expand_collections(map(Path, names)))
+    return group_files(*expand_collections(map(Path, names)))
 
 
 def test_a_folder_stands_for_its_graphs_each_with_its_layout(genome):
     lay_out(genome, "layouts")
     chr2, chr10 = offered("x.gfa", "genome", "layouts", "y.gfa")[1:3]
-    assert chr2 == ServedGraph(Path("genome/chr2.gfa"), (Path("layouts/chr2.lay"),))
-    assert chr10 == ServedGraph(Path("genome/chr10.gfa"), (Path("layouts/chr10.lay"),))
+    assert chr2 == ServedGraph(Path("genome/chr2.gfa"), (Path("layouts/chr2.lay"),), "chr2")
+    assert chr10 == ServedGraph(Path("genome/chr10.gfa"), (Path("layouts/chr10.lay"),), "chr10")
     assert [graph.path.name for graph in offered("x.gfa", "genome", "layouts", "y.gfa")] == [
         "x.gfa", "chr2.gfa", "chr10.gfa", "y.gfa",
     ]  # fmt: skip
+    names = [graph.name for graph in offered("x.gfa", "genome", "layouts", "y.gfa")]
+    assert names == ["", "chr2", "chr10", ""]
 
 
 def test_layouts_may_be_beside_the_graphs_or_not_be_there(genome):
@@ -67,6 +78,7 @@ def test_a_list_names_whole_files(genome):
     (graph,) = offered("list.toml", "layouts")
     assert graph.path.samefile("genome/chr10.gfa")
     assert [path.name for path in graph.companions] == ["ten.lay"]
+    assert graph.name == "ten"
     Path("list.toml").write_text('[graphs]\nten = {file = "genome/chr10.gfa", part = "chr10"}\n')
     with pytest.raises(ParameterError, match=r"list\.toml names chr10 of chr10\.gfa, and only who"):
         offered("list.toml")
@@ -76,3 +88,87 @@ def test_a_folder_without_graphs_is_refused(genome):
     Path("empty").mkdir()
     with pytest.raises(FileFormatError, match="empty: has no graph, needs files that end in"):
         offered("genome", "empty")
+
+
+@pytest.fixture
+def dashboard(genome, monkeypatch):
+    """A tab of a server with three chromosomes, of which the last is not laid out."""
+    write_gfa(simulate_pangenome(40, 3, contig="chrX"), "genome/chrX.gfa")
+    lay_out("genome", "layouts")
+    Path("layouts/chrX.lay").unlink()
+    files = group_files(*expand_collections([genome.absolute(), Path("layouts").absolute()]))
+    monkeypatch.setattr(SETTINGS, "files", files)
+    tab = Dashboard()
+    tab.open_first()
+    yield tab
+    tab.close()
+
+
+def test_a_tab_of_a_genome_begins_with_all_chromosomes(dashboard):
+    table = dashboard.page.chromosomes
+    poll_until(dashboard.poll, lambda: table.rows and not table.status)
+    assert table.visible
+    assert not dashboard.page.view.panel.visible
+    assert not table.leave_button.visible
+    assert dashboard.session.opened is None
+    assert table.title == "3 chromosomes"
+    assert [row["name"] for row in table.rows] == ["chr2", "chr10", "chrX"]
+    for row in table.rows:
+        graph = read_gfa(f"genome/{row['name']}.gfa")
+        length = graph.path_lengths[0]
+        assert row["nodes"][0] == f"{graph.n_nodes:,}"
+        assert row["paths"][0] == str(graph.n_paths)
+        assert row["length"][1] == f"{length:,} bp"
+        depth = (graph.node_depths * graph.node_lengths).sum() / graph.total_length
+        assert row["depth"][0] == f"{depth:.3g}"
+    assert [row["picture"].partition(",")[0] for row in table.rows] == [
+        "data:image/png;base64", "data:image/png;base64", "",
+    ]  # fmt: skip
+    assert max(row["share"] for row in table.rows) == 1
+    assert table.rows[2]["missing"] == "not laid out yet"
+    words, command = table.note
+    assert words.startswith("1 chromosome not laid out yet")
+    assert command.startswith("genoviz layout --all genome --output layouts")
+
+
+def test_a_chromosome_is_opened_and_left_and_its_memory_is_free(dashboard):
+    session, table = dashboard.session, dashboard.page.chromosomes
+    poll_until(dashboard.poll, lambda: table.rows)
+    table._handle_msg({"act": "open", "name": "chr11"})
+    assert not session.is_opening, "there is none of that name"
+    table._handle_msg({"act": "open", "name": "chr10"})
+    assert table.busy == "chr10"
+    poll_until(dashboard.poll, lambda: session.layout is not None)
+    poll_until(dashboard.poll, lambda: not table.visible)
+    assert dashboard.page.view.panel.visible
+    assert table.busy == ""
+    link = Address.parse(dashboard._link(), pages=("pangenome",))
+    assert Path(link.file).name == "chr10.gfa"
+    assert Path(link.layout).name == "chr10.lay"
+    for slug in ("tracks", "kmers", "quality", "pangenome"):  # they hold what they show
+        dashboard.deck.show(slug)
+        dashboard.poll()
+    graph = weakref.ref(session.opened.graph)
+    table.leave_button.clicks += 1
+    poll_until(dashboard.poll, lambda: table.visible)
+    assert session.opened is None
+    assert dashboard._link() == ""
+
+    def is_free():
+        dashboard.poll()
+        gc.collect()
+        return graph() is None
+
+    wait_until(is_free)
+    dashboard._revisit(link.query)
+    poll_until(dashboard.poll, lambda: session.layout is not None)
+    dashboard._revisit("")
+    assert session.opened is None
+
+
+def test_a_graph_that_cannot_be_read_leaves_the_others(genome):
+    Path("genome/chr2.gfa").write_text("S\tonly\n")
+    *_, last = iter_genome_overview(genome_of(offered("genome")))
+    two, ten = last.chromosomes
+    assert "chr2.gfa, line 1" in two.problem
+    assert ten.facts.n_paths == 3

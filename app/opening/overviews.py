@@ -1,0 +1,129 @@
+"""The overview of a genome whose graphs a server offers: what is known of each without opening it.
+
+Records of layouts and the cache have most of it. What is nowhere is read, one graph after the
+other, each in a process of its own, which gives its memory back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from genoviz.collection.members import GraphMember
+from genoviz.collection.overview import (
+    GraphFacts,
+    GraphOverview,
+    iter_overview,
+    karyotype_order,
+)
+from genoviz.collection.records import MemberLayout, read_record
+from genoviz.errors import GenovizError
+from genoviz_app.opening.apart import iter_apart
+from genoviz_app.opening.files import FileCache, OpeningProgress
+from genoviz_app.opening.memory import MEMORY, graph_bytes
+from genoviz_app.opening.served_files import ServedGraph
+
+_LAY_FACTOR = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Chromosome:
+    """A graph of the genome, and what is known of it so far.
+
+    Attributes
+    ----------
+    served
+        The graph.
+    layout
+        What is recorded of its layout; None where there is none.
+    overview
+        Its numbers and its picture; None until they are known.
+    problem
+        Why they are not, in a sentence; "" for no problem.
+    """
+
+    served: ServedGraph
+    layout: MemberLayout | None = None
+    overview: GraphOverview | None = None
+    problem: str = ""
+
+    @property
+    def facts(self) -> GraphFacts | None:
+        """Its numbers, or None."""
+        if self.overview is not None:
+            return self.overview.facts
+        return None if self.layout is None else self.layout.facts
+
+
+@dataclass(frozen=True, eq=False)
+class GenomeOverview:
+    """What is known of all graphs so far, and what is being done about the rest.
+
+    Attributes
+    ----------
+    chromosomes
+        In the order of a karyotype.
+    n_done
+        How many of them there is nothing more to learn of.
+    doing
+        What is being done; "" at the end.
+    """
+
+    chromosomes: tuple[Chromosome, ...]
+    n_done: int = 0
+    doing: str = ""
+
+
+def genome_of(files: tuple[ServedGraph, ...]) -> tuple[ServedGraph, ...]:
+    """Return the graphs of collections among those that are offered, as a karyotype has them."""
+    named = (served for served in files if served.name)
+    return tuple(sorted(named, key=lambda served: karyotype_order(served.name)))
+
+
+def iter_genome_overview(genome: tuple[ServedGraph, ...]) -> Iterator[GenomeOverview | None]:
+    """Yield what is known of all graphs, more and more; None where there is no news."""
+    found = [Chromosome(served, _record(served)) for served in genome]
+    yield GenomeOverview(tuple(found), 0, "Looking for what is known")
+    for number, chromosome in enumerate(found):
+        name = chromosome.served.name
+        try:
+            for progress in _iter_one(chromosome):
+                if progress is None:
+                    yield None
+                    continue
+                if progress.opened is not None:
+                    found[number] = replace(chromosome, overview=progress.opened)
+                    continue
+                yield GenomeOverview(tuple(found), number, f"{name}: {progress.text}")
+        except (GenovizError, OSError) as error:  # of one graph, and the others go on
+            found[number] = replace(chromosome, problem=str(error))
+        yield GenomeOverview(tuple(found), number + 1, name)
+    yield GenomeOverview(tuple(found), len(found))
+
+
+def _record(served: ServedGraph) -> MemberLayout | None:
+    if served.layout is None:
+        return None
+    return read_record(GraphMember(served.name, served.path), served.layout)
+
+
+def _iter_one(chromosome: Chromosome) -> Iterator[OpeningProgress | None]:
+    """Yield the making of one overview, with room in the server's memory for what it reads."""
+    path, layout = chromosome.served.path, chromosome.served.layout
+    needed = 0 if chromosome.facts is not None else graph_bytes(path)
+    needed += 0 if layout is None else _LAY_FACTOR * layout.stat().st_size
+    claim = MEMORY.claim(path, needed, FileCache.forget_all)
+    try:
+        steps = partial(_iter_steps, layout=layout, facts=chromosome.facts)
+        yield from iter_apart(steps, path, max_bytes=claim.max_bytes)
+    finally:
+        claim.release()
+
+
+def _iter_steps(
+    path: Path, *, layout: Path | None, facts: GraphFacts | None
+) -> Iterator[OpeningProgress]:
+    for progress in iter_overview(path, layout, facts):
+        yield OpeningProgress(progress.stage, progress.share, progress.overview)

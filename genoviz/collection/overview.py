@@ -1,0 +1,222 @@
+"""What is said of each graph of a collection at a glance: its facts, and a small picture.
+
+Both are kept in the user's cache folder, so that a graph is read once for them, or not at all if
+the record of its layout has its facts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.io.files.array_cache import Entry, load_entry, store_entry
+from genoviz.io.files.file_source import Source, entry_folder
+from genoviz.io.graph.lay import read_lay
+from genoviz.io.graph.reader import iter_read_graph
+from genoviz.model import GraphLayout, PangenomeGraph
+
+FORMAT, VERSION, GROUP = "genoviz overview of a graph", 1, "overviews"
+WIDTH, HEIGHT = 320, 56
+"""Of the small picture, in pixels: twice those on the screen, for those that have more."""
+
+MAX_DRAWN = 50_000
+STRETCH_ABOVE = 12.0
+_SEXES = ("x", "y", "z", "w", "m", "mt")
+_PARTS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class GraphFacts:
+    """What a graph is in numbers.
+
+    Attributes
+    ----------
+    n_nodes, n_steps, n_paths
+        How many it has.
+    length
+        Of all nodes, bp.
+    depth
+        Mean number of path steps over a base.
+    reference
+        Sample of the reference path: of the first path of haplotype 0 in PanSN, or the first of
+        all; "" without one.
+    reference_length
+        How far the reference goes, bp from the start of its contig; 0 without one.
+    """
+
+    n_nodes: int
+    n_steps: int
+    n_paths: int
+    length: int
+    depth: float
+    reference: str
+    reference_length: int
+
+
+@dataclass(frozen=True)
+class GraphOverview:
+    """What is shown of a graph that is not open.
+
+    Attributes
+    ----------
+    facts
+        Its numbers.
+    picture
+        uint8, shape (`HEIGHT`, `WIDTH`): indices of a palette by the order of nodes, 0 where
+        nothing is, row 0 at the bottom; None where there is no layout.
+    """
+
+    facts: GraphFacts
+    picture: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class OverviewProgress:
+    """How far the making of an overview is; the last one has it.
+
+    Attributes
+    ----------
+    stage
+        What is being done.
+    share
+        How much of it is done, 0 to 1.
+    overview
+        The result.
+    """
+
+    stage: str
+    share: float
+    overview: GraphOverview | None = None
+
+
+def measure_graph(graph: PangenomeGraph) -> GraphFacts:
+    """Return what a graph is in numbers."""
+    lengths = graph.path_lengths
+    reference, end = _find_reference(graph)
+    return GraphFacts(
+        graph.n_nodes,
+        graph.n_steps,
+        graph.n_paths,
+        graph.total_length,
+        float(lengths.sum()) / graph.total_length if graph.total_length else 0.0,
+        reference,
+        end,
+    )
+
+
+def _find_reference(graph: PangenomeGraph) -> tuple[str, int]:
+    """Return the sample of the reference path, and how far its parts go on the contig, bp."""
+    names = graph.parsed_path_names
+    if not names:
+        return "", 0
+    first = next((name for name in names if name.haplotype == "0"), names[0])
+    ends = (
+        name.start + int(length)
+        for name, length in zip(names, graph.path_lengths, strict=True)
+        if name.whole == first.whole
+    )
+    return first.sample or first.contig, max(ends)
+
+
+def draw_small(layout: GraphLayout) -> np.ndarray:
+    """Return a small picture of a layout, as `GraphOverview` has it.
+
+    At most `MAX_DRAWN` nodes are drawn, evenly. A layout that is much longer than high is
+    stretched, as on the page.
+    """
+    every = max(1, math.ceil(layout.n_nodes / MAX_DRAWN))
+    coordinates = np.ascontiguousarray(layout.coordinates[::every])
+    if not len(coordinates):
+        return np.zeros((HEIGHT, WIDTH), np.uint8)
+    x_min, y_min, x_max, y_max = layout.bounds
+    extents = max(x_max - x_min, 1e-9) / WIDTH, max(y_max - y_min, 1e-9) / HEIGHT
+    keeps = max(extents) <= STRETCH_ABOVE * min(extents)
+    view = Viewport.fit((x_min, y_min, x_max, y_max), WIDTH, HEIGHT, keep_aspect=keeps)
+    values = np.arange(len(coordinates), dtype=np.float32)
+    drawing = LayoutDrawing(coordinates, node_values=values, backend="cpu")
+    return drawing.palette_indices(view, by="mean", how="linear", line_width=2)
+
+
+def iter_overview(
+    path: Path, layout: Path | None = None, facts: GraphFacts | None = None
+) -> Iterator[OverviewProgress]:
+    """Yield how far the overview of a graph is; the last progress has it.
+
+    Parameters
+    ----------
+    path
+        The graph. It is read if neither ``facts`` are given nor the cache has them.
+    layout
+        Its layout (``.lay``), or None for no picture.
+    facts
+        What is known of it already.
+
+    Raises
+    ------
+    FileFormatError
+        If one of the files cannot be read.
+    """
+    yield OverviewProgress("Looking into the cache", 0.0)
+    kept = _wanted(path, layout)
+    folder = entry_folder(GROUP, path.resolve())
+    entry = _finish(load_entry(folder, kept))
+    if entry is not None:
+        picture = entry.arrays.get("picture")
+        found = facts or GraphFacts(**entry.facts["facts"])
+        yield OverviewProgress("Done", 1.0, GraphOverview(found, picture))
+        return
+    picture = None
+    if layout is not None:
+        yield OverviewProgress("Drawing its layout", 0.0)
+        picture = draw_small(read_lay(layout))
+    if facts is None:
+        graph = None
+        for progress in iter_read_graph(path, sequences=False):
+            graph = progress.graph
+            share = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+            yield OverviewProgress(progress.stage, share)
+        facts = measure_graph(graph)
+    if _wanted(path, layout) == kept:  # nobody has changed the files meanwhile
+        arrays = {} if picture is None else {"picture": picture}
+        _finish(store_entry(folder, Entry(kept | {"facts": asdict(facts)}, arrays)))
+    yield OverviewProgress("Done", 1.0, GraphOverview(facts, picture))
+
+
+def _wanted(path: Path, layout: Path | None) -> dict[str, Any]:
+    """Return what an entry of the cache has to say of itself to count."""
+    sources = [asdict(Source.of(each)) for each in (path, layout) if each is not None]
+    return {"format": FORMAT, "version": VERSION, "sources": sources}
+
+
+def _finish(steps: Generator[Any, None, Any]) -> Any:
+    """Return the result of a generator whose progress is not told, for it is short."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def karyotype_order(name: str) -> tuple:
+    """Return what sorts chromosomes by their numbers, then X, Y, Z, W and M, then all else.
+
+    Examples
+    --------
+    >>> sorted(["chrM", "chrX", "chr10", "Un_2", "chr2", "Un_10"], key=karyotype_order)
+    ['chr2', 'chr10', 'chrX', 'chrM', 'Un_2', 'Un_10']
+    """
+    plain = name.lower().removeprefix("chr")
+    if plain.isascii() and plain.isdigit():
+        return 0, int(plain), name
+    if plain in _SEXES:
+        return 1, _SEXES.index(plain), name
+    parts = enumerate(_PARTS.split(name.lower()))
+    return 2, [(0, int(part)) if k % 2 else (1, part) for k, part in parts if part], name
