@@ -1,13 +1,15 @@
 // Let a button that cannot be pressed say why. A disabled element of the browser takes no focus, and
 // its tooltip never comes up; so it is one that is called disabled and looks so, no more. A press
-// of it does nothing: React hands on none where it has disabled the element itself.
+// of it does nothing: React hands on none where it has disabled the element itself. It is called
+// so until React has drawn it anew, which comes after its model has changed; else a press that comes
+// in between would be lost.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {after_rendered} = component
 
-  const follow = ({model, shadow_el}) => {
+  const follow = ({shadow_el}) => {
     for (const button of shadow_el.querySelectorAll("button")) {
-      if (!model.data.disabled) {
+      if (!button.classList.contains("Mui-disabled")) {
         button.removeAttribute("aria-disabled")
       } else {
         button.disabled = false
@@ -23,8 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!("description_delay" in data.attributes) || this.follows_disabled) return
     this.follows_disabled = true
     const observer = new MutationObserver(() => follow(this))
-    observer.observe(this.shadow_el, {subtree: true, childList: true, attributeFilter: ["disabled"]})
-    this.connect(data.properties.disabled.change, () => follow(this))
+    observer.observe(this.shadow_el, {subtree: true, childList: true, attributeFilter: ["class", "disabled"]})
     follow(this)
   }
 })

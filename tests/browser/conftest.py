@@ -140,13 +140,17 @@ class SharedTabs:
         self._visits, self._n_failures = {}, 0
 
     def get(self, name, open_tab):
-        """Return the visit of a name, which ``open_tab(page)`` opens when there is none."""
+        """Return the visit of a name, which ``open_tab(page)`` opens when there is none.
+
+        It is in front: of a tab behind another one the browser draws a picture a second.
+        """
         n_failures = self._stash.get(N_FAILURES, 0)
         if n_failures != self._n_failures:
             self.close()
             self._n_failures = n_failures
         if name not in self._visits:
             self._visits[name] = open_tab(self._tabs.new_page())
+        self._visits[name].page.bring_to_front()
         return self._visits[name]
 
     def close(self):
@@ -364,8 +368,12 @@ class Visit:
             field.press("Enter")
             self.button("Run").click()
 
+        def runs():
+            is_long = self.number("Iteration").endswith(" of 100000")  # so was the last one, maybe
+            return is_long and self.number("State") == "Running"
+
         # A field that is just coming up may not hear of Enter; the run is then a short one.
-        self.insist(run, lambda: self.number("Iteration").endswith(" of 100000"))
+        self.insist(run, runs)
 
     def stop(self):
         """End the layout."""

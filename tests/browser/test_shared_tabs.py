@@ -8,7 +8,14 @@ from tests.browser.conftest import N_FAILURES, SharedTabs
 
 
 class Page:
-    is_open = True
+    is_open, n_times_in_front = True, 0
+
+    @property
+    def page(self):
+        return self
+
+    def bring_to_front(self):
+        self.n_times_in_front += 1
 
     def close(self):
         self.is_open = False
@@ -23,6 +30,7 @@ def test_after_a_failure_shared_tabs_are_opened_anew():
     shared = SharedTabs(Person(), stash)
     first, other = (shared.get(name, lambda page: page) for name in ("first", "other"))
     assert shared.get("first", lambda page: page) is first
+    assert (first.n_times_in_front, other.n_times_in_front) == (2, 1)
     stash[N_FAILURES] = 1
     again = shared.get("first", lambda page: page)
     assert again is not first
