@@ -112,8 +112,8 @@ def place_in_order(file: str) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Return a process more than cores, for what waits."""
-    return 1 + min(os.cpu_count() or 1, MAX_CORES)
+    """Return two processes more than cores: those that drive browsers wait most of the time."""
+    return 2 + min(os.cpu_count() or 1, MAX_CORES)
 
 
 @pytest.hookimpl(optionalhook=True)
