@@ -36,7 +36,7 @@ from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.sample_select import ChromosomeTable, SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
-from genoviz_app.parts.words import notices_html, shorten
+from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import OpenGraph, Session
 
@@ -47,7 +47,6 @@ FORMATS = (
     "a graph (.gfa, .gfa.gz, .gbz) that the server can read; or, for the open graph, "
     "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
 )
-MAX_SHOWN = 40
 NOTHING = """<p style="margin: 16px auto 0; max-width: 40em; text-align: center; opacity: 0.85">
 No graph is open. Open one (GFA, GBZ) at the left, or take the example, which is laid out.</p>"""
 UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"
@@ -285,16 +284,11 @@ class LinkFollower:
         mode, group_by = link.colour or DEFAULT_CHOICE.mode, link.group or "path"
         for name, known in ((mode, MODES), (group_by, GROUPINGS)):
             if name not in known:
-                said = shorten(repr(name), MAX_SHOWN)
-                return f"The link's colours are by {said}, needs one of {', '.join(known)}."
+                return f"The link's colours are by {name[:40]!r}, needs one of {', '.join(known)}."
         offered = self._view.bar.colours.offered
         if mode not in offered:
-            return (
-                f"The link's colours are by {mode}, which this graph has not; "
-                f"it has {', '.join(offered)}."
-            )
-        choice = ColourChoice(mode, paths=link.paths, group_by=group_by)
-        self._view.bar.colours.choose(choice)
+            return f"The graph has no colours by {mode}, the link's; it has {', '.join(offered)}."
+        self._view.bar.colours.choose(ColourChoice(mode, paths=link.paths, group_by=group_by))
         return ""
 
     def _follow_shape(self, link: Address) -> str:

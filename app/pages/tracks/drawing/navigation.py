@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from html import escape
 from typing import Any, ClassVar
 
@@ -29,11 +30,13 @@ from genoviz_app.pages.tracks.track_list import TrackList
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import WRAPS
-from genoviz_app.parts.words import write_place
+from genoviz_app.parts.words import plain_text, shorten, write_place
+from genoviz_app.session.finding import Openings, find_everywhere
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
 N_SHOWN = 20
+LONGEST_SAID = 60
 N_SUGGESTIONS = 12
 MIN_LETTERS = 2
 LOOK_SECONDS = 0.2
@@ -128,6 +131,8 @@ class Navigation:
         Length of each contig by its name.
     n_asked
         How often a person has asked for a place here.
+    choices
+        Buttons for the places that a text may mean.
     panel
         The Panel object.
     """
@@ -163,7 +168,8 @@ class Navigation:
         self.forward = self._icon(
             "arrow_forward", "Forward: to the region that was left", self.go_forward
         )
-        self.panel = pmui.Row(
+        self.choices = pn.FlexBox(visible=False, sizing_mode="stretch_width", margin=(0, 10, 6, 10))
+        bar = pmui.Row(
             self.back,
             self.forward,
             self.contig,
@@ -185,6 +191,7 @@ class Navigation:
             margin=(2, 10, 0, 6),
             sx=WRAPS,
         )
+        self.panel = pmui.Column(bar, self.choices, sizing_mode="stretch_width", margin=0)
         self.contig.param.watch(self._on_contig, "value")
         self.place.on_go(self.go)
         self.place.on_type(self._on_typing)
@@ -227,6 +234,7 @@ class Navigation:
         if not text.strip():
             return
         self.n_asked += 1
+        self._offer("", ())
         self._asked, self._typed_at = text, self._browser.region
         self._session.problem = ""
         self._look_for_asked()
@@ -241,12 +249,46 @@ class Navigation:
             )
         except ParameterError as error:
             if not (self._session.is_opening or self._session.tracks.is_opening):
-                self._asked = ""
-                self._session.complain(f"The region was not found: {error}.")
+                text, self._asked = self._asked, ""
+                self._choose_or_complain(text, error)
             return
+        self._go_to_asked(region)
+
+    def _go_to_asked(self, region: PathRegion) -> None:
+        self._offer("", ())
         self.look_at(region)
         self.place.write(write_place(self._browser.region))
         self._publish(region)
+
+    def _choose_or_complain(self, text: str, error: ParameterError) -> None:
+        """Show what else a text may mean on the graph: at once if it is one place."""
+        with suppress(ParameterError):
+            found = find_everywhere(Openings.of(self._session), text)
+            places = dict.fromkeys(f.region for f in found if f.region is not None)
+            known = [region for region in places if region.path in self.contigs]
+            if len(known) == 1:
+                self._go_to_asked(known[0])
+                return
+            if known:
+                self._offer(text, known)
+                return
+        self._session.complain(f"The region was not found: {error}.")
+
+    def _offer(self, text: str, regions: Sequence[PathRegion]) -> None:
+        """Offer places that a text may mean, each as a button; none takes them away."""
+        if not regions and not self.choices.visible:
+            return
+        words = f"{shorten(text, LONGEST_SAID)} may be:"
+        title = pmui.Typography(plain_text(words), variant="caption", margin=(6, 8, 0, 0))
+        buttons = [self._choice(region) for region in regions]
+        self.choices.param.update(objects=[title, *buttons], visible=bool(regions))
+
+    def _choice(self, region: PathRegion) -> pmui.Button:
+        button = pmui.Button(
+            label=write_place(region), size="small", variant="outlined", margin=(2, 6, 2, 0)
+        )
+        button.on_click(lambda _: self._go_to_asked(region))
+        return button
 
     def _on_typing(self) -> None:
         self._typed_at = self._browser.region

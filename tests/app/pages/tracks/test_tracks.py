@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -315,6 +317,26 @@ def test_a_shorter_path_of_that_name_in_another_graph_is_shown_whole(session, pa
     session.opened = OpenGraph("short", "short", make_graph([60], [[1]]))
     page.poll()
     assert page.browser.region == PathRegion("path0", 0, 60)
+
+
+def test_a_contig_of_several_paths_offers_each_and_of_one_path_goes_there(session, page):
+    graph = make_graph([400, 500], [[1, 2], [2], [1]])
+    names = ("A#1#chr6:100-1000", "B#1#chr6", "B#1#chr7:50-450")
+    session.opened = OpenGraph("two", "two", replace(graph, path_names=names))
+    page.poll()
+    navigation = page.navigation
+    navigation.go("chr7:61-90")
+    assert page.browser.region == PathRegion(names[2], 10, 40)
+    assert not navigation.choices.visible
+    navigation.go("chr6:201-230")
+    buttons = navigation.choices.objects[1:]
+    assert [button.label for button in buttons] == [f"{names[0]}:101-130", f"{names[1]}:201-230"]
+    assert session.problem == ""
+    buttons[1].clicks += 1
+    assert page.browser.region == session.region == PathRegion("B#1#chr6", 200, 230)
+    assert not navigation.choices.visible
+    navigation.go("chr6:2001-2010")
+    assert "there is no contig 'chr6'" in session.problem
 
 
 def drawn_rows(page):
