@@ -17,6 +17,7 @@ from genoviz.collection.overview import (
     GraphOverview,
     iter_overview,
     karyotype_order,
+    load_overview,
 )
 from genoviz.collection.records import MemberLayout, read_record
 from genoviz.errors import GenovizError
@@ -112,6 +113,10 @@ def _record(served: ServedGraph) -> MemberLayout | None:
 def _iter_one(chromosome: Chromosome) -> Iterator[OpeningProgress | None]:
     """Yield the making of one overview, with room in the server's memory for what it reads."""
     path, layout = chromosome.served.path, chromosome.served.layout
+    known = load_overview(path, layout)
+    if known is not None:
+        yield OpeningProgress("Ready", 1.0, known)
+        return
     needed = 0 if chromosome.facts is not None else graph_bytes(path)
     needed += 0 if layout is None else _LAY_FACTOR * layout.stat().st_size
     claim = MEMORY.claim(path, needed, FileCache.forget_all)

@@ -11,7 +11,8 @@ input { font: inherit; color: inherit; background: rgba(128, 145, 170, 0.12); wi
   border: 1px solid rgba(128, 145, 170, 0.6); border-radius: 6px; padding: 5px 9px; }
 input:focus-visible, button:focus-visible { outline: 2px solid #3f9fd6; outline-offset: 1px; }
 .status { opacity: 0.8; }
-.note { margin: 8px 0 0; max-width: 60em; line-height: 1.5; }
+.note { margin: 0 0 8px; line-height: 1.6; }
+.note:empty { display: none; }
 code { background: rgba(128, 145, 170, 0.18); border-radius: 4px; padding: 1px 5px; }
 table { border-collapse: collapse; width: 100%; }
 thead th { font-weight: 500; opacity: 0.75; text-align: right; padding: 2px 8px; }
@@ -25,10 +26,11 @@ tbody tr[aria-busy="true"] { background: rgba(63, 159, 214, 0.22); }
 button { font: inherit; font-weight: 600; color: inherit; background: none; border: none;
   cursor: pointer; border-radius: 4px; padding: 4px 6px; margin-left: -6px; min-height: 26px; }
 .bar { width: 40%; min-width: 90px; }
-.bar div { height: 12px; border-radius: 6px; min-width: 4px; background: #3f9fd6; }
+.bar div { height: 12px; border-radius: 6px; min-width: 3px; background: #3f9fd6; }
 .layout { width: 164px; text-align: left; white-space: normal; }
 img { width: 160px; height: 28px; display: block; background: #0b1018; border-radius: 4px; }
-.missing { opacity: 0.75; font-size: 12px; line-height: 1.2; display: block; width: 160px; }
+.missing { opacity: 0.75; font-size: 12px; line-height: 14px; max-height: 28px;
+  overflow: hidden; display: block; width: 160px; }
 @media (max-width: 899px) { .place { position: static; } }
 @container (max-width: 640px) { .bar, .paths { display: none; } }
 `;
@@ -67,9 +69,12 @@ function makeRow(model, item) {
   button.title = `Open ${item.name}`;
   name.append(button);
   row.append(name);
-  const bar = make("div");
-  bar.style.width = `${100 * item.share}%`;
-  cell(row, "bar").append(bar);
+  const place = cell(row, "bar");
+  if (item.share > 0) {
+    const bar = make("div");
+    bar.style.width = `${100 * item.share}%`;
+    place.append(bar);
+  }
   cell(row, "length", item.length);
   const layout = cell(row, "layout");
   if (item.picture) {
@@ -79,6 +84,7 @@ function makeRow(model, item) {
     layout.append(image);
   } else {
     layout.append(make("span", "missing", item.missing));
+    layout.title = item.missing;
   }
   for (const key of ["nodes", "paths", "depth", "stress"]) cell(row, key, item[key]);
   // The button is in the row, so that its click comes here too.
@@ -117,6 +123,15 @@ export function render({ model }) {
   table.append(top, body);
   const note = make("p", "note");
 
+  let left = "";
+  let wasShown = false;
+  const seen = new ResizeObserver(() => {
+    const isShown = place.clientHeight > 0;
+    const row = [...body.children].find((each) => each.dataset.name === left);
+    if (isShown && !wasShown && row) row.querySelector("button").focus();
+    wasShown = isShown;
+  });
+
   const found = () => {
     const text = search.value.trim().toLowerCase();
     const exact = [text, `chr${text}`];
@@ -139,11 +154,11 @@ export function render({ model }) {
     for (const row of body.children) {
       if (focused && row.dataset.name === focused) row.querySelector("button").focus();
     }
-    title.textContent = model.title;
-    heads[2].title = model.length_title;
     sieve();
   };
   const say = () => {
+    title.textContent = model.title;
+    [heads[2].textContent, heads[2].title] = model.length_head;
     note.replaceChildren();
     const [words, command] = model.note;
     if (words) note.append(words, " ", make("code", "", command));
@@ -157,17 +172,20 @@ export function render({ model }) {
   say();
   model.on("rows", show);
   model.on("status", sieve);
-  model.on("note", say);
+  for (const name of ["title", "length_head", "note"]) model.on(name, say);
+  // Who comes back by the keyboard goes on at the one that was left.
   model.on("busy", () => {
+    left = model.busy || left;
     for (const row of body.children) {
       row.setAttribute("aria-busy", String(row.dataset.name === model.busy));
     }
   });
   const style = make("style");
   style.textContent = STYLE;
-  place.append(head, table, note);
+  place.append(head, note, table);
   const root = make("div");
   root.style.cssText = "position: relative; width: 100%; height: 100%;";
   root.append(style, place);
+  seen.observe(place);
   return root;
 }

@@ -129,7 +129,7 @@ class ChromosomeTable(JSComponent):
     status = param.String(doc="What is being looked up; empty when all is known.")
     note = param.List(["", ""], doc="What is to be done about layouts that lack, and the command.")
     busy = param.String(doc="Which one is being opened; empty for none.")
-    length_title = param.String(doc="What the lengths are of.")
+    length_head = param.List(["Length", ""], doc="What the lengths are of, in short and in words.")
 
     _esm = (Path(__file__).parent / "chromosomes.js").read_text()
 
@@ -185,16 +185,19 @@ class ChromosomeTable(JSComponent):
         longest = max(filter(None, lengths), default=1)
         n_bare = sum(each.served.layout is None for each in chromosomes)
         folder = chromosomes[0].served.path.parent.name or "."
-        words = f"{n_words(n_bare, 'chromosome')} not laid out yet. Stop the server, lay out all:"
-        command = f"genoviz layout --all {folder} --output layouts"
+        laid_out = (each.served.layout for each in chromosomes if each.served.layout is not None)
+        layouts = next((layout.parent.name for layout in laid_out), "layouts")
+        words = f"Not laid out yet: {n_words(n_bare, 'chromosome')}. Stop the server, then run"
+        command = f"genoviz layout --all {folder} --output {layouts}"
+        again = f"genoviz serve {folder} {layouts}"
         self.param.update(
             title=n_words(len(chromosomes), "chromosome"),
-            length_title=(
-                f"Of the reference path, {', '.join(sorted(references))}"
+            length_head=(
+                [f"Length, {' '.join(sorted(references))}", "Of the reference path"]
                 if has_all
-                else "Of all nodes together"
+                else ["Length, nodes", "Of all nodes together, on whatever path"]
             ),
-            note=[words, f"{command} && genoviz serve {folder} layouts"] if n_bare else ["", ""],
+            note=[words, f"{command} && {again}"] if n_bare else ["", ""],
             rows=[
                 self._row(each, length, (length or 0) / longest)
                 for each, length in zip(chromosomes, lengths, strict=True)
@@ -205,16 +208,17 @@ class ChromosomeTable(JSComponent):
         facts, layout = chromosome.facts, chromosome.layout
         sizes = facts or layout
         stress = None if layout is None else layout.stress
-        missing = chromosome.problem or "is being drawn"
+        depth = "" if facts is None else f"{facts.depth:,.1f}"
+        waits = "not laid out yet" if chromosome.served.layout is None else "not drawn yet"
         return {
             "name": chromosome.served.name,
             "share": share,
             "length": UNKNOWN if length is None else (length_text(length), f"{length:,} bp"),
             "picture": self._picture(chromosome),
-            "missing": missing if chromosome.served.layout is not None else "not laid out yet",
+            "missing": chromosome.problem or waits,
             "nodes": UNKNOWN if sizes is None else (f"{sizes.n_nodes:,}", ""),
             "paths": UNKNOWN if facts is None else (f"{facts.n_paths:,}", ""),
-            "depth": UNKNOWN if facts is None else (f"{facts.depth:.3g}", "path steps over a base"),
+            "depth": (depth, "path steps over a base") if depth else UNKNOWN,
             "stress": UNKNOWN
             if stress is None
             else (

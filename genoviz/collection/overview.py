@@ -165,15 +165,11 @@ def iter_overview(
         If one of the files cannot be read.
     """
     yield OverviewProgress("Looking into the cache", 0.0)
-    kept = _wanted(path, layout)
-    folder = entry_folder(GROUP, path.resolve())
-    entry = _finish(load_entry(folder, kept))
-    if entry is not None:
-        picture = entry.arrays.get("picture")
-        found = facts or GraphFacts(**entry.facts["facts"])
-        yield OverviewProgress("Done", 1.0, GraphOverview(found, picture))
+    known = load_overview(path, layout)
+    if known is not None:
+        yield OverviewProgress("Done", 1.0, known)
         return
-    picture = None
+    kept, picture = _wanted(path, layout), None
     if layout is not None:
         yield OverviewProgress("Drawing its layout", 0.0)
         picture = draw_small(read_lay(layout))
@@ -186,8 +182,18 @@ def iter_overview(
         facts = measure_graph(graph)
     if _wanted(path, layout) == kept:  # nobody has changed the files meanwhile
         arrays = {} if picture is None else {"picture": picture}
+        folder = entry_folder(GROUP, path.resolve())
         _finish(store_entry(folder, Entry(kept | {"facts": asdict(facts)}, arrays)))
     yield OverviewProgress("Done", 1.0, GraphOverview(facts, picture))
+
+
+def load_overview(path: Path, layout: Path | None = None) -> GraphOverview | None:
+    """Return what the cache has of a graph and its layout, if these are as they were, or None."""
+    folder = entry_folder(GROUP, path.resolve())
+    entry = _finish(load_entry(folder, _wanted(path, layout)))
+    if entry is None:
+        return None
+    return GraphOverview(GraphFacts(**entry.facts["facts"]), entry.arrays.get("picture"))
 
 
 def _wanted(path: Path, layout: Path | None) -> dict[str, Any]:

@@ -120,14 +120,15 @@ def test_a_tab_of_a_genome_begins_with_all_chromosomes(dashboard):
         assert row["paths"][0] == str(graph.n_paths)
         assert row["length"][1] == f"{length:,} bp"
         depth = (graph.node_depths * graph.node_lengths).sum() / graph.total_length
-        assert row["depth"][0] == f"{depth:.3g}"
+        assert row["depth"][0] == f"{depth:,.1f}"
     assert [row["picture"].partition(",")[0] for row in table.rows] == [
         "data:image/png;base64", "data:image/png;base64", "",
     ]  # fmt: skip
     assert max(row["share"] for row in table.rows) == 1
     assert table.rows[2]["missing"] == "not laid out yet"
     words, command = table.note
-    assert words.startswith("1 chromosome not laid out yet")
+    assert words.startswith("Not laid out yet: 1 chromosome.")
+    assert table.length_head[0] == "Length, REFA"
     assert command.startswith("genoviz layout --all genome --output layouts")
 
 
