@@ -15,6 +15,7 @@ from panel.custom import JSComponent
 from PIL import Image
 
 from genoviz.analyses.graph.picture.legend import length_text
+from genoviz.collection.records import MemberLayout
 from genoviz.samples import list_samples
 from genoviz_app.opening.overviews import Chromosome, GenomeOverview, iter_genome_overview
 from genoviz_app.parts.picker_fields import WIDE
@@ -207,7 +208,6 @@ class ChromosomeTable(JSComponent):
     def _row(self, chromosome: Chromosome, length: int | None, share: float) -> dict[str, Any]:
         facts, layout = chromosome.facts, chromosome.layout
         sizes = facts or layout
-        stress = None if layout is None else layout.stress
         depth = "" if facts is None else f"{facts.depth:,.1f}"
         waits = "not laid out yet" if chromosome.served.layout is None else "not drawn yet"
         return {
@@ -219,12 +219,7 @@ class ChromosomeTable(JSComponent):
             "nodes": UNKNOWN if sizes is None else (f"{sizes.n_nodes:,}", ""),
             "paths": UNKNOWN if facts is None else (f"{facts.n_paths:,}", ""),
             "depth": (depth, "path steps over a base") if depth else UNKNOWN,
-            "stress": UNKNOWN
-            if stress is None
-            else (
-                f"{stress:.3g}",
-                f"sampled; 95 % between {layout.stress_low:.3g} and {layout.stress_high:.3g}",
-            ),
+            "stress": _stress(layout),
         }
 
     def _picture(self, chromosome: Chromosome) -> str:
@@ -248,6 +243,15 @@ def _length(chromosome: Chromosome, *, of_reference: bool) -> int | None:
     if of_reference:
         return facts.reference_length
     return getattr(facts or chromosome.layout, "length", None)
+
+
+def _stress(layout: MemberLayout | None) -> tuple[str, str]:
+    """Return the path stress and its interval in words; either may not be known."""
+    if layout is None or layout.stress is None:
+        return UNKNOWN
+    low, high = layout.stress_low, layout.stress_high
+    interval = "" if low is None or high is None else f"; 95 % between {low:.3g} and {high:.3g}"
+    return f"{layout.stress:.3g}", f"sampled{interval}"
 
 
 def _as_png(picture: np.ndarray) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.collection.layouts import layout_collection
-from genoviz.collection.members import read_collection
-from genoviz.collection.records import LayoutPlan
+from genoviz.collection.members import GraphMember, read_collection
+from genoviz.collection.records import LayoutPlan, read_record
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
@@ -36,8 +37,8 @@ def genome(tmp_path, monkeypatch):
     return Path("genome")
 
 
-def lay_out(source, folder):
-    plan = LayoutPlan(options={"n_rounds": 2}, stress_samples=0)
+def lay_out(source, folder, stress_samples=0):
+    plan = LayoutPlan(options={"n_rounds": 2}, stress_samples=stress_samples)
     return layout_collection(read_collection(source), folder, plan, backend="cpu")
 
 
@@ -94,8 +95,10 @@ def test_a_folder_without_graphs_is_refused(genome):
 def dashboard(genome, monkeypatch):
     """A tab of a server with three chromosomes, of which the last is not laid out."""
     write_gfa(simulate_pangenome(40, 3, contig="chrX"), "genome/chrX.gfa")
-    lay_out("genome", "layouts")
+    lay_out("genome", "layouts", stress_samples=100)
     Path("layouts/chrX.lay").unlink()
+    record = Path("layouts/chr10.json")  # of a sample too small for an interval
+    record.write_text(re.sub(r'("stress_(low|high)": )[^,]*', r"\1null", record.read_text()))
     files = group_files(*expand_collections([genome.absolute(), Path("layouts").absolute()]))
     monkeypatch.setattr(SETTINGS, "files", files)
     tab = Dashboard()
@@ -125,6 +128,11 @@ def test_a_tab_of_a_genome_begins_with_all_chromosomes(dashboard):
         "data:image/png;base64", "data:image/png;base64", "",
     ]  # fmt: skip
     assert max(row["share"] for row in table.rows) == 1
+    measured = read_record(GraphMember("chr2", Path("genome/chr2.gfa")), Path("layouts/chr2.lay"))
+    assert float(table.rows[0]["stress"][0]) == pytest.approx(measured.stress, rel=0.005)
+    assert "95 %" in table.rows[0]["stress"][1]
+    assert table.rows[1]["stress"][1] == "sampled"
+    assert table.rows[2]["stress"][0] == "–"
     assert table.rows[2]["missing"] == "not laid out yet"
     words, command = table.note
     assert words.startswith("Not laid out yet: 1 chromosome.")
