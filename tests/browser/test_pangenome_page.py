@@ -161,6 +161,7 @@ def test_two_tabs_are_served_alike_and_a_closed_one_frees_its_job(tabs, dashboar
     endless = Visit(tabs.new_page(), dashboard_url)
     endless.run_for_long()
     short = still_visit
+    short.page.bring_to_front()
     run_to_the_end(short)
     short.until(lambda: n_running() == 1)
     assert endless.number("State") == "Running"

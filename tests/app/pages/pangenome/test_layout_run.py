@@ -123,6 +123,29 @@ def test_a_run_is_paused_when_its_last_step_has_ended_and_is_shown(run):
     assert "2 of " in controls.numbers.object
 
 
+def test_a_press_is_answered_while_another_tab_has_its_turn(run):
+    controls = RunControls(run)
+    run.settings.n_iterations = 10_000
+    run.run()
+    poll_until(run.poll, lambda: run.snapshot.n_updates > 0)
+    began, goes_on = threading.Event(), threading.Event()
+
+    def steps():
+        began.set()
+        assert goes_on.wait(PATIENCE)
+        yield 1
+
+    other = run._job.pool.submit(steps())
+    assert began.wait(PATIENCE)
+    for word, state in ("Resume", "Paused"), ("Pause", "Running"):
+        controls.pause_button.clicks += 1
+        assert controls.pause_button.label == word
+        assert f">{state}<" in controls.numbers.object
+    goes_on.set()
+    assert other.wait(PATIENCE)
+    run.stop()
+
+
 def test_reheating_starts_from_the_present_layout_a_third_into_the_schedule(run):
     run.run()
     poll_until(run.poll, lambda: run.state is RunState.FINISHED)
