@@ -43,7 +43,7 @@ BUILDING = sequences_bytes(11)
 INDEXES = FileCache(iter_build_file, N_KEPT_INDEXES, estimate=_estimate, is_apart=lambda _: False)
 """The indexes of all files and all tabs."""
 
-BUILDERS = JobPool("genoviz-indexes", way=CORES)
+BUILDERS = JobPool("genoviz-indexes", way=CORES, steps_back=True)
 """Builds indexes, while layouts and questions go on."""
 
 

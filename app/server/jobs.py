@@ -25,7 +25,7 @@ from weakref import WeakSet
 from genoviz.backend import explain_gpu_failure
 from genoviz.errors import BackendError, GenovizError
 from genoviz_app.server.limits import too_long
-from genoviz_app.server.right_of_way import CORES, RightOfWay
+from genoviz_app.server.right_of_way import CORES, RightOfWay, step_back
 
 log = logging.getLogger(__name__)
 
@@ -249,6 +249,8 @@ class JobPool:
         How long a job runs before the next has its turn; 0.02 to 0.1 s.
     way
         What each step of a job gives way to.
+    steps_back
+        Whether its threads leave the cores to others who want them.
     """
 
     def __init__(
@@ -258,8 +260,9 @@ class JobPool:
         n_threads: int = 1,
         slice_seconds: float = 0.05,
         way: RightOfWay | None = None,
+        steps_back: bool = False,
     ) -> None:
-        self.name = name
+        self.name, self._steps_back = name, steps_back
         self.n_threads = n_threads
         self.slice_seconds = slice_seconds
         self.way = way or RightOfWay()
@@ -368,6 +371,8 @@ class JobPool:
         thread.start()
 
     def _run(self) -> None:
+        if self._steps_back:
+            step_back()
         while (job := self._next_job()) is not None:
             try:
                 job.run_slice(self.slice_seconds)
@@ -413,7 +418,7 @@ class JobPool:
             self.changed.notify_all()
 
 
-KERNELS = JobPool("genoviz-kernels", way=CORES)
+KERNELS = JobPool("genoviz-kernels", way=CORES, steps_back=True)
 
 """Layouts and other computations of all tabs: one at a time, as each takes all cores or the GPU."""
 

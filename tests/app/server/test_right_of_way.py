@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
+
+import pytest
 
 from genoviz_app.server import right_of_way
 from genoviz_app.server.jobs import JobPool
@@ -56,3 +60,20 @@ def test_endless_short_work_does_not_stop_the_computation(monkeypatch):
         with way.long():
             pass
     assert 0.02 <= time.monotonic() - began < PATIENCE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux knows priorities of threads")
+def test_threads_of_long_computations_leave_the_cores_to_others():
+    def ask():
+        yield os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    found = []
+    for steps_back in (True, False):
+        pool = JobPool("test", steps_back=steps_back)
+        job = pool.submit(ask())
+        assert job.wait(PATIENCE)
+        found.append(job.snapshot)
+        pool.close()
+    assert found == [min(before + right_of_way.NICENESS, 19), before]
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
