@@ -121,6 +121,36 @@ def find_parts_quickly() -> None:
     util.collect_filtered_models = collect_filtered_models
 
 
+def describe_classes_once() -> None:
+    """Let each class of data be described once, rather than in each document that is sent.
+
+    Not those whose defaults hold models or bytes, which each document has anew.
+    """
+    from bokeh.core.has_props import MetaHasProps, is_DataModel
+    from bokeh.core.serialization import Serializer
+
+    describe = Serializer._encoders[MetaHasProps]
+    known: dict[type, tuple[Any, Any]] = {}
+
+    def describe_once(cls, serializer):
+        if not is_DataModel(cls) or any(map(is_DataModel, cls.__bases__)):
+            return describe(cls, serializer)
+        if cls in known:
+            ref, found = known[cls]
+            serializer.add_ref(cls, ref)
+            return found
+        before = serializer._references.keys() | {id(cls), *map(id, cls.__bases__)}
+        n_bytes = len(serializer._buffers)
+        found = describe(cls, serializer)
+        has_parts = not serializer._references.keys() <= before
+        has_bytes = len(serializer._buffers) > n_bytes or not serializer._deferred
+        if not (has_parts or has_bytes):
+            known[cls] = serializer.get_ref(cls), found
+        return found
+
+    Serializer._encoders[MetaHasProps] = describe_once
+
+
 class Synced:
     """The models of a page that its browser has; one is looked up rather than all listed."""
 

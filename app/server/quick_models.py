@@ -17,7 +17,7 @@ from copy import copy
 from functools import cache, partial, wraps
 from typing import Any
 
-from genoviz_app.server.class_facts import ClassFacts, find_parts_quickly
+from genoviz_app.server.class_facts import ClassFacts, describe_classes_once, find_parts_quickly
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ def make_models_quickly() -> None:
         _read_without_copies,
         find_parts_quickly,
         _tag_data_once,
+        describe_classes_once,
     ):
         try:
             remember()

@@ -11,8 +11,12 @@ from copy import copy
 
 import param
 import pytest
-from bokeh.model import util
-from bokeh.models import ColumnDataSource
+from bokeh.core.has_props import MetaHasProps, is_DataModel
+from bokeh.core.has_props import _HasProps_to_serializable as describe
+from bokeh.core.properties import Any, Bytes, Instance, Int, List, Override
+from bokeh.core.serialization import Serializer
+from bokeh.model import DataModel, Model, util
+from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 from param import parameterized
 
@@ -112,6 +116,58 @@ def test_the_models_below_one_are_found_in_their_order(slow_walk):
     fewer = util.collect_filtered_models(no_axes, plot)
     assert plot.yaxis[0] not in fewer
     assert fewer == slow_walk(no_axes, plot)
+
+
+class Plain(DataModel):
+    number = Int(default=3)
+    items = List(Int, default=[1, 2])
+
+
+class Derived(Plain):
+    number = Override(default=4)
+
+
+class WithPart(DataModel):
+    part = Instance(Range1d, default=lambda: Range1d(0, 1))
+
+
+class WithBytes(DataModel):
+    raw = Bytes(default=b"raw")
+
+
+class WithClass(DataModel):
+    kind = Any(default=Range1d)
+
+
+def test_classes_of_data_are_described_in_each_document_as_bokeh_does(monkeypatch):
+    make_models_quickly()
+    ways = {"slow": describe, "quick": Serializer._encoders[MetaHasProps]}
+    assert ways["quick"] is not describe
+    kinds = [kind for kind in Model.model_class_reverse_map.values() if is_DataModel(kind)]
+    kinds = [Derived, Plain, Derived, Range1d, *(kind for kind in kinds if kind is not Derived)]
+    assert len(kinds) > 100
+
+    def own(value):
+        """What belongs to one document, by its kind alone."""
+        text = re.sub(r"'p\d+'|Buffer\(id='\w+'", "'own'", repr(value))
+        return re.sub(r" at 0x\w+", "", text)
+
+    for is_deferred in (False, True, True, False):
+        found = {}
+        for way, encode in ways.items():
+            monkeypatch.setitem(Serializer._encoders, MetaHasProps, encode)
+            serializer = Serializer(deferred=is_deferred)
+            content = serializer.encode(kinds)
+            n_bytes = len(serializer.buffers)
+            found[way] = own(content), own(list(serializer._references.values())), n_bytes
+        assert found["quick"] == found["slow"]
+
+
+def test_a_part_by_default_belongs_to_one_document():
+    make_models_quickly()
+    first, second = (str(Serializer().encode([WithPart])) for _ in range(2))
+    assert "Range1d" in first
+    assert first != second
 
 
 PARAMETERS = {
