@@ -12,6 +12,7 @@ import pytest
 
 from genoviz_app.server.event_loop import (
     NEVER,
+    Closings,
     Lag,
     LoopLag,
     Turns,
@@ -142,3 +143,20 @@ def test_a_whole_collection_is_due_when_something_has_come(collections):
     kept = [[number] for number in range(100_000)]
     collect_if_due()
     assert (len(kept), len(collections), knot()) == (100_000, 1, None)
+
+
+def test_tabs_that_close_one_after_another_are_looked_for_together(collections):
+    closings = Closings(seconds=0.05)
+
+    async def close():
+        for _ in range(9):
+            closings.collect()
+        assert len(collections) == 1
+        knot = weakref.ref(Knot())
+        async with asyncio.timeout(PATIENCE):
+            while knot() is not None:
+                await asyncio.sleep(0.01)
+        return len(collections)
+
+    collections.clear()
+    assert asyncio.run(close()) == 2
